@@ -1,0 +1,71 @@
+# Two commands matter: `make demo` and `make test`. Each sets up what it needs.
+VENV    := .venv
+BIN     := $(VENV)/bin
+PYTHON  ?= python3
+SETUP   := $(VENV)/.setup
+BUILT   := $(VENV)/.built
+SOURCES := CMakeLists.txt pyproject.toml $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp)
+CPP     := $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp benchmarks/*.?pp)
+PYTHONS := src tests papers benchmarks
+JOBS    := $(shell nproc 2>/dev/null || echo 2)
+
+.PHONY: demo test check build cpp-tests bench soak docs clean help
+
+help:
+	@echo "make demo    set up, then compare the learners on data that needs no download"
+	@echo "make test    set up, then run all tests"
+	@echo "make check   lint, types, format, C++ warnings as errors"
+	@echo "make bench   speed as ratios: kernel row and round against NumPy and a plain C++ loop"
+	@echo "make soak    ten million rounds: always finite, always within budget"
+	@echo "make docs    build the documentation pages"
+	@echo "make clean   remove everything that was built"
+
+# ---- set-up ---------------------------------------------------------------------------------------
+$(SETUP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.7" "cmake>=3.26" ninja
+	@touch $@
+
+$(BUILT): $(SETUP) $(SOURCES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation -e ".[dev]"
+	@touch $@
+
+build: $(BUILT)
+
+# ---- the two commands -----------------------------------------------------------------------------
+demo: $(BUILT)
+	$(BIN)/budgetron demo --out demo-output
+
+test: $(BUILT) cpp-tests
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+# The C++ tests of the core, under the address and undefined-behaviour sanitizers, invariants on.
+cpp-tests: $(SETUP)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset sanitize
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset sanitize -j $(JOBS)
+	build/sanitize/core_tests
+
+# ---- care -----------------------------------------------------------------------------------------
+check: $(BUILT)
+	$(BIN)/ruff check $(PYTHONS)
+	$(BIN)/ruff format --check $(PYTHONS)
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset strict -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset strict -j $(JOBS)
+
+bench: $(BUILT)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset bench
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset bench -j $(JOBS)
+	$(BIN)/python benchmarks/run.py
+
+soak: $(BUILT)
+	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/test_soak.py -v
+
+docs: $(BUILT)
+	$(BIN)/python -m pip install --quiet -e ".[docs]" --no-build-isolation
+	$(BIN)/sphinx-build -W -b html docs docs/_build/html
+
+clean:
+	rm -rf build $(VENV) demo-output docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

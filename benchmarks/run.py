@@ -1,0 +1,357 @@
+"""Speed as ratios: the kernel row and the round against NumPy and a plain C++ loop.
+
+`make bench` builds `row_bench` (see row_bench.cpp for what it times) and runs this file, which adds
+the Python side, prints tables, and leaves every number in ``build/bench/results.json``. All times
+are of one core, the best of many short bursts. Expectations are stated with what was measured;
+missing one is no error, for a time says as much about the machine as about the code.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+import budgetron
+from budgetron import _core
+from budgetron.streams.synthetic import two_gaussians
+
+BUILD = Path(__file__).resolve().parent.parent / "build" / "bench"
+EXECUTABLE = BUILD / "row_bench"
+RESULTS = BUILD / "results.json"
+
+BURST_SECONDS = 300e-6
+BURSTS = 200
+
+# The shape the expectations are about.
+EXAMPLES, FEATURES = 400, 68
+
+
+@dataclass(frozen=True)
+class Expectation:
+    what: str
+    expected: str
+    measured: str
+    reached: bool
+
+
+# ---- timing --------------------------------------------------------------------------------------
+
+
+def best(calls: dict[str, Callable[[], Any]], *, rows: int = 1) -> dict[str, float]:
+    """Microseconds a row of each call, the best of many bursts taken in turns."""
+    counts: dict[str, int] = {}
+    for name, call in calls.items():
+        counts[name] = 1
+        while _seconds(call, counts[name]) < BURST_SECONDS:
+            counts[name] *= 2
+    times = dict.fromkeys(calls, float("inf"))
+    gc.disable()
+    try:
+        for _ in range(BURSTS):
+            for name, call in calls.items():
+                seconds = _seconds(call, counts[name]) / (counts[name] * rows)
+                times[name] = min(times[name], 1e6 * seconds)
+    finally:
+        gc.enable()
+    return times
+
+
+def _seconds(call: Callable[[], Any], count: int) -> float:
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    return time.perf_counter() - start
+
+
+# ---- what is timed -------------------------------------------------------------------------------
+
+
+def native_times() -> dict[str, Any]:
+    """What `row_bench` prints."""
+    if not EXECUTABLE.exists():
+        sys.exit(f"{EXECUTABLE} is missing: run `make bench`, which builds it first")
+    done = subprocess.run([EXECUTABLE], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{EXECUTABLE.name} failed with exit code {done.returncode}")
+    times: dict[str, Any] = json.loads(done.stdout)
+    return times
+
+
+def numpy_times(examples: int, features: int, dtype: str) -> dict[str, float]:
+    """NumPy's Gaussian row: from norms and one matrix product, and from differences."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((examples, features)).astype(dtype)
+    x = random.standard_normal(features).astype(dtype)
+    norms = (X * X).sum(axis=1)
+    gamma = X.dtype.type(1 / features)
+
+    def from_norms() -> NDArray[Any]:
+        row: NDArray[Any] = np.exp(-gamma * np.maximum(norms + x @ x - 2 * (X @ x), 0))
+        return row
+
+    def from_differences() -> NDArray[Any]:
+        row: NDArray[Any] = np.exp(-gamma * ((X - x) ** 2).sum(axis=1))
+        return row
+
+    np.testing.assert_allclose(from_norms(), from_differences(), rtol=1e-3)
+    return best({"numpy_norms": from_norms, "numpy_differences": from_differences})
+
+
+def one_row_times() -> dict[str, float]:
+    """The estimator's one-row calls beside the same rounds in one native loop, none updating."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((EXAMPLES + 64, FEATURES)).astype(np.float32)
+    # So aggressive that it is hardly so: a row is stored when y f(x) < 1e-9.
+    model = budgetron.make("ahpatron", budget=EXAMPLES, epsilon=1 - 1e-9)
+    model.partial_fit(X[:1], [1], classes=[0, 1])
+    for x in X[1:EXAMPLES]:
+        model.learn_one(x, int(model.decision_one(x) < 0))  # stored: not what it was taken for
+    queries = X[EXAMPLES:]
+    labels = (model.decision_function(queries) >= 0).astype(int)
+    pairs = list(zip(queries, labels.tolist(), strict=True))
+    targets = labels.astype(np.float64)
+    native = model._engine.native
+    updates = model.n_updates_
+    assert model.n_support_ == EXAMPLES
+
+    def learn_one() -> None:
+        learn = model.learn_one
+        for x, y in pairs:
+            learn(x, y)
+
+    def decision_one() -> None:
+        decide = model.decision_one
+        for x, _ in pairs:
+            decide(x)
+
+    times = best(
+        {
+            "learn_one": learn_one,
+            "native_learn": lambda: native.learn_dense(queries, targets, False, False),
+            "decision_one": decision_one,
+            "native_predict": lambda: native.predict_dense(queries),
+        },
+        rows=len(queries),
+    )
+    assert model.n_updates_ == updates, "a timed round updated the model"
+    return times
+
+
+def prequential_times() -> list[dict[str, Any]]:
+    """Whole runs over the Forgetron paper's noisy stream, updates included."""
+    X, y = two_gaussians(n_per_class=5000, flip=0.05, seed=0)
+    runs = []
+    for name in ("perceptron", "ahpatron"):
+        for dtype in (np.float32, np.float64):
+            rows = X.astype(dtype)
+            params: dict[str, Any] = {"budget": 100} if name == "ahpatron" else {}
+            fastest = float("inf")
+            for _ in range(40):
+                model = budgetron.make(name, gamma=0.5, **params)
+                start = time.perf_counter()
+                model.prequential(rows, y, classes=[-1, 1])
+                fastest = min(fastest, time.perf_counter() - start)
+            runs.append(
+                {
+                    "algorithm": name,
+                    "dtype": np.dtype(dtype).name,
+                    "rows": len(y),
+                    "n_support": model.n_support_,
+                    "n_updates": model.n_updates_,
+                    "mistake_rate": model.n_mistakes_ / len(y),
+                    "microseconds": 1e6 * fastest / len(y),
+                }
+            )
+    return runs
+
+
+# ---- what is said about it -----------------------------------------------------------------------
+
+
+def machine() -> dict[str, str]:
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    return {
+        "cpu": model,
+        "cores": str(os.cpu_count()),
+        "instruction_set": _core.instruction_set(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "budgetron": budgetron.__version__,
+    }
+
+
+def find(shapes: list[dict[str, Any]], **wanted: Any) -> dict[str, float]:
+    """The times of one shape."""
+    for shape in shapes:
+        if all(shape[name] == value for name, value in wanted.items()):
+            times: dict[str, float] = shape["microseconds"]
+            return times
+    raise LookupError(f"no shape with {wanted}")
+
+
+def expectations(shapes: list[dict[str, Any]], one_row: dict[str, float]) -> list[Expectation]:
+    floats = [shape for shape in shapes if shape["dtype"] == "float32"]
+    main = find(floats, examples=EXAMPLES, features=FEATURES)
+    dense = find(floats, features=123, nonzeros=123)
+    sparse = find(floats, features=123, nonzeros=14, storage="sparse")
+    at = f"B={EXAMPLES} d={FEATURES} float32"
+    listed = []
+
+    def at_least(what: str, bound: float, ratio: float) -> None:
+        listed.append(Expectation(what, f">= {bound:g} x", f"{ratio:.2f} x", ratio >= bound))
+
+    def at_most(what: str, bound: float, value: float, unit: str) -> None:
+        reached = value <= bound
+        listed.append(Expectation(what, f"<= {bound:g} {unit}", f"{value:.2f} {unit}", reached))
+
+    loop = min(main["row_major_plain"], main["row_major_vectorised"])
+    at_least(f"row, {at}: faster than the better row-major loop", 2.5, loop / main["row"])
+    at_least(f"row, {at}: faster than NumPy (norms)", 15, main["numpy_norms"] / main["row"])
+    at_least(
+        f"row, {at}: faster than NumPy (differences)", 15, main["numpy_differences"] / main["row"]
+    )
+    at_least("row, B=300 d=123: 14 nonzeros faster than dense", 4, dense["row"] / sparse["row"])
+    for shape in floats:
+        times = shape["microseconds"]
+        at_most(f"round without update, {title(shape)}", 1.3, times["round"] / times["row"], "rows")
+    for call, native in (("learn_one", "native_learn"), ("decision_one", "native_predict")):
+        at_most(f"{call}, over the native loop", 1.0, one_row[call] - one_row[native], "µs")
+    return listed
+
+
+def title(shape: dict[str, Any]) -> str:
+    text = f"B={shape['examples']} d={shape['features']}"
+    if shape["nonzeros"] < shape["features"]:
+        text += f" nnz={shape['nonzeros']} {shape['storage']}"
+    return text
+
+
+def show(results: dict[str, Any], console: Console) -> None:
+    console.print("  ".join(f"{name}: {value}" for name, value in results["machine"].items()))
+
+    table = Table(title="Microseconds a row; in brackets how many times the row")
+    for column, justify in (
+        ("shape", "left"),
+        ("type", "left"),
+        ("row function", "right"),
+        ("row", "right"),
+        ("round", "right"),
+        ("row-major\nplain", "right"),
+        ("row-major\nvectorised", "right"),
+        ("NumPy\nnorms", "right"),
+        ("NumPy\ndifferences", "right"),
+    ):
+        table.add_column(column, justify=justify)  # type: ignore[arg-type]
+    for shape in results["shapes"]:
+        times = shape["microseconds"]
+        cells = [
+            f"{times[name]:.2f} ({times[name] / times['row']:.1f})" if name in times else ""
+            for name in (
+                "round",
+                "row_major_plain",
+                "row_major_vectorised",
+                "numpy_norms",
+                "numpy_differences",
+            )
+        ]
+        table.add_row(
+            title(shape),
+            shape["dtype"],
+            f"{times['row_function']:.2f}",
+            f"{times['row']:.2f}",
+            *cells,
+        )
+    console.print(table)
+
+    table = Table(title=f"Rows from Python, B={EXAMPLES} d={FEATURES} float32, µs")
+    for column in ("call", "one row", "native loop", "overhead"):
+        table.add_column(column, justify="left" if column == "call" else "right")
+    one_row = results["one_row"]
+    for call, native in (("learn_one", "native_learn"), ("decision_one", "native_predict")):
+        table.add_row(
+            call,
+            f"{one_row[call]:.2f}",
+            f"{one_row[native]:.2f}",
+            f"{one_row[call] - one_row[native]:.2f}",
+        )
+    console.print(table)
+
+    table = Table(title="Prequential, two Gaussians with 5 % noise, updates included")
+    for column in ("algorithm", "type", "rows", "stored", "updates", "mistakes", "µs/row"):
+        table.add_column(column, justify="left" if column in ("algorithm", "type") else "right")
+    for run in results["prequential"]:
+        table.add_row(
+            run["algorithm"],
+            run["dtype"],
+            str(run["rows"]),
+            str(run["n_support"]),
+            str(run["n_updates"]),
+            f"{100 * run['mistake_rate']:.1f} %",
+            f"{run['microseconds']:.2f}",
+        )
+    console.print(table)
+
+    table = Table(title="Expectations")
+    for column in ("what", "expected", "measured", ""):
+        table.add_column(column, justify="right" if column in ("expected", "measured") else "left")
+    for expectation in results["expectations"]:
+        verdict = "[green]reached[/]" if expectation["reached"] else "[yellow]missed[/]"
+        table.add_row(
+            expectation["what"], expectation["expected"], expectation["measured"], verdict
+        )
+    console.print(table)
+
+
+def main() -> None:
+    print("timing the compiled side, then the Python side: about a minute", file=sys.stderr)
+    native = native_times()
+    shapes = native["shapes"]
+    with threadpool_limits(1):
+        for shape in shapes:
+            if shape["nonzeros"] == shape["features"]:
+                shape["microseconds"] |= numpy_times(
+                    shape["examples"], shape["features"], shape["dtype"]
+                )
+        one_row = one_row_times()
+        prequential = prequential_times()
+    results = {
+        "machine": machine(),
+        "bursts": native["bursts"],
+        "shapes": shapes,
+        "one_row": one_row,
+        "prequential": prequential,
+        "expectations": [asdict(each) for each in expectations(shapes, one_row)],
+    }
+    RESULTS.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+    width = None if sys.stdout.isatty() else 132
+    show(results, Console(highlight=False, width=width))
+    print(f"all numbers: {os.path.relpath(RESULTS)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,7 @@
+// What module.cpp calls: one function a binding file.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+void bind_libsvm(nanobind::module_& m);
+void bind_model(nanobind::module_& m);

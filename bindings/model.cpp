@@ -1,0 +1,272 @@
+// The model in Python: arrays come in as pointers, checked once at the border by the signature
+// (dtype, dimensions, C order); the GIL is released around every loop over rows.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "lapack.hpp"
+#include "model.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace budgetron {
+namespace {
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+std::shared_ptr<Spec> to_spec(const nb::dict& dict) {
+  auto spec = std::make_shared<Spec>();
+  for (const auto& [key, value] : dict) {
+    const auto name = nb::cast<std::string>(key);
+    if (nb::isinstance<nb::dict>(value)) {
+      spec->set(name, to_spec(nb::cast<nb::dict>(value)));
+    } else if (nb::isinstance<nb::bool_>(value)) {
+      spec->set(name, nb::cast<bool>(value));
+    } else if (nb::isinstance<nb::int_>(value)) {
+      spec->set(name, nb::cast<std::int64_t>(value));
+    } else if (nb::isinstance<nb::float_>(value)) {
+      spec->set(name, nb::cast<double>(value));
+    } else if (nb::isinstance<nb::str>(value)) {
+      spec->set(name, nb::cast<std::string>(value));
+    } else {
+      throw std::invalid_argument("spec: '" + name + "' is neither number, text nor part");
+    }
+  }
+  return spec;
+}
+
+nb::dict to_dict(State state) {
+  nb::dict dict;
+  for (auto& [name, array] : state) {
+    std::visit([&](auto& values) { dict[name.c_str()] = to_numpy(std::move(values)); }, array);
+  }
+  return dict;
+}
+
+template <class T>
+bool take_array(State& state, const std::string& name, const nb::handle& value) {
+  Vector<T> array;
+  if (!nb::try_cast(value, array, false)) return false;
+  state[name] = std::vector<T>(array.data(), array.data() + array.size());
+  return true;
+}
+
+State to_state(const nb::dict& dict) {
+  State state;
+  for (const auto& [key, value] : dict) {
+    const auto name = nb::cast<std::string>(key);
+    if (!(take_array<double>(state, name, value) || take_array<float>(state, name, value) ||
+          take_array<std::int64_t>(state, name, value) ||
+          take_array<std::int32_t>(state, name, value) ||
+          take_array<std::uint64_t>(state, name, value))) {
+      throw std::invalid_argument("state: field '" + name + "' is not a 1-d array of numbers");
+    }
+  }
+  return state;
+}
+
+template <class Real>
+Rows<Real> dense_rows(const Matrix<Real>& x) {
+  Rows<Real> rows;
+  rows.count = x.shape(0);
+  rows.width = x.shape(1);
+  rows.values = x.data();
+  return rows;
+}
+
+template <class Real>
+Rows<Real> csr_rows(const Vector<std::int64_t>& indptr, const Vector<std::int32_t>& indices,
+                    const Vector<Real>& values) {
+  Rows<Real> rows;
+  rows.count = indptr.size() > 0 ? indptr.size() - 1 : 0;
+  rows.values = values.data();
+  rows.ends = indptr.data();
+  rows.indices = indices.data();
+  return rows;
+}
+
+template <class Real>
+nb::object learn(Model<Real>& model, const Rows<Real>& rows, const Vector<double>& targets,
+                 bool record, bool unseen) {
+  if (targets.size() != rows.count)
+    throw std::invalid_argument("rows and targets differ in number");
+  const std::size_t outputs = model.outputs();
+  std::vector<double> decisions(record ? rows.count * outputs : 0);
+  {
+    nb::gil_scoped_release released;
+    model.learn(rows, targets.data(), record ? decisions.data() : nullptr, unseen);
+  }
+  if (!record) return nb::none();
+  return to_numpy(std::move(decisions), {rows.count, outputs});
+}
+
+template <class Real>
+nb::object predict(Model<Real>& model, const Rows<Real>& rows) {
+  const std::size_t outputs = model.outputs();
+  std::vector<double> decisions(rows.count * outputs);
+  {
+    nb::gil_scoped_release released;
+    model.predict(rows, decisions.data());
+  }
+  return to_numpy(std::move(decisions), {rows.count, outputs});
+}
+
+// One decision as a float, several as an array.
+nb::object to_decision(std::span<const double> outputs) {
+  if (outputs.size() == 1) return nb::float_(outputs[0]);
+  return to_numpy(std::vector<double>(outputs.begin(), outputs.end()));
+}
+
+template <class Real>
+const Expansion<Real>* expansion_of(const Model<Real>& model) {
+  return model.learner().expansion();
+}
+
+// The stored examples as CSR parts, in storage order.
+template <class Real>
+nb::tuple support(const Model<Real>& model) {
+  std::vector<std::int64_t> indptr{0};
+  std::vector<std::int32_t> indices;
+  std::vector<Real> values;
+  if (const auto* f = expansion_of(model)) {
+    OwnedSample<Real> sample;
+    for (std::size_t i = 0; i < f->size(); ++i) {
+      f->support().extract(i, sample);
+      const Sample<Real> view = sample.view();
+      for (std::size_t k = 0; k < view.count; ++k) {
+        if (view.values[k] == Real(0)) continue;
+        indices.push_back(view.feature(k));
+        values.push_back(view.values[k]);
+      }
+      indptr.push_back(static_cast<std::int64_t>(values.size()));
+    }
+  }
+  return nb::make_tuple(to_numpy(std::move(indptr)), to_numpy(std::move(indices)),
+                        to_numpy(std::move(values)));
+}
+
+template <class Real>
+nb::object coefs(const Model<Real>& model) {
+  std::vector<double> out;
+  std::size_t size = 0;
+  if (const auto* f = expansion_of(model)) {
+    size = f->size();
+    for (std::size_t i = 0; i < size; ++i) {
+      for (std::size_t k = 0; k < f->outputs(); ++k) out.push_back(f->coef(i, k));
+    }
+  }
+  return to_numpy(std::move(out), {size, model.outputs()});
+}
+
+template <class Real>
+nb::object ids(const Model<Real>& model) {
+  std::vector<std::int64_t> out;
+  if (const auto* f = expansion_of(model)) {
+    for (std::size_t i = 0; i < f->size(); ++i) out.push_back(f->id(i));
+  }
+  return to_numpy(std::move(out));
+}
+
+template <class Real>
+void bind(nb::module_& m, const char* name) {
+  using M = Model<Real>;
+  nb::class_<M>(m, name)
+      .def(
+          "__init__",
+          [](M* self, const nb::dict& spec, const std::string& task, std::size_t classes,
+             std::uint64_t seed, bool wide) {
+            const Task kind = task == "regression" ? Task::regression : Task::classification;
+            new (self) M(*to_spec(spec), kind, classes, seed, wide);
+          },
+          "spec"_a, "task"_a, "classes"_a, "seed"_a, "wide"_a = false)
+      .def(
+          "learn_dense",
+          [](M& self, Matrix<Real> x, Vector<double> targets, bool record, bool unseen) {
+            return learn(self, dense_rows<Real>(x), targets, record, unseen);
+          },
+          "x"_a.noconvert(), "targets"_a.noconvert(), "record"_a, "unseen"_a)
+      .def(
+          "learn_csr",
+          [](M& self, Vector<std::int64_t> indptr, Vector<std::int32_t> indices,
+             Vector<Real> values, Vector<double> targets, bool record, bool unseen) {
+            return learn(self, csr_rows<Real>(indptr, indices, values), targets, record, unseen);
+          },
+          "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(),
+          "targets"_a.noconvert(), "record"_a, "unseen"_a)
+      .def(
+          "predict_dense",
+          [](M& self, Matrix<Real> x) { return predict(self, dense_rows<Real>(x)); },
+          "x"_a.noconvert())
+      .def(
+          "predict_csr",
+          [](M& self, Vector<std::int64_t> indptr, Vector<std::int32_t> indices,
+             Vector<Real> values) {
+            return predict(self, csr_rows<Real>(indptr, indices, values));
+          },
+          "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert())
+      .def(
+          "learn_one",
+          [](M& self, Vector<Real> x, double target) {
+            return to_decision(self.learn_one({x.data(), nullptr, x.size()}, target));
+          },
+          "x"_a.noconvert(), "target"_a)
+      .def(
+          "predict_one",
+          [](M& self, Vector<Real> x) {
+            return to_decision(self.predict_one({x.data(), nullptr, x.size()}));
+          },
+          "x"_a.noconvert())
+      .def(
+          "join",
+          [](M& self, std::size_t after, std::vector<int> order) {
+            self.join({self.classes(), after, std::move(order)});
+          },
+          "after"_a, "order"_a)
+      .def_prop_ro("classes", &M::classes)
+      .def_prop_ro("outputs", &M::outputs)
+      .def_prop_ro("seen", [](const M& self) { return self.counts().seen; })
+      .def_prop_ro("mistakes", [](const M& self) { return self.counts().mistakes; })
+      .def_prop_ro("updates", [](const M& self) { return self.counts().updates; })
+      .def_prop_ro("coarse", &M::coarse)
+      .def_prop_ro("size",
+                   [](const M& self) {
+                     const auto* f = expansion_of(self);
+                     return f != nullptr ? f->size() : std::size_t{0};
+                   })
+      .def_prop_ro("memory_bytes", &M::memory_bytes)
+      .def("support", &support<Real>)
+      .def("coefs", &coefs<Real>)
+      .def("ids", &ids<Real>)
+      .def("save", [](M& self) { return to_dict(self.save()); })
+      .def(
+          "load", [](M& self, const nb::dict& state) { self.load(to_state(state)); }, "state"_a)
+      .def("check_invariants", &M::check_invariants);
+}
+
+}  // namespace
+}  // namespace budgetron
+
+void bind_model(nb::module_& m) {
+  budgetron::bind<float>(m, "Model32");
+  budgetron::bind<double>(m, "Model64");
+  m.def("instruction_set", &budgetron::instruction_set,
+        "The instruction set the kernel row runs on: baseline, avx2 or avx512.");
+  m.def("lapack_routines", &budgetron::lapack::routines);
+  m.def(
+      "install_lapack",
+      [](const std::string& routine, const nb::capsule& address) {
+        budgetron::lapack::install(routine, address.data());
+      },
+      "routine"_a, "address"_a);
+}

@@ -1,0 +1,33 @@
+// Budgets: the only place of a round that adds, drops, projects, merges, halves or covers.
+//
+// Contract of admit: afterwards size <= capacity(), the examples it kept and the new one carry the
+// hypothesis, and while there is room it adds exactly (x, coefs) and touches nothing else.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "expansion.hpp"
+#include "spec.hpp"
+#include "turn.hpp"
+
+namespace budgetron {
+
+template <class Real>
+class Budget {
+ public:
+  virtual ~Budget() = default;
+
+  // The most examples this budget ever stores; 0 = no limit.
+  [[nodiscard]] virtual std::size_t capacity() const = 0;
+  // What it needs the expansion to keep (norm, Gram matrix, distances).
+  virtual void prepare(Expansion<Real>&) const {}
+  virtual void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) = 0;
+  virtual void visit_state(StateVisitor&) {}
+};
+
+// Names and makers of every budget, one file a family in budgets/.
+template <class Real>
+std::unique_ptr<Budget<Real>> make_budget(const Spec& spec);
+
+}  // namespace budgetron

@@ -1,0 +1,355 @@
+#include "expansion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+namespace budgetron {
+namespace {
+
+// A lazy factor outside this range is folded into the coefs, before either loses digits.
+constexpr double kLeastScale = 1e-6;
+constexpr double kLargestScale = 1e6;
+// Above this bound on the rounding of gamma d^2 float32 kernel values are not to be trusted.
+constexpr double kCoarse = 1e-3;
+
+}  // namespace
+
+void rearrange_outputs(AlignedVector<double>& matrix, std::size_t stride,
+                       const ClassChange& change) {
+  const std::size_t before = ClassChange::outputs(change.before);
+  const std::size_t after = ClassChange::outputs(change.after);
+  if (after == 1) {
+    // One class, or none, becoming two: f is the pull towards class 1. The class that was alone
+    // was learned as class 1; if it sorts first, its sign turns.
+    if (change.before == 1 && change.after == 2 && change.order[0] == 0) {
+      for (double& value : matrix) value = -value;
+    }
+    return;
+  }
+  AlignedVector<double> moved(after * stride, 0.0);
+  for (std::size_t k = 0; k < after; ++k) {
+    const int from = change.order[k];
+    if (from < 0) continue;
+    for (std::size_t i = 0; i < stride; ++i) {
+      if (before > 1) {
+        moved[k * stride + i] = matrix[static_cast<std::size_t>(from) * stride + i];
+      } else {
+        // f = f_1 - f_0 splits into halves, exactly.
+        moved[k * stride + i] = (from == 1 ? 0.5 : -0.5) * matrix[i];
+      }
+    }
+  }
+  matrix.swap(moved);
+}
+
+template <class Real>
+Expansion<Real>::Expansion(const Kernel& kernel, std::size_t outputs, std::size_t capacity)
+    : kernel_(kernel),
+      outputs_(outputs),
+      capacity_(capacity),
+      support_(kernel.kind == KernelKind::laplacian) {}
+
+template <class Real>
+void Expansion<Real>::grow() {
+  const std::size_t wanted =
+      capacity_ > 0 ? capacity_ : std::max<std::size_t>(kLanes, 2 * support_.size());
+  support_.reserve(wanted);
+  const std::size_t stride = support_.stride();
+  AlignedVector<double> wider(outputs_ * stride, 0.0);
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    std::copy_n(coefs_.data() + k * stride_, size(), wider.data() + k * stride);
+  }
+  coefs_.swap(wider);
+  ids_.resize(stride, 0);
+  stride_ = stride;
+  if (keeps_gram_) gram_.reserve(wanted * (wanted + 1) / 2);
+}
+
+template <class Real>
+std::size_t Expansion<Real>::oldest() const {
+  return static_cast<std::size_t>(
+      std::min_element(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(size())) -
+      ids_.begin());
+}
+
+template <class Real>
+RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
+  RowTask<Real> task{};
+  task.support = support_.values();
+  task.stride = support_.stride();
+  task.examples = padded(size());
+  task.values = row.term_values.data();
+  task.slots = row.term_slots.data();
+  task.count = row.term_values.size();
+  task.norms = support_.norms();
+  task.norm = row.norm;
+  task.kind = kernel_.kind;
+  task.gamma = static_cast<Real>(kernel_.gamma);
+  task.coef0 = static_cast<Real>(kernel_.coef0);
+  task.degree = kernel_.degree;
+  return task;
+}
+
+template <class Real>
+void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
+  support_.gather(x, out);
+  if (out.values.size() < stride_) out.values.resize(stride_);
+  RowTask<Real> work = task(out);
+  work.row = out.values.data();
+  if (keeps_distances_) {
+    if (out.distances.size() < stride_) out.distances.resize(stride_);
+    work.distances = out.distances.data();
+  }
+  const auto& functions = row_functions<Real>();
+  functions.row(work);
+  out.self = static_cast<double>(functions.self(work));
+  out.coarse = std::is_same_v<Real, float> && kernel_.kind == KernelKind::rbf &&
+               static_cast<double>(std::numeric_limits<Real>::epsilon()) * kernel_.gamma *
+                       (static_cast<double>(out.norm) + support_.largest_norm()) >
+                   kCoarse;
+}
+
+template <class Real>
+void Expansion<Real>::decide(const Row<Real>& row, std::span<double> outputs) const {
+  const auto dot = row_functions<Real>().dot;
+  const std::size_t n = padded(size());
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    outputs[k] = n > 0 ? factor() * dot(row.values.data(), stored_coefs(k), n) : 0.0;
+  }
+}
+
+template <class Real>
+void Expansion<Real>::row_of_stored(std::size_t i, Row<Real>& out) const {
+  support_.extract(i, side_sample_);
+  row(side_sample_.view(), out);
+}
+
+template <class Real>
+double Expansion<Real>::stored_self(std::size_t i) const {
+  if (kernel_.isotropic()) return 1.0;
+  RowTask<Real> work{};
+  work.kind = kernel_.kind;
+  work.gamma = static_cast<Real>(kernel_.gamma);
+  work.coef0 = static_cast<Real>(kernel_.coef0);
+  work.degree = kernel_.degree;
+  work.norm = support_.norms()[i];
+  return static_cast<double>(row_functions<Real>().self(work));
+}
+
+template <class Real>
+void Expansion<Real>::scale(double factor) {
+  if (factor == 1.0) return;
+  if (factor == 0.0) {
+    clear_coefs();
+    return;
+  }
+  scale_ *= factor;
+  if (scale_ < kLeastScale || scale_ > kLargestScale) fold();
+}
+
+template <class Real>
+void Expansion<Real>::fold() {
+  if (scale_ == 1.0) return;
+  for (double& coef : coefs_) coef *= scale_;
+  squared_norm_ *= scale_ * scale_;
+  scale_ = 1.0;
+}
+
+template <class Real>
+void Expansion<Real>::clear_coefs() {
+  std::fill(coefs_.begin(), coefs_.end(), 0.0);
+  scale_ = 1.0;
+  squared_norm_ = 0.0;
+}
+
+template <class Real>
+double Expansion<Real>::inner(std::span<const double> p, std::span<const double> q) const {
+  double sum = 0.0;
+  for (std::size_t k = 0; k < p.size(); ++k) sum += p[k] * q[k];
+  return outputs_ == 1 ? sum : 2.0 * sum;
+}
+
+template <class Real>
+double Expansion<Real>::coef_size(std::size_t i) const {
+  if (outputs_ == 1) return std::abs(coef(i, 0));
+  double sum = 0.0;
+  for (std::size_t k = 0; k < outputs_; ++k) sum += coef(i, k) * coef(i, k);
+  return std::sqrt(2.0 * sum);
+}
+
+template <class Real>
+double Expansion<Real>::norm_share(std::size_t i) const {
+  if (!keeps_gram_) row_of_stored(i, side_row_);
+  const double self = stored_self(i);
+  double share = 0.0;
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    const double* a = stored_coefs(k);
+    double f = 0.0;  // before scale and rate
+    if (keeps_gram_) {
+      for (std::size_t j = 0; j < size(); ++j) f += a[j] * static_cast<double>(gram(i, j));
+    } else {
+      f = row_functions<Real>().dot(side_row_.values.data(), a, padded(size()));
+    }
+    share += 2.0 * a[i] * f - a[i] * a[i] * self;
+  }
+  return outputs_ == 1 ? share : 2.0 * share;
+}
+
+template <class Real>
+void Expansion<Real>::forget(std::size_t i) {
+  if (keeps_norm_) squared_norm_ = std::max(0.0, squared_norm_ - norm_share(i));
+  for (std::size_t k = 0; k < outputs_; ++k) stored_coefs(k)[i] = 0.0;
+}
+
+template <class Real>
+void Expansion<Real>::copy_gram_row(std::size_t i, const Row<Real>& row) {
+  const std::size_t n = std::max(size(), i + 1);
+  if (i == size()) gram_.resize((i + 1) * (i + 2) / 2);
+  for (std::size_t j = 0; j < n; ++j) {
+    const Real value = j == i ? static_cast<Real>(row.self) : row.values[j];
+    if (i >= j) {
+      gram_[i * (i + 1) / 2 + j] = value;
+    } else {
+      gram_[j * (j + 1) / 2 + i] = value;
+    }
+  }
+}
+
+// Column i, whose coefs are 0, becomes (x, coefs). The support itself is the caller's business.
+template <class Real>
+void Expansion<Real>::enter(std::size_t i, const Sample<Real>&, Row<Real>& row,
+                            std::span<const double> coefs, std::int64_t id) {
+  if (keeps_norm_) {
+    // ||f + c k(x,.)||^2 = ||f||^2 + 2 <c, f(x)> + <c, c> k(x, x), all before scale and rate
+    double change = 0.0;
+    for (std::size_t k = 0; k < outputs_; ++k) {
+      const double c = coefs[k] / factor();
+      const double f =
+          row_functions<Real>().dot(row.values.data(), stored_coefs(k), padded(size()));
+      change += 2.0 * c * f + c * c * row.self;
+    }
+    squared_norm_ = std::max(0.0, squared_norm_ + (outputs_ == 1 ? change : 2.0 * change));
+  }
+  if (keeps_gram_) copy_gram_row(i, row);
+  for (std::size_t k = 0; k < outputs_; ++k) stored_coefs(k)[i] = coefs[k] / factor();
+  ids_[i] = id;
+  row.values[i] = static_cast<Real>(row.self);
+  if (keeps_distances_) row.distances[i] = Real(0);
+}
+
+template <class Real>
+void Expansion<Real>::add(const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs,
+                          std::int64_t id) {
+  if (size() == stride_) grow();
+  if (row.values.size() < stride_) row.values.resize(stride_);
+  if (keeps_distances_ && row.distances.size() < stride_) row.distances.resize(stride_);
+  enter(size(), x, row, coefs, id);
+  support_.append(x);
+}
+
+template <class Real>
+void Expansion<Real>::replace(std::size_t i, const Sample<Real>& x, Row<Real>& row,
+                              std::span<const double> coefs, std::int64_t id) {
+  forget(i);
+  enter(i, x, row, coefs, id);
+  support_.replace(i, x);
+}
+
+template <class Real>
+void Expansion<Real>::remove(std::size_t i, Row<Real>& row) {
+  forget(i);
+  const std::size_t last = size() - 1;
+  if (i != last) {
+    for (std::size_t k = 0; k < outputs_; ++k) {
+      double* a = stored_coefs(k);
+      a[i] = a[last];
+      a[last] = 0.0;
+    }
+    ids_[i] = ids_[last];
+    row.values[i] = row.values[last];
+    if (keeps_distances_) row.distances[i] = row.distances[last];
+    if (keeps_gram_) {
+      for (std::size_t j = 0; j < last; ++j) {
+        const Real value = gram(last, j == i ? last : j);
+        gram_[i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i] = value;
+      }
+    }
+  }
+  if (keeps_gram_) gram_.resize(last * (last + 1) / 2);
+  support_.remove(i);
+}
+
+template <class Real>
+void Expansion<Real>::rearrange(const ClassChange& change) {
+  rearrange_outputs(coefs_, stride_, change);
+  outputs_ = ClassChange::outputs(change.after);
+}
+
+template <class Real>
+void Expansion<Real>::visit_state(StateVisitor& visitor) {
+  visitor.part("support", support_);
+  visitor.field("outputs", outputs_);
+  visitor.field("scale", scale_);
+  visitor.field("rate", rate_);
+  visitor.field("squared_norm", squared_norm_);
+  if (visitor.mode() == StateVisitor::Mode::load) {
+    stride_ = support_.stride();
+    ids_.assign(stride_, 0);
+  }
+  visitor.field("coefs", coefs_);
+  visitor.field("ids", ids_);
+  visitor.field("gram", gram_);
+  if (visitor.mode() == StateVisitor::Mode::load &&
+      (coefs_.size() != outputs_ * stride_ || ids_.size() != stride_ ||
+       (keeps_gram_ && gram_.size() != size() * (size() + 1) / 2))) {
+    throw std::invalid_argument("state: damaged expansion");
+  }
+  visitor.part("side_row", side_row_);
+  visitor.scratch(side_sample_.values);
+  visitor.scratch(side_sample_.indices);
+}
+
+template <class Real>
+void Expansion<Real>::check_invariants() const {
+  support_.check_invariants();
+  const auto fail = [](const std::string& what) {
+    throw std::logic_error("expansion invariant broken: " + what);
+  };
+  if (capacity_ > 0 && size() > capacity_) fail("more examples than the capacity");
+  double norm = 0.0;
+  Row<Real> fresh;
+  for (std::size_t i = 0; i < size(); ++i) {
+    row_of_stored(i, fresh);
+    if (keeps_gram_) {
+      for (std::size_t j = 0; j < size(); ++j) {
+        const double difference = static_cast<double>(gram(i, j) - fresh.values[j]);
+        const double size = std::max(1.0, std::abs(static_cast<double>(fresh.values[j])));
+        if (std::abs(difference) >
+            64.0 * static_cast<double>(std::numeric_limits<Real>::epsilon()) * size) {
+          fail("the Gram matrix is stale");
+        }
+      }
+    }
+    std::vector<double> f(outputs_);
+    decide(fresh, f);
+    for (std::size_t k = 0; k < outputs_; ++k) norm += coef(i, k) * f[k];
+  }
+  if (outputs_ > 1) norm *= 2.0;
+  if (keeps_norm_) {
+    const double tolerance = std::is_same_v<Real, float> ? 1e-3 : 1e-7;
+    if (std::abs(norm - squared_norm()) > tolerance * (1.0 + norm)) fail("the norm is stale");
+  }
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    for (std::size_t i = size(); i < stride_; ++i) {
+      if (stored_coefs(k)[i] != 0.0) fail("a padding coef is not zero");
+    }
+  }
+}
+
+template class Expansion<float>;
+template class Expansion<double>;
+
+}  // namespace budgetron

@@ -1,0 +1,145 @@
+// The hypothesis  f = scale * rate * sum_i a_i k(x_i, .),  the vocabulary every learner is written
+// in.
+//
+// scale is the lazy product of all shrinking so far; rate is a factor that a learner sets outright,
+// as Pegasos does with 1/(lambda t), whose a_i then never change and whose ties stay exact.
+//
+// a_i is a vector of K numbers: K = 1 for two classes (a_i carries the label's sign) and for
+// regression, K = the number of classes beyond two. With K > 1 coefs have the inner product
+// <p, q> = 2 p.q, which makes every two-class formula read unchanged (see papers/page.py).
+//
+// Kept on request: ||f||^2, incrementally, and the Gram matrix, from the kernel rows of the rounds
+// that stored each example. Coefs, scale and norm are float64 whatever Real is.
+//
+// Invariants: coefs of padding columns are 0; gram(i, j) = k(x_i, x_j); squared_norm() is the norm
+// of what is stored. check_invariants() recomputes them.
+//
+// Cost: row O(B d) (sparse: O(B nnz)); decide O(B K); scale O(1); add and replace O(d + B K), with
+// the norm kept one more kernel row on replace and remove unless the Gram matrix is kept.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernel.hpp"
+#include "support.hpp"
+#include "turn.hpp"
+
+namespace budgetron {
+
+// How output rows move when classes join: row k of the new order was row order[k], or is new (-1).
+struct ClassChange {
+  std::size_t before = 0;       // classes before
+  std::size_t after = 0;        // classes after
+  std::vector<int> order = {};  // length `after`
+
+  static std::size_t outputs(std::size_t classes) { return classes <= 2 ? 1 : classes; }
+};
+
+// Applies a ClassChange to an output-major matrix (outputs x stride).
+void rearrange_outputs(AlignedVector<double>& matrix, std::size_t stride,
+                       const ClassChange& change);
+
+template <class Real>
+class Expansion {
+ public:
+  // `capacity` = the most examples it will hold, 0 for no limit.
+  Expansion(const Kernel& kernel, std::size_t outputs, std::size_t capacity);
+
+  // ---- what it keeps --------------------------------------------------------------------------
+  void keep_norm() { keeps_norm_ = true; }
+  void keep_gram() { keeps_gram_ = true; }
+  void keep_distances() { keeps_distances_ = true; }
+
+  [[nodiscard]] std::size_t size() const { return support_.size(); }
+  [[nodiscard]] std::size_t outputs() const { return outputs_; }
+  [[nodiscard]] const Kernel& kernel() const { return kernel_; }
+  [[nodiscard]] const Support<Real>& support() const { return support_; }
+  [[nodiscard]] std::int64_t id(std::size_t i) const { return ids_[i]; }
+  [[nodiscard]] std::size_t oldest() const;
+
+  // ---- evaluating -----------------------------------------------------------------------------
+  void row(const Sample<Real>& x, Row<Real>& out) const;
+  void decide(const Row<Real>& row, std::span<double> outputs) const;
+  // The kernel row of stored example i, computed afresh.
+  void row_of_stored(std::size_t i, Row<Real>& out) const;
+  [[nodiscard]] double stored_self(std::size_t i) const;  // k(x_i, x_i)
+
+  // ---- coefs ----------------------------------------------------------------------------------
+  void scale(double factor);                                      // f <- factor f, O(1)
+  void set_rate(double rate) { rate_ = rate; }                    // O(1)
+  [[nodiscard]] double factor() const { return scale_ * rate_; }  // true coef = factor * stored
+  [[nodiscard]] double* stored_coefs(std::size_t output) {
+    return coefs_.data() + output * stride_;
+  }
+  [[nodiscard]] const double* stored_coefs(std::size_t output) const {
+    return coefs_.data() + output * stride_;
+  }
+  [[nodiscard]] double coef(std::size_t i, std::size_t output) const {
+    return factor() * coefs_[output * stride_ + i];
+  }
+  void set_coef(std::size_t i, std::size_t output, double value) {
+    coefs_[output * stride_ + i] = value / factor();
+  }
+  // <p, q>, and |a_i| = sqrt <a_i, a_i>
+  [[nodiscard]] double inner(std::span<const double> p, std::span<const double> q) const;
+  [[nodiscard]] double coef_size(std::size_t i) const;
+
+  // ---- storing --------------------------------------------------------------------------------
+  // `row` is the kernel row of x; it is kept in step with the columns.
+  void add(const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs, std::int64_t id);
+  void replace(std::size_t i, const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs,
+               std::int64_t id);
+  void remove(std::size_t i, Row<Real>& row);  // the last column moves to i
+  void add(const Turn<Real>& turn, std::span<const double> coefs) {
+    add(turn.x, *turn.row, coefs, turn.round);
+  }
+  void replace(std::size_t i, const Turn<Real>& turn, std::span<const double> coefs) {
+    replace(i, turn.x, *turn.row, coefs, turn.round);
+  }
+  void clear_coefs();
+
+  // ---- norm and Gram matrix -------------------------------------------------------------------
+  [[nodiscard]] bool keeps_norm() const { return keeps_norm_; }
+  [[nodiscard]] double squared_norm() const { return factor() * factor() * squared_norm_; }
+  void set_squared_norm(double value) { squared_norm_ = value / (factor() * factor()); }
+  [[nodiscard]] Real gram(std::size_t i, std::size_t j) const {
+    return i >= j ? gram_[i * (i + 1) / 2 + j] : gram_[j * (j + 1) / 2 + i];
+  }
+
+  void rearrange(const ClassChange& change);
+  void visit_state(StateVisitor& visitor);
+  void check_invariants() const;
+
+ private:
+  void grow();
+  void fold();  // scale into the stored coefs
+  // What the squared norm (of the stored numbers) changes by when example i leaves.
+  [[nodiscard]] double norm_share(std::size_t i) const;
+  void forget(std::size_t i);  // coefs of i to 0, norm accordingly
+  void enter(std::size_t i, const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs,
+             std::int64_t id);
+  void copy_gram_row(std::size_t i, const Row<Real>& row);
+  [[nodiscard]] RowTask<Real> task(const Row<Real>& row) const;
+
+  Kernel kernel_;
+  std::size_t outputs_;
+  std::size_t capacity_;
+  bool keeps_norm_ = false;
+  bool keeps_gram_ = false;
+  bool keeps_distances_ = false;
+  Support<Real> support_;
+  std::size_t stride_ = 0;
+  AlignedVector<double> coefs_;  // outputs x stride, before scale and rate
+  std::vector<std::int64_t> ids_;
+  double scale_ = 1.0;
+  double rate_ = 1.0;
+  double squared_norm_ = 0.0;   // of sum_i a_i k(x_i, .), before scale and rate
+  std::vector<Real> gram_;      // lower triangle, rows of growing length
+  mutable Row<Real> side_row_;  // the row of a stored example, for norms
+  mutable OwnedSample<Real> side_sample_;
+};
+
+}  // namespace budgetron

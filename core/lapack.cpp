@@ -1,0 +1,78 @@
+#include "lapack.hpp"
+
+#include <stdexcept>
+
+namespace budgetron::lapack {
+namespace {
+
+using Potrf = void (*)(const char*, int*, double*, int*, int*);
+using Potrs = void (*)(const char*, int*, int*, double*, int*, double*, int*, int*);
+using Syev = void (*)(const char*, const char*, int*, double*, int*, double*, double*, int*, int*);
+using Tptrs = void (*)(const char*, const char*, const char*, int*, int*, double*, double*, int*,
+                       int*);
+
+Potrf potrf = nullptr;
+Potrs potrs = nullptr;
+Syev syev = nullptr;
+Tptrs tptrs = nullptr;
+
+template <class Function>
+Function installed(Function function) {
+  if (function == nullptr) throw std::logic_error("LAPACK has not been installed");
+  return function;
+}
+
+}  // namespace
+
+const std::vector<std::string>& routines() {
+  static const std::vector<std::string> names = {"dpotrf", "dpotrs", "dsyev", "dtptrs"};
+  return names;
+}
+
+void install(const std::string& routine, void* address) {
+  if (routine == "dpotrf") potrf = reinterpret_cast<Potrf>(address);
+  if (routine == "dpotrs") potrs = reinterpret_cast<Potrs>(address);
+  if (routine == "dsyev") syev = reinterpret_cast<Syev>(address);
+  if (routine == "dtptrs") tptrs = reinterpret_cast<Tptrs>(address);
+}
+
+bool cholesky(std::size_t n, double* a) {
+  int size = static_cast<int>(n);
+  int info = 0;
+  if (n > 0) installed(potrf)("L", &size, a, &size, &info);
+  return info == 0;
+}
+
+void cholesky_solve(std::size_t n, const double* factor, double* b) {
+  int size = static_cast<int>(n);
+  int one = 1;
+  int info = 0;
+  if (n == 0) return;
+  // LAPACK's C declarations know no const; dpotrs only reads the factor.
+  installed(potrs)("L", &size, &one, const_cast<double*>(factor), &size, b, &size, &info);
+}
+
+void eigen(std::size_t n, double* a, double* values, std::vector<double>& work) {
+  int size = static_cast<int>(n);
+  int info = 0;
+  if (n == 0) return;
+  int length = -1;
+  double wanted = 0.0;
+  installed(syev)("V", "L", &size, a, &size, values, &wanted, &length, &info);
+  length = static_cast<int>(wanted);
+  work.resize(static_cast<std::size_t>(length));
+  syev("V", "L", &size, a, &size, values, work.data(), &length, &info);
+  if (info != 0) throw std::runtime_error("the eigenvalues of a Gram matrix did not converge");
+}
+
+void packed_solve(std::size_t n, const double* factor, double* b, bool transposed) {
+  int size = static_cast<int>(n);
+  int one = 1;
+  int info = 0;
+  if (n == 0) return;
+  // Rows of a lower triangle are columns of the upper triangle U = L': L b = U' b.
+  installed(tptrs)("U", transposed ? "N" : "T", "N", &size, &one, const_cast<double*>(factor), b,
+                   &size, &info);
+}
+
+}  // namespace budgetron::lapack

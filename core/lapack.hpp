@@ -1,0 +1,32 @@
+// Dense symmetric solves, through the LAPACK that SciPy already carries.
+//
+// The bindings hand over the function pointers of scipy.linalg.cython_lapack at import; nothing is
+// linked and nothing written by hand. All matrices are column-major float64; of a symmetric matrix
+// only the lower triangle is read.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace budgetron::lapack {
+
+// Names of the routines used, and where to put their addresses.
+const std::vector<std::string>& routines();
+void install(const std::string& routine, void* address);
+
+// A <- L with A = L L', lower triangle. False if A is not positive definite.
+bool cholesky(std::size_t n, double* a);
+
+// b <- (L L')^-1 b, one right-hand side at a time: BLAS rounds several at once differently, and two
+// classes must give the same bits as one output and as two.
+void cholesky_solve(std::size_t n, const double* factor, double* b);
+
+// A <- eigenvectors in columns, values ascending. `work` is resized as needed.
+void eigen(std::size_t n, double* a, double* values, std::vector<double>& work);
+
+// b <- L^-1 b, or with `transposed` (L')^-1 b, for packed lower L in ROW-major rows of growing
+// length (row i has i + 1 numbers): the layout of a factor that grows by bordering.
+void packed_solve(std::size_t n, const double* factor, double* b, bool transposed);
+
+}  // namespace budgetron::lapack

@@ -1,0 +1,54 @@
+// Losses of the gradient learners, as functions of the margin m = y f(x) (in general <u, f(x)>).
+//
+//   hinge         max(0, 1 - m)                          slope -1 where m < 1, strictly
+//   smooth-hinge  0 | (1 - m)^2/(2 tau) | 1 - m - tau/2  slope -(1-m)/tau clipped to [-1, 0]
+//   logistic      log(1 + exp(-m))                       slope -1/(1 + exp(m))
+//
+// (avm.txt, section 7.) The slope is with respect to m, so the step "f <- f - step slope u" adds
+// the coef -step * slope in the direction u. At a kink the slope is 0, the flat side's.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "spec.hpp"
+
+namespace budgetron {
+
+class Loss {
+ public:
+  explicit Loss(const Spec& spec) {
+    const std::string& kind = spec.text("kind");
+    if (kind == "hinge") {
+      kind_ = Kind::hinge;
+    } else if (kind == "smooth-hinge") {
+      kind_ = Kind::smooth_hinge;
+      tau_ = spec.number("tau");
+    } else if (kind == "logistic") {
+      kind_ = Kind::logistic;
+    } else {
+      throw std::invalid_argument("no loss is called '" + kind + "'");
+    }
+  }
+
+  [[nodiscard]] double slope(double margin) const {
+    switch (kind_) {
+      case Kind::hinge:
+        return margin < 1.0 ? -1.0 : 0.0;
+      case Kind::smooth_hinge:
+        return -std::clamp((1.0 - margin) / tau_, 0.0, 1.0);
+      case Kind::logistic:
+        return -1.0 / (1.0 + std::exp(margin));
+    }
+    return 0.0;
+  }
+
+ private:
+  enum class Kind { hinge, smooth_hinge, logistic };
+  Kind kind_ = Kind::hinge;
+  double tau_ = 0.5;
+};
+
+}  // namespace budgetron

@@ -1,0 +1,211 @@
+// A learner in service: the loop over rows, and what every learner needs around it.
+//
+// Turns targets into facts (margin, direction), records decisions before they are learned, counts,
+// draws from one generator, locks, saves. Learners and the bindings know nothing of each other.
+//
+// Targets are numbers: a class code 0..K-1 (two classes: 1 is the positive one), or the value to
+// regress. Every row of a call must be valid; the callers check before they call.
+//
+// Threads: learning holds the lock for the whole call, deciding for one row at a time, so a row is
+// always decided by one model between two rounds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "learner.hpp"
+#include "random.hpp"
+#include "registry.hpp"
+
+namespace budgetron {
+
+enum class Task { classification, regression };
+
+// The rows of one call: dense (row-major) or CSR with sorted indices.
+template <class Real>
+struct Rows {
+  std::size_t count = 0;
+  const Real* values = nullptr;
+  std::size_t width = 0;                  // dense
+  const std::int64_t* ends = nullptr;     // CSR: indptr, count + 1 numbers
+  const std::int32_t* indices = nullptr;  // CSR
+
+  [[nodiscard]] Sample<Real> operator[](std::size_t i) const {
+    if (ends == nullptr) return {values + i * width, nullptr, width};
+    const auto begin = static_cast<std::size_t>(ends[i]);
+    const auto end = static_cast<std::size_t>(ends[i + 1]);
+    return {values + begin, indices + begin, end - begin};
+  }
+};
+
+struct Counts {
+  std::int64_t seen = 0;      // rows learned
+  std::int64_t mistakes = 0;  // wrong predictions among them
+  std::int64_t updates = 0;   // rounds that changed the model
+};
+
+template <class Real>
+class Model {
+ public:
+  // `wide`: two classes get two outputs, as more classes do, instead of one. Same decisions
+  // f_1 - f_0; there to prove just that.
+  Model(const Spec& spec, Task task, std::size_t classes, std::uint64_t seed, bool wide = false)
+      : task_(task),
+        classes_(classes),
+        wide_(wide),
+        random_(seed),
+        learner_(make_learner<Real>(spec, outputs())) {
+    spec.check_all_used();
+    outputs_.resize(outputs());
+  }
+
+  [[nodiscard]] std::size_t outputs() const {
+    return wide_ ? classes_ : ClassChange::outputs(classes_);
+  }
+  [[nodiscard]] std::size_t classes() const { return classes_; }
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+  [[nodiscard]] bool coarse() const { return coarse_; }
+  [[nodiscard]] const Learner<Real>& learner() const { return *learner_; }
+
+  // Test, then train, row by row. `decisions`, if given, takes outputs() numbers a row.
+  // `unseen`: the first row's class has just joined, so no prediction of it could be right.
+  void learn(const Rows<Real>& rows, const double* targets, double* decisions, bool unseen) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < rows.count; ++i) {
+      learn_row(rows[i], targets[i], unseen && i == 0);
+      if (decisions != nullptr) {
+        for (const double output : outputs_) *decisions++ = output;
+      }
+    }
+  }
+
+  // One row; the decision before it was learned, outputs() numbers.
+  std::span<const double> learn_one(const Sample<Real>& x, double target) {
+    const std::lock_guard lock(mutex_);
+    learn_row(x, target, false);
+    return outputs_;
+  }
+
+  void predict(const Rows<Real>& rows, double* decisions) {
+    for (std::size_t i = 0; i < rows.count; ++i) {
+      const std::lock_guard lock(mutex_);
+      learner_->predict(rows[i], row_, {decisions + i * outputs(), outputs()});
+    }
+  }
+
+  std::span<const double> predict_one(const Sample<Real>& x) {
+    const std::lock_guard lock(mutex_);
+    learner_->predict(x, row_, outputs_);
+    return outputs_;
+  }
+
+  void join(const ClassChange& change) {
+    const std::lock_guard lock(mutex_);
+    learner_->rearrange(change);
+    classes_ = change.after;
+    outputs_.resize(outputs());
+  }
+
+  State save() {
+    const std::lock_guard lock(mutex_);
+    StateVisitor visitor = StateVisitor::saver();
+    visit_state(visitor);
+    return visitor.take();
+  }
+  void load(const State& state) {
+    const std::lock_guard lock(mutex_);
+    StateVisitor visitor = StateVisitor::loader(state);
+    visit_state(visitor);
+    outputs_.resize(outputs());
+  }
+  std::size_t memory_bytes() {
+    const std::lock_guard lock(mutex_);
+    StateVisitor visitor = StateVisitor::counter();
+    visit_state(visitor);
+    return visitor.bytes();
+  }
+  void check_invariants() {
+    const std::lock_guard lock(mutex_);
+    learner_->check_invariants();
+  }
+
+ private:
+  void learn_row(const Sample<Real>& x, double target, bool unseen) {
+    learner_->decide(x, row_, outputs_);
+    Turn<Real> turn;
+    turn.x = x;
+    turn.row = &row_;
+    turn.self = row_.self;
+    turn.round = counts_.seen;
+    turn.outputs = outputs_;
+    turn.random = &random_;
+    direction_.assign(outputs_.size(), 0.0);
+    turn.direction = direction_;
+    if (task_ == Task::regression) {
+      turn.error = target - outputs_[0];
+      direction_[0] = turn.error < 0.0 ? -1.0 : 1.0;
+    } else {
+      counts_.mistakes += aim(static_cast<std::size_t>(target), turn) || unseen;
+    }
+    coarse_ |= row_.coarse;
+    // k(x, x) <= 0 (an all-zero row under a linear kernel): predicted, not learned.
+    if (row_.self > 0.0 && learner_->learn(turn)) {
+      ++counts_.updates;
+#ifndef NDEBUG
+      learner_->check_invariants();
+#endif
+    }
+    ++counts_.seen;
+  }
+
+  // Sets margin and direction; true if the prediction was wrong.
+  bool aim(std::size_t code, Turn<Real>& turn) {
+    if (outputs_.size() == 1) {
+      const bool positive = code == 1 || classes_ == 1;
+      direction_[0] = positive ? 1.0 : -1.0;
+      turn.margin = direction_[0] * outputs_[0];
+      return classes_ > 1 && (outputs_[0] >= 0.0) != positive;
+    }
+    std::size_t best = 0;
+    std::size_t wrong = code == 0 ? 1 : 0;
+    for (std::size_t k = 1; k < outputs_.size(); ++k) {
+      if (outputs_[k] > outputs_[best]) best = k;
+      if (k != code && outputs_[k] > outputs_[wrong]) wrong = k;
+    }
+    direction_[code] = 0.5;
+    direction_[wrong] = -0.5;
+    turn.margin = outputs_[code] - outputs_[wrong];
+    return best != code;
+  }
+
+  void visit_state(StateVisitor& visitor) {
+    visitor.object(sizeof(*this));
+    visitor.field("classes", classes_);
+    visitor.field("seen", counts_.seen);
+    visitor.field("mistakes", counts_.mistakes);
+    visitor.field("updates", counts_.updates);
+    visitor.field("coarse", coarse_);
+    visitor.part("random", random_);
+    visitor.part("learner", *learner_);
+    visitor.part("row", row_);
+    visitor.scratch(outputs_);
+    visitor.scratch(direction_);
+  }
+
+  Task task_;
+  std::size_t classes_;
+  bool wide_;
+  Counts counts_;
+  bool coarse_ = false;
+  Random random_;
+  std::unique_ptr<Learner<Real>> learner_;
+  Row<Real> row_;
+  std::vector<double> outputs_;
+  std::vector<double> direction_;
+  std::mutex mutex_;
+};
+
+}  // namespace budgetron

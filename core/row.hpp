@@ -1,0 +1,65 @@
+// The kernel row: k(x_i, x) for every stored example, the one hot loop of the library.
+//
+// The support is feature-major: value j of stored example i at support[slot(j) * stride + i]. A row
+// is then `count` multiply-adds over contiguous memory, with one accumulator per stored example, in
+// the order of x's features, and no horizontal sum:
+//
+//   dot_i  = sum_k values[k] * support[slots[k] * stride + i]
+//   rbf    : exp(-gamma max(0, ||x||^2 + ||x_i||^2 - 2 dot_i))       1 exactly for a duplicate
+//   laplacian : exp(-gamma max(0, ||x_i||_1 + sum_k (|v_k - s_ki| - |s_ki|)))   likewise
+//   poly   : (gamma dot_i + coef0)^degree      linear : dot_i      sigmoid : tanh(gamma dot_i +
+//   coef0)
+//
+// row.cpp is the only SIMD file. It is compiled once per instruction set; `row_functions` picks the
+// best one the machine has when the library is loaded. BUDGETRON_ISA=baseline|avx2|avx512 in the
+// environment picks a lesser one.
+//
+// Cost: padded(n) * count multiply-adds, plus one vectorised exp per stored example.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace budgetron {
+
+enum class KernelKind { rbf, laplacian, poly, linear, sigmoid };
+
+// All a row needs, as plain pointers: no standard-library code is compiled into the SIMD objects,
+// where the linker could pick its AVX-512 copy for everyone.
+template <class Real>
+struct RowTask {
+  const Real* support;         // feature-major, 64-byte aligned
+  std::size_t stride;          // elements between two slots, a multiple of kLanes
+  std::size_t examples;        // padded(number of stored examples)
+  const Real* values;          // the terms of x: value ...
+  const std::uint32_t* slots;  // ... and slot of each feature that has one
+  std::size_t count;
+  const Real* norms;  // per stored example: ||x_i||^2, laplacian: ||x_i||_1
+  Real norm;          // the same of x
+  KernelKind kind;
+  Real gamma;
+  Real coef0;
+  int degree;
+  Real* row;        // out: `examples` kernel values; the padding holds finite junk
+  Real* distances;  // out, if not null (rbf only): squared Euclidean distances
+};
+
+template <class Real>
+struct RowFunctions {
+  void (*row)(const RowTask<Real>& task);
+  // ||x||^2 and ||x||_1 by the very operations a row's sums are made of.
+  Real (*squared_norm)(const Real* values, std::size_t count);
+  Real (*absolute_norm)(const Real* values, std::size_t count);
+  // k(x, x) from the norm: x as one more column. Uses task.kind, gamma, coef0, degree and norm.
+  Real (*self)(const RowTask<Real>& task);
+  // sum_i row[i] coefs[i] in float64, kLanes fixed lanes; n a multiple of kLanes.
+  double (*dot)(const Real* row, const double* coefs, std::size_t n);
+};
+
+template <class Real>
+const RowFunctions<Real>& row_functions();
+
+// "baseline", "avx2" or "avx512": what row_functions picked.
+const char* instruction_set();
+
+}  // namespace budgetron

@@ -1,0 +1,62 @@
+// Picks the row functions of the best instruction set this machine has, once, at first use.
+#include <cstdlib>
+#include <string_view>
+
+#include "row.hpp"
+
+namespace budgetron {
+
+extern const RowFunctions<float> row_functions_float_baseline;
+extern const RowFunctions<double> row_functions_double_baseline;
+#if defined(__x86_64__)
+extern const RowFunctions<float> row_functions_float_avx2;
+extern const RowFunctions<double> row_functions_double_avx2;
+extern const RowFunctions<float> row_functions_float_avx512;
+extern const RowFunctions<double> row_functions_double_avx512;
+#endif
+
+namespace {
+
+struct Choice {
+  const char* name = "baseline";
+  const RowFunctions<float>* floats = &row_functions_float_baseline;
+  const RowFunctions<double>* doubles = &row_functions_double_baseline;
+};
+
+Choice choose() {
+  Choice choice;
+#if defined(__x86_64__)
+  const char* set = std::getenv("BUDGETRON_ISA");
+  const std::string_view wanted = set != nullptr ? set : "";
+  if (wanted == "baseline") return choice;
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    choice = {"avx2", &row_functions_float_avx2, &row_functions_double_avx2};
+    if (wanted == "avx2") return choice;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
+      choice = {"avx512", &row_functions_float_avx512, &row_functions_double_avx512};
+    }
+  }
+#endif
+  return choice;
+}
+
+const Choice& chosen() {
+  static const Choice choice = choose();
+  return choice;
+}
+
+}  // namespace
+
+template <>
+const RowFunctions<float>& row_functions<float>() {
+  return *chosen().floats;
+}
+template <>
+const RowFunctions<double>& row_functions<double>() {
+  return *chosen().doubles;
+}
+const char* instruction_set() { return chosen().name; }
+
+}  // namespace budgetron

@@ -1,0 +1,73 @@
+// What to build: a tree of named values that the Python dataclasses write and the registry reads.
+//
+// The native side has no defaults: a missing name is an error, and so is a name nobody asked for.
+// So the dataclasses (src/budgetron/parts.py) stay the only place of defaults, and a parameter that
+// one side has and the other has not cannot go unnoticed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <variant>
+
+namespace budgetron {
+
+class Spec {
+ public:
+  using Value = std::variant<bool, std::int64_t, double, std::string, std::shared_ptr<Spec>>;
+
+  void set(const std::string& name, Value value) { values_[name] = std::move(value); }
+
+  [[nodiscard]] bool has(const std::string& name) const { return values_.contains(name); }
+
+  [[nodiscard]] double number(const std::string& name) const {
+    const Value& value = get(name);
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+    return as<double>(name, value);
+  }
+  [[nodiscard]] std::int64_t integer(const std::string& name) const {
+    return as<std::int64_t>(name, get(name));
+  }
+  [[nodiscard]] std::size_t count(const std::string& name) const {
+    const std::int64_t value = integer(name);
+    if (value < 0) throw std::invalid_argument("spec: '" + name + "' is negative");
+    return static_cast<std::size_t>(value);
+  }
+  [[nodiscard]] bool flag(const std::string& name) const { return as<bool>(name, get(name)); }
+  [[nodiscard]] const std::string& text(const std::string& name) const {
+    return as<std::string>(name, get(name));
+  }
+  [[nodiscard]] const Spec& part(const std::string& name) const {
+    return *as<std::shared_ptr<Spec>>(name, get(name));
+  }
+
+  // After building: every name must have been asked for, here and below.
+  void check_all_used() const {
+    for (const auto& [name, value] : values_) {
+      if (!asked_.contains(name)) throw std::invalid_argument("spec: nobody reads '" + name + "'");
+      if (const auto* part = std::get_if<std::shared_ptr<Spec>>(&value)) (*part)->check_all_used();
+    }
+  }
+
+ private:
+  const Value& get(const std::string& name) const {
+    asked_.insert(name);
+    const auto found = values_.find(name);
+    if (found == values_.end()) throw std::invalid_argument("spec: '" + name + "' is missing");
+    return found->second;
+  }
+  template <class T>
+  static const T& as(const std::string& name, const Value& value) {
+    const T* typed = std::get_if<T>(&value);
+    if (typed == nullptr) throw std::invalid_argument("spec: '" + name + "' has the wrong type");
+    return *typed;
+  }
+
+  std::map<std::string, Value> values_;
+  mutable std::set<std::string> asked_;
+};
+
+}  // namespace budgetron

@@ -1,0 +1,270 @@
+#include "support.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+namespace budgetron {
+namespace {
+
+// The Laplacian sums |v - s| over features nobody stored too: they read this slot of zeros.
+constexpr std::uint32_t kZeroSlot = 0;
+
+}  // namespace
+
+template <class Real>
+Real Support<Real>::norm_of(const Sample<Real>& x) const {
+  const auto& functions = row_functions<Real>();
+  return l1_ ? functions.absolute_norm(x.values, x.count)
+             : functions.squared_norm(x.values, x.count);
+}
+
+template <class Real>
+void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
+  row.norm = norm_of(x);
+  row.term_values.resize(x.count);
+  row.term_slots.resize(x.count);
+  std::size_t terms = 0;
+  for (std::size_t k = 0; k < x.count; ++k) {
+    const Real value = x.values[k];
+    std::uint32_t slot = slots_.find(x.feature(k));
+    if (l1_ && slot == Slots::kNone) slot = kZeroSlot;
+    row.term_values[terms] = value;
+    row.term_slots[terms] = slot;
+    terms += (value != Real(0)) & (slot != Slots::kNone);
+  }
+  row.term_values.resize(terms);
+  row.term_slots.resize(terms);
+}
+
+template <class Real>
+void Support<Real>::reserve(std::size_t examples) {
+  const std::size_t stride = padded(examples);
+  if (stride <= stride_) return;
+  const std::size_t slots = references_.size();
+  AlignedVector<Real> wider(slots * stride, Real(0));
+  for (std::size_t s = 0; s < slots; ++s) {
+    std::copy_n(values_.data() + s * stride_, size_, wider.data() + s * stride);
+  }
+  values_.swap(wider);
+  norms_.resize(stride, Real(0));
+  widths_.resize(stride, 0);
+  features_.resize(stride);
+  stride_ = stride;
+  if (l1_ && slots == 0) {
+    references_.push_back(1);  // held for ever
+    values_.resize(stride_, Real(0));
+  }
+}
+
+template <class Real>
+std::uint32_t Support<Real>::acquire(std::int32_t feature) {
+  std::uint32_t slot = slots_.find(feature);
+  if (slot == Slots::kNone) {
+    if (free_.empty()) {
+      slot = static_cast<std::uint32_t>(references_.size());
+      references_.push_back(0);
+      values_.resize(references_.size() * stride_, Real(0));
+    } else {
+      slot = free_.back();
+      free_.pop_back();
+    }
+    slots_.insert(feature, slot);
+  }
+  ++references_[slot];
+  return slot;
+}
+
+template <class Real>
+void Support<Real>::release(std::int32_t feature) {
+  const std::uint32_t slot = slots_.find(feature);
+  if (--references_[slot] == 0) {
+    slots_.erase(feature);
+    free_.push_back(slot);
+  }
+}
+
+// Column i is all zeros and free.
+template <class Real>
+void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
+  if (x.dense()) {
+    // Exactly what is needed, in one piece: dense storage never holds more than it says.
+    std::size_t missing = 0;
+    for (std::size_t k = 0; k < x.count; ++k) missing += slots_.find(x.feature(k)) == Slots::kNone;
+    missing -= std::min(missing, free_.size());
+    if (missing > 0) values_.reserve((references_.size() + missing) * stride_);
+    widths_[i] = static_cast<std::int32_t>(x.count);
+    for (std::size_t k = 0; k < x.count; ++k) {
+      const std::uint32_t slot = acquire(x.feature(k));
+      slot_values(slot)[i] = x.values[k];
+    }
+  } else {
+    widths_[i] = kSparse;
+    features_[i].clear();
+    for (std::size_t k = 0; k < x.count; ++k) {
+      if (x.values[k] == Real(0)) continue;
+      features_[i].push_back(x.feature(k));
+      const std::uint32_t slot = acquire(x.feature(k));
+      slot_values(slot)[i] = x.values[k];
+    }
+  }
+  norms_[i] = norm_of(x);
+  largest_norm_ = std::max(largest_norm_, static_cast<double>(norms_[i]));
+}
+
+template <class Real>
+void Support<Real>::vacate(std::size_t i) {
+  for_each_feature(i, [&](std::int32_t feature) {
+    slot_values(slots_.find(feature))[i] = Real(0);
+    release(feature);
+  });
+  norms_[i] = Real(0);
+  widths_[i] = 0;
+  features_[i].clear();
+}
+
+template <class Real>
+void Support<Real>::append(const Sample<Real>& x) {
+  if (size_ == stride_) reserve(std::max<std::size_t>(kLanes, 2 * stride_));
+  occupy(size_, x);
+  ++size_;
+}
+
+template <class Real>
+void Support<Real>::replace(std::size_t i, const Sample<Real>& x) {
+  if (x.dense() && widths_[i] == static_cast<std::int32_t>(x.count)) {
+    for (std::size_t k = 0; k < x.count; ++k) {
+      slot_values(slots_.find(x.feature(k)))[i] = x.values[k];
+    }
+    norms_[i] = norm_of(x);
+    largest_norm_ = std::max(largest_norm_, static_cast<double>(norms_[i]));
+    return;
+  }
+  vacate(i);
+  occupy(i, x);
+}
+
+template <class Real>
+void Support<Real>::remove(std::size_t i) {
+  const std::size_t last = size_ - 1;
+  vacate(i);
+  if (i != last) {
+    for_each_feature(last, [&](std::int32_t feature) {
+      Real* values = slot_values(slots_.find(feature));
+      values[i] = values[last];
+      values[last] = Real(0);
+    });
+    norms_[i] = norms_[last];
+    widths_[i] = widths_[last];
+    features_[i].swap(features_[last]);
+    norms_[last] = Real(0);
+    widths_[last] = 0;
+  }
+  size_ = last;
+}
+
+template <class Real>
+void Support<Real>::extract(std::size_t i, OwnedSample<Real>& out) const {
+  out.dense = widths_[i] != kSparse;
+  out.values.clear();
+  out.indices.clear();
+  for_each_feature(i, [&](std::int32_t feature) {
+    out.values.push_back(slot_values(slots_.find(feature))[i]);
+    if (!out.dense) out.indices.push_back(feature);
+  });
+}
+
+// Saved as rows, example by example; loading stores them again in the same columns. Slots may be
+// numbered differently afterwards, which changes no result.
+template <class Real>
+void Support<Real>::visit_state(StateVisitor& visitor) {
+  if (visitor.mode() == StateVisitor::Mode::count) {
+    visitor.scratch(values_);
+    visitor.scratch(norms_);
+    visitor.object(slots_.bytes());
+    visitor.scratch(references_);
+    visitor.scratch(free_);
+    visitor.scratch(widths_);
+    visitor.scratch(features_);
+    for (const auto& features : features_) visitor.scratch(features);
+    return;
+  }
+  const bool loading = visitor.mode() == StateVisitor::Mode::load;
+  std::vector<std::int64_t> ends;
+  std::vector<std::int32_t> widths;
+  std::vector<std::int32_t> indices;
+  std::vector<Real> values;
+  std::size_t stride = stride_;
+  if (!loading) {
+    OwnedSample<Real> sample;
+    for (std::size_t i = 0; i < size_; ++i) {
+      extract(i, sample);
+      widths.push_back(widths_[i]);
+      values.insert(values.end(), sample.values.begin(), sample.values.end());
+      indices.insert(indices.end(), sample.indices.begin(), sample.indices.end());
+      ends.push_back(static_cast<std::int64_t>(values.size()));
+    }
+  }
+  visitor.field("stride", stride);
+  visitor.field("largest_norm", largest_norm_);
+  visitor.field("ends", ends);
+  visitor.field("widths", widths);
+  visitor.field("indices", indices);
+  visitor.field("values", values);
+  if (!loading) return;
+
+  const double largest_norm = largest_norm_;
+  *this = Support(l1_);
+  if (stride > 0) reserve(stride);
+  std::size_t value_at = 0;
+  std::size_t index_at = 0;
+  if (ends.size() != widths.size()) throw std::invalid_argument("state: damaged support");
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const auto end = static_cast<std::size_t>(ends[i]);
+    const bool dense = widths[i] != kSparse;
+    if (end < value_at || end > values.size())
+      throw std::invalid_argument("state: damaged support");
+    const std::size_t count = end - value_at;
+    if (!dense && index_at + count > indices.size()) {
+      throw std::invalid_argument("state: damaged support");
+    }
+    append({values.data() + value_at, dense ? nullptr : indices.data() + index_at, count});
+    value_at = end;
+    if (!dense) index_at += count;
+  }
+  largest_norm_ = largest_norm;
+}
+
+template <class Real>
+void Support<Real>::check_invariants() const {
+  const auto fail = [](const std::string& what) {
+    throw std::logic_error("support invariant broken: " + what);
+  };
+  std::vector<std::uint32_t> references(references_.size(), 0);
+  if (l1_ && !references.empty()) references[kZeroSlot] = 1;
+  std::size_t stored = 0;
+  OwnedSample<Real> sample;
+  for (std::size_t i = 0; i < size_; ++i) {
+    for_each_feature(i, [&](std::int32_t feature) {
+      const std::uint32_t slot = slots_.find(feature);
+      if (slot == Slots::kNone) fail("a stored feature has no slot");
+      ++references[slot];
+      stored += slot_values(slot)[i] != Real(0);
+    });
+    extract(i, sample);
+    if (norm_of(sample.view()) != norms_[i]) fail("a norm is stale");
+  }
+  if (references != references_) fail("references");
+  std::size_t nonzero = 0;
+  for (const Real value : values_) nonzero += value != Real(0);
+  if (nonzero != stored) fail("a padding or absent value is not zero");
+  for (std::size_t i = size_; i < stride_; ++i) {
+    if (norms_[i] != Real(0)) fail("a padding norm is not zero");
+  }
+}
+
+template class Support<float>;
+template class Support<double>;
+
+}  // namespace budgetron

@@ -1,0 +1,86 @@
+// The stored examples, feature-major: value j of example i at values[slot(j) * stride + i].
+//
+// A feature gets a slot when it first occurs in a stored example and gives it back when the last
+// example that has it leaves, so memory follows what is stored. A dense example counts as having
+// all its features, zeros too. Examples sit in columns 0..size-1; removing one moves the last into
+// its place.
+//
+// Invariants: padding columns and absent features are 0; references[s] counts the examples that
+// have slot s; norms[i] is the norm of column i by the row's own arithmetic.
+//
+// Cost: append, replace, remove and extract are O(features of the example); growing is O(all).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "aligned.hpp"
+#include "kernel.hpp"
+#include "sample.hpp"
+#include "slots.hpp"
+#include "state.hpp"
+#include "turn.hpp"
+
+namespace budgetron {
+
+template <class Real>
+class Support {
+ public:
+  // `l1` keeps ||x||_1 instead of ||x||^2 as the norm (Laplacian kernel).
+  explicit Support(bool l1) : l1_(l1) {}
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t stride() const { return stride_; }
+  [[nodiscard]] const Real* values() const { return values_.data(); }
+  [[nodiscard]] const Real* norms() const { return norms_.data(); }
+  [[nodiscard]] double largest_norm() const { return largest_norm_; }
+
+  // The norm and the terms of x: what the row routine multiplies.
+  void gather(const Sample<Real>& x, Row<Real>& row) const;
+
+  void reserve(std::size_t examples);
+  void append(const Sample<Real>& x);
+  void replace(std::size_t i, const Sample<Real>& x);
+  void remove(std::size_t i);
+  void extract(std::size_t i, OwnedSample<Real>& out) const;
+  [[nodiscard]] Real norm_of(const Sample<Real>& x) const;
+
+  void visit_state(StateVisitor& visitor);
+  // Recomputes everything kept up to date and throws std::logic_error where it differs.
+  void check_invariants() const;
+
+ private:
+  static constexpr std::int32_t kSparse = -1;
+
+  [[nodiscard]] Real* slot_values(std::uint32_t slot) { return values_.data() + slot * stride_; }
+  [[nodiscard]] const Real* slot_values(std::uint32_t slot) const {
+    return values_.data() + slot * stride_;
+  }
+  std::uint32_t acquire(std::int32_t feature);
+  void release(std::int32_t feature);
+  void occupy(std::size_t i, const Sample<Real>& x);
+  void vacate(std::size_t i);
+  template <class Visit>
+  void for_each_feature(std::size_t i, Visit visit) const {
+    if (widths_[i] == kSparse) {
+      for (const std::int32_t feature : features_[i]) visit(feature);
+    } else {
+      for (std::int32_t feature = 0; feature < widths_[i]; ++feature) visit(feature);
+    }
+  }
+
+  bool l1_;
+  std::size_t size_ = 0;
+  std::size_t stride_ = 0;
+  double largest_norm_ = 0.0;  // of any example ever stored: an upper bound for the stored ones
+  AlignedVector<Real> values_;
+  AlignedVector<Real> norms_;
+  Slots slots_;
+  std::vector<std::uint32_t> references_;  // per slot
+  std::vector<std::uint32_t> free_;        // slots without references
+  std::vector<std::int32_t> widths_;       // per example: its width if dense, else kSparse
+  std::vector<std::vector<std::int32_t>> features_;  // per example: its features if sparse
+};
+
+}  // namespace budgetron

@@ -1,0 +1,156 @@
+// The support and the expansion under random adding, replacing and removing, dense and sparse, with
+// every invariant recomputed after each step, and the decision against a plain sum.
+#include "expansion.hpp"
+
+#include <cmath>
+#include <type_traits>
+
+#include "harness.hpp"
+
+using namespace budgetron;
+
+namespace {
+
+// The rows the expansion should hold, kept the slow way.
+template <class Real>
+struct Mirror {
+  std::vector<std::vector<Real>> rows;
+  std::vector<std::vector<double>> coefs;
+};
+
+template <class Real>
+double kernel_value(const Kernel& kernel, const std::vector<Real>& x, const std::vector<Real>& z) {
+  double dot = 0.0;
+  double squared = 0.0;
+  double absolute = 0.0;
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    const double a = static_cast<double>(x[j]);
+    const double b = static_cast<double>(z[j]);
+    dot += a * b;
+    squared += (a - b) * (a - b);
+    absolute += std::abs(a - b);
+  }
+  switch (kernel.kind) {
+    case KernelKind::rbf:
+      return std::exp(-kernel.gamma * squared);
+    case KernelKind::laplacian:
+      return std::exp(-kernel.gamma * absolute);
+    case KernelKind::poly:
+      return std::pow(kernel.gamma * dot + kernel.coef0, kernel.degree);
+    case KernelKind::linear:
+      return dot;
+    case KernelKind::sigmoid:
+      return std::tanh(kernel.gamma * dot + kernel.coef0);
+  }
+  return 0.0;
+}
+
+template <class Real>
+void exercise(KernelKind kind, std::size_t outputs, bool gram, std::size_t capacity) {
+  constexpr std::size_t width = 9;
+  const Kernel kernel{kind, 0.3, 0.5, 2};
+  Expansion<Real> f(kernel, outputs, capacity);
+  f.keep_norm();
+  if (gram) f.keep_gram();
+  Mirror<Real> mirror;
+  Random random(11);
+  Row<Real> row;
+  std::vector<double> decision(outputs);
+  for (std::int64_t round = 0; round < 120; ++round) {
+    // A row with zeros, given as a dense or as a sparse sample.
+    std::vector<Real> x(width, Real(0));
+    std::vector<Real> values;
+    std::vector<std::int32_t> indices;
+    for (std::size_t j = 0; j < width; ++j) {
+      if (random.below(2) == 0) continue;
+      x[j] = static_cast<Real>(random.uniform() * 2.0 - 1.0);
+      values.push_back(x[j]);
+      indices.push_back(static_cast<std::int32_t>(j));
+    }
+    const bool dense = random.below(2) == 0;
+    const Sample<Real> sample = dense ? Sample<Real>{x.data(), nullptr, width}
+                                      : Sample<Real>{values.data(), indices.data(), values.size()};
+    f.row(sample, row);
+    f.decide(row, decision);
+    const double tolerance = std::is_same_v<Real, float> ? 1e-4 : 1e-10;
+    for (std::size_t k = 0; k < outputs; ++k) {
+      double expected = 0.0;
+      for (std::size_t i = 0; i < mirror.rows.size(); ++i) {
+        expected += mirror.coefs[i][k] * kernel_value(kernel, mirror.rows[i], x);
+      }
+      CHECK(std::abs(decision[k] - expected) < tolerance * (1.0 + std::abs(expected)));
+    }
+    std::vector<double> coefs(outputs);
+    for (double& coef : coefs) coef = random.uniform() - 0.5;
+    const std::size_t action = random.below(4);
+    if (f.size() < 20 && (action < 2 || f.size() == 0)) {
+      f.add(sample, row, coefs, round);
+      mirror.rows.push_back(x);
+      mirror.coefs.push_back(coefs);
+    } else if (action < 3) {
+      const std::size_t i = random.below(f.size());
+      f.replace(i, sample, row, coefs, round);
+      mirror.rows[i] = x;
+      mirror.coefs[i] = coefs;
+    } else {
+      const std::size_t i = random.below(f.size());
+      f.remove(i, row);
+      mirror.rows[i] = mirror.rows.back();
+      mirror.coefs[i] = mirror.coefs.back();
+      mirror.rows.pop_back();
+      mirror.coefs.pop_back();
+    }
+    const double factor = 0.2 + random.uniform();  // now and then far enough to be folded in
+    f.scale(factor);
+    for (auto& row_coefs : mirror.coefs) {
+      for (double& coef : row_coefs) coef *= factor;
+    }
+    CHECK_EQ(f.size(), mirror.rows.size());
+    f.check_invariants();
+  }
+}
+
+}  // namespace
+
+TEST(expansion_equals_a_plain_sum) {
+  for (const KernelKind kind : {KernelKind::rbf, KernelKind::laplacian, KernelKind::poly,
+                                KernelKind::linear, KernelKind::sigmoid}) {
+    exercise<double>(kind, 1, false, 0);
+    exercise<double>(kind, 3, true, 20);
+    exercise<float>(kind, 1, true, 20);
+  }
+}
+
+TEST(slots_are_given_back) {
+  Support<double> support(false);
+  Random random(5);
+  const auto wide = [&](std::size_t i) {
+    return static_cast<std::int32_t>(1000000 + 1000 * i + random.below(900));
+  };
+  std::size_t most = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const double values[3] = {1.0, 2.0, 3.0};
+    const std::int32_t indices[3] = {wide(0), wide(1), wide(2)};
+    const Sample<double> x{values, indices, 3};
+    if (support.size() < 8) {
+      support.append(x);
+    } else {
+      support.replace(random.below(8), x);
+    }
+    StateVisitor counter = StateVisitor::counter();
+    support.visit_state(counter);
+    if (round == 500) most = counter.bytes();
+    if (round > 500) CHECK(counter.bytes() <= 2 * most);
+  }
+  support.check_invariants();
+}
+
+TEST(rearranging_two_classes_to_three_keeps_their_difference) {
+  AlignedVector<double> matrix = {1.0, -2.0, 0.5};
+  rearrange_outputs(matrix, 3, {2, 3, {0, -1, 1}});
+  CHECK_EQ(matrix.size(), 9u);
+  for (std::size_t i = 0; i < 3; ++i) CHECK_EQ(matrix[3 + i], 0.0);
+  CHECK_EQ(matrix[6] - matrix[0], 1.0);
+  CHECK_EQ(matrix[7] - matrix[1], -2.0);
+  CHECK_EQ(matrix[8] - matrix[2], 0.5);
+}

@@ -1,0 +1,57 @@
+// One round, as a learner sees it: the row's kernel values and what the target says about f(x).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "aligned.hpp"
+#include "random.hpp"
+#include "sample.hpp"
+#include "state.hpp"
+
+namespace budgetron {
+
+// The kernel row of one sample against an expansion, with the scratch it is computed in. Dropping
+// or replacing stored examples during the round keeps `values` in step with them.
+template <class Real>
+struct Row {
+  AlignedVector<Real> values;     // k(x_i, x), padded
+  AlignedVector<Real> distances;  // ||x_i - x||^2, where a learner asked for them (rbf)
+  std::vector<double> features;   // phi(x), for learners with a feature map
+  Real norm = 0;                  // ||x||^2 (laplacian: ||x||_1)
+  double self = 1.0;              // k(x, x)
+  bool coarse = false;            // float32 rounding of gamma ||x - x_i||^2 may pass 1e-3
+
+  std::vector<Real> term_values;          // the features of x that have a slot ...
+  std::vector<std::uint32_t> term_slots;  // ... and where
+
+  void visit_state(StateVisitor& visitor) {
+    visitor.scratch(values);
+    visitor.scratch(distances);
+    visitor.scratch(features);
+    visitor.scratch(term_values);
+    visitor.scratch(term_slots);
+  }
+};
+
+// The numbers an update rule decides by. Classification: direction u = y, or (e_y - e_z)/2 with z
+// the best wrong class, and margin = y f(x), in general <u, f(x)>. Regression: error = target -
+// f(x), u = sign(error).
+struct Facts {
+  double margin = 0.0;
+  double error = 0.0;
+  double self = 1.0;       // k(x, x)
+  std::int64_t round = 0;  // rounds before this one
+};
+
+template <class Real>
+struct Turn : Facts {
+  Sample<Real> x;
+  Row<Real>* row = nullptr;
+  std::span<const double> outputs;    // f(x), K numbers, before any update
+  std::span<const double> direction;  // u, K numbers
+  Random* random = nullptr;
+};
+
+}  // namespace budgetron

@@ -1,0 +1,91 @@
+"""AVM (avm.txt, algorithms 2 to 5): Pegasos on core points instead of on the rows themselves.
+
+The data space is covered by cells as the rows come; a row moves the coef of its cell's core point.
+Nothing is ever dropped; `budget` only stops the opening of cells.
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+
+from papers.losses import make_loss
+from papers.page import Page, Vector
+
+
+class AVM(Page):
+    carried: ClassVar[tuple[str, ...]] = ("rounds", "older_sum", "newer_sum")
+
+    def __init__(
+        self,
+        *where: Any,
+        regularization: float,
+        delta: float,
+        cover: str,
+        beta: float,
+        rho: float,
+        average: str,
+        budget: int | None,
+        loss: str,
+        tau: float,
+        **more: Any,
+    ) -> None:
+        super().__init__(*where, **more)
+        self.lam, self.delta, self.cover = regularization, delta, cover
+        self.beta, self.rho, self.average = beta, rho, average
+        self.B = inf if budget is None else budget
+        self.loss = make_loss(loss, tau)
+        self.length = 2.0 if self.coef.shape[1] > 2 else 1.0  # algorithm 5 moves by e_y - e_z = 2u
+        self.rounds = 0  # t - 1
+        self.older_sum = self.coef.copy()  # coefs of the averaged w_t, summed: before
+        self.newer_sum = self.coef.copy()  # and since the last restart
+
+    def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
+        self.rounds += 1
+        t = self.rounds
+        self.sum_up()
+        move = -self.loss.slope(margin) / (self.lam * t) * self.length * u  # lines 4, 5
+        p = max(0.0, 1 - self.beta / t**self.rho)  # section 6.2.3
+        approximate = self.beta == 0 or self.random.uniform() < p  # Z_t, line 6
+        i = self.stand_in(x, approximate)  # line 8
+        self.coef *= (t - 1) / t
+        if i is None:
+            self.add(x, move)  # a new core point; also line 11
+            if self.average != "last":
+                self.older_sum = np.vstack([self.older_sum, 0 * u])
+                self.newer_sum = np.vstack([self.newer_sum, 0 * u])
+        else:
+            self.coef[i] += move  # lines 9, 16
+
+    def stand_in(self, x: Vector, approximate: bool) -> int | None:
+        """The core point that takes x's place; None if x becomes one itself."""
+        if self.size == 0:
+            return None
+        gaps = np.abs(self.support - x)
+        distance = np.sqrt((gaps**2).sum(axis=1))
+        nearest = self.least(distance)
+        if approximate and self.cover == "sphere" and distance[nearest] < self.delta / 2:
+            return nearest  # algorithm 3
+        if approximate and self.cover == "rectangle":
+            inside = np.flatnonzero(gaps.max(axis=1) < self.delta / sqrt(x.size))
+            if inside.size > 0:
+                return self.oldest(inside)  # algorithm 4
+        return nearest if self.size == self.B else None
+
+    def sum_up(self) -> None:
+        """Count w_t, before the update: in all, or since the power of two before the last."""
+        if self.average == "suffix" and self.rounds & (self.rounds - 1) == 0:  # 1, 2, 4, 8, ...
+            self.older_sum, self.newer_sum = self.newer_sum, 0 * self.newer_sum
+        if self.average != "last":
+            self.newer_sum = self.newer_sum + self.coef
+
+    def predict_decision(self, x: Vector) -> Vector:
+        """The decision of the averaged output: w_{T+1}, or the mean of w_s .. w_T."""
+        if self.average == "last" or self.rounds == 0:
+            return self.decide(x, self.row(x))
+        s = 1
+        if self.average == "suffix":  # the power of two before the last
+            s = 1 << max(0, self.rounds.bit_length() - 2)
+        return np.asarray(self.row(x) @ (self.older_sum + self.newer_sum) / (self.rounds - s + 1))

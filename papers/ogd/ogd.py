@@ -1,0 +1,29 @@
+"""Online gradient descent with a kernel (Kivinen, Smola, Williamson 2004; bogd.txt, eq. (2))."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from papers.losses import make_loss
+from papers.page import Page, Vector
+
+
+class OGD(Page):
+    def __init__(
+        self,
+        *where: Any,
+        step: float,
+        regularization: float,
+        loss: str,
+        tau: float,
+        **more: Any,
+    ) -> None:
+        super().__init__(*where, **more)
+        self.rate, self.decay = step, 1 - step * regularization
+        self.loss = make_loss(loss, tau)
+
+    def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
+        slope = self.loss.slope(margin)
+        self.coef *= self.decay  # (1 - eta lambda) f
+        if slope != 0:
+            self.add(x, -self.rate * slope * u)  # - eta l'(y f) y k(x, .)

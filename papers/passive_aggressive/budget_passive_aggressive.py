@@ -1,0 +1,31 @@
+"""BPA-S, the passive-aggressive learner on a budget (Wang & Vucetic 2010): one leaves, one enters.
+
+Of the B ways to replace a stored example r by x, the one that changes f least: x takes over what
+it can of r, the projection of a_r k(x_r, .) onto k(x, .), and the PA-I step on top.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from papers.page import Page, Vector
+
+
+class BudgetPassiveAggressive(Page):
+    def __init__(self, *where: Any, C: float, budget: int, **more: Any) -> None:
+        super().__init__(*where, **more)
+        self.C, self.B = C, budget
+
+    def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
+        loss = max(0.0, 1 - margin)
+        if loss == 0:
+            return
+        k = self.self_kernel(x)
+        tau = min(self.C, loss / k)  # PA-I
+        if self.size < self.B:
+            self.add(x, tau * u)
+            return
+        lost = self.sizes() ** 2 * (self.self_kernels() - row**2 / k)  # what x cannot take over
+        r = self.least(lost)
+        self.coef[r] = self.coef[r] * (row[r] / k) + tau * u
+        self.support[r], self.ids[r] = x, self.t

@@ -1,0 +1,22 @@
+"""Passive-aggressive (Crammer, Dekel, Keshet, Shalev-Shwartz, Singer 2006), PA-I and PA-II."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from papers.page import Page, Vector
+
+
+class PassiveAggressive(Page):
+    def __init__(self, *where: Any, C: float, variant: str, **more: Any) -> None:
+        super().__init__(*where, **more)
+        self.C, self.variant = C, variant
+
+    def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
+        loss = max(0.0, 1 - margin)
+        if loss > 0:
+            self.add(x, self.tau(loss, self.self_kernel(x)) * u)
+
+    def tau(self, loss: float, k: float) -> float:
+        """The smallest move that removes the loss, softened by C; k = k(x, x)."""
+        return min(self.C, loss / k) if self.variant == "I" else loss / (k + 1 / (2 * self.C))

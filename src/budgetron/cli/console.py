@@ -1,0 +1,112 @@
+"""What the user sees: errors, warnings, progress (standard error) and tables (standard output)."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    Report = Callable[[int, str], None]
+
+
+def fail(message: str) -> NoReturn:
+    """End the command because of a mistake of the user's: one line, exit code 2."""
+    import typer
+
+    note(message)
+    raise typer.Exit(2)
+
+
+def note(message: str) -> None:
+    """One line on standard error."""
+    print(" ".join(message.split()), file=sys.stderr)
+
+
+def output() -> Console:
+    """The console for results, on standard output."""
+    from rich.console import Console
+
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # for main, which knows what to do
+
+    return Output(file=sys.stdout, highlight=False)
+
+
+def bytes_text(count: float) -> str:
+    """`84.2 kB`: powers of 1000, as everywhere in budgetron."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+@contextmanager
+def progress(what: str, total: int | None) -> Iterator[Report]:
+    """A live line on standard error while the block runs; nothing unless that is a terminal.
+
+    Yields a function of (amount done, text): cheap to call often, it draws ten times a second.
+
+    Parameters
+    ----------
+    what : the word before the bar
+    total : the amount that is all; None: unknown, there is no bar
+    """
+    if not sys.stderr.isatty():
+        with _plain_warnings(note):
+            yield lambda done, text: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    columns: list[Any] = [TextColumn("{task.description}")]
+    columns += [BarColumn(20), TimeRemainingColumn()] if total else [SpinnerColumn()]
+    columns += [TextColumn("{task.fields[text]}")]
+    console = Console(stderr=True, highlight=False)
+    with (
+        Progress(*columns, console=console, transient=True) as bars,
+        _plain_warnings(lambda text: bars.console.print(text, markup=False)),
+    ):
+        bar = bars.add_task(what, total=total, text="")
+        yield lambda done, text: bars.update(bar, completed=done, text=text)
+
+
+@contextmanager
+def _plain_warnings(show: Callable[[str], None]) -> Iterator[None]:
+    """Warnings as one line each, without the place in our code that raised them."""
+
+    def line(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        show("warning: " + " ".join(str(message).split()))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = line
+        yield
+
+
+class Ticker:
+    """True at most once per `period` seconds: for work worth doing now and then."""
+
+    def __init__(self, period: float = 0.1) -> None:
+        self._period = period
+        self._next = 0.0
+
+    def __call__(self) -> bool:
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + self._period
+        return True

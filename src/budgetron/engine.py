@@ -1,0 +1,100 @@
+"""A compiled model and what Python needs around it: dtype, dense or sparse rows, pickling.
+
+The engine takes validated rows and numeric targets. It knows nothing of labels, which are the
+estimators' business, nor of algorithms, which are the spec's.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from budgetron import _core
+from budgetron.parts import Spec
+
+Floats = NDArray[np.float64]
+
+
+class PrecisionWarning(UserWarning):
+    """float32 rows are too coarse for this kernel width and these feature scales."""
+
+
+@cache
+def _install_lapack() -> None:
+    """Hand SciPy's LAPACK to the core, once."""
+    from scipy.linalg import cython_lapack
+
+    capsules: Any = cython_lapack.__pyx_capi__
+    for routine in _core.lapack_routines():
+        _core.install_lapack(routine, capsules[routine])
+
+
+class Engine:
+    """One native model, float32 or float64 by the dtype of the first batch.
+
+    Parameters
+    ----------
+    spec : what to build, from `Part.spec()`
+    task : "classification" or "regression"
+    classes : number of classes known so far (1 for regression)
+    seed : of the model's generator
+    dtype : of the rows
+    """
+
+    def __init__(
+        self, spec: Spec, task: str, classes: int, seed: int, dtype: np.dtype[Any]
+    ) -> None:
+        _install_lapack()
+        self.spec, self.task, self.seed = spec, task, seed
+        self.dtype = np.dtype(dtype)
+        model = _core.Model32 if self.dtype == np.float32 else _core.Model64
+        self.native = model(spec, task, classes, seed)
+
+    def learn(
+        self, X: Any, targets: Floats, *, record: bool = False, unseen: bool = False
+    ) -> Floats | None:
+        """Test then train, row by row; the decisions (n, outputs) if they are to be recorded."""
+        if scipy.sparse.issparse(X):
+            return self.native.learn_csr(*_csr_parts(X), targets, record, unseen)
+        return self.native.learn_dense(X, targets, record, unseen)
+
+    def predict(self, X: Any) -> Floats:
+        """Decisions, (n, outputs). Changes nothing."""
+        if scipy.sparse.issparse(X):
+            return self.native.predict_csr(*_csr_parts(X))
+        return self.native.predict_dense(X)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "spec": self.spec,
+            "task": self.task,
+            "seed": self.seed,
+            "dtype": self.dtype.str,
+            "classes": self.native.classes,
+            "state": self.native.save(),
+        }
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__init__(  # type: ignore[misc]
+            saved["spec"], saved["task"], saved["classes"], saved["seed"], np.dtype(saved["dtype"])
+        )
+        self.native.load(saved["state"])
+
+
+def _csr_parts(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    """Indptr, indices and values of a CSR matrix, sorted and without duplicates, as the core reads.
+
+    The caller's matrix is never changed.
+    """
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()  # sorts too
+    return (
+        X.indptr.astype(np.int64, copy=False),
+        X.indices.astype(np.int32, copy=False),
+        np.ascontiguousarray(X.data),
+    )

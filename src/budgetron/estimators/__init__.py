@@ -1,0 +1,1 @@
+"""The scikit-learn face: one estimator a learner, over the one engine."""

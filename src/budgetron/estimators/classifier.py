@@ -1,0 +1,235 @@
+"""Classification: labels to class codes, classes closed or joining, decisions to labels."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from budgetron.engine import Floats
+from budgetron.estimators.base import OnlineEstimator
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
+    """A classifier that learns row by row; any number of classes, labels of any type."""
+
+    _task: ClassVar[str] = "classification"
+
+    # ---- learning --------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Start anew and learn the rows once, in their order.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n, d)
+        y : labels, shape (n,); their distinct values are the classes, another one later is an error
+        """
+        y = _labels(y)
+        self._learn(X, y, classes=np.unique(y), anew=True)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn the rows, in their order, after all learned before.
+
+        One call with n rows leaves the same bits as n calls with one row.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n, d)
+        y : labels, shape (n,)
+        classes : all labels there will be, in the first call. Without it classes join as they occur
+        """
+        self._learn(X, _labels(y), classes=classes)
+        return self
+
+    def prequential(self, X: Any, y: Any, classes: Any = None) -> Floats:
+        """Test, then train, row by row: each row's decision before it was learned.
+
+        Learns exactly as `partial_fit` does.
+
+        Returns
+        -------
+        decisions : (n,) for up to two classes, where >= 0 stands for ``classes_[1]``; else (n, K)
+            with -inf where a class had not been seen yet
+        """
+        decisions = self._learn(X, _labels(y), classes=classes, record=True)
+        assert decisions is not None
+        return decisions
+
+    def _prequential_growing(self, X: Any, y: Any, classes: Any = None) -> Floats:
+        """`prequential` for streams whose width grows: a chunk may have more features."""
+        decisions = self._learn(X, _labels(y), classes=classes, record=True, growing=True)
+        assert decisions is not None
+        return decisions
+
+    def learn_one(self, x: NDArray[Any], y: Any) -> float | Floats:
+        """Learn one row; the decision before it was learned.
+
+        The quick way in: x goes to the compiled round as it is. It must be a 1-d contiguous array
+        of the model's dtype, else TypeError. NOT checked: its length, and that it is finite (a
+        NaN would spoil the model).
+        """
+        try:
+            return self._engine.native.learn_one(x, self._codes[y])
+        except (AttributeError, KeyError):  # not started, or a label not seen yet
+            decisions = self.prequential(x[None, :], np.array([y]))
+            return decisions[0] if decisions.ndim > 1 else float(decisions[0])
+
+    def decision_one(self, x: NDArray[Any]) -> float | Floats:
+        """The decision on one row, under `learn_one`'s conditions."""
+        decision: float | Floats = self._native.predict_one(x)
+        return decision
+
+    # ---- deciding --------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Floats:
+        """f(x): (n,) for up to two classes, where >= 0 stands for ``classes_[1]``; else (n, K)."""
+        native = self._native
+        decisions = self._engine.predict(self._rows(X, first=False))
+        return decisions[:, 0] if native.outputs == 1 else decisions
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row; of tied classes the first, of two the second."""
+        decisions = self.decision_function(X)
+        if decisions.ndim > 1:
+            codes = decisions.argmax(axis=1)
+        elif len(self.classes_) == 1:
+            codes = np.zeros(len(decisions), dtype=np.intp)
+        else:
+            codes = (decisions >= 0).astype(np.intp)
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Wrong predictions among the rows learned, each made before the row was learned."""
+        return int(self._native.mistakes)
+
+    # ---- inside ----------------------------------------------------------------------------------
+
+    def _learn(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        *,
+        classes: Any = None,
+        record: bool = False,
+        anew: bool = False,
+        growing: bool = False,
+    ) -> Floats | None:
+        first = anew or not hasattr(self, "_engine")
+        if first:
+            self._validate_params()
+        check_consistent_length(X, y)
+        X = self._rows(X, first=first, growing=growing)
+        if first:
+            closed = classes is not None
+            known = np.unique(column_or_1d(classes)) if closed else y[:0]
+        else:
+            closed, known = self._closed, self.classes_
+            if classes is not None and not np.array_equal(np.unique(classes), known):
+                raise ValueError(
+                    f"classes={list(classes)} is not what the first call said: {list(known)}"
+                )
+        if closed:
+            strangers = np.setdiff1d(y, known)
+            if strangers.size:
+                raise ValueError(
+                    f"label {strangers.tolist()[0]!r} is not among the classes {known.tolist()}; "
+                    "name every class in the first call, or none to let classes join"
+                )
+        # Everything is checked: from here on the model changes.
+        if first:
+            self._closed: bool = closed
+            self._sparse = not isinstance(X, np.ndarray)
+            self._know(known)
+            self._start(X.shape[1], len(known), X.dtype)
+        decisions = self._learn_runs(X, y, record=record)
+        self._warn_if_coarse()
+        return decisions
+
+    def _know(self, classes: NDArray[Any]) -> None:
+        self.classes_ = classes
+        self._codes = {label: float(code) for code, label in enumerate(classes.tolist())}
+
+    def _join(self, label: Any) -> None:
+        """A class joins: it takes its place in the sorted order, the others keep what they have."""
+        before = self.classes_.tolist()
+        after = np.unique(np.append(self.classes_, label))
+        order = [before.index(name) if name in before else -1 for name in after.tolist()]
+        self._engine.native.join(len(after), order)
+        self._know(after)
+
+    def _learn_runs(self, X: Any, y: NDArray[Any], *, record: bool) -> Floats | None:
+        """Learn X in runs of rows between which a class joins (closed classes: one run)."""
+        labels, firsts = np.unique(y, return_index=True)
+        joins = np.sort(firsts[~np.isin(labels, self.classes_)]).tolist()
+        bounds = sorted({0, len(y), *joins})
+        runs: list[Run] = []
+        for start, end in itertools.pairwise(bounds):
+            joined = start in joins
+            if joined:
+                self._join(y[start])
+            targets = np.searchsorted(self.classes_, y[start:end]).astype(np.float64)
+            rows = X if end - start == len(y) else X[start:end]
+            decisions = self._engine.learn(rows, targets, record=record, unseen=joined)
+            if decisions is not None:
+                runs.append(Run(self.classes_, decisions, y[start] if joined else None))
+        return self._assemble(runs) if record else None
+
+    def _assemble(self, runs: list[Run]) -> Floats:
+        """The decisions of all runs in terms of the classes known at the end."""
+        final = self.classes_
+        if len(final) <= 2:
+            # A class that was alone was learned as the positive one; it may have become the other.
+            turned = [len(run.classes) < len(final) and run.classes[0] == final[0] for run in runs]
+            return np.concatenate(
+                [
+                    -run.decisions[:, 0] if turn else run.decisions[:, 0]
+                    for run, turn in zip(runs, turned, strict=True)
+                ]
+            )
+        decisions = np.full((sum(len(run.decisions) for run in runs), len(final)), -np.inf)
+        start = 0
+        for run in runs:
+            places = np.searchsorted(final, run.classes)
+            rows = decisions[start : start + len(run.decisions)]
+            if len(run.classes) > 2:
+                rows[:, places] = run.decisions
+            elif len(run.classes) == 2:
+                rows[:, places] = run.decisions * [-0.5, 0.5]
+            else:
+                rows[:, places] = run.decisions / 2
+            if run.joined is not None:  # not seen before its own first row
+                rows[0, np.searchsorted(final, run.joined)] = -np.inf
+            start += len(run.decisions)
+        return decisions
+
+
+@dataclass(frozen=True)
+class Run:
+    """Rows learned with the same classes known."""
+
+    classes: NDArray[Any]
+    decisions: Floats
+    joined: Any  # the label that joined with the first row, or None
+
+
+def _labels(y: Any) -> NDArray[Any]:
+    """Y as a 1-d array of labels."""
+    if y is None:
+        raise ValueError("this classifier requires y to be passed, but the target y is None")
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("Input y contains NaN or infinity")
+    check_classification_targets(y)
+    labels: NDArray[Any] = y
+    return labels

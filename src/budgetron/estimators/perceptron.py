@@ -1,0 +1,39 @@
+"""The kernel Perceptron."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from budgetron import recipes
+from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.parts import Part
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PerceptronClassifier(OnlineClassifier):
+    """Perceptron: every mistake is stored, without limit.
+
+    The yardstick of all budgeted learners; memory grows with the mistakes.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator; this learner draws nothing.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from budgetron import PerceptronClassifier
+    >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+    >>> model = PerceptronClassifier(gamma=1.0).fit(X, y)
+    >>> model.n_mistakes_, model.n_support_
+    (31, 31)
+    """
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.perceptron(kernel)

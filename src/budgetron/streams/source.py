@@ -1,0 +1,169 @@
+"""The bytes of a text source: a file or standard input, decompressed on the way, in blocks.
+
+Compression is told by the first bytes, so a wrong or missing file ending does no harm and standard
+input works too. Memory is one block and the decompressor's own.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from collections.abc import Callable
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from budgetron.streams.protocol import StreamError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+# Read in one go: large enough that the calls cost nothing, small enough to stay in cache.
+BLOCK = 256 * 1024
+
+_MAGIC = {
+    b"\x1f\x8b": "gz",
+    b"\xfd7zXZ\x00": "xz",
+    b"BZh": "bz2",
+    b"\x28\xb5\x2f\xfd": "zst",
+}
+_LONGEST = max(len(magic) for magic in _MAGIC)
+
+
+class Source:
+    """Decompressed bytes of `path` ("-": standard input).
+
+    Attributes
+    ----------
+    name : the path as given, or `<stdin>`
+    live : bytes come as someone produces them (a pipe): `read` hands over what is there
+    bytes_total : size of the file as it lies on disk, or None
+    bytes_read : bytes of it used so far, before decompression
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.name = os.fspath(path)
+        self.bytes_total: int | None = None
+        self._raw: IO[bytes] | None = None
+        try:
+            if self.name == "-":
+                self.name = "<stdin>"
+                tape = _Tape(getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read))
+            else:
+                self._raw = open(path, "rb", buffering=0)  # noqa: SIM115 (closed by close)
+                status = os.fstat(self._raw.fileno())
+                if stat.S_ISREG(status.st_mode):
+                    self.bytes_total = status.st_size
+                tape = _Tape(self._raw.read)
+            self._tape = tape
+            self._read, self.kind = self._reader(tape.peek(_LONGEST))
+        except OSError as error:
+            self.close()
+            raise StreamError(self.name, None, _reason(error)) from error
+        except BaseException:
+            self.close()
+            raise
+        self.live = self.bytes_total is None and self.kind is None
+
+    @property
+    def bytes_read(self) -> int:
+        return self._tape.count
+
+    def read(self) -> bytes:
+        """The next block; empty at the end.
+
+        Raises
+        ------
+        OSError
+            If reading failed or the compressed data is damaged; its text says which, on one line.
+        """
+        try:
+            return self._read(BLOCK)
+        except EOFError as error:
+            raise OSError(f"the .{self.kind} data ends too early (an incomplete copy?)") from error
+        except MemoryError:
+            raise
+        except Exception as error:
+            if self.kind is None or (isinstance(error, OSError) and error.errno):
+                raise OSError(_reason(error)) from error
+            raise OSError(f"the .{self.kind} data is damaged") from error
+
+    def close(self) -> None:
+        if self._raw is not None:
+            self._raw.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _reader(self, head: bytes) -> tuple[Callable[[int], bytes], str | None]:
+        """How to read what starts with `head`, and the compression's name.
+
+        read1, not read: that would lose the good bytes before the damage it finds.
+        """
+        kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+        tape = cast(IO[bytes], self._tape)
+        if kind == "gz":
+            import gzip
+
+            return gzip.GzipFile(fileobj=tape, mode="rb").read1, kind
+        if kind == "xz":
+            import lzma
+
+            return lzma.LZMAFile(tape).read1, kind
+        if kind == "bz2":
+            import bz2
+
+            return bz2.BZ2File(tape).read1, kind
+        if kind == "zst":
+            return _zstd(self.name, tape).read1, kind
+        ending = os.path.splitext(self.name)[1][1:]
+        if not head and ending in _MAGIC.values():
+            raise StreamError(self.name, None, f"the .{ending} file is empty")
+        return self._tape.read, None
+
+
+class _Tape(io.RawIOBase):
+    """Raw bytes, counted, the first of which can be looked at before reading."""
+
+    def __init__(self, read: Callable[[int], bytes | None]) -> None:
+        self._source = read
+        self._head = b""
+        self.count = 0
+
+    def peek(self, size: int) -> bytes:
+        while len(self._head) < size:
+            more = self._source(size - len(self._head))
+            if not more:
+                break
+            self._head += more
+        return self._head
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if self._head:
+            size = len(self._head) if size < 0 else size
+            data, self._head = self._head[:size], self._head[size:]
+        else:
+            data = self._source(BLOCK if size < 0 else size) or b""
+        self.count += len(data)
+        return data
+
+
+def _zstd(name: str, tape: IO[bytes]) -> Any:
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        what = "reading .zst takes Python 3.14 or later; instead: zstd -dc FILE | budgetron run -"
+        raise StreamError(name, None, what) from None
+    return zstd.ZstdFile(tape)
+
+
+def _reason(error: BaseException) -> str:
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    text = " ".join(text.split()) or type(error).__name__
+    return text[0].lower() + text[1:]

@@ -1,0 +1,387 @@
+"""The `budgetron` command: results, options, and one line with exit code 2 for every mistake."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import budgetron
+from budgetron.cli import main
+from budgetron.cli.algorithms import jsonable, parse_value
+from budgetron.cli.console import bytes_text
+from budgetron.streams import two_gaussians
+
+COMMAND = [sys.executable, "-c", "from budgetron.cli import main; main()"]
+X, Y = two_gaussians(600, seed=5)
+X = X.astype(np.float32)
+
+
+def text_of(X: Any, y: Any) -> str:
+    rows = zip(X.tolist(), y, strict=True)
+    return "".join(f"{label} 1:{row[0]!r} 2:{row[1]!r}\n" for row, label in rows)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "stream.libsvm"
+    path.write_text(text_of(X, Y))
+    return str(path)
+
+
+class Cli:
+    """Runs the command in this process."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str, code: int = 0) -> tuple[str, str]:
+        """Standard output and standard error."""
+        with pytest.raises(SystemExit) as exit:
+            main(list(arguments))
+        out, err = self._capsys.readouterr()
+        assert exit.value.code == code, err
+        assert "Traceback" not in err
+        return out, err
+
+    def json(self, *arguments: str) -> dict[str, Any]:
+        out, _ = self(*arguments, "--json")
+        assert out.count("\n") == 1
+        result: dict[str, Any] = json.loads(out)
+        return result
+
+    def mistake(self, *arguments: str) -> str:
+        """The one line of complaint."""
+        out, err = self(*arguments, code=2)
+        assert out == ""
+        assert err.count("\n") == 1
+        assert err.endswith("\n")
+        return err.strip()
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    return Cli(capsys)
+
+
+# ---- results -----------------------------------------------------------------------------------
+
+
+def test_json_is_what_the_estimator_says(cli: Cli, file: str) -> None:
+    result = cli.json("run", file, "--algorithm", "ahpatron", "--budget", "30", "--gamma", "0.5")
+    model = budgetron.make("ahpatron", budget=30, gamma=0.5)
+    model.prequential(X, Y)
+    assert result["algorithm"] == "ahpatron"
+    assert result["source"] == file
+    assert result["rows"] == len(Y)
+    assert result["mistakes"] == model.n_mistakes_
+    assert result["mistake_rate"] == model.n_mistakes_ / len(Y)
+    assert result["n_support"] == model.n_support_
+    assert result["n_updates"] == model.n_updates_
+    assert result["memory_bytes"] > 0
+    assert result["seconds"] > 0
+    assert result["rows_per_second"] == pytest.approx(len(Y) / result["seconds"])
+    assert result["bad_lines"] == 0
+    assert result["classes"] == [-1, 1]
+    assert (result["params"]["budget"], result["params"]["gamma"]) == (30, 0.5)
+    assert 0 < model.n_mistakes_ < len(Y) / 2
+
+
+def test_the_table_has_the_numbers(cli: Cli, file: str) -> None:
+    arguments = ["run", file, "-a", "ahpatron", "--budget", "30", "--gamma", "0.5"]
+    result = cli.json(*arguments)
+    out, err = cli(*arguments)
+    assert err == ""
+    shown = {
+        cells[1].strip(): cells[2].strip()
+        for cells in (line.split("│") for line in out.splitlines())
+        if len(cells) == 4
+    }
+    assert shown["rows"] == f"{len(Y):,}"
+    assert shown["mistakes"] == f"{result['mistakes']:,}"
+    assert shown["mistake rate"] == f"{result['mistake_rate']:.2%}"
+    assert shown["stored examples"] == str(result["n_support"])
+    assert shown["model memory"] == bytes_text(result["memory_bytes"])
+    assert {"seconds", "rows per second", "updates"} <= set(shown)
+
+
+def test_every_parameter_can_be_set(cli: Cli, file: str) -> None:
+    options = ["--budget", "20", "--kernel", "poly", "--gamma", "0.1", "--degree", "2"]
+    options += ["--coef0", "1.5", "--seed", "7", "--set", "epsilon=0.7", "--set", "norm=0.6"]
+    params = cli.json("run", file, "-a", "ahpatron", *options)["params"]
+    expected = {"budget": 20, "kernel": "poly", "gamma": 0.1, "degree": 2, "coef0": 1.5}
+    expected |= {"random_state": 7, "epsilon": 0.7, "norm": 0.6}
+    assert {name: params[name] for name in expected} == expected
+
+
+def test_dtype(cli: Cli, tmp_path: Path, file: str) -> None:
+    arguments = ["-a", "perceptron", "--gamma", "1"]
+    single = cli.json("run", file, *arguments)
+    double = cli.json("run", file, *arguments, "--dtype", "float64")
+    assert double["n_support"] == single["n_support"]
+    assert double["memory_bytes"] > single["memory_bytes"]
+    path = tmp_path / "large"
+    path.write_text("1 1:1e39\n")
+    error = cli.mistake("run", str(path), *arguments)
+    assert error == f"{path}:1: value '1e39' of feature 1 is out of range"
+    assert cli.json("run", str(path), *arguments, "--dtype", "float64")["rows"] == 1
+
+
+def test_set_reads_numbers_and_words() -> None:
+    texts = ["3", "-0.5", "1e-3", "inf", "none", "true", "False", "keep", "256KB"]
+    values = [3, -0.5, 1e-3, float("inf"), None, True, False, "keep", "256KB"]
+    assert [parse_value(text) for text in texts] == values
+    assert isinstance(parse_value("3"), int)
+
+
+def test_infinite_parameters_are_valid_json() -> None:
+    value = {"radius": float("inf"), "step": np.float64("nan"), "list": (1, None, "x")}
+    assert jsonable(value) == {"radius": "inf", "step": "nan", "list": [1, None, "x"]}
+
+
+def test_classes_can_be_given(cli: Cli, file: str) -> None:
+    arguments = ["run", file, "-a", "perceptron", "--gamma", "0.5", "--classes"]
+    assert cli.json(*arguments, "-1,1")["classes"] == [-1, 1]
+    row = 1 + int(np.argmax(Y == 1))
+    error = cli.mistake(*arguments, "-1,2")
+    assert error == f"{file}: label 1 of row {row} is not among --classes -1,2"
+    assert "commas" in cli.mistake(*arguments, "a,b")
+
+
+def test_more_than_two_classes_join(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "three"
+    path.write_text("1 1:1\n2 2:1\n7 3:1\n" * 30)
+    result = cli.json("run", str(path), "-a", "perceptron", "--gamma", "1")
+    assert result["classes"] == [1, 2, 7]
+    assert result["mistakes"] <= 6
+
+
+# ---- gamma="auto" and the width ----------------------------------------------------------------
+
+
+def test_gamma_auto_is_one_over_the_largest_index(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "wide.xz"
+    path.write_bytes(lzma.compress(b"1 1:1\n" * 5000 + b"-1 40:1\n"))
+    result = cli.json("run", str(path), "-a", "perceptron")
+    assert result["params"]["gamma"] == 1 / 40
+    assert (result["rows"], result["n_features"]) == (5001, 40)
+    result = cli.json("run", str(path), "-a", "perceptron", "--n-features", "50")
+    assert result["params"]["gamma"] == 1 / 50
+    linear = cli.json("run", str(path), "-a", "perceptron", "--kernel", "linear")
+    assert linear["params"]["gamma"] == "auto"
+
+
+def test_an_index_beyond_n_features(cli: Cli, file: str) -> None:
+    error = cli.mistake("run", file, "-a", "perceptron", "--n-features", "1")
+    assert error == f"{file}:1: feature index '2' is above 1"
+
+
+def test_gamma_auto_on_standard_input_says_what_to_pass(cli: Cli) -> None:
+    error = cli.mistake("run", "-", "-a", "perceptron")
+    assert "--gamma" in error
+    assert "--n-features" in error
+
+
+# ---- bad data ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gamma", [[], ["--gamma", "0.5"]])
+def test_a_malformed_line_stops_the_run(cli: Cli, tmp_path: Path, gamma: list[str]) -> None:
+    path = tmp_path / "bad"
+    path.write_text(text_of(X, Y) + "1 1:nan\n" + text_of(X, Y))
+    error = cli.mistake("run", str(path), "-a", "perceptron", *gamma)
+    assert error == f"{path}:{len(Y) + 1}: value 'nan' of feature 1 is not finite"
+
+
+def test_skip_bad_counts_and_reports(cli: Cli, tmp_path: Path, file: str) -> None:
+    path = tmp_path / "bad"
+    lines = text_of(X, Y).splitlines(keepends=True)
+    path.write_text("".join([*lines[:10], "x\n", *lines[10:], "1 0:1\n"]))
+    arguments = ["-a", "perceptron", "--gamma", "0.5"]
+    out, err = cli("run", str(path), *arguments, "--skip-bad", "--json")
+    result = json.loads(out)
+    assert result["bad_lines"] == 2
+    assert result["bad_messages"][1].startswith(f"{path}:{len(Y) + 2}: feature index 0")
+    assert err == f"2 bad lines skipped; the first: {path}:11: label 'x' is not a number\n"
+    clean = cli.json("run", file, *arguments)
+    assert (result["rows"], result["mistakes"]) == (clean["rows"], clean["mistakes"])
+    assert "bad lines skipped" in cli("run", str(path), *arguments, "--skip-bad")[0]
+
+
+def test_files_that_cannot_be_read(cli: Cli, tmp_path: Path) -> None:
+    for gamma in ([], ["--gamma", "1"]):
+        arguments = ["-a", "perceptron", *gamma]
+        missing = str(tmp_path / "missing")
+        error = cli.mistake("run", missing, *arguments)
+        assert error == f"{missing}: no such file or directory"
+        assert cli.mistake("run", str(tmp_path), *arguments) == f"{tmp_path}: is a directory"
+        empty = tmp_path / "empty"
+        empty.write_text("")
+        assert cli.mistake("run", str(empty), *arguments) == f"{empty}: no rows to learn from"
+
+
+# ---- mistakes in the command -------------------------------------------------------------------
+
+
+def test_the_nearest_name_is_suggested(cli: Cli, file: str) -> None:
+    error = cli.mistake("run", file, "-a", "ahptron")
+    assert error == "budgetron: unknown algorithm 'ahptron'; did you mean 'ahpatron'?"
+    error = cli.mistake("run", file, "-a", "ahpatron", "--set", "epsilom=1")
+    assert error == "budgetron: ahpatron has no parameter 'epsilom'; did you mean 'epsilon'?"
+    assert "perceptron" in cli.mistake("run", file, "-a", "zzz")
+    assert "no parameter 'budget'" in cli.mistake("run", file, "-a", "perceptron", "--budget", "9")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--budget", "0"],
+        ["--budget", "many"],
+        ["--gamma", "-1"],
+        ["--gamma", "wide"],
+        ["--kernel", "cubic"],
+        ["--set", "epsilon=7"],
+        ["--set", "epsilon"],
+        ["--set", "=3"],
+        ["--dtype", "int8"],
+        ["--n-features", "0"],
+        ["--degree", "two"],
+        ["--budgte", "3"],
+    ],
+)
+def test_a_bad_option_is_one_line(cli: Cli, file: str, options: list[str]) -> None:
+    gamma = [] if "--gamma" in options else ["--gamma", "1"]
+    error = cli.mistake("run", file, "-a", "ahpatron", *gamma, *options)
+    assert error.startswith("budgetron: ")
+
+
+def test_missing_arguments_and_commands(cli: Cli, file: str) -> None:
+    assert "--algorithm" in cli.mistake("run", file)
+    assert "FILE" in cli.mistake("run", "-a", "perceptron")
+    assert "rum" in cli.mistake("rum", file)
+
+
+# ---- the other commands ------------------------------------------------------------------------
+
+
+def test_algorithms_lists_all(cli: Cli) -> None:
+    out, _ = cli("algorithms")
+    listed = json.loads(cli("algorithms", "--json")[0])
+    assert [each["name"] for each in listed] == [each.name for each in budgetron.algorithms()]
+    for each in listed:
+        assert each["name"] in out
+    ahpatron = next(each for each in listed if each["name"] == "ahpatron")
+    assert ahpatron["parameters"]["budget"] == 100
+    assert "epsilon=0.5" in out
+    assert ahpatron["citation"]
+
+
+def test_version_and_help(cli: Cli) -> None:
+    assert cli("--version")[0] == f"budgetron {budgetron.__version__}\n"
+    assert "algorithms" in cli("--help")[0]
+    assert "algorithms" in cli()[0]
+    assert "--skip-bad" in cli("run", "--help")[0]
+
+
+def test_help_does_not_load_the_learners() -> None:
+    script = (
+        "import sys; from budgetron.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "assert not {'numpy', 'sklearn', 'scipy', 'rich'} & set(sys.modules), 'not lazy'"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.DEVNULL)
+
+
+# ---- as a process ------------------------------------------------------------------------------
+
+
+def test_standard_input_plain_and_compressed(cli: Cli, file: str) -> None:
+    expected = cli.json("run", file, "-a", "perceptron", "--gamma", "0.5")
+    text = Path(file).read_bytes()
+    arguments = ["run", "-", "-a", "perceptron", "--gamma", "0.5", "--json"]
+    for data in (text, lzma.compress(text)):
+        done = subprocess.run([*COMMAND, *arguments], input=data, capture_output=True, check=True)
+        result = json.loads(done.stdout)
+        assert (result["source"], result["mistakes"]) == ("<stdin>", expected["mistakes"])
+    done = subprocess.run([*COMMAND, *arguments], input=b"1 1:1\n?\n", capture_output=True)
+    assert done.returncode == 2
+    assert done.stderr == b"<stdin>:2: label '?' is not a number\n"
+    assert done.stdout == b""
+
+
+def test_progress_only_on_a_terminal(file: str) -> None:
+    master, slave = pty.openpty()
+    arguments = ["run", file, "-a", "ahpatron", "--json"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "160"}
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=slave, env=environment
+    )
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:  # Linux's way to say the terminal is gone
+            break
+        if not part:
+            break
+        shown += part
+    out, _ = process.communicate()
+    os.close(master)
+    assert process.returncode == 0
+    assert json.loads(out)["rows"] == len(Y)
+    text = shown.decode()
+    for word in ("rows", "mistakes", "rows/s", "stored", "kB"):
+        assert word in text
+
+
+def test_interrupted(file: str) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "run", "-", "-a", "perceptron", "--gamma", "0.5"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin
+    assert process.stdout
+    assert process.stderr
+    # more than a pipe holds: once written, the command is reading
+    text = Path(file).read_bytes()
+    process.stdin.write(text * (200_000 // len(text) + 1))
+    process.stdin.flush()
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 130
+    error = process.stderr.read().decode()
+    assert error.startswith("interrupted: ")
+    assert error.count("\n") == 1
+    assert process.stdout.read() == b""
+    process.stdin.close()
+    process.stdout.close()
+    process.stderr.close()
+
+
+@pytest.mark.parametrize("arguments", [["algorithms"], ["--json"], []])
+def test_a_reader_that_goes_away(file: str, arguments: list[str]) -> None:
+    if "algorithms" not in arguments:
+        arguments = ["run", file, "-a", "perceptron", "--gamma", "0.5", *arguments]
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout
+    assert process.stderr
+    process.stdout.close()
+    assert process.wait(timeout=60) == 1
+    assert process.stderr.read() == b""
+    process.stderr.close()

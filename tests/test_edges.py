@@ -1,0 +1,127 @@
+"""Odd streams and bad input: nothing breaks, and a refused call leaves the model as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from cases import CASES, KERNELS, Case, same_state, stream
+
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+def fitted(case: Case) -> tuple[Any, np.ndarray, np.ndarray]:
+    X, y = stream(100)
+    return case.make(random_state=0).partial_fit(X, y, classes=[0, 1]), X, y
+
+
+BAD = {
+    "nan": (lambda X: np.where(np.arange(X.size).reshape(X.shape) == 5, np.nan, X), "NaN"),
+    "inf": (lambda X: np.where(np.arange(X.size).reshape(X.shape) == 5, np.inf, X), "infinity"),
+    "wide": (lambda X: np.hstack([X, X]), "features"),
+    "narrow": (lambda X: X[:, :2], "features"),
+    "empty": (lambda X: X[:0], "0 sample"),
+    "1-d": (lambda X: X[0], "2D array|Expected 2D"),
+    "text": (lambda X: np.full(X.shape, "x"), "could not convert|numeric"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+@each_case
+def test_bad_rows_raise_and_change_nothing(case: Case, kind: str) -> None:
+    model, X, y = fitted(case)
+    twin, _, _ = fitted(case)
+    spoil, message = BAD[kind]
+    bad = spoil(X[:10])
+    targets = y[: len(bad)]
+    for call in (
+        lambda: model.partial_fit(bad, targets),
+        lambda: model.prequential(bad, targets),
+        lambda: model.predict(bad),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    if kind in ("nan", "inf"):
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(scipy.sparse.csr_array(bad), targets)
+    same_state(model, twin)
+    assert model.n_features_in_ == 4
+
+
+@each_case
+def test_lengths_that_differ(case: Case) -> None:
+    model, X, y = fitted(case)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.partial_fit(X, y[:-1])
+
+
+@each_case
+def test_one_row_and_one_class(case: Case) -> None:
+    model = case.make().fit(np.ones((1, 2)), ["only"])
+    assert model.predict(np.zeros((3, 2))).tolist() == ["only"] * 3
+
+
+@pytest.mark.parametrize("kernel", list(KERNELS))
+@each_case
+def test_constant_zero_and_duplicate_rows(case: Case, kernel: str) -> None:
+    if kernel not in case.kernels:
+        pytest.skip(f"{case} does not take this kernel")
+    y = np.arange(200) % 2
+    for X in (np.zeros((200, 3)), np.ones((200, 3)), np.repeat(stream(4, width=3)[0], 50, axis=0)):
+        for rows in (X, X.astype(np.float32), scipy.sparse.csr_array(X)):
+            model = case.make(kernel).partial_fit(rows, y, classes=[0, 1])
+            assert np.isfinite(model.decision_function(rows)).all()
+            assert np.isfinite(model.dual_coef_).all()
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-8, 1e8, 1e15])
+@pytest.mark.filterwarnings("ignore::budgetron.PrecisionWarning")
+@each_case
+def test_huge_and_tiny_scales(case: Case, scale: float) -> None:
+    X, y = stream(200)
+    for dtype in (np.float32, np.float64):
+        model = case.make().partial_fit((X * scale).astype(dtype), y, classes=[0, 1])
+        assert np.isfinite(model.decision_function((X * scale).astype(dtype))).all()
+
+
+def test_a_row_with_no_length_is_predicted_and_not_learned() -> None:
+    for case in CASES:
+        if "linear" not in case.kernels:
+            continue
+        model = case.make("linear")
+        model.partial_fit(np.zeros((5, 3)), [0, 1, 0, 1, 0], classes=[0, 1])
+        assert (model.n_seen_, model.n_updates_, model.n_support_) == (5, 0, 0)
+
+
+@each_case
+def test_unfitted_says_so(case: Case) -> None:
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError, match="not learned anything yet"):
+        case.make().predict(np.zeros((1, 2)))
+
+
+def test_one_row_path_refuses_the_wrong_dtype() -> None:
+    model, X, _ = fitted(CASES[0])
+    with pytest.raises(TypeError):
+        model.learn_one(X[0].astype(np.float32), 1)
+    with pytest.raises(TypeError):
+        model.decision_one(X[:2])
+
+
+def test_wide_sparse_rows_cost_what_they_hold() -> None:
+    """A billion columns: memory follows the features of the stored examples."""
+    rng = np.random.default_rng(0)
+    rows, per_row = 400, 10
+    indices = np.sort(rng.integers(2**30, size=(rows, per_row)), axis=1).astype(np.int32)
+    X = scipy.sparse.csr_array(
+        (np.ones(rows * per_row), indices.ravel(), np.arange(rows + 1) * per_row),
+        shape=(rows, 2**30),
+    )
+    y = rng.integers(2, size=rows)
+    model = CASES[1].make(budget=20).partial_fit(X, y, classes=[0, 1])
+    assert model.n_updates_ > 100
+    model._engine.native.check_invariants()
+    assert model.memory_bytes_ < 400_000

@@ -1,0 +1,96 @@
+"""The package itself: quick to import, documented by examples that run, registry in order."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import budgetron
+from budgetron import _core, parts
+from budgetron.catalogue import CATALOGUE
+from papers.catalogue import PAGES
+
+LIGHT = """
+import sys, time
+start = time.perf_counter()
+import budgetron
+seconds = time.perf_counter() - start
+heavy = {"sklearn", "scipy", "matplotlib", "pyarrow", "typer", "rich"} & set(sys.modules)
+print(seconds, sorted(heavy))
+"""
+
+
+def test_import_is_light() -> None:
+    done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, check=True)
+    assert done.stdout.split(maxsplit=1)[1].strip() == "[]"
+
+
+def test_public_names_resolve() -> None:
+    for name in budgetron.__all__:
+        assert getattr(budgetron, name) is not None
+    assert set(budgetron.__all__) == set(dir(budgetron))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        budgetron.nothing  # noqa: B018
+
+
+def test_examples_in_docstrings_run() -> None:
+    attempted = 0
+    for module in pkgutil.walk_packages(budgetron.__path__, "budgetron."):
+        if module.name.endswith("_core"):
+            continue
+        result = doctest.testmod(importlib.import_module(module.name))
+        assert result.failed == 0, module.name
+        attempted += result.attempted
+    attempted += doctest.testmod(budgetron).attempted
+    assert attempted > 10
+
+
+def test_catalogue_pages_and_cases_list_the_same_names() -> None:
+    from cases import BY_NAME
+
+    assert set(CATALOGUE) == set(BY_NAME)
+    assert set(CATALOGUE) <= set(PAGES)
+
+
+def test_the_core_refuses_what_the_parts_do_not_say() -> None:
+    spec = parts.Round(parts.Gaussian(1.0), parts.AvpUpdate()).spec()
+    _core.Model64(spec, "classification", 2, 0)
+    spec["update"]["surplus"] = 1.0
+    with pytest.raises(ValueError, match="nobody reads 'surplus'"):
+        _core.Model64(spec, "classification", 2, 0)
+    del spec["update"]["surplus"], spec["update"]["epsilon"]
+    with pytest.raises(ValueError, match="'epsilon' is missing"):
+        _core.Model64(spec, "classification", 2, 0)
+    with pytest.raises(ValueError, match="no learner is called 'nothing'"):
+        _core.Model64({"kind": "nothing"}, "classification", 2, 0)
+
+
+def test_unknown_names_suggest_the_nearest() -> None:
+    with pytest.raises(ValueError, match="did you mean 'ahpatron'"):
+        budgetron.make("ahpatorn")
+    with pytest.raises(ValueError, match="did you mean 'budget'"):
+        budgetron.make("ahpatron", budgett=3)
+    with pytest.raises(ValueError, match="does classification, not 'ranking'"):
+        budgetron.make("perceptron", task="ranking")
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"budget": 1}, "'budget' parameter of AhpatronClassifier must be an int in the range"),
+        ({"epsilon": 1.5}, "'epsilon' parameter"),
+        ({"gamma": -1.0}, "'gamma' parameter"),
+        ({"kernel": "cosine"}, "'kernel' parameter"),
+        ({"kernel": "sigmoid"}, "not positive definite"),
+        ({"norm": "shrink"}, "'norm' parameter"),
+    ],
+)
+def test_bad_parameters_say_which_and_what_is_allowed(params: dict, message: str) -> None:
+    model = budgetron.make("ahpatron", **params)
+    with pytest.raises(ValueError, match=message):
+        model.fit([[0.0], [1.0]], [0, 1])

@@ -1,0 +1,75 @@
+"""scikit-learn's own checks, for every estimator of the catalogue."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import CASES, Case, same_state, stream
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import budgetron
+from budgetron.catalogue import CATALOGUE
+
+# Expected failures, a reason each: estimator class -> {check: reason}.
+EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
+
+
+def every_estimator() -> list[Any]:
+    return [
+        entry.estimator(task)(**entry.fixed) for entry in CATALOGUE.values() for task in entry.tasks
+    ]
+
+
+@parametrize_with_checks(
+    every_estimator(),
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator).__name__, {}),
+)
+def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_pipeline_grid_and_cross_validation(case: Case) -> None:
+    X, y = stream(200)
+    labels = np.array(["no", "yes"])[y]
+    pipeline = make_pipeline(StandardScaler(), case.make())
+    assert cross_val_score(pipeline, X, labels, cv=3).mean() > 0.5
+    search = GridSearchCV(case.make(), {"gamma": [0.1, 1.0]}, cv=2).fit(X, labels)
+    assert set(search.predict(X)) <= {"no", "yes"}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_pickle_resumes_to_the_bit(case: Case) -> None:
+    X, y = stream(300, classes=3)
+    model = case.make(random_state=3).partial_fit(X[:150], y[:150])
+    again = pickle.loads(pickle.dumps(model))
+    same_state(model, again)
+    model.partial_fit(X[150:], y[150:])
+    again.partial_fit(X[150:], y[150:])
+    same_state(model, again)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_clone_starts_empty(case: Case) -> None:
+    X, y = stream(50)
+    model = case.make().fit(X, y)
+    fresh = clone(model)
+    assert fresh.get_params() == model.get_params()
+    assert not hasattr(fresh, "n_support_")
+
+
+def test_make_and_algorithms_agree() -> None:
+    for algorithm in budgetron.algorithms():
+        for task in algorithm.tasks:
+            model = budgetron.make(algorithm.name, task=task)
+            parameters = model.get_params()
+            assert algorithm.parameters.items() <= parameters.items()
+        assert algorithm.citation
+        assert algorithm.summary

@@ -1,0 +1,104 @@
+"""The trace: each round the NumPy page starts from the native state and must end where it ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from cases import KERNELS, Case, as_format
+
+from papers.catalogue import PAGES
+from papers.kernels import make_kernel
+from papers.page import Page
+from papers.random import Random
+
+TOLERANCE = 1e-9
+# Rounds in which the two took different branches because a quantity was within rounding of its
+# threshold: at most one in a thousand.
+MOST_SPLITS = 1e-3
+
+
+def make_page(case: Case, kernel: str, width: int, n_outputs: int) -> Page:
+    page, fixed = PAGES[case.name]
+    words = KERNELS[kernel]
+    function = make_kernel(
+        words["kernel"], words.get("gamma", 1.0), words.get("degree", 3), words.get("coef0", 0.0)
+    )
+    own = {
+        name: value
+        for name, value in case.make(kernel).get_params().items()
+        if name not in {"kernel", "gamma", "degree", "coef0", "random_state", "scale"}
+    }
+    return page(function, width, n_outputs=n_outputs, **{**own, **fixed})
+
+
+def find_field(state: dict[str, np.ndarray], name: str) -> np.ndarray:
+    """The field of a saved state whose last word is `name`."""
+    found = [value for path, value in state.items() if path.split("/")[-1] == name]
+    assert len(found) == 1, f"{name}: {len(found)} fields in {sorted(state)}"
+    return found[0]
+
+
+def restore(page: Page, native: Any, width: int) -> None:
+    """Put the native state into the page."""
+    state = native.save()
+    indptr, indices, values = native.support()
+    page.support = np.zeros((len(indptr) - 1, width))
+    for i in range(len(indptr) - 1):
+        page.support[i, indices[indptr[i] : indptr[i + 1]]] = values[indptr[i] : indptr[i + 1]]
+    page.coef = native.coefs().copy()
+    page.ids = native.ids().copy()
+    page.t = native.seen
+    page.random = Random(state["random/words"])
+    for name in page.carried:
+        value = find_field(state, name)
+        before = getattr(page, name)
+        if np.ndim(before) == 0:
+            setattr(page, name, type(before)(value[0]))
+        else:
+            setattr(page, name, value.reshape(page.shape_of(name, value.size)))
+
+
+def differences(page: Page, native: Any) -> list[str]:
+    """Where the two differ after a round."""
+    wrong = []
+    ids, coefs = native.ids(), native.coefs()
+    if sorted(ids) != sorted(page.ids):
+        wrong.append(f"stored ids {sorted(ids)} against the page's {sorted(page.ids)}")
+    else:
+        ours, theirs = coefs[np.argsort(ids)], page.coef[np.argsort(page.ids)]
+        scale = 1.0 + np.abs(theirs).max(initial=0.0)
+        if not np.allclose(ours, theirs, rtol=0, atol=TOLERANCE * scale):
+            wrong.append(f"coefs differ by {np.abs(ours - theirs).max()}")
+    state = native.save() if page.carried else {}
+    for name in page.carried:
+        ours, theirs = find_field(state, name), np.ravel(getattr(page, name))
+        if ours.size != theirs.size or not np.allclose(ours, theirs, rtol=1e-8, atol=1e-9):
+            wrong.append(f"{name}: {ours} against the page's {theirs}")
+    return wrong
+
+
+def run_trace(
+    case: Case, kernel: str, X: np.ndarray, y: np.ndarray, classes: int, layout: str
+) -> Any:
+    """Run both over the rows; returns the estimator for further questions."""
+    model = case.make(kernel, random_state=1)
+    rows = as_format(X, layout)
+    model.partial_fit(rows[:1], y[:1], classes=np.arange(classes))
+    native = model._engine.native
+    page = make_page(case, kernel, X.shape[1], native.outputs)
+    splits = 0
+    for t in range(1, len(y)):
+        restore(page, native, X.shape[1])
+        target = y[t] if classes > 2 else 2.0 * y[t] - 1.0
+        expected = page.learn(X[t], target)
+        decision = model._engine.learn(rows[t : t + 1], y[t : t + 1].astype(float), record=True)[0]
+        np.testing.assert_allclose(
+            decision, expected, rtol=TOLERANCE, atol=TOLERANCE * (1 + np.abs(expected).max())
+        )
+        wrong = differences(page, native)
+        if wrong:
+            splits += 1
+            assert splits <= max(1, MOST_SPLITS * len(y)), f"round {t}: {wrong}"
+    native.check_invariants()
+    return model
