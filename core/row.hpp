@@ -22,6 +22,8 @@
 
 namespace budgetron {
 
+inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFFu;
+
 enum class KernelKind { rbf, laplacian, poly, linear, sigmoid };
 
 // All a row needs, as plain pointers: no standard-library code is compiled into the SIMD objects,
@@ -50,6 +52,10 @@ struct RowFunctions {
   // ||x||^2 and ||x||_1 by the very operations a row's sums are made of.
   Real (*squared_norm)(const Real* values, std::size_t count);
   Real (*absolute_norm)(const Real* values, std::size_t count);
+  // The terms of a dense row: the values that are not 0 and whose feature has a slot, and that
+  // slot; slots[k] is feature k's, or kNoSlot. Returns how many; *norm is ||x||^2 as above.
+  std::size_t (*gather)(const Real* values, const std::uint32_t* slots, std::size_t count,
+                        Real* term_values, std::uint32_t* term_slots, Real* norm);
   // k(x, x) from the norm: x as one more column. Uses task.kind, gamma, coef0, degree and norm.
   Real (*self)(const RowTask<Real>& task);
   // sum_i row[i] coefs[i] in float64, kLanes fixed lanes; n a multiple of kLanes.

@@ -17,6 +17,9 @@ class Slots {
  public:
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
+  // Slots of the features 0, 1, ...: all there are of a dense row, unless it is very wide.
+  [[nodiscard]] const std::vector<std::uint32_t>& direct() const { return direct_; }
+
   [[nodiscard]] std::uint32_t find(std::int32_t feature) const {
     const auto at = static_cast<std::size_t>(feature);
     if (at < kDirect) return at < direct_.size() ? direct_[at] : kNone;

@@ -22,10 +22,17 @@ Real Support<Real>::norm_of(const Sample<Real>& x) const {
 
 template <class Real>
 void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
-  row.norm = norm_of(x);
   row.term_values.resize(x.count);
   row.term_slots.resize(x.count);
   std::size_t terms = 0;
+  if (x.dense() && !l1_ && x.count <= slots_.direct().size()) {
+    terms = row_functions<Real>().gather(x.values, slots_.direct().data(), x.count,
+                                         row.term_values.data(), row.term_slots.data(), &row.norm);
+    row.term_values.resize(terms);
+    row.term_slots.resize(terms);
+    return;
+  }
+  row.norm = norm_of(x);
   for (std::size_t k = 0; k < x.count; ++k) {
     const Real value = x.values[k];
     std::uint32_t slot = slots_.find(x.feature(k));
