@@ -6,7 +6,7 @@ SETUP   := $(VENV)/.setup
 BUILT   := $(VENV)/.built
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp)
 CPP     := $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp benchmarks/*.?pp)
-PYTHONS := src tests papers benchmarks
+PYTHONS := src tests papers benchmarks docs
 JOBS    := $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: demo test check build cpp-tests bench soak docs clean help
@@ -68,4 +68,4 @@ docs: $(BUILT)
 	$(BIN)/sphinx-build -W -b html docs docs/_build/html
 
 clean:
-	rm -rf build $(VENV) demo-output docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build $(VENV) demo-output docs/_build docs/pages .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,9 +1,11 @@
 // Budgets: the only place of a round that adds, drops, projects, merges, halves or covers.
 //
-// Contract of admit: afterwards size <= capacity(), the examples it kept and the new one carry the
-// hypothesis, and while there is room it adds exactly (x, coefs) and touches nothing else.
+// Contract of admit: afterwards size <= capacity(), the examples it kept and the new one (unless it
+// was turned away, which refusals() counts) carry the hypothesis, and while there is room it adds
+// exactly (x, coefs) and touches nothing else.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -23,7 +25,11 @@ class Budget {
   // What it needs the expansion to keep (norm, Gram matrix, distances).
   virtual void prepare(Expansion<Real>&) const {}
   virtual void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) = 0;
+  // How many newcomers it has turned away, leaving f as it was.
+  [[nodiscard]] virtual std::int64_t refusals() const { return 0; }
   virtual void visit_state(StateVisitor&) {}
+  // Recomputes what it keeps beside f and throws std::logic_error where it differs.
+  virtual void check_invariants(const Expansion<Real>&) const {}
 };
 
 // Names and makers of every budget, one file a family in budgets/.

@@ -97,13 +97,21 @@ template <class Real>
 void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
   support_.gather(x, out);
   if (out.values.size() < stride_) out.values.resize(stride_);
+  const auto& functions = row_functions<Real>();
   RowTask<Real> work = task(out);
   work.row = out.values.data();
   if (keeps_distances_) {
     if (out.distances.size() < stride_) out.distances.resize(stride_);
     work.distances = out.distances.data();
+    if (kernel_.kind != KernelKind::rbf) {
+      // The Gaussian values this leaves in the row are overwritten by the row proper.
+      RowTask<Real> apart = work;
+      apart.kind = KernelKind::rbf;
+      apart.norms = support_.squared_norms();
+      apart.norm = functions.squared_norm(x.values, x.count);
+      functions.row(apart);
+    }
   }
-  const auto& functions = row_functions<Real>();
   functions.row(work);
   out.self = static_cast<double>(functions.self(work));
   out.coarse = std::is_same_v<Real, float> && kernel_.kind == KernelKind::rbf &&
@@ -166,6 +174,47 @@ void Expansion<Real>::clear_coefs() {
 }
 
 template <class Real>
+void Expansion<Real>::shift(std::span<const double> weights, std::span<const double> values,
+                            std::span<const double> coefs) {
+  double change = 0.0;  // ||f + h||^2 - ||f||^2 = sum_i (2 a_i + h's coef at i) h(x_i)
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    const double c = coefs[k] / factor();
+    double* a = stored_coefs(k);
+    if (keeps_norm_) {
+      double share = 0.0;
+      for (std::size_t i = 0; i < size(); ++i) {
+        share += (2.0 * a[i] + c * weights[i]) * (c * values[i]);
+      }
+      change += share;
+    }
+    for (std::size_t i = 0; i < size(); ++i) a[i] += c * weights[i];
+  }
+  if (keeps_norm_) {
+    squared_norm_ = std::max(0.0, squared_norm_ + (outputs_ == 1 ? change : 2.0 * change));
+  }
+}
+
+template <class Real>
+void Expansion<Real>::decide_stored(std::vector<double>& outputs) const {
+  outputs.assign(outputs_ * size(), 0.0);
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    const double* a = stored_coefs(k);
+    double* f = outputs.data() + k * size();
+    const Real* gram_row = gram_.data();
+    for (std::size_t i = 0; i < size(); gram_row += ++i) {
+      double sum = 0.0;
+      for (std::size_t j = 0; j < i; ++j) {
+        const double value = static_cast<double>(gram_row[j]);
+        sum += a[j] * value;
+        f[j] += a[i] * value;
+      }
+      f[i] = sum + a[i] * static_cast<double>(gram_row[i]);
+    }
+    for (std::size_t i = 0; i < size(); ++i) f[i] *= factor();
+  }
+}
+
+template <class Real>
 double Expansion<Real>::inner(std::span<const double> p, std::span<const double> q) const {
   double sum = 0.0;
   for (std::size_t k = 0; k < p.size(); ++k) sum += p[k] * q[k];
@@ -181,21 +230,35 @@ double Expansion<Real>::coef_size(std::size_t i) const {
 }
 
 template <class Real>
-double Expansion<Real>::norm_share(std::size_t i) const {
+double Expansion<Real>::pull(std::size_t i) const {
   if (!keeps_gram_) row_of_stored(i, side_row_);
-  const double self = stored_self(i);
-  double share = 0.0;
+  double sum = 0.0;
   for (std::size_t k = 0; k < outputs_; ++k) {
     const double* a = stored_coefs(k);
-    double f = 0.0;  // before scale and rate
+    double f = 0.0;
     if (keeps_gram_) {
       for (std::size_t j = 0; j < size(); ++j) f += a[j] * static_cast<double>(gram(i, j));
     } else {
       f = row_functions<Real>().dot(side_row_.values.data(), a, padded(size()));
     }
-    share += 2.0 * a[i] * f - a[i] * a[i] * self;
+    sum += a[i] * f;
   }
-  return outputs_ == 1 ? share : 2.0 * share;
+  return outputs_ == 1 ? sum : 2.0 * sum;
+}
+
+template <class Real>
+double Expansion<Real>::norm_share(std::size_t i) const {
+  double square = 0.0;  // <a_i, a_i>
+  for (std::size_t k = 0; k < outputs_; ++k) square += stored_coefs(k)[i] * stored_coefs(k)[i];
+  if (outputs_ > 1) square *= 2.0;
+  return 2.0 * pull(i) - square * stored_self(i);
+}
+
+template <class Real>
+void Expansion<Real>::refresh_norm() {
+  double norm = 0.0;
+  for (std::size_t i = 0; i < size(); ++i) norm += pull(i);
+  squared_norm_ = std::max(0.0, norm);
 }
 
 template <class Real>

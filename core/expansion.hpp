@@ -51,7 +51,11 @@ class Expansion {
   // ---- what it keeps --------------------------------------------------------------------------
   void keep_norm() { keeps_norm_ = true; }
   void keep_gram() { keeps_gram_ = true; }
-  void keep_distances() { keeps_distances_ = true; }
+  // ||x_i - x||^2 in every row: free with the Gaussian kernel, a second pass with any other.
+  void keep_distances() {
+    keeps_distances_ = true;
+    support_.keep_squared_norms();
+  }
 
   [[nodiscard]] std::size_t size() const { return support_.size(); }
   [[nodiscard]] std::size_t outputs() const { return outputs_; }
@@ -59,6 +63,20 @@ class Expansion {
   [[nodiscard]] const Support<Real>& support() const { return support_; }
   [[nodiscard]] std::int64_t id(std::size_t i) const { return ids_[i]; }
   [[nodiscard]] std::size_t oldest() const;
+  // The example with the least score(i), the oldest of the tied. Needs size() > 0.
+  template <class Score>
+  [[nodiscard]] std::size_t least(Score score) const {
+    std::size_t best = 0;
+    double least = score(best);
+    for (std::size_t i = 1; i < size(); ++i) {
+      const double value = score(i);
+      if (value < least || (value == least && id(i) < id(best))) {
+        best = i;
+        least = value;
+      }
+    }
+    return best;
+  }
 
   // ---- evaluating -----------------------------------------------------------------------------
   void row(const Sample<Real>& x, Row<Real>& out) const;
@@ -100,14 +118,22 @@ class Expansion {
     replace(i, turn.x, *turn.row, coefs, turn.round);
   }
   void clear_coefs();
+  // f <- f + sum_i weights_i c k(x_i, .), c = `coefs`. `values`, its sum without c at every x_i, is
+  // read if the norm is kept. O(B K)
+  void shift(std::span<const double> weights, std::span<const double> values,
+             std::span<const double> coefs);
 
   // ---- norm and Gram matrix -------------------------------------------------------------------
   [[nodiscard]] bool keeps_norm() const { return keeps_norm_; }
   [[nodiscard]] double squared_norm() const { return factor() * factor() * squared_norm_; }
   void set_squared_norm(double value) { squared_norm_ = value / (factor() * factor()); }
+  // ||f||^2 anew, after coefs were changed in place. O(B^2 K); without the Gram matrix B rows.
+  void refresh_norm();
   [[nodiscard]] Real gram(std::size_t i, std::size_t j) const {
     return i >= j ? gram_[i * (i + 1) / 2 + j] : gram_[j * (j + 1) / 2 + i];
   }
+  // f(x_i) at every x_i, outputs x size, from the Gram matrix. O(B^2 K)
+  void decide_stored(std::vector<double>& outputs) const;
 
   void rearrange(const ClassChange& change);
   void visit_state(StateVisitor& visitor);
@@ -116,6 +142,8 @@ class Expansion {
  private:
   void grow();
   void fold();  // scale into the stored coefs
+  // <a_i, f(x_i)> of the stored numbers, before scale and rate.
+  [[nodiscard]] double pull(std::size_t i) const;
   // What the squared norm (of the stored numbers) changes by when example i leaves.
   [[nodiscard]] double norm_share(std::size_t i) const;
   void forget(std::size_t i);  // coefs of i to 0, norm accordingly

@@ -7,13 +7,15 @@ namespace {
 
 using Potrf = void (*)(const char*, int*, double*, int*, int*);
 using Potrs = void (*)(const char*, int*, int*, double*, int*, double*, int*, int*);
-using Syev = void (*)(const char*, const char*, int*, double*, int*, double*, double*, int*, int*);
+using Syevr = void (*)(const char*, const char*, const char*, int*, double*, int*, double*, double*,
+                       int*, int*, double*, int*, double*, double*, int*, int*, double*, int*, int*,
+                       int*, int*);
 using Tptrs = void (*)(const char*, const char*, const char*, int*, int*, double*, double*, int*,
                        int*);
 
 Potrf potrf = nullptr;
 Potrs potrs = nullptr;
-Syev syev = nullptr;
+Syevr syevr = nullptr;
 Tptrs tptrs = nullptr;
 
 template <class Function>
@@ -25,14 +27,14 @@ Function installed(Function function) {
 }  // namespace
 
 const std::vector<std::string>& routines() {
-  static const std::vector<std::string> names = {"dpotrf", "dpotrs", "dsyev", "dtptrs"};
+  static const std::vector<std::string> names = {"dpotrf", "dpotrs", "dsyevr", "dtptrs"};
   return names;
 }
 
 void install(const std::string& routine, void* address) {
   if (routine == "dpotrf") potrf = reinterpret_cast<Potrf>(address);
   if (routine == "dpotrs") potrs = reinterpret_cast<Potrs>(address);
-  if (routine == "dsyev") syev = reinterpret_cast<Syev>(address);
+  if (routine == "dsyevr") syevr = reinterpret_cast<Syevr>(address);
   if (routine == "dtptrs") tptrs = reinterpret_cast<Tptrs>(address);
 }
 
@@ -52,16 +54,29 @@ void cholesky_solve(std::size_t n, const double* factor, double* b) {
   installed(potrs)("L", &size, &one, const_cast<double*>(factor), &size, b, &size, &info);
 }
 
-void eigen(std::size_t n, double* a, double* values, std::vector<double>& work) {
+void eigen(std::size_t n, double* a, double* values, double* vectors) {
+  if (n == 0) return;
   int size = static_cast<int>(n);
   int info = 0;
-  if (n == 0) return;
-  int length = -1;
+  int found = 0;
+  int unused = 0;
+  double bound = 0.0;
+  double tolerance = 0.0;  // the routine's own
+  std::vector<int> spans(2 * n);
   double wanted = 0.0;
-  installed(syev)("V", "L", &size, a, &size, values, &wanted, &length, &info);
-  length = static_cast<int>(wanted);
-  work.resize(static_cast<std::size_t>(length));
-  syev("V", "L", &size, a, &size, values, work.data(), &length, &info);
+  int wanted_whole = 0;
+  std::vector<double> work;
+  std::vector<int> whole_work;
+  const auto run = [&](double* doubles, int length, int* wholes, int whole_length) {
+    installed(syevr)("V", "A", "L", &size, a, &size, &bound, &bound, &unused, &unused, &tolerance,
+                     &found, values, vectors, &size, spans.data(), doubles, &length, wholes,
+                     &whole_length, &info);
+  };
+  run(&wanted, -1, &wanted_whole, -1);  // asks for the sizes
+  work.resize(static_cast<std::size_t>(wanted));
+  whole_work.resize(static_cast<std::size_t>(wanted_whole));
+  run(work.data(), static_cast<int>(work.size()), whole_work.data(),
+      static_cast<int>(whole_work.size()));
   if (info != 0) throw std::runtime_error("the eigenvalues of a Gram matrix did not converge");
 }
 

@@ -22,8 +22,8 @@ bool cholesky(std::size_t n, double* a);
 // classes must give the same bits as one output and as two.
 void cholesky_solve(std::size_t n, const double* factor, double* b);
 
-// A <- eigenvectors in columns, values ascending. `work` is resized as needed.
-void eigen(std::size_t n, double* a, double* values, std::vector<double>& work);
+// Eigenvalues, ascending, and the eigenvectors that go with them in columns, n x n. Destroys A.
+void eigen(std::size_t n, double* a, double* values, double* vectors);
 
 // b <- L^-1 b, or with `transposed` (L')^-1 b, for packed lower L in ROW-major rows of growing
 // length (row i has i + 1 numbers): the layout of a factor that grows by bordering.

@@ -7,8 +7,11 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
+#include <utility>
 #include <vector>
 
 #include "state.hpp"
@@ -27,6 +30,11 @@ class Random {
       z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
       word = z ^ (z >> 31);
     }
+  }
+
+  // What is random about one feature, whenever and wherever it appears.
+  static Random of_column(std::uint64_t seed, std::int32_t column) {
+    return Random(seed * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(column) + 1);
   }
 
   std::uint64_t next() {
@@ -49,6 +57,16 @@ class Random {
   std::size_t below(std::size_t n) {
     return static_cast<std::size_t>(uniform() * static_cast<double>(n));
   }
+
+  // Two standard normals from two uniforms (Box & Muller 1958), the cosine one first.
+  std::pair<double, double> normal_pair() {
+    const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
+    const double angle = 2.0 * std::numbers::pi * uniform();
+    return {radius * std::cos(angle), radius * std::sin(angle)};
+  }
+
+  // A standard Cauchy number from one uniform.
+  double cauchy() { return std::tan(std::numbers::pi * (uniform() - 0.5)); }
 
   void visit_state(StateVisitor& visitor) {
     std::vector<std::uint64_t> words(words_.begin(), words_.end());

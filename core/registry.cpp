@@ -5,6 +5,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "pages/avm.hpp"
+#include "pages/fogd.hpp"
+#include "pages/forgetron.hpp"
+#include "pages/nogd.hpp"
+#include "pages/pomdr.hpp"
+#include "pages/projectron_plus.hpp"
 #include "round.hpp"
 
 namespace budgetron {
@@ -13,6 +19,12 @@ template <class Real>
 std::unique_ptr<Learner<Real>> make_learner(const Spec& spec, std::size_t outputs) {
   const std::string& kind = spec.text("kind");
   if (kind == "round") return std::make_unique<Round<Real>>(spec, outputs);
+  if (kind == "fogd") return std::make_unique<Fogd<Real>>(spec, outputs);
+  if (kind == "nogd") return std::make_unique<Nogd<Real>>(spec, outputs);
+  if (kind == "avm") return std::make_unique<Avm<Real>>(spec, outputs);
+  if (kind == "forgetron") return std::make_unique<Forgetron<Real>>(spec, outputs);
+  if (kind == "projectron-plus") return std::make_unique<ProjectronPlus<Real>>(spec, outputs);
+  if (kind == "pomdr") return std::make_unique<Pomdr<Real>>(spec, outputs);
   throw std::invalid_argument("no learner is called '" + kind + "'");
 }
 

@@ -30,16 +30,19 @@ class Round final : public ExpansionLearner<Real> {
     const Move move = update_->move(turn);
     f_.scale(move.decay);
     if (move.rate != 0.0) f_.set_rate(move.rate);
+    bool changed = move.decay != 1.0 || move.rate != 0.0;
     if (move.store) {
+      const std::int64_t refused = budget_->refusals();
       coefs_.resize(turn.direction.size());
       for (std::size_t k = 0; k < coefs_.size(); ++k) coefs_[k] = move.coef * turn.direction[k];
       budget_->admit(f_, turn, coefs_);
+      changed |= budget_->refusals() == refused;
       if (std::isfinite(radius_)) {
         const double norm = std::sqrt(f_.squared_norm());
         if (norm > radius_) f_.scale(radius_ / norm);
       }
     }
-    return move.store || move.decay != 1.0 || move.rate != 0.0;
+    return changed;
   }
 
   void visit_state(StateVisitor& visitor) override {
@@ -48,6 +51,10 @@ class Round final : public ExpansionLearner<Real> {
     visitor.part("update", *update_);
     visitor.part("budget", *budget_);
     visitor.scratch(coefs_);
+  }
+  void check_invariants() const override {
+    f_.check_invariants();
+    budget_->check_invariants(f_);
   }
 
  private:
@@ -58,8 +65,8 @@ class Round final : public ExpansionLearner<Real> {
         update_(make_update(spec.part("update"))),
         budget_(std::move(budget)),
         radius_(spec.number("radius")) {
-    budget_->prepare(f_);
     if (std::isfinite(radius_)) f_.keep_norm();
+    budget_->prepare(f_);
   }
 
   std::unique_ptr<Update> update_;

@@ -21,6 +21,15 @@ Real Support<Real>::norm_of(const Sample<Real>& x) const {
 }
 
 template <class Real>
+void Support<Real>::set_norms(std::size_t i, const Sample<Real>& x) {
+  norms_[i] = norm_of(x);
+  largest_norm_ = std::max(largest_norm_, static_cast<double>(norms_[i]));
+  if (keeps_squares_) {
+    squared_norms_[i] = row_functions<Real>().squared_norm(x.values, x.count);
+  }
+}
+
+template <class Real>
 void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
   row.term_values.resize(x.count);
   row.term_slots.resize(x.count);
@@ -56,6 +65,7 @@ void Support<Real>::reserve(std::size_t examples) {
   }
   values_.swap(wider);
   norms_.resize(stride, Real(0));
+  if (keeps_squares_) squared_norms_.resize(stride, Real(0));
   widths_.resize(stride, 0);
   features_.resize(stride);
   stride_ = stride;
@@ -116,8 +126,7 @@ void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
       slot_values(slot)[i] = x.values[k];
     }
   }
-  norms_[i] = norm_of(x);
-  largest_norm_ = std::max(largest_norm_, static_cast<double>(norms_[i]));
+  set_norms(i, x);
 }
 
 template <class Real>
@@ -127,6 +136,7 @@ void Support<Real>::vacate(std::size_t i) {
     release(feature);
   });
   norms_[i] = Real(0);
+  if (keeps_squares_) squared_norms_[i] = Real(0);
   widths_[i] = 0;
   features_[i].clear();
 }
@@ -144,8 +154,7 @@ void Support<Real>::replace(std::size_t i, const Sample<Real>& x) {
     for (std::size_t k = 0; k < x.count; ++k) {
       slot_values(slots_.find(x.feature(k)))[i] = x.values[k];
     }
-    norms_[i] = norm_of(x);
-    largest_norm_ = std::max(largest_norm_, static_cast<double>(norms_[i]));
+    set_norms(i, x);
     return;
   }
   vacate(i);
@@ -163,6 +172,10 @@ void Support<Real>::remove(std::size_t i) {
       values[last] = Real(0);
     });
     norms_[i] = norms_[last];
+    if (keeps_squares_) {
+      squared_norms_[i] = squared_norms_[last];
+      squared_norms_[last] = Real(0);
+    }
     widths_[i] = widths_[last];
     features_[i].swap(features_[last]);
     norms_[last] = Real(0);
@@ -189,6 +202,7 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
   if (visitor.mode() == StateVisitor::Mode::count) {
     visitor.scratch(values_);
     visitor.scratch(norms_);
+    visitor.scratch(squared_norms_);
     visitor.object(slots_.bytes());
     visitor.scratch(references_);
     visitor.scratch(free_);
@@ -222,7 +236,9 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
   if (!loading) return;
 
   const double largest_norm = largest_norm_;
+  const bool squares = keeps_squares_;
   *this = Support(l1_);
+  keeps_squares_ = squares;
   if (stride > 0) reserve(stride);
   std::size_t value_at = 0;
   std::size_t index_at = 0;
@@ -261,6 +277,11 @@ void Support<Real>::check_invariants() const {
     });
     extract(i, sample);
     if (norm_of(sample.view()) != norms_[i]) fail("a norm is stale");
+    const Sample<Real> x = sample.view();
+    if (keeps_squares_ &&
+        squared_norms_[i] != row_functions<Real>().squared_norm(x.values, x.count)) {
+      fail("a squared norm is stale");
+    }
   }
   if (references != references_) fail("references");
   std::size_t nonzero = 0;

@@ -35,6 +35,11 @@ class Support {
   [[nodiscard]] const Real* values() const { return values_.data(); }
   [[nodiscard]] const Real* norms() const { return norms_.data(); }
   [[nodiscard]] double largest_norm() const { return largest_norm_; }
+  // ||x_i||^2, which with `l1` is kept beside the norm only on request.
+  void keep_squared_norms() { keeps_squares_ = l1_; }
+  [[nodiscard]] const Real* squared_norms() const {
+    return l1_ ? squared_norms_.data() : norms_.data();
+  }
 
   // The norm and the terms of x: what the row routine multiplies.
   void gather(const Sample<Real>& x, Row<Real>& row) const;
@@ -61,6 +66,7 @@ class Support {
   void release(std::int32_t feature);
   void occupy(std::size_t i, const Sample<Real>& x);
   void vacate(std::size_t i);
+  void set_norms(std::size_t i, const Sample<Real>& x);
   template <class Visit>
   void for_each_feature(std::size_t i, Visit visit) const {
     if (widths_[i] == kSparse) {
@@ -71,11 +77,13 @@ class Support {
   }
 
   bool l1_;
+  bool keeps_squares_ = false;
   std::size_t size_ = 0;
   std::size_t stride_ = 0;
   double largest_norm_ = 0.0;  // of any example ever stored: an upper bound for the stored ones
   AlignedVector<Real> values_;
   AlignedVector<Real> norms_;
+  AlignedVector<Real> squared_norms_;  // only if keeps_squares_
   Slots slots_;
   std::vector<std::uint32_t> references_;  // per slot
   std::vector<std::uint32_t> free_;        // slots without references

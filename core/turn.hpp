@@ -16,12 +16,12 @@ namespace budgetron {
 // or replacing stored examples during the round keeps `values` in step with them.
 template <class Real>
 struct Row {
-  AlignedVector<Real> values;     // k(x_i, x), padded
-  AlignedVector<Real> distances;  // ||x_i - x||^2, where a learner asked for them (rbf)
-  std::vector<double> features;   // phi(x), for learners with a feature map
-  Real norm = 0;                  // ||x||^2 (laplacian: ||x||_1)
-  double self = 1.0;              // k(x, x)
-  bool coarse = false;            // float32 rounding of gamma ||x - x_i||^2 may pass 1e-3
+  AlignedVector<Real> values;      // k(x_i, x), padded
+  AlignedVector<Real> distances;   // ||x_i - x||^2, where a learner asked for them
+  AlignedVector<double> features;  // phi(x), for learners with a feature map, padded
+  Real norm = 0;                   // ||x||^2 (laplacian: ||x||_1)
+  double self = 1.0;               // k(x, x)
+  bool coarse = false;             // float32 rounding of gamma ||x - x_i||^2 may pass 1e-3
 
   std::vector<Real> term_values;          // the features of x that have a slot ...
   std::vector<std::uint32_t> term_slots;  // ... and where

@@ -1,43 +1,24 @@
+// The list of updates: a new one adds its header and its line here.
 #include "updates.hpp"
 
-#include <cmath>
 #include <stdexcept>
 #include <string>
 
+#include "updates/gradient.hpp"
+#include "updates/passive_aggressive.hpp"
+#include "updates/perceptron.hpp"
+
 namespace budgetron {
-namespace {
-
-// Rosenblatt 1958; Freund & Schapire 1999: y f(x) <= 0 adds (x, y). A tie counts as a mistake.
-class PerceptronUpdate final : public Update {
- public:
-  explicit PerceptronUpdate(const Spec&) {}
-  Move move(const Facts& facts) override {
-    if (facts.margin > 0.0) return {};
-    return {.coef = 1.0, .store = true};
-  }
-};
-
-// AVP (ahpatron.txt, algorithm 1, line 4): y f(x) < 1 - epsilon adds (x, step y).
-class AvpUpdate final : public Update {
- public:
-  explicit AvpUpdate(const Spec& spec)
-      : step_(spec.number("step")), epsilon_(spec.number("epsilon")) {}
-  Move move(const Facts& facts) override {
-    if (facts.margin >= 1.0 - epsilon_) return {};
-    return {.coef = step_, .store = true};
-  }
-
- private:
-  double step_;
-  double epsilon_;
-};
-
-}  // namespace
 
 std::unique_ptr<Update> make_update(const Spec& spec) {
   const std::string& kind = spec.text("kind");
   if (kind == "perceptron") return std::make_unique<PerceptronUpdate>(spec);
+  if (kind == "shrinking") return std::make_unique<ShrinkingUpdate>(spec);
   if (kind == "avp") return std::make_unique<AvpUpdate>(spec);
+  if (kind == "alma") return std::make_unique<AlmaUpdate>(spec);
+  if (kind == "passive-aggressive") return std::make_unique<PassiveAggressiveUpdate>(spec);
+  if (kind == "gradient") return std::make_unique<GradientUpdate>(spec);
+  if (kind == "pegasos") return std::make_unique<PegasosUpdate>(spec);
   throw std::invalid_argument("no update is called '" + kind + "'");
 }
 

@@ -22,7 +22,9 @@ KERNELS: dict[str, dict[str, Any]] = {
     "laplacian": {"kernel": "laplacian", "gamma": 0.5},
     "sigmoid": {"kernel": "sigmoid", "gamma": 0.3, "coef0": 0.1},
 }
+TOLERANCE = 1e-9  # of a trace in float64, relative
 DEFINITE = ("rbf", "linear", "poly", "laplacian")
+ISOTROPIC = ("rbf", "laplacian")
 
 
 @dataclass(frozen=True)
@@ -33,28 +35,212 @@ class Case:
     params: dict[str, Any] = field(default_factory=dict)
     kernels: tuple[str, ...] = tuple(KERNELS)
     branches: tuple[str, ...] = ()  # state counters that must reach 2 in a trace
+    label: str = ""  # tells cases of one learner apart
+    tolerance: float = TOLERANCE  # of coefs in a trace, with the reason where it is another
+    # The hypothesis combines at most `budget` examples (not so if it keeps others beside them).
+    within_budget: bool = True
+    spare: int = 0  # places of the budget that are free again after every round
 
     @property
     def budget(self) -> int | None:
         return self.params.get("budget")
 
+    @property
+    def full(self) -> int:
+        """The most examples there are after a round."""
+        assert self.budget is not None
+        return self.budget - self.spare
+
     def make(self, kernel: str = "rbf", **more: Any) -> Any:
-        return budgetron.make(self.name, **{**KERNELS[kernel], **self.params, **more})
+        seeded = {"random_state": 0, **self.params, **more}  # two made alike draw alike
+        return budgetron.make(self.name, **{**KERNELS[kernel], **seeded})
 
     def __str__(self) -> str:
-        return self.name
+        return f"{self.name} {self.label}".strip()
 
+
+def avm(label: str = "", *branches: str, **params: Any) -> Case:
+    shared = {
+        "regularization": 0.01,
+        "delta": 1.5,
+        "cover": "sphere",
+        "beta": 0.0,
+        "rho": 1.0,
+        "average": "last",
+        "budget": 30,
+        "loss": "hinge",
+        "tau": 0.5,
+    }
+    return Case("avm", shared | params, ISOTROPIC, ("stand_ins", *branches), label)
+
+
+HINGE = {"loss": "hinge", "tau": 0.5}
+STEPS = {"step": 0.5, "regularization": 0.01}
 
 CASES = [
     Case("perceptron"),
+    Case("remove-oldest", {"budget": 12}, branches=("removals",)),
+    Case("rbp", {"budget": 12}, branches=("removals",)),
+    Case("cks", {"budget": 12}, branches=("removals", "refusals")),
+    Case("stoptron", {"budget": 12}, branches=("refusals",)),
+    Case("shrinking-perceptron", {"shrink": 0.95}),
+    Case("pa", {"C": 0.8, "variant": "I"}),
+    Case("bpas", {"budget": 12, "C": 0.8}, kernels=DEFINITE, branches=("absorptions",)),
+    Case("alma", {"alpha": 0.8, "C": 1.2, "margin": 3.0}, kernels=DEFINITE),
+    Case("ogd", {**STEPS, **HINGE}),
+    Case("bogd", {"budget": 12, "max_coef": 1.5, **STEPS, **HINGE}, branches=("draws",)),
+    Case(
+        "bogd++",
+        {"budget": 12, "max_coef": 1.5, **STEPS, **HINGE},
+        kernels=DEFINITE,
+        branches=("draws",),
+    ),
+    Case("pegasos", {"regularization": 0.05, **HINGE}),
+    Case(
+        "bsgd-remove",
+        {"budget": 12, "regularization": 0.05, **HINGE},
+        kernels=DEFINITE,
+        branches=("removals",),
+    ),
+    # The Gram matrix of a linear or polynomial kernel is singular but for the jitter: f is exact,
+    # the coefs that make it are known to about 1e-6 (copies of one example share theirs anyhow).
+    Case(
+        "bsgd-project",
+        {"budget": 10, "regularization": 0.01, **HINGE},
+        kernels=DEFINITE,
+        branches=("projections",),
+        tolerance=1e-4,
+    ),
+    Case(
+        "bsgd-merge",
+        {"budget": 10, "regularization": 0.01, **HINGE},
+        kernels=("rbf",),
+        branches=("merges",),
+    ),
+    Case(
+        "bsgd-merge",
+        {"budget": 2, "regularization": 0.01, **HINGE},
+        kernels=("rbf",),
+        branches=("merges",),
+        label="of two",
+    ),
+    Case("avp", {"step": 0.8, "epsilon": 0.6, "radius": 3.0}, kernels=DEFINITE),
+    Case(
+        "fogd",
+        {"n_components": 21, "step": 0.4, "loss": "hinge", "tau": 0.5},
+        kernels=ISOTROPIC,
+    ),
+    Case(
+        "fogd",
+        {"n_components": 16, "step": 0.7, "loss": "logistic", "tau": 0.5},
+        kernels=ISOTROPIC,
+        label="logistic",
+    ),
+    Case(
+        "nogd",
+        {"budget": 12, "rank": 2, "step": 0.4, "loss": "hinge", "tau": 0.5},
+        kernels=DEFINITE,
+        branches=("rank",),
+    ),
+    Case(
+        "nogd",
+        {"budget": 14, "rank": None, "step": 0.4, "loss": "smooth-hinge", "tau": 0.5},
+        kernels=DEFINITE,
+        branches=("rank",),
+        label="smooth-hinge",
+    ),
+    Case(
+        "forgetron-basic",
+        {"budget": 10},
+        kernels=DEFINITE,
+        branches=("shrinks", "removals"),
+    ),
+    Case(
+        "forgetron",
+        {"budget": 10},
+        kernels=DEFINITE,
+        branches=("shrinks", "removals"),
+    ),
+    Case(
+        "forgetron-greedy",
+        {"budget": 10},
+        kernels=DEFINITE,
+        branches=("removals", "bargains"),
+    ),
+    Case(
+        "projectron",
+        {"threshold": 0.6, "budget": 10},
+        kernels=DEFINITE,
+        branches=("projections", "additions"),
+    ),
+    Case(
+        "projectron++",
+        {"threshold": None, "budget": 10, "rule": "bounded"},
+        kernels=DEFINITE,
+        branches=("projections", "additions", "margin_steps"),
+        label="without a threshold",
+    ),
+    Case(
+        "projectron++",
+        {"threshold": 0.3, "budget": 10, "rule": "aggressive"},
+        kernels=DEFINITE,
+        branches=("projections", "additions"),
+        label="aggressive",
+    ),
+    Case(
+        "projectron++",
+        {"threshold": 0.7, "budget": 10, "rule": "bounded"},
+        kernels=DEFINITE,
+        branches=("projections", "additions", "margin_steps"),
+    ),
+    Case(
+        "pomdr",
+        {"budget": 12, "radius": 5.0, "window": 6, "horizon": 2},
+        kernels=("linear",),  # four features: the first phase goes on projecting
+        branches=("projections", "additions"),
+        label="with a horizon",
+        within_budget=False,
+        spare=1,
+    ),
+    Case(
+        "pomdr",
+        {"budget": 12, "radius": 5.0, "window": 6, "horizon": None},
+        kernels=DEFINITE,
+        branches=("additions", "halvings"),
+        within_budget=False,
+        spare=1,
+    ),
     Case(
         "ahpatron",
         {"budget": 12, "epsilon": 0.5, "radius": 3.0, "step": 0.4, "ridge": 5e-4, "norm": "keep"},
         kernels=DEFINITE,
         branches=("halvings",),
     ),
+    avm("", "capped"),
+    avm("rectangle", "capped", cover="rectangle", average="mean"),
+    avm("suffix", "capped", average="suffix", loss="smooth-hinge"),
+    avm("bernoulli", "entered", beta=2.0, rho=0.5, budget=None, loss="logistic"),
 ]
-BY_NAME = {case.name: case for case in CASES}
+# Further settings of the same learners, traced too.
+SMOOTH = {"loss": "smooth-hinge", "tau": 0.7}
+LOGISTIC = {"loss": "logistic", "tau": 0.5}
+VARIANTS = [
+    Case("pa", {"C": 0.8, "variant": "II"}),
+    Case("avp", {"step": 1.0, "epsilon": 0.75, "radius": float("inf")}),
+    Case("avp", {"step": "adaptive", "epsilon": 0.6, "radius": 3.0}, kernels=DEFINITE),
+    *[
+        Case(name, {**setting, **loss}, kernels=("rbf", "linear"))
+        for name, setting in {
+            "ogd": STEPS,
+            "bogd": {"budget": 12, "max_coef": 0.7, **STEPS},
+            "bogd++": {"budget": 12, "max_coef": float("inf"), **STEPS},
+            "pegasos": {"regularization": 0.05},
+            "bsgd-remove": {"budget": 12, "regularization": 0.05},
+        }.items()
+        for loss in (SMOOTH, LOGISTIC)
+    ],
+]
+BY_NAME = {case.name: case for case in CASES if not case.label}
 BUDGETED = [case for case in CASES if case.budget is not None]
 
 
@@ -76,6 +262,12 @@ def stream(
 
 def as_format(X: np.ndarray, layout: str) -> Any:
     return X if layout == "dense" else scipy.sparse.csr_array(X)
+
+
+def attempts(model: Any) -> int:
+    """Rounds that changed the model, or whose newcomer its budget turned away."""
+    refused = model._engine.native.save().get("learner/budget/refusals", [0])
+    return int(model.n_updates_ + refused[0])
 
 
 def same_state(first: Any, second: Any) -> None:

@@ -282,8 +282,11 @@ def test_algorithms_lists_all(cli: Cli) -> None:
         assert each["name"] in out
     ahpatron = next(each for each in listed if each["name"] == "ahpatron")
     assert ahpatron["parameters"]["budget"] == 100
-    assert "epsilon=0.5" in out
-    assert ahpatron["citation"]
+    one, _ = cli("algorithms", "ahpatron")
+    assert ahpatron["citation"].split(",")[0] in one
+    assert "epsilon" in one
+    assert "ridge" in one
+    assert "did you mean 'ahpatron'" in cli.mistake("algorithms", "ahpatorn")
 
 
 def test_version_and_help(cli: Cli) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from cases import CASES, KERNELS, Case, same_state, stream
+from cases import BY_NAME, CASES, KERNELS, Case, same_state, stream
 
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 
@@ -121,7 +121,7 @@ def test_wide_sparse_rows_cost_what_they_hold() -> None:
         shape=(rows, 2**30),
     )
     y = rng.integers(2, size=rows)
-    model = CASES[1].make(budget=20).partial_fit(X, y, classes=[0, 1])
+    model = BY_NAME["ahpatron"].make(budget=20).partial_fit(X, y, classes=[0, 1])
     assert model.n_updates_ > 100
     model._engine.native.check_invariants()
     assert model.memory_bytes_ < 400_000

@@ -53,8 +53,7 @@ def test_examples_in_docstrings_run() -> None:
 def test_catalogue_pages_and_cases_list_the_same_names() -> None:
     from cases import BY_NAME
 
-    assert set(CATALOGUE) == set(BY_NAME)
-    assert set(CATALOGUE) <= set(PAGES)
+    assert set(CATALOGUE) == set(PAGES) == set(BY_NAME)
 
 
 def test_the_core_refuses_what_the_parts_do_not_say() -> None:

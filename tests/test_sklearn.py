@@ -39,7 +39,8 @@ def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
 def test_pipeline_grid_and_cross_validation(case: Case) -> None:
     X, y = stream(200)
     labels = np.array(["no", "yes"])[y]
-    pipeline = make_pipeline(StandardScaler(), case.make())
+    room = {} if case.budget is None else {"budget": 60}  # a dozen examples need not suffice
+    pipeline = make_pipeline(StandardScaler(), case.make(**room))
     assert cross_val_score(pipeline, X, labels, cv=3).mean() > 0.5
     search = GridSearchCV(case.make(), {"gamma": [0.1, 1.0]}, cv=2).fit(X, labels)
     assert set(search.predict(X)) <= {"no", "yes"}

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
-from cases import KERNELS, Case, as_format
+from cases import KERNELS, TOLERANCE, Case, as_format
 
 from papers.catalogue import PAGES
 from papers.kernels import make_kernel
 from papers.page import Page
 from papers.random import Random
 
-TOLERANCE = 1e-9
 # Rounds in which the two took different branches because a quantity was within rounding of its
-# threshold: at most one in a thousand.
+# threshold: at most one in a thousand. Margins that are 0 or 1 but for rounding are no accident
+# (the sigmoid of an all-zero row where signs balance; a row repeated after a passive-aggressive
+# step put its margin at 1): at most two in a hundred.
 MOST_SPLITS = 1e-3
+MOST_TIES = 2e-2
 
 
-def make_page(case: Case, kernel: str, width: int, n_outputs: int) -> Page:
+def make_page(case: Case, kernel: str, width: int, n_outputs: int, seed: int = 0) -> Page:
     page, fixed = PAGES[case.name]
     words = KERNELS[kernel]
     function = make_kernel(
@@ -29,14 +32,42 @@ def make_page(case: Case, kernel: str, width: int, n_outputs: int) -> Page:
         for name, value in case.make(kernel).get_params().items()
         if name not in {"kernel", "gamma", "degree", "coef0", "random_state", "scale"}
     }
-    return page(function, width, n_outputs=n_outputs, **{**own, **fixed})
+    # A feature map needs the kernel's density, not its values.
+    described = {"kind": words["kernel"], "gamma": words.get("gamma", 1.0)}
+    own |= {name: described[name] for name in described if name in signature(page).parameters}
+    return page(function, width, n_outputs=n_outputs, seed=seed, **{**own, **fixed})
 
 
 def find_field(state: dict[str, np.ndarray], name: str) -> np.ndarray:
-    """The field of a saved state whose last word is `name`."""
-    found = [value for path, value in state.items() if path.split("/")[-1] == name]
+    """The learner's field of a saved state whose last word is `name`."""
+    learners = {path: value for path, value in state.items() if path.startswith("learner/")}
+    found = [value for path, value in learners.items() if path.split("/")[-1] == name]
     assert len(found) == 1, f"{name}: {len(found)} fields in {sorted(state)}"
     return found[0]
+
+
+def read_remembered(
+    state: dict[str, np.ndarray], name: str, width: int, n_outputs: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and coefs of the expansion `name` that a learner keeps beside f, oldest first."""
+    where = f"learner/{name}/"
+    support = {
+        path.removeprefix(where + "support/"): value
+        for path, value in state.items()
+        if path.startswith(where + "support/")
+    }
+    rows = np.zeros((len(support["ends"]), width))
+    starts = np.append(0, support["ends"][:-1])
+    index = 0
+    for i, (start, end) in enumerate(zip(starts, support["ends"], strict=True)):
+        if support["widths"][i] >= 0:
+            rows[i] = support["values"][start:end]
+        else:
+            rows[i, support["indices"][index : index + end - start]] = support["values"][start:end]
+            index += end - start
+    coefs = state[where + "coefs"].reshape(n_outputs, -1)[:, : len(rows)].T
+    order = np.argsort(state[where + "ids"][: len(rows)])
+    return rows[order], coefs[order]
 
 
 def restore(page: Page, native: Any, width: int) -> None:
@@ -57,23 +88,37 @@ def restore(page: Page, native: Any, width: int) -> None:
             setattr(page, name, type(before)(value[0]))
         else:
             setattr(page, name, value.reshape(page.shape_of(name, value.size)))
+    for name in page.remembered:
+        rows, aims = read_remembered(state, name, width, page.coef.shape[1])
+        setattr(page, f"{name}_rows", rows)
+        setattr(page, f"{name}_aims", aims)
 
 
-def differences(page: Page, native: Any) -> list[str]:
+def in_order(ids: np.ndarray, coefs: np.ndarray) -> np.ndarray:
+    """Coefs by age; of examples of one round, as a merge makes them, the smaller coef first."""
+    return coefs[np.lexsort((coefs[:, 0], ids))]
+
+
+def differences(page: Page, native: Any, tolerance: float) -> list[str]:
     """Where the two differ after a round."""
     wrong = []
     ids, coefs = native.ids(), native.coefs()
     if sorted(ids) != sorted(page.ids):
         wrong.append(f"stored ids {sorted(ids)} against the page's {sorted(page.ids)}")
     else:
-        ours, theirs = coefs[np.argsort(ids)], page.coef[np.argsort(page.ids)]
+        ours, theirs = in_order(ids, coefs), in_order(page.ids, page.coef)
         scale = 1.0 + np.abs(theirs).max(initial=0.0)
-        if not np.allclose(ours, theirs, rtol=0, atol=TOLERANCE * scale):
+        if not np.allclose(ours, theirs, rtol=0, atol=tolerance * scale):
             wrong.append(f"coefs differ by {np.abs(ours - theirs).max()}")
-    state = native.save() if page.carried else {}
+    state = native.save() if page.carried or page.remembered else {}
     for name in page.carried:
         ours, theirs = find_field(state, name), np.ravel(getattr(page, name))
         if ours.size != theirs.size or not np.allclose(ours, theirs, rtol=1e-8, atol=1e-9):
+            wrong.append(f"{name}: {ours} against the page's {theirs}")
+    for name in page.remembered:
+        theirs = getattr(page, f"{name}_rows"), getattr(page, f"{name}_aims")
+        ours = read_remembered(state, name, page.support.shape[1], page.coef.shape[1])
+        if not all(map(np.array_equal, ours, theirs)):
             wrong.append(f"{name}: {ours} against the page's {theirs}")
     return wrong
 
@@ -86,8 +131,8 @@ def run_trace(
     rows = as_format(X, layout)
     model.partial_fit(rows[:1], y[:1], classes=np.arange(classes))
     native = model._engine.native
-    page = make_page(case, kernel, X.shape[1], native.outputs)
-    splits = 0
+    page = make_page(case, kernel, X.shape[1], native.outputs, model._engine.seed)
+    splits = ties = 0
     for t in range(1, len(y)):
         restore(page, native, X.shape[1])
         target = y[t] if classes > 2 else 2.0 * y[t] - 1.0
@@ -96,8 +141,12 @@ def run_trace(
         np.testing.assert_allclose(
             decision, expected, rtol=TOLERANCE, atol=TOLERANCE * (1 + np.abs(expected).max())
         )
-        wrong = differences(page, native)
-        if wrong:
+        wrong = differences(page, native, case.tolerance)
+        margin, _ = page.aim(expected, target)
+        if wrong and min(abs(margin), abs(margin - 1)) <= TOLERANCE:
+            ties += 1
+            assert ties <= MOST_TIES * len(y), f"round {t}: {wrong}"
+        elif wrong:
             splits += 1
             assert splits <= max(1, MOST_SPLITS * len(y)), f"round {t}: {wrong}"
     native.check_invariants()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from importlib import import_module
@@ -32,11 +33,173 @@ CATALOGUE: dict[str, Entry] = {
         "Rosenblatt 1958; Freund & Schapire 1999",
         "stores every mistake, without limit",
     ),
+    "remove-oldest": Entry(
+        "budget_perceptron",
+        "BudgetPerceptron",
+        "Dekel, Shalev-Shwartz & Singer, SIAM J. Comput. 2008",
+        "Perceptron on a budget: the oldest example leaves",
+        fixed={"removal": "oldest"},
+    ),
+    "rbp": Entry(
+        "budget_perceptron",
+        "BudgetPerceptron",
+        "Cavallanti, Cesa-Bianchi & Gentile, Machine Learning 2007",
+        "Perceptron on a budget: a random example leaves",
+        fixed={"removal": "random"},
+    ),
+    "cks": Entry(
+        "budget_perceptron",
+        "BudgetPerceptron",
+        "Crammer, Kandola & Singer, NIPS 2003",
+        "Perceptron on a budget: the example surest without itself leaves",
+        fixed={"removal": "margin"},
+    ),
+    "stoptron": Entry(
+        "budget_perceptron",
+        "BudgetPerceptron",
+        "folklore; the floor every method must beat",
+        "Perceptron that stops learning when its budget is full",
+        fixed={"removal": "refuse"},
+    ),
+    "shrinking-perceptron": Entry(
+        "shrinking_perceptron",
+        "ShrinkingPerceptron",
+        "Dekel, Shalev-Shwartz & Singer, SIAM J. Comput. 2008",
+        "Perceptron that shrinks with every mistake, without limit",
+    ),
+    "forgetron-basic": Entry(
+        "forgetron",
+        "Forgetron",
+        "Dekel, Shalev-Shwartz & Singer, SIAM J. Comput. 2008",
+        "Perceptron that shrinks for the worst case and drops its oldest example",
+        fixed={"variant": "basic"},
+    ),
+    "forgetron": Entry(
+        "forgetron",
+        "Forgetron",
+        "Dekel, Shalev-Shwartz & Singer, SIAM J. Comput. 2008",
+        "Perceptron that shrinks as little as its bound allows and drops its oldest example",
+        fixed={"variant": "self-tuned"},
+    ),
+    "forgetron-greedy": Entry(
+        "forgetron",
+        "Forgetron",
+        "Dekel, Shalev-Shwartz & Singer, SIAM J. Comput. 2008",
+        "Forgetron that drops the cheapest example when that is cheap enough",
+        fixed={"variant": "greedy"},
+    ),
+    "projectron": Entry(
+        "projectron",
+        "Projectron",
+        "Orabona, Keshet & Caputo, ICML 2008",
+        "Perceptron that projects mistakes near the span of what it stores",
+    ),
+    "projectron++": Entry(
+        "projectron",
+        "ProjectronPlus",
+        "Orabona, Keshet & Caputo, JMLR 2009",
+        "Projectron that learns from margin errors too",
+    ),
+    "pa": Entry(
+        "passive_aggressive",
+        "PassiveAggressive",
+        "Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, JMLR 2006",
+        "smallest step that removes the loss, without limit",
+    ),
+    "bpas": Entry(
+        "budget_passive_aggressive",
+        "BudgetPassiveAggressive",
+        "Wang & Vucetic, AISTATS 2010",
+        "passive-aggressive: a newcomer absorbs the example it replaces",
+    ),
+    "alma": Entry(
+        "alma",
+        "ALMA",
+        "Gentile, JMLR 2001",
+        "Perceptron that approaches the largest margin, without limit",
+    ),
+    "ogd": Entry(
+        "ogd",
+        "OGD",
+        "Kivinen, Smola & Williamson, IEEE Trans. Signal Process. 2004",
+        "gradient steps on the loss, without limit",
+    ),
+    "bogd": Entry(
+        "bogd",
+        "BOGD",
+        "Zhao, Wang, Wu, Jin & Hoi, ICML 2012",
+        "gradient steps: a random example leaves, the others make up for it",
+        fixed={"sampling": "uniform"},
+    ),
+    "bogd++": Entry(
+        "bogd",
+        "BOGD",
+        "Zhao, Wang, Wu, Jin & Hoi, ICML 2012",
+        "as bogd, small coefs being likelier to leave",
+        fixed={"sampling": "nonuniform"},
+    ),
+    "pegasos": Entry(
+        "pegasos",
+        "Pegasos",
+        "Shalev-Shwartz, Singer, Srebro & Cotter, Math. Program. 2011",
+        "gradient steps of 1/(lambda t), without limit",
+    ),
+    "bsgd-remove": Entry(
+        "bsgd",
+        "BSGD",
+        "Wang, Crammer & Vucetic, JMLR 2012",
+        "Pegasos on a budget: the smallest example leaves",
+        fixed={"maintenance": "remove"},
+    ),
+    "bsgd-project": Entry(
+        "bsgd",
+        "BSGD",
+        "Wang, Crammer & Vucetic, JMLR 2012",
+        "Pegasos on a budget: the smallest example is projected onto the others",
+        fixed={"maintenance": "project"},
+    ),
+    "bsgd-merge": Entry(
+        "bsgd",
+        "BSGD",
+        "Wang, Crammer & Vucetic, JMLR 2012",
+        "Pegasos on a budget: the smallest example is merged with another",
+        fixed={"maintenance": "merge"},
+    ),
+    "fogd": Entry(
+        "fogd",
+        "FOGD",
+        "Lu, Hoi, Wang, Zhao & Liu, JMLR 2016",
+        "gradient descent on random Fourier features; stores no example",
+    ),
+    "nogd": Entry(
+        "nogd",
+        "NOGD",
+        "Lu, Hoi, Wang, Zhao & Liu, JMLR 2016",
+        "gradient descent on Nystrom features of the first examples with loss",
+    ),
+    "avp": Entry(
+        "avp",
+        "AVP",
+        "Liao, Li, Liao, Hu & Dang, AAAI 2024",
+        "Perceptron that also learns from small margins, without limit",
+    ),
+    "pomdr": Entry(
+        "pomdr",
+        "POMDR",
+        "Li & Liao, AAAI 2023",
+        "optimistic mirror descent that halves its support onto the nearest examples",
+    ),
     "ahpatron": Entry(
         "ahpatron",
         "Ahpatron",
-        "Liao, Li, Wang, Qian & Gu, AAAI 2024",
+        "Liao, Li, Liao, Hu & Dang, AAAI 2024",
         "aggressive Perceptron that halves its budget and projects what it drops",
+    ),
+    "avm": Entry(
+        "avm",
+        "AVM",
+        "Le, Nguyen, Nguyen & Phung, JMLR 2017",
+        "Pegasos whose rows are rounded to the core points of cells",
     ),
 }
 
@@ -58,8 +221,8 @@ def algorithms() -> list[Algorithm]:
     Examples
     --------
     >>> import budgetron
-    >>> [algorithm.name for algorithm in budgetron.algorithms()]
-    ['perceptron', 'ahpatron']
+    >>> [algorithm.name for algorithm in budgetron.algorithms()][:3]
+    ['perceptron', 'remove-oldest', 'rbp']
     """
     listed = []
     for name, entry in CATALOGUE.items():
@@ -88,8 +251,8 @@ def make(name: str, task: str = "classification", **params: Any) -> Any:
     """
     if name not in CATALOGUE:
         raise ValueError(
-            f"no algorithm is called {name!r}{_nearest(name, CATALOGUE)}; "
-            f"there are {', '.join(CATALOGUE)}"
+            f"no algorithm is called {name!r}{nearest(name, CATALOGUE)} "
+            f"(there are {', '.join(CATALOGUE)})"
         )
     entry = CATALOGUE[name]
     if task not in entry.tasks:
@@ -99,12 +262,13 @@ def make(name: str, task: str = "classification", **params: Any) -> Any:
     for parameter in params:
         if parameter not in known:
             raise ValueError(
-                f"{name} has no parameter {parameter!r}{_nearest(parameter, known)}; "
-                f"it has {', '.join(known)}"
+                f"{name} has no parameter {parameter!r}{nearest(parameter, known)} "
+                f"(it has {', '.join(known)})"
             )
     return estimator(**entry.fixed, **params)
 
 
-def _nearest(word: str, words: Any) -> str:
-    close = get_close_matches(word, list(words), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+def nearest(word: str, words: Iterable[str]) -> str:
+    """A hint at the word that was probably meant, or nothing."""
+    close = get_close_matches(word.lower(), list(words), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else ""

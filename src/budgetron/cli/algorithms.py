@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from collections.abc import Iterable
@@ -10,16 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
+from budgetron.catalogue import nearest
 from budgetron.cli.console import fail, output
 
 
 def algorithms(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Tell all about this one.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """List the algorithms with their parameters."""
+    """List the algorithms, or tell all about one: budgetron algorithms ahpatron."""
     import budgetron
 
-    listed = budgetron.algorithms()
+    listed = budgetron.algorithms() if name is None else [find(name)]
     if as_json:
         rows = [
             {
@@ -32,35 +35,41 @@ def algorithms(
             for each in listed
         ]
         print(json.dumps(rows, indent=2))
-        return
+    elif name is None:
+        _print_list(listed)
+    else:
+        _print_one(listed[0])
+
+
+def _print_list(listed: list[Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("algorithm", "tasks", "parameters", "what it does"):
-        table.add_column(column, no_wrap=column == "algorithm")
-    common = _common(each.parameters for each in listed)
+    table.add_column("algorithm", no_wrap=True)
+    table.add_column("what it does")
     for each in listed:
-        own = ", ".join(f"{k}={v}" for k, v in each.parameters.items() if k not in common)
-        what = Text(each.summary)
-        what.append(f"\n{each.citation}", style="dim")
-        table.add_row(Text(each.name, style="bold"), ", ".join(each.tasks), own, what)
+        table.add_row(Text(each.name, style="bold"), each.summary)
     console = output()
     console.print(table)
-    shared = ", ".join(f"{name}={value}" for name, value in common.items())
-    if shared:
-        console.print(Text(f"\nEvery algorithm also has {shared}."))
+    console.print("\nbudgetron algorithms NAME tells its parameters and where it comes from.")
 
 
-def _common(all_parameters: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The parameters, with defaults, that every algorithm has."""
-    first, *others = (dict(parameters) for parameters in all_parameters)
-    missing = object()
-    return {
-        name: default
-        for name, default in first.items()
-        if others and all(other.get(name, missing) == default for other in others)
-    }
+def _print_one(algorithm: Any) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    console = output()
+    console.print(Text(f"{algorithm.name}: {algorithm.summary}", style="bold"))
+    console.print(Text(f"{algorithm.citation}; does {', '.join(algorithm.tasks)}"))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("parameter", no_wrap=True)
+    table.add_column("default")
+    for parameter, default in algorithm.parameters.items():
+        table.add_row(Text(parameter), Text(str(default)))
+    console.print()
+    console.print(table)
+    console.print(Text(f"\ntry: budgetron run FILE --algorithm {algorithm.name}"))
 
 
 def find(name: str) -> Any:
@@ -83,10 +92,7 @@ def check_parameters(algorithm: Any, names: Iterable[str]) -> None:
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     known = list(known)
-    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; there are: {', '.join(known)}"
+    return nearest(name, known) or f"; there are: {', '.join(known)}"
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

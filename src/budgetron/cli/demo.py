@@ -86,9 +86,9 @@ def _try(
 ) -> Trial:
     import budgetron
 
-    bounded = "budget" in algorithm.parameters
+    bounded = bool({"budget", "n_components"} & set(algorithm.parameters))
     params: dict[str, Any] = {"gamma": gamma, "random_state": 0}
-    if bounded:
+    if "budget" in algorithm.parameters:
         params["budget"] = budget
     model = budgetron.make(algorithm.name, **params)
     start = time.perf_counter()
@@ -132,7 +132,7 @@ def _draw(trials: list[Trial], titles: list[str], budget: int, path: Path) -> No
     from matplotlib.patches import Patch
 
     colours = {True: "#0072B2", False: "#E69F00"}  # Okabe and Ito's blue and orange
-    names = {True: f"at most {budget} stored examples", False: "unbounded"}
+    names = {True: f"fixed memory, at most {budget} stored examples", False: "grows"}
     rows = len(trials) // len(titles)
     figure, axes = plt.subplots(
         1, len(titles), figsize=(11, 2.2 + 0.24 * rows), layout="constrained"

@@ -44,7 +44,7 @@ class AhpatronClassifier(OnlineClassifier):
 
     References
     ----------
-    Liao, Li, Wang, Qian and Gu, "Ahpatron: A New Budgeted Online Kernel Learning Machine with
+    Liao, Li, Liao, Hu and Dang, "Ahpatron: A New Budgeted Online Kernel Learning Machine with
     Tighter Mistake Bound", AAAI 2024.
 
     Examples

@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, validate_data
 
+from budgetron.compatibility import check_fits
 from budgetron.engine import Engine, Floats, PrecisionWarning
 from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid
 
@@ -40,8 +41,11 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     random_state: Any = None
 
     _task: ClassVar[str]
-    # Learners that need a norm or a solve refuse the kernel that is not positive definite.
+    # Pages that need a norm or a solve refuse the kernel that is not positive definite; for
+    # learners made of parts compatibility.py knows.
     _definite: ClassVar[bool] = False
+    # Learners that need cells or a spectral density take k(x, z) = g(x - z) only.
+    _isotropic: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions({"rbf", "laplacian", "poly", "linear", "sigmoid"})],
         "gamma": [Interval(Real, 0.0, None, closed="neither"), StrOptions({"auto"})],
@@ -51,7 +55,10 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     }
 
     def _machine(self, kernel: Part) -> Part:
-        """The parts this estimator's parameters describe."""
+        """The parts this estimator's parameters describe.
+
+        `_seed`, drawn from random_state, and `n_features_in_` are known by then.
+        """
         raise NotImplementedError
 
     # ---- the engine ------------------------------------------------------------------------------
@@ -75,9 +82,15 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
                 f"kernel='sigmoid' is not positive definite, which {type(self).__name__} needs; "
                 "use 'rbf', 'laplacian', 'poly' or 'linear'"
             )
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        if self._isotropic and self.kernel not in {"rbf", "laplacian"}:
+            raise ValueError(
+                f"kernel={self.kernel!r} is not a function of x - z alone, which "
+                f"{type(self).__name__} needs; use 'rbf' or 'laplacian'"
+            )
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         machine = self._machine(self._kernel_part(width))
-        self._engine = Engine(machine.spec(), self._task, classes, seed, dtype)
+        check_fits(machine)
+        self._engine = Engine(machine.spec(), self._task, classes, self._seed, dtype)
         self._warned = False
 
     def _rows(self, X: Any, *, first: bool, growing: bool = False) -> Any:

@@ -1,0 +1,53 @@
+// Full: the newcomer takes the place of the example r that it can best stand in for.
+//
+// What x cannot take over of a_r k(x_r, .) is the part orthogonal to k(x, .), of squared norm
+//
+//   |a_r|^2 (k_rr - k_rt^2 / k_tt)
+//
+// so r is where that is least (the oldest of the tied), and x enters with the projection on top of
+// its own coef, a_r k_rt / k_tt + coef. With the PA-I update this is BPA-S (Wang & Vucetic 2010):
+// of all ways to replace one example it changes f least.
+// Cost: O(B K) to choose, from the kernel row of the round; O(d) to store.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "budget.hpp"
+
+namespace budgetron {
+
+template <class Real>
+class Absorb final : public Budget<Real> {
+ public:
+  explicit Absorb(const Spec& spec) : size_(spec.count("size")) {}
+
+  [[nodiscard]] std::size_t capacity() const override { return size_; }
+  void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
+    if (f.size() < size_) {
+      f.add(turn, coefs);
+      return;
+    }
+    const auto shared = [&](std::size_t i) { return static_cast<double>(turn.row->values[i]); };
+    const std::size_t r = f.least([&](std::size_t i) {
+      const double size = f.coef_size(i);
+      return size * size * (f.stored_self(i) - shared(i) * shared(i) / turn.self);
+    });
+    const double share = shared(r) / turn.self;
+    joint_.resize(coefs.size());
+    for (std::size_t k = 0; k < coefs.size(); ++k) joint_[k] = f.coef(r, k) * share + coefs[k];
+    f.replace(r, turn, joint_);
+    ++absorptions_;
+  }
+  void visit_state(StateVisitor& visitor) override {
+    visitor.field("absorptions", absorptions_);
+    visitor.scratch(joint_);
+  }
+
+ private:
+  std::size_t size_;
+  std::int64_t absorptions_ = 0;
+  std::vector<double> joint_;  // coefs of the newcomer with what it took over
+};
+
+}  // namespace budgetron

@@ -1,0 +1,107 @@
+// Full: a stored example drawn at random leaves, and those that stay grow to make up for it.
+//
+// Example i leaves with probability p_i and each other j becomes a_j / (1 - p_j), so that in
+// expectation f is what it was (bogd.txt, algorithm 1, eq. (10)); then no |a_j|, nor the
+// newcomer's, may pass `clip` (eq. (4)). The newcomer takes the place of the one that left.
+//
+//   uniform     p_i = 1/B
+//   nonuniform  p_i = 1 - (B-1) w_i / sum_j w_j, w_i = |a_i| sqrt(k_ii)     (16), least variance;
+//               negative ones count as 0 and the rest is renormalised; all w_i = 0: uniform
+//
+// The draw walks p in storage order. Cost: O(B K), with the norm kept O(B^2) from a Gram matrix.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "budget.hpp"
+
+namespace budgetron {
+
+template <class Real>
+class Sampled final : public Budget<Real> {
+ public:
+  explicit Sampled(const Spec& spec)
+      : size_(spec.count("size")),
+        uniform_(spec.text("sampling") == "uniform"),
+        clip_(spec.number("clip")) {
+    if (!uniform_ && spec.text("sampling") != "nonuniform") {
+      throw std::invalid_argument("no sampling is called '" + spec.text("sampling") + "'");
+    }
+  }
+
+  [[nodiscard]] std::size_t capacity() const override { return size_; }
+  void prepare(Expansion<Real>& f) const override {
+    if (f.keeps_norm()) f.keep_gram();
+  }
+  void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
+    const double allowed = within_clip(std::sqrt(f.inner(coefs, coefs)));
+    clipped_.resize(coefs.size());
+    for (std::size_t k = 0; k < coefs.size(); ++k) clipped_[k] = coefs[k] * allowed;
+    if (f.size() < size_) {
+      f.add(turn, clipped_);
+      return;
+    }
+    const std::size_t leaver = draw(f, *turn.random);
+    for (std::size_t j = 0; j < f.size(); ++j) {
+      if (j == leaver) continue;
+      const double growth = 1.0 / (1.0 - p_[j]);
+      const double change = growth * within_clip(f.coef_size(j) * growth);
+      for (std::size_t k = 0; k < f.outputs(); ++k) f.stored_coefs(k)[j] *= change;
+    }
+    if (f.keeps_norm()) f.refresh_norm();
+    f.replace(leaver, turn, clipped_);
+    ++draws_;
+  }
+  void visit_state(StateVisitor& visitor) override {
+    visitor.field("draws", draws_);
+    visitor.scratch(p_);
+    visitor.scratch(clipped_);
+  }
+
+ private:
+  // What a coef of this size is to be multiplied by.
+  [[nodiscard]] double within_clip(double size) const { return size > clip_ ? clip_ / size : 1.0; }
+
+  // Fills p_ and draws from it.
+  std::size_t draw(const Expansion<Real>& f, Random& random) {
+    const std::size_t n = f.size();
+    p_.resize(n);
+    double total = 0.0;
+    if (!uniform_) {
+      for (std::size_t i = 0; i < n; ++i) {
+        p_[i] = f.coef_size(i) * std::sqrt(f.stored_self(i));
+        total += p_[i];
+      }
+    }
+    if (total == 0.0) {
+      std::fill(p_.begin(), p_.end(), 1.0 / static_cast<double>(n));
+      return random.below(n);
+    }
+    const double s = static_cast<double>(n - 1) / total;
+    total = 0.0;
+    for (double& p : p_) {
+      p = std::max(0.0, 1.0 - s * p);
+      total += p;
+    }
+    const double mark = random.uniform() * total;
+    std::size_t drawn = 0;
+    double running = p_[0];
+    while (drawn + 1 < n && !(mark < running)) running += p_[++drawn];
+    for (double& p : p_) p /= total;
+    return drawn;
+  }
+
+  std::size_t size_;
+  bool uniform_;
+  double clip_;  // infinity: no clipping
+  std::int64_t draws_ = 0;
+  std::vector<double> p_;
+  std::vector<double> clipped_;  // the newcomer's coefs
+};
+
+}  // namespace budgetron

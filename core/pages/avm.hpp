@@ -1,0 +1,254 @@
+// AVM, the approximation vector machine (avm.txt, algorithms 2 to 5): Pegasos on core points.
+//
+// The data space is covered by cells as the rows come; a row moves the coef of its cell's core
+// point instead of being stored itself. In round t, with slope g_t of the loss at f_t(x_t) and t
+// from 1:
+//
+//   f <- (t-1)/t f - 1/(lambda t) g_t u k(c, .)
+//
+// held as f = 1/(lambda t) sum_i c_i k(x_i, .), so that a round changes t and one c_i, nothing
+// else. c is x_t's core point with probability max(0, 1 - beta/t^rho) (section 6.2.3; beta = 0:
+// always), otherwise x_t itself, which is a core point from then on.
+//
+//   sphere     the nearest core point, if ||x - c|| < delta/2; else x opens a cell       (algorithm
+//   3) rectangle  the first with ||x - c||_inf < delta/sqrt(d); else x opens a cell (algorithm 4)
+//
+// A cell opens even if the slope is 0. At most `budget` core points; beyond, the nearest stands in.
+// With three classes or more u is e_y - e_z (algorithm 5), twice the direction other learners have.
+//
+// Output: the last f, the mean of f_1 .. f_T, or the mean of about the last half ("suffix": two
+// sums, of the rounds since the last power of two and of those between the two powers before, so
+// that no horizon is needed). Only `predict` is averaged; a round decides and learns with f_t.
+//
+// Contract: an isotropic kernel. Core points never leave, so they lie in the order they came in.
+// Cost: after the kernel row O(B) (distances come with the Gaussian row; the Laplacian needs a
+// second one) and O(B K) where averaged; rectangle: O(B) for each of x's features that some core
+// point still passes.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "learner.hpp"
+#include "losses.hpp"
+#include "padded.hpp"
+
+namespace budgetron {
+
+template <class Real>
+class Avm final : public ExpansionLearner<Real> {
+ public:
+  Avm(const Spec& spec, std::size_t outputs)
+      : ExpansionLearner<Real>(make_kernel(spec.part("kernel")), outputs, spec.count("budget")),
+        loss_(spec.part("loss")),
+        budget_(spec.count("budget")),
+        regularization_(spec.number("regularization")),
+        cover_(cover_called(spec.text("cover"))),
+        radius_(spec.number("delta") / 2.0),
+        side_(spec.number("delta") / std::sqrt(spec.number("width"))),
+        beta_(spec.number("beta")),
+        rho_(spec.number("rho")),
+        average_(average_called(spec.text("average"))),
+        older_(outputs, average_ == Average::last ? 0 : budget_),
+        newer_(outputs, average_ == Average::last ? 0 : budget_),
+        zeros_(outputs, 0.0) {
+    if (!f_.kernel().isotropic()) throw std::invalid_argument("avm: the kernel is not isotropic");
+    f_.keep_distances();
+  }
+
+  void predict(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const override {
+    this->decide(x, row, outputs);
+    if (average_ == Average::last || rounds_ == 0) return;
+    const auto dot = row_functions<Real>().dot;
+    const std::size_t n = padded(f_.size());
+    for (std::size_t k = 0; k < f_.outputs(); ++k) {
+      outputs[k] =
+          (dot(row.values.data(), older_.row(k), n) + dot(row.values.data(), newer_.row(k), n)) /
+          averaged_rounds();
+    }
+  }
+
+  bool learn(const Turn<Real>& turn) override {
+    sum_up();
+    const double t = static_cast<double>(++rounds_);
+    const double slope = loss_.slope(turn.margin);
+    const bool approximate =
+        beta_ == 0.0 ||
+        turn.random->uniform() < std::max(0.0, 1.0 - beta_ / std::pow(t, rho_));  // Z_t
+    std::size_t i = stand_in(turn, approximate);
+    f_.set_rate(1.0 / (regularization_ * t));
+    if (i == kNone) {
+      i = f_.size();
+      f_.add(turn, zeros_);
+      if (average_ != Average::last) {
+        older_.widen(f_.size());
+        newer_.widen(f_.size());
+      }
+    }
+    const double length = f_.outputs() > 2 ? 2.0 : 1.0;
+    for (std::size_t k = 0; k < f_.outputs(); ++k) {
+      f_.stored_coefs(k)[i] -= slope * length * turn.direction[k];
+    }
+    return true;
+  }
+
+  void rearrange(const ClassChange& change) override {
+    f_.rearrange(change);
+    older_.rearrange(change);
+    newer_.rearrange(change);
+    zeros_.resize(f_.outputs(), 0.0);
+  }
+
+  void visit_state(StateVisitor& visitor) override {
+    visitor.object(sizeof(*this));
+    visitor.part("expansion", f_);
+    visitor.field("rounds", rounds_);
+    visitor.field("stand_ins", stand_ins_);
+    visitor.field("capped", capped_);
+    visitor.field("entered", entered_);
+    const std::size_t summed = average_ == Average::last ? 0 : f_.size();
+    older_.visit_state(visitor, "older_sum", f_.outputs(), summed);
+    newer_.visit_state(visitor, "newer_sum", f_.outputs(), summed);
+    zeros_.resize(f_.outputs(), 0.0);
+    visitor.scratch(zeros_);
+    visitor.scratch(inside_);
+    visitor.scratch(core_point_.values);
+    visitor.scratch(core_point_.indices);
+  }
+
+ private:
+  using ExpansionLearner<Real>::f_;
+  enum class Cover { sphere, rectangle };
+  enum class Average { last, mean, suffix };
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+  static Cover cover_called(const std::string& name) {
+    if (name == "sphere") return Cover::sphere;
+    if (name == "rectangle") return Cover::rectangle;
+    throw std::invalid_argument("no cover is called '" + name + "'");
+  }
+  static Average average_called(const std::string& name) {
+    if (name == "last") return Average::last;
+    if (name == "mean") return Average::mean;
+    if (name == "suffix") return Average::suffix;
+    throw std::invalid_argument("no average is called '" + name + "'");
+  }
+
+  // ---- cells ----------------------------------------------------------------------------------
+
+  // The core point that takes x's place; kNone if x becomes one itself.
+  std::size_t stand_in(const Turn<Real>& turn, bool approximate) {
+    if (f_.size() == 0) return kNone;
+    entered_ += !approximate;
+    const std::size_t i = approximate ? cell(turn) : kNone;
+    if (i != kNone) {
+      ++stand_ins_;
+      return i;
+    }
+    if (f_.size() != budget_) return kNone;
+    ++capped_;
+    return nearest(*turn.row);
+  }
+
+  // The core point whose cell x is in.
+  std::size_t cell(const Turn<Real>& turn) {
+    if (cover_ == Cover::rectangle) return first_within(turn);
+    const std::size_t i = nearest(*turn.row);
+    return static_cast<double>(turn.row->distances[i]) < radius_ * radius_ ? i : kNone;
+  }
+
+  // Of the tied the first, which is the oldest.
+  std::size_t nearest(const Row<Real>& row) const {
+    const auto* begin = row.distances.data();
+    return static_cast<std::size_t>(std::min_element(begin, begin + f_.size()) - begin);
+  }
+
+  // Feature by feature of x, those core points drop out that are too far in it; few are left soon.
+  // Only these are looked at for features that x has not.
+  std::size_t first_within(const Turn<Real>& turn) {
+    const Support<Real>& support = f_.support();
+    inside_.resize(f_.size());
+    std::iota(inside_.begin(), inside_.end(), std::uint32_t{0});
+    const Row<Real>& row = *turn.row;
+    for (std::size_t k = 0; k < row.term_values.size() && !inside_.empty(); ++k) {
+      const double value = static_cast<double>(row.term_values[k]);
+      const Real* stored = support.values() + row.term_slots[k] * support.stride();
+      std::erase_if(inside_, [&](std::uint32_t i) {
+        return std::abs(value - static_cast<double>(stored[i])) >= side_;
+      });
+    }
+    for (const std::uint32_t i : inside_) {
+      support.extract(i, core_point_);
+      if (within(turn.x, core_point_.view())) return i;
+    }
+    return kNone;
+  }
+
+  // ||a - b||_inf < side
+  [[nodiscard]] bool within(const Sample<Real>& a, const Sample<Real>& b) const {
+    constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+    std::size_t i = 0;
+    std::size_t j = 0;
+    while (i < a.count || j < b.count) {
+      const std::int64_t p = i < a.count ? a.feature(i) : kEnd;
+      const std::int64_t q = j < b.count ? b.feature(j) : kEnd;
+      const double u = p <= q ? static_cast<double>(a.values[i++]) : 0.0;
+      const double v = q <= p ? static_cast<double>(b.values[j++]) : 0.0;
+      if (std::abs(u - v) >= side_) return false;
+    }
+    return true;
+  }
+
+  // ---- averaging ------------------------------------------------------------------------------
+
+  // Counts f_t, before round t = rounds + 1 updates it.
+  void sum_up() {
+    if (average_ == Average::last) return;
+    const auto t = static_cast<std::uint64_t>(rounds_) + 1;
+    if (average_ == Average::suffix && std::has_single_bit(t)) {
+      older_.swap(newer_);
+      newer_.fill(0.0);
+    }
+    const double factor = f_.factor();
+    for (std::size_t k = 0; k < f_.outputs(); ++k) {
+      const double* a = f_.stored_coefs(k);
+      double* sum = newer_.row(k);
+      for (std::size_t i = 0; i < f_.size(); ++i) sum[i] += factor * a[i];
+    }
+  }
+
+  // How many f_t the two sums hold: all, or those from the power of two before the last on.
+  [[nodiscard]] double averaged_rounds() const {
+    if (average_ == Average::mean) return static_cast<double>(rounds_);
+    const auto last = std::bit_floor(static_cast<std::uint64_t>(rounds_));
+    const std::uint64_t first = std::max<std::uint64_t>(1, last / 2);
+    return static_cast<double>(static_cast<std::uint64_t>(rounds_) - first + 1);
+  }
+
+  Loss loss_;
+  std::size_t budget_;  // 0: no cap
+  double regularization_;
+  Cover cover_;
+  double radius_;  // of a sphere
+  double side_;    // half of a rectangle's
+  double beta_;
+  double rho_;
+  Average average_;
+  std::int64_t rounds_ = 0;     // t - 1
+  std::int64_t stand_ins_ = 0;  // rounds whose row was in a cell and was approximated
+  std::int64_t capped_ = 0;     // rounds for which the nearest core point stood in
+  std::int64_t entered_ = 0;    // rounds whose row was not to be approximated
+  PaddedMatrix older_;          // coefs of the averaged f_t, summed: before ...
+  PaddedMatrix newer_;          // ... and since the last restart; outputs x core points
+  std::vector<double> zeros_;
+  std::vector<std::uint32_t> inside_;
+  OwnedSample<Real> core_point_;
+};
+
+}  // namespace budgetron

@@ -1,0 +1,240 @@
+// FOGD: online gradient descent on random Fourier features (Lu, Hoi, Wang, Zhao, Liu 2016,
+// algorithm 1).
+//
+//   z(x) = [cos(omega_1.x) .. cos(omega_D.x), sin(omega_1.x) .. sin(omega_D.x)] / sqrt(D)
+//   f(x) = w.z(x) ;   w <- w - step slope z(x) u
+//
+// omega is drawn from the kernel's spectral density, so that z(x).z(x') is k(x, x') in expectation
+// (Rahimi & Recht 2007): N(0, 2 gamma) for each feature of the Gaussian kernel, Cauchy(0, gamma) of
+// the Laplacian. The D frequencies of a feature come from (seed, feature) alone: neither the order
+// in which features appear nor what was saved when changes them. They are kept from the feature's
+// first non-zero value on; a model file names the features and draws them again.
+//
+// Nothing is stored but the weights. Frequencies lie feature-major, D contiguous, so that omega.x
+// is the row of a linear kernel "against D examples" (row.hpp).
+//
+// Cost: D multiply-adds a non-zero of x, D cosines and sines, 2 D K for f and 2 D an output moved.
+// Memory: D Reals a feature seen, 2 D K float64 weights.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "learner.hpp"
+#include "losses.hpp"
+#include "padded.hpp"
+#include "slots.hpp"
+
+namespace budgetron {
+
+template <class Real>
+class Fogd final : public Learner<Real> {
+ public:
+  Fogd(const Spec& spec, std::size_t outputs)
+      : kernel_(make_kernel(spec.part("kernel"))),
+        loss_(spec.part("loss")),
+        components_(spec.count("n_components")),
+        stride_(padded(components_)),
+        step_(spec.number("step")),
+        seed_(static_cast<std::uint64_t>(spec.integer("seed"))),
+        root_(1.0 / std::sqrt(static_cast<double>(components_))),
+        outputs_(outputs),
+        cosine_weights_(outputs, components_),
+        sine_weights_(outputs, components_) {
+    if (!kernel_.isotropic())
+      throw std::invalid_argument("fogd: the kernel has no spectral density");
+  }
+
+  void decide(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const override {
+    find_angles(x, row);
+    if (row.features.size() < 2 * stride_) row.features.resize(2 * stride_);
+    double* cosines = row.features.data();
+    double* sines = cosines + stride_;
+    row_functions<Real>().cos_sin(row.values.data(), cosines, sines, stride_);
+    const auto dot = row_functions<double>().dot;
+    for (std::size_t k = 0; k < outputs_; ++k) {
+      outputs[k] = root_ * (dot(cosines, cosine_weights_.row(k), stride_) +
+                            dot(sines, sine_weights_.row(k), stride_));
+    }
+    row.self = 1.0;
+  }
+
+  bool learn(const Turn<Real>& turn) override {
+    remember(turn.x);
+    const double slope = loss_.slope(turn.margin);
+    if (slope == 0.0) return false;
+    const double* cosines = turn.row->features.data();
+    const double* sines = cosines + stride_;
+    for (std::size_t k = 0; k < outputs_; ++k) {
+      const double move = -step_ * slope * root_ * turn.direction[k];
+      if (move == 0.0) continue;
+      double* w = cosine_weights_.row(k);
+      double* v = sine_weights_.row(k);
+      for (std::size_t i = 0; i < components_; ++i) {
+        w[i] += move * cosines[i];
+        v[i] += move * sines[i];
+      }
+    }
+    return true;
+  }
+
+  void rearrange(const ClassChange& change) override {
+    cosine_weights_.rearrange(change);
+    sine_weights_.rearrange(change);
+    outputs_ = cosine_weights_.rows();
+  }
+
+  void visit_state(StateVisitor& visitor) override {
+    visitor.object(sizeof(*this) + slots_.bytes());
+    visitor.field("outputs", outputs_);
+    visitor.field("features", features_);  // in slot order, which is the order they were drawn in
+    visitor.scratch(frequencies_);
+    if (visitor.mode() == StateVisitor::Mode::load) draw_again();
+    visit_weights(visitor);
+  }
+
+  void check_invariants() const override {
+    std::vector<Real> column(components_);
+    for (std::size_t slot = 0; slot < features_.size(); ++slot) {
+      draw(features_[slot], column.data());
+      for (std::size_t i = 0; i < stride_; ++i) {
+        const Real expected = i < components_ ? column[i] : Real(0);
+        if (frequencies_[slot * stride_ + i] != expected) {
+          throw std::logic_error("fogd invariant broken: frequencies are not their feature's");
+        }
+      }
+      if (slots_.find(features_[slot]) != slot) {
+        throw std::logic_error("fogd invariant broken: a feature has another's slot");
+      }
+    }
+  }
+
+ private:
+  // omega.x, D numbers, into row.values. A feature not met before is drawn for this once.
+  void find_angles(const Sample<Real>& x, Row<Real>& row) const {
+    const auto& functions = row_functions<Real>();
+    row.term_values.clear();
+    row.term_slots.clear();
+    row.values.assign(stride_, Real(0));
+    bool strangers = false;
+    for (std::size_t k = 0; k < x.count; ++k) {
+      if (x.values[k] == Real(0)) continue;
+      const std::uint32_t slot = slots_.find(x.feature(k));
+      strangers |= slot == Slots::kNone;
+      if (slot == Slots::kNone) continue;
+      row.term_values.push_back(x.values[k]);
+      row.term_slots.push_back(slot);
+    }
+    RowTask<Real> task{};
+    task.kind = KernelKind::linear;
+    task.support = frequencies_.data();
+    task.stride = task.examples = stride_;
+    task.values = row.term_values.data();
+    task.slots = row.term_slots.data();
+    task.count = row.term_values.size();
+    task.norms = row.values.data();  // a linear kernel reads no norms
+    task.row = row.values.data();
+    if (task.count > 0) functions.row(task);
+    if (strangers) {
+      row.distances.resize(stride_);
+      for (std::size_t k = 0; k < x.count; ++k) {
+        if (x.values[k] == Real(0) || slots_.find(x.feature(k)) != Slots::kNone) continue;
+        draw(x.feature(k), row.distances.data());
+        for (std::size_t i = 0; i < components_; ++i) {
+          row.values[i] += x.values[k] * row.distances[i];
+        }
+      }
+    }
+    row.norm = functions.squared_norm(x.values, x.count);
+    // An angle of the Gaussian kernel is about sqrt(2 gamma) ||x|| and rounds by eps of itself.
+    row.coarse = std::is_same_v<Real, float> && kernel_.kind == KernelKind::rbf &&
+                 static_cast<double>(std::numeric_limits<Real>::epsilon()) *
+                         std::sqrt(2.0 * kernel_.gamma * static_cast<double>(row.norm)) >
+                     1e-3;
+  }
+
+  // The frequencies of one feature.
+  void draw(std::int32_t feature, Real* column) const {
+    Random random = Random::of_column(seed_, feature);
+    if (kernel_.kind == KernelKind::laplacian) {
+      for (std::size_t i = 0; i < components_; ++i) {
+        column[i] = static_cast<Real>(kernel_.gamma * random.cauchy());
+      }
+      return;
+    }
+    const double deviation = std::sqrt(2.0 * kernel_.gamma);
+    for (std::size_t i = 0; i < components_; i += 2) {
+      const auto [first, second] = random.normal_pair();
+      column[i] = static_cast<Real>(deviation * first);
+      if (i + 1 < components_) column[i + 1] = static_cast<Real>(deviation * second);
+    }
+  }
+
+  void remember(std::int32_t feature) {
+    const std::size_t slot = features_.size();
+    slots_.insert(feature, static_cast<std::uint32_t>(slot));
+    features_.push_back(feature);
+    frequencies_.resize((slot + 1) * stride_, Real(0));
+    draw(feature, frequencies_.data() + slot * stride_);
+  }
+
+  void remember(const Sample<Real>& x) {
+    std::size_t strangers = 0;
+    const auto strange = [&](std::size_t k) {
+      return x.values[k] != Real(0) && slots_.find(x.feature(k)) == Slots::kNone;
+    };
+    for (std::size_t k = 0; k < x.count; ++k) strangers += strange(k);
+    if (strangers == 0) return;
+    if (x.dense()) frequencies_.reserve((features_.size() + strangers) * stride_);
+    for (std::size_t k = 0; k < x.count; ++k) {
+      if (strange(k)) remember(x.feature(k));
+    }
+  }
+
+  void draw_again() {
+    const std::vector<std::int32_t> features = features_;
+    slots_.clear();
+    features_.clear();
+    frequencies_.clear();
+    frequencies_.reserve(features.size() * stride_);
+    for (const std::int32_t feature : features) remember(feature);
+  }
+
+  // Saved as the page has them, (2 D, K): those of the cosines, then those of the sines.
+  void visit_weights(StateVisitor& visitor) {
+    if (visitor.mode() == StateVisitor::Mode::count) {
+      cosine_weights_.visit_state(visitor, "", outputs_, components_);
+      sine_weights_.visit_state(visitor, "", outputs_, components_);
+      return;
+    }
+    std::vector<double> weights;
+    cosine_weights_.pack(outputs_, components_, weights);
+    sine_weights_.pack(outputs_, components_, weights);
+    visitor.field("weights", weights);
+    if (visitor.mode() == StateVisitor::Mode::save) return;
+    const std::size_t half = components_ * outputs_;
+    if (weights.size() != 2 * half) throw std::invalid_argument("state: damaged weights");
+    cosine_weights_.unpack(outputs_, components_, weights.data());
+    sine_weights_.unpack(outputs_, components_, weights.data() + half);
+  }
+
+  Kernel kernel_;
+  Loss loss_;
+  std::size_t components_;  // D
+  std::size_t stride_;      // D, padded
+  double step_;
+  std::uint64_t seed_;
+  double root_;  // 1/sqrt(D)
+  std::size_t outputs_;
+  Slots slots_;
+  std::vector<std::int32_t> features_;  // per slot
+  AlignedVector<Real> frequencies_;     // omega: slots x stride, the padding 0
+  PaddedMatrix cosine_weights_;         // outputs x D
+  PaddedMatrix sine_weights_;
+};
+
+}  // namespace budgetron

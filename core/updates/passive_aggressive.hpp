@@ -1,0 +1,39 @@
+// Passive-aggressive: the smallest move that removes the loss l = max(0, 1 - y f), softened by C.
+//
+//   PA-I   tau = min(C, l / k(x, x))
+//   PA-II  tau = l / (k(x, x) + 1/(2C))          adds (x, y tau) where l > 0
+//
+// Crammer, Dekel, Keshet, Shalev-Shwartz & Singer 2006, eq. (11). Cost: O(1) after the kernel row.
+#pragma once
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "updates.hpp"
+
+namespace budgetron {
+
+class PassiveAggressiveUpdate final : public Update {
+ public:
+  explicit PassiveAggressiveUpdate(const Spec& spec)
+      : C_(spec.number("C")), second_(spec.text("variant") == "II") {
+    if (!second_ && spec.text("variant") != "I") {
+      throw std::invalid_argument("no passive-aggressive variant is called '" +
+                                  spec.text("variant") + "'");
+    }
+  }
+  Move move(const Facts& facts) override {
+    const double loss = 1.0 - facts.margin;
+    if (!(facts.margin < 1.0)) return {};
+    const double tau =
+        second_ ? loss / (facts.self + 1.0 / (2.0 * C_)) : std::min(C_, loss / facts.self);
+    return {.coef = tau, .store = true};
+  }
+
+ private:
+  double C_;
+  bool second_;
+};
+
+}  // namespace budgetron

@@ -1,0 +1,66 @@
+"""ALMA, the approximate large margin algorithm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from budgetron import recipes
+from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.ranges import RANGES, ranges
+from budgetron.parts import AlmaUpdate, Part
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ALMAClassifier(OnlineClassifier):
+    """ALMA (p = 2): a Perceptron whose margin and step shrink with its updates, within norm 1.
+
+    Approaches the largest margin as alpha approaches 0; without limit on what is stored.
+
+    Parameters
+    ----------
+    alpha : float in (0, 1], default 0.9
+        How far from the largest margin it may end; 1 updates on mistakes only.
+    C : float, default sqrt(2)
+        Coef of the first example; that of the j-th is C / sqrt(j), by the length of k(x, .).
+    margin : float or None, default None
+        Scale of the margin asked for (the paper's B); None is sqrt(8) / alpha.
+    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator; this learner draws nothing.
+
+    References
+    ----------
+    Gentile, "A new approximate maximal margin classification algorithm", JMLR 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from budgetron import ALMAClassifier
+    >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+    >>> model = ALMAClassifier(gamma=1.0).fit(X, y)
+    >>> model.n_mistakes_, model.n_support_
+    (25, 62)
+    """
+
+    alpha: float = AlmaUpdate.alpha
+    C: float = AlmaUpdate.C
+    margin: float | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        **ranges("alpha", "C"),
+        "margin": [*RANGES["margin"], None],
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.alma(
+            kernel,
+            alpha=self.alpha,
+            C=self.C,
+            margin=self.margin,
+        )

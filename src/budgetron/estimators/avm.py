@@ -1,0 +1,105 @@
+"""AVM, the approximation vector machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from budgetron import recipes
+from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.parts import Avm, Hinge, Part, SmoothHinge
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AVMClassifier(OnlineClassifier):
+    """AVM: Pegasos whose rows are rounded to the core points of cells that cover the data.
+
+    A row in a cell moves the coef of the cell's core point; a row in none opens one and is its core
+    point. The number of cells is bounded by the data's extent and ``delta``, not by the length of
+    the stream.
+
+    Parameters
+    ----------
+    regularization : float, default 1e-4
+        lambda of the step 1 / (lambda t).
+    delta : float, default 1.0
+        Diameter of a cell.
+    cover : {"sphere", "rectangle"}, default "sphere"
+        Cells are spheres of radius ``delta / 2``, a row belonging to the nearest core point, or
+        boxes reaching ``delta / sqrt(n_features)`` to each side, a row belonging to the oldest.
+    beta, rho : float, default 0 and 1
+        Row t is rounded with probability ``max(0, 1 - beta / t**rho)`` and becomes a core point
+        itself otherwise.
+    average : {"last", "mean", "suffix"}, default "last"
+        What ``predict`` and ``decision_function`` use: the last hypothesis, the mean of all, or
+        the mean of about the last half. ``prequential`` always records the last one's decisions.
+    budget : int or None, default None
+        Largest number of core points; beyond it the nearest stands in. None: no limit.
+    loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
+    tau : float, default 0.5
+        Width over which the smooth hinge rounds its kink.
+    kernel : {"rbf", "laplacian"}, default "rbf"
+        Must be a function of x - z.
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Not used.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator, which draws where ``beta`` is not 0.
+
+    References
+    ----------
+    Le, Nguyen, Nguyen and Phung, "Approximation Vector Machines for Large-scale Online Learning",
+    JMLR 18, 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from budgetron import AVMClassifier
+    >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+    >>> model = AVMClassifier(delta=0.5, gamma=1.0, average="suffix").fit(X, y)
+    >>> model.n_mistakes_, model.n_support_
+    (28, 38)
+    """
+
+    regularization: float = Avm.regularization
+    delta: float = Avm.delta
+    cover: str = Avm.cover
+    beta: float = Avm.beta
+    rho: float = Avm.rho
+    average: str = Avm.average
+    budget: int | None = None
+    loss: str = Hinge.kind
+    tau: float = SmoothHinge.tau
+
+    _isotropic: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        "regularization": [Interval(Real, 0.0, None, closed="neither")],
+        "delta": [Interval(Real, 0.0, None, closed="neither")],
+        "cover": [StrOptions({"sphere", "rectangle"})],
+        "beta": [Interval(Real, 0.0, None, closed="left")],
+        "rho": [Interval(Real, 0.0, None, closed="left")],
+        "average": [StrOptions({"last", "mean", "suffix"})],
+        "budget": [Interval(Integral, 1, None, closed="left"), None],
+        "loss": [StrOptions({"hinge", "smooth-hinge", "logistic"})],
+        "tau": [Interval(Real, 0.0, None, closed="neither")],
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.avm(
+            kernel,
+            regularization=self.regularization,
+            delta=self.delta,
+            cover=self.cover,
+            beta=self.beta,
+            rho=self.rho,
+            average=self.average,
+            budget=self.budget,
+            loss=self.loss,
+            tau=self.tau,
+            width=self.n_features_in_,
+        )

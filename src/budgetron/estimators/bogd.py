@@ -1,0 +1,81 @@
+"""BOGD and BOGD++: bounded online gradient descent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from budgetron import recipes
+from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.ranges import ranges
+from budgetron.parts import GradientUpdate, Hinge, Part, Sample, SmoothHinge
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BOGDClassifier(OnlineClassifier):
+    """BOGD: gradient descent where a stored example drawn at random makes room.
+
+    Those that stay grow by 1/(1 - p), so that on average f moves as without a budget.
+
+    Parameters
+    ----------
+    budget : int, default 100
+        Largest number of stored examples (B).
+    step : float, default 0.5
+        Step size (eta).
+    regularization : float, default 1e-6
+        f decays by 1 - step * regularization a round (lambda); the product must be below 1.
+    max_coef : float, default 1.0
+        No coef passes max_coef * step (gamma).
+    sampling : {"uniform", "nonuniform"}, default "uniform"
+        "nonuniform" (BOGD++): small coefs are likelier to leave; not with the sigmoid kernel.
+    loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
+    tau : float, default 0.5
+        Width over which the smooth hinge is rounded.
+    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial and the sigmoid kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator.
+
+    References
+    ----------
+    Zhao, Wang, Wu, Jin and Hoi, "Fast bounded online gradient descent algorithms for scalable
+    kernel-based online learning", ICML 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from budgetron import BOGDClassifier
+    >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+    >>> model = BOGDClassifier(budget=10, gamma=1.0, random_state=0).fit(X, y)
+    >>> model.n_mistakes_, model.n_support_
+    (151, 10)
+    """
+
+    budget: int = Sample.size
+    step: float = GradientUpdate.step
+    regularization: float = 1e-6
+    max_coef: float = 1.0
+    sampling: str = Sample.sampling
+    loss: str = Hinge.kind
+    tau: float = SmoothHinge.tau
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        **ranges("budget", "step", "regularization", "max_coef", "sampling", "loss", "tau"),
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.bogd(
+            kernel,
+            budget=self.budget,
+            step=self.step,
+            regularization=self.regularization,
+            max_coef=self.max_coef,
+            sampling=self.sampling,
+            loss=self.loss,
+            tau=self.tau,
+        )

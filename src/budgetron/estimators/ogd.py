@@ -1,0 +1,69 @@
+"""Online gradient descent with a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from budgetron import recipes
+from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.ranges import ranges
+from budgetron.parts import GradientUpdate, Hinge, Part, SmoothHinge
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OGDClassifier(OnlineClassifier):
+    """OGD: gradient steps on the loss, every one of which stores its example.
+
+    The unbounded yardstick of BOGD, FOGD and NOGD.
+
+    Parameters
+    ----------
+    step : float, default 0.5
+        Step size (eta).
+    regularization : float, default 0.0
+        f decays by 1 - step * regularization a round (lambda); the product must be below 1.
+    loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
+    tau : float, default 0.5
+        Width over which the smooth hinge is rounded.
+    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial and the sigmoid kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator; this learner draws nothing.
+
+    References
+    ----------
+    Kivinen, Smola and Williamson, "Online learning with kernels", IEEE Transactions on Signal
+    Processing 2004.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from budgetron import OGDClassifier
+    >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+    >>> model = OGDClassifier(gamma=1.0).fit(X, y)
+    >>> model.n_mistakes_, model.n_support_
+    (19, 126)
+    """
+
+    step: float = GradientUpdate.step
+    regularization: float = GradientUpdate.regularization
+    loss: str = Hinge.kind
+    tau: float = SmoothHinge.tau
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        **ranges("step", "regularization", "loss", "tau"),
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.ogd(
+            kernel,
+            step=self.step,
+            regularization=self.regularization,
+            loss=self.loss,
+            tau=self.tau,
+        )

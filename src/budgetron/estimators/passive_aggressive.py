@@ -1,0 +1,61 @@
+"""Passive-aggressive learning without a budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from budgetron import recipes
+from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.ranges import ranges
+from budgetron.parts import Part, PassiveAggressiveUpdate
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PassiveAggressiveClassifier(OnlineClassifier):
+    """Passive-aggressive (PA): the smallest move that removes the loss, softened by C.
+
+    Stores every example with margin below 1, without limit.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Aggressiveness: largest coef of an example ("I"), or how soft the step is ("II").
+    variant : {"I", "II"}, default "I"
+    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial and the sigmoid kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator; this learner draws nothing.
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz and Singer, "Online passive-aggressive algorithms", JMLR
+    2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from budgetron import PassiveAggressiveClassifier
+    >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+    >>> model = PassiveAggressiveClassifier(gamma=1.0).fit(X, y)
+    >>> model.n_mistakes_, model.n_support_
+    (14, 135)
+    """
+
+    C: float = PassiveAggressiveUpdate.C
+    variant: str = PassiveAggressiveUpdate.variant
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        **ranges("C", "variant"),
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.passive_aggressive(
+            kernel,
+            C=self.C,
+            variant=self.variant,
+        )

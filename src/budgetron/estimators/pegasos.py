@@ -1,0 +1,66 @@
+"""Pegasos with a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from budgetron import recipes
+from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.ranges import RANGES, ranges
+from budgetron.parts import Hinge, Part, PegasosUpdate, SmoothHinge
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PegasosClassifier(OnlineClassifier):
+    """Pegasos: gradient steps of 1/(lambda t) on the regularised loss, stored without limit.
+
+    Converges to the support vector machine with that regularization.
+
+    Parameters
+    ----------
+    regularization : float, default 1e-4
+        Weight of the norm (lambda), above 0.
+    loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
+    tau : float, default 0.5
+        Width over which the smooth hinge is rounded.
+    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial and the sigmoid kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator; this learner draws nothing.
+
+    References
+    ----------
+    Shalev-Shwartz, Singer, Srebro and Cotter, "Pegasos: primal estimated sub-gradient solver for
+    SVM", Mathematical Programming 2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from budgetron import PegasosClassifier
+    >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+    >>> model = PegasosClassifier(gamma=1.0).fit(X, y)
+    >>> model.n_mistakes_, model.n_support_
+    (25, 28)
+    """
+
+    regularization: float = PegasosUpdate.regularization
+    loss: str = Hinge.kind
+    tau: float = SmoothHinge.tau
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        **ranges("loss", "tau"),
+        "regularization": RANGES["step"],
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.pegasos(
+            kernel,
+            regularization=self.regularization,
+            loss=self.loss,
+            tau=self.tau,
+        )

@@ -1,0 +1,80 @@
+"""POMDR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval
+
+from budgetron import recipes
+from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.parts import Part, Pomdr
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class POMDRClassifier(OnlineClassifier):
+    """POMDR: optimistic mirror descent that halves its support.
+
+    Decides by f plus a guess of its next step, made from the last rows; what the guesses miss sets
+    the size of the steps. When the budget is full, the younger half of the stored examples hands
+    its coefs to their nearest in the older half.
+
+    Parameters
+    ----------
+    budget : int, default 100
+        Largest number of stored examples (B), at least 2. It is reached only within a round: the
+        example that would be number B makes room for B/2.
+    radius : float, default 25.0
+        Norm ball (U), which also scales the steps.
+    window : int, default 15
+        Number of last rows the guess is made from (M). They are kept beside the budget.
+    horizon : int or None, default None
+        Expected number of rows (T). It says how long the first phase lasts, in which rows near the
+        span of the stored examples are projected: until 10 log T examples are stored, and within
+        T^(-1/2); None is B/4 and 0.01.
+    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator; this learner draws nothing.
+
+    References
+    ----------
+    Li and Liao, "Improved kernel alignment regret bound for online kernel learning", AAAI 2023.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from budgetron import POMDRClassifier
+    >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+    >>> model = POMDRClassifier(budget=20, gamma=1.0).fit(X, y)
+    >>> model.n_mistakes_, model.n_support_
+    (20, 16)
+    """
+
+    budget: int = Pomdr.size
+    radius: float = Pomdr.radius
+    window: int = Pomdr.window
+    horizon: int | None = None
+
+    _definite: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        "budget": [Interval(Integral, 2, None, closed="left")],
+        "radius": [Interval(Real, 0.0, None, closed="neither")],
+        "window": [Interval(Integral, 1, None, closed="left")],
+        "horizon": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.pomdr(
+            kernel,
+            budget=self.budget,
+            radius=self.radius,
+            window=self.window,
+            horizon=self.horizon,
+        )

@@ -1,0 +1,129 @@
+"""Projectron and Projectron++."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from budgetron import recipes
+from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.parts import Part, Project
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ProjectronClassifier(OnlineClassifier):
+    """Projectron: a Perceptron that projects mistakes near the span of what it stores.
+
+    A projected mistake changes the coefs of the stored examples and stores nothing, so their number
+    stops growing by itself; a budget stops it for certain.
+
+    Parameters
+    ----------
+    threshold : float in [0, 1) or None, default 0.1
+        Largest distance from the span at which a mistake is projected (eta). None: none but what
+        lies in the span up to rounding.
+    budget : int or None, default None
+        Largest number of stored examples (B): when there are that many, every mistake is projected.
+        None is no limit.
+    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator; this learner draws nothing.
+
+    References
+    ----------
+    Orabona, Keshet and Caputo, "The Projectron: a bounded kernel-based Perceptron", ICML 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from budgetron import ProjectronClassifier
+    >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+    >>> model = ProjectronClassifier(gamma=1.0).fit(X, y)
+    >>> model.n_mistakes_, model.n_support_
+    (31, 17)
+    """
+
+    threshold: float | None = Project.threshold
+    budget: int | None = None
+
+    _definite: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        "threshold": [Interval(Real, 0.0, 1.0, closed="left"), None],
+        "budget": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.projectron(kernel, threshold=self.threshold, budget=self.budget)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ProjectronPlusClassifier(OnlineClassifier):
+    """Projectron++: Projectron that learns from margin errors too.
+
+    Mistakes are projected or stored as by Projectron. An example on the right side with a margin
+    below 1 moves f within the span of what is stored.
+
+    Parameters
+    ----------
+    threshold : float in [0, 1) or None, default 0.1
+        Largest distance from the span at which a mistake is projected (eta). None: none but what
+        lies in the span up to rounding.
+    budget : int or None, default None
+        Largest number of stored examples (B): when there are that many, every mistake is projected.
+        None is no limit.
+    rule : {"bounded", "aggressive"}, default "bounded"
+        "bounded" learns from a margin error only as far as the mistake bound allows, and needs a
+        threshold above 0 or a budget; "aggressive" treats it like a mistake: fewer errors, more
+        stored examples, no bound.
+    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator; this learner draws nothing.
+
+    References
+    ----------
+    Orabona, Keshet and Caputo, "Bounded kernel-based online learning", Journal of Machine Learning
+    Research 10, 2009.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from budgetron import ProjectronPlusClassifier
+    >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+    >>> model = ProjectronPlusClassifier(gamma=1.0).fit(X, y)
+    >>> model.n_mistakes_, model.n_support_
+    (24, 16)
+    """
+
+    threshold: float | None = Project.threshold
+    budget: int | None = None
+    rule: str = "bounded"
+
+    _definite: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ProjectronClassifier._parameter_constraints,
+        "rule": [StrOptions({"bounded", "aggressive"})],
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        if self.rule == "bounded" and self.threshold == 0.0:
+            raise ValueError("threshold=0.0 leaves rule='bounded' no step: it must be > 0, or None")
+        if self.rule == "bounded" and self.threshold is None and self.budget is None:
+            raise ValueError(
+                "rule='bounded' needs a threshold in (0, 1) or a budget, but threshold=None and "
+                "budget=None"
+            )
+        return recipes.projectron_plus(
+            kernel, threshold=self.threshold, budget=self.budget, rule=self.rule
+        )

@@ -1,0 +1,69 @@
+"""Which values parameters may have, by name: stated once for estimators and for parts."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+
+from budgetron.parts import LOSSES, Halve, Part, PegasosUpdate, Project
+
+_POSITIVE = Interval(Real, 0.0, None, closed="neither")
+_OR_INFINITE = Interval(Real, 0.0, None, closed="right")
+_NOT_NEGATIVE = Interval(Real, 0.0, None, closed="left")
+_SIZE = Interval(Integral, 1, None, closed="left")
+
+RANGES: dict[str, list[Any]] = {
+    "C": [_POSITIVE],
+    "alpha": [Interval(Real, 0.0, 1.0, closed="right")],
+    "budget": [_SIZE],
+    "clip": [_OR_INFINITE],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "damping": [_NOT_NEGATIVE],
+    "degree": [Interval(Integral, 1, None, closed="left")],
+    "epsilon": [Interval(Real, 0.0, 1.0, closed="neither")],
+    "gamma": [_POSITIVE],
+    "loss": [StrOptions({part.kind for part in LOSSES})],
+    "margin": [_POSITIVE],
+    "max_coef": [_OR_INFINITE],
+    "norm": [_NOT_NEGATIVE],
+    "radius": [_OR_INFINITE],
+    "regularization": [_NOT_NEGATIVE],
+    "ridge": [_POSITIVE],
+    "sampling": [StrOptions({"uniform", "nonuniform"})],
+    "shrink": [Interval(Real, 0.0, 1.0, closed="right")],
+    "size": [_SIZE],
+    "step": [_POSITIVE],
+    "tau": [_POSITIVE],
+    "threshold": [Interval(Real, 0.0, 1.0, closed="left")],
+    "variant": [StrOptions({"I", "II"})],
+}
+
+
+def ranges(*names: str) -> dict[str, list[Any]]:
+    """Constraints of these parameters, as scikit-learn's validation reads them."""
+    return {name: RANGES[name] for name in names}
+
+
+# Where a part is stricter than the name alone.
+STRICTER: dict[type[Part], dict[str, list[Any]]] = {
+    Halve: {"size": [Interval(Integral, 2, None, closed="left")]},
+    # size 0 is no limit, a negative threshold none
+    Project: {
+        "size": [Interval(Integral, 0, None, closed="left")],
+        "threshold": [Interval(Real, None, 1.0, closed="neither")],
+    },
+    PegasosUpdate: {"regularization": [_POSITIVE]},
+}
+
+
+def check_part(part: Part) -> None:
+    """Raise ValueError where a parameter of a part, or of a part inside it, is out of range."""
+    params = part.get_params(deep=False)
+    inner = {name: value for name, value in params.items() if isinstance(value, Part)}
+    allowed = {**RANGES, **STRICTER.get(type(part), {})}
+    known = {name: allowed[name] for name in params if name in allowed and name not in inner}
+    validate_parameter_constraints(known, params, caller_name=type(part).__name__)
+    for value in inner.values():
+        check_part(value)

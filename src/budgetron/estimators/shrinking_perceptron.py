@@ -1,0 +1,58 @@
+"""The Shrinking Perceptron."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from budgetron import recipes
+from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.ranges import ranges
+from budgetron.parts import Part, ShrinkingUpdate
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ShrinkingPerceptronClassifier(OnlineClassifier):
+    """Perceptron that shrinks f with every mistake, so that old examples fade.
+
+    Nothing leaves: memory grows with the mistakes. The first step of the Forgetron.
+
+    Parameters
+    ----------
+    shrink : float in (0, 1], default 0.99
+        What f is multiplied by after each mistake (phi).
+    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial and the sigmoid kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator; this learner draws nothing.
+
+    References
+    ----------
+    Dekel, Shalev-Shwartz and Singer, "The Forgetron: a kernel-based Perceptron on a budget", SIAM
+    Journal on Computing 2008, section 4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from budgetron import ShrinkingPerceptronClassifier
+    >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+    >>> model = ShrinkingPerceptronClassifier(gamma=1.0).fit(X, y)
+    >>> model.n_mistakes_, model.n_support_
+    (26, 26)
+    """
+
+    shrink: float = ShrinkingUpdate.shrink
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        **ranges("shrink"),
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.shrinking_perceptron(
+            kernel,
+            shrink=self.shrink,
+        )
