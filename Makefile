@@ -9,7 +9,7 @@ CPP     := $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp benchmarks/*.?pp)
 PYTHONS := src tests papers benchmarks docs
 JOBS    := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test check build cpp-tests bench soak docs clean help
+.PHONY: demo test check build cpp-tests bench soak papers docs clean help
 
 help:
 	@echo "make demo    set up, then compare the learners on data that needs no download"
@@ -17,6 +17,7 @@ help:
 	@echo "make check   lint, types, format, C++ warnings as errors"
 	@echo "make bench   speed as ratios: kernel row and round against NumPy and a plain C++ loop"
 	@echo "make soak    ten million rounds: always finite, always within budget"
+	@echo "make papers  run the papers' tables again, ours beside theirs (needs their data sets)"
 	@echo "make docs    build the documentation pages"
 	@echo "make clean   remove everything that was built"
 
@@ -59,9 +60,13 @@ bench: $(BUILT)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset bench
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset bench -j $(JOBS)
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/learners.py
 
 soak: $(BUILT)
 	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/test_soak.py -v
+
+papers: $(BUILT)
+	$(BIN)/python -m budgetron.experiments --permutations 10
 
 docs: $(BUILT)
 	$(BIN)/python -m pip install --quiet -e ".[docs]" --no-build-isolation
