@@ -204,7 +204,8 @@ std::vector<Measurement> time_shape(const Shape& shape, int bursts) {
   for (std::size_t i = 0; i < kQueries; ++i) {
     targets[i] = model.predict_one(query_rows[i])[0] >= 0.0 ? 1.0 : 0.0;
   }
-  const Expansion<Real>& f = *model.learner().expansion();
+  const Expansion<Real>& f =
+      *model.inspect([](const Learner<Real>& learner) { return learner.expansion(); });
   require(f.size() == shape.examples, "every example was stored");
   const std::int64_t updates = model.counts().updates;
 

@@ -101,11 +101,11 @@ nb::object learn(Model<Real>& model, const Rows<Real>& rows, const Vector<double
                  bool record, bool unseen) {
   if (targets.size() != rows.count)
     throw std::invalid_argument("rows and targets differ in number");
-  const std::size_t outputs = model.outputs();
-  std::vector<double> decisions(record ? rows.count * outputs : 0);
+  std::vector<double> decisions;
+  std::size_t outputs = 0;
   {
     nb::gil_scoped_release released;
-    model.learn(rows, targets.data(), record ? decisions.data() : nullptr, unseen);
+    outputs = model.learn(rows, targets.data(), record ? &decisions : nullptr, unseen);
   }
   if (!record) return nb::none();
   return to_numpy(std::move(decisions), {rows.count, outputs});
@@ -113,13 +113,13 @@ nb::object learn(Model<Real>& model, const Rows<Real>& rows, const Vector<double
 
 template <class Real>
 nb::object predict(Model<Real>& model, const Rows<Real>& rows) {
-  const std::size_t outputs = model.outputs();
-  std::vector<double> decisions(rows.count * outputs);
+  std::vector<double> decisions;
+  std::size_t outputs = 0;
   {
     nb::gil_scoped_release released;
-    model.predict(rows, decisions.data());
+    outputs = model.predict(rows, decisions);
   }
-  return to_numpy(std::move(decisions), {rows.count, outputs});
+  return to_numpy(std::move(decisions), {rows.count, outputs == 0 ? model.outputs() : outputs});
 }
 
 // One decision as a float, several as an array.
@@ -128,20 +128,16 @@ nb::object to_decision(std::span<const double> outputs) {
   return to_numpy(std::vector<double>(outputs.begin(), outputs.end()));
 }
 
-template <class Real>
-const Expansion<Real>* expansion_of(const Model<Real>& model) {
-  return model.learner().expansion();
-}
-
 // The stored examples as CSR parts, in storage order.
 template <class Real>
-nb::tuple support(const Model<Real>& model) {
+nb::tuple support(Model<Real>& model) {
   std::vector<std::int64_t> indptr{0};
   std::vector<std::int32_t> indices;
   std::vector<Real> values;
-  if (const auto* f = expansion_of(model)) {
+  model.inspect([&](const Learner<Real>& learner) {
+    const Expansion<Real>* f = learner.expansion();
     OwnedSample<Real> sample;
-    for (std::size_t i = 0; i < f->size(); ++i) {
+    for (std::size_t i = 0; f != nullptr && i < f->size(); ++i) {
       f->support().extract(i, sample);
       const Sample<Real> view = sample.view();
       for (std::size_t k = 0; k < view.count; ++k) {
@@ -151,31 +147,44 @@ nb::tuple support(const Model<Real>& model) {
       }
       indptr.push_back(static_cast<std::int64_t>(values.size()));
     }
-  }
+  });
   return nb::make_tuple(to_numpy(std::move(indptr)), to_numpy(std::move(indices)),
                         to_numpy(std::move(values)));
 }
 
 template <class Real>
-nb::object coefs(const Model<Real>& model) {
+nb::object coefs(Model<Real>& model) {
   std::vector<double> out;
   std::size_t size = 0;
-  if (const auto* f = expansion_of(model)) {
+  std::size_t outputs = model.outputs();
+  model.inspect([&](const Learner<Real>& learner) {
+    const Expansion<Real>* f = learner.expansion();
+    if (f == nullptr) return;
     size = f->size();
+    outputs = f->outputs();
     for (std::size_t i = 0; i < size; ++i) {
-      for (std::size_t k = 0; k < f->outputs(); ++k) out.push_back(f->coef(i, k));
+      for (std::size_t k = 0; k < outputs; ++k) out.push_back(f->coef(i, k));
     }
-  }
-  return to_numpy(std::move(out), {size, model.outputs()});
+  });
+  return to_numpy(std::move(out), {size, outputs});
 }
 
 template <class Real>
-nb::object ids(const Model<Real>& model) {
+nb::object ids(Model<Real>& model) {
   std::vector<std::int64_t> out;
-  if (const auto* f = expansion_of(model)) {
-    for (std::size_t i = 0; i < f->size(); ++i) out.push_back(f->id(i));
-  }
+  model.inspect([&](const Learner<Real>& learner) {
+    const Expansion<Real>* f = learner.expansion();
+    for (std::size_t i = 0; f != nullptr && i < f->size(); ++i) out.push_back(f->id(i));
+  });
   return to_numpy(std::move(out));
+}
+
+template <class Real>
+std::size_t size(Model<Real>& model) {
+  return model.inspect([](const Learner<Real>& learner) {
+    const Expansion<Real>* f = learner.expansion();
+    return f != nullptr ? f->size() : std::size_t{0};
+  });
 }
 
 template <class Real>
@@ -239,11 +248,7 @@ void bind(nb::module_& m, const char* name) {
       .def_prop_ro("mistakes", [](const M& self) { return self.counts().mistakes; })
       .def_prop_ro("updates", [](const M& self) { return self.counts().updates; })
       .def_prop_ro("coarse", &M::coarse)
-      .def_prop_ro("size",
-                   [](const M& self) {
-                     const auto* f = expansion_of(self);
-                     return f != nullptr ? f->size() : std::size_t{0};
-                   })
+      .def_prop_ro("size", &size<Real>)
       .def_prop_ro("memory_bytes", &M::memory_bytes)
       .def("support", &support<Real>)
       .def("coefs", &coefs<Real>)
@@ -269,4 +274,11 @@ void bind_model(nb::module_& m) {
         budgetron::lapack::install(routine, address.data());
       },
       "routine"_a, "address"_a);
+  m.def(
+      "install_thread_control",
+      [](std::uintptr_t get, std::uintptr_t set) {
+        budgetron::lapack::install_thread_control(reinterpret_cast<int (*)()>(get),
+                                                  reinterpret_cast<void (*)(int)>(set));
+      },
+      "get"_a, "set"_a);
 }

@@ -1,5 +1,6 @@
 #include "lapack.hpp"
 
+#include <mutex>
 #include <stdexcept>
 
 namespace budgetron::lapack {
@@ -17,6 +18,43 @@ Potrf potrf = nullptr;
 Potrs potrs = nullptr;
 Syevr syevr = nullptr;
 Tptrs tptrs = nullptr;
+
+int (*get_threads)() = nullptr;
+void (*set_threads)(int) = nullptr;
+
+// One BLAS thread while any of these lives; the last one to go puts back what the first one found.
+class OneThread {
+ public:
+  OneThread() {
+    if (set_threads == nullptr) return;
+    const std::lock_guard lock(mutex());
+    if (alive()++ == 0) {
+      before() = get_threads();
+      set_threads(1);
+    }
+  }
+  ~OneThread() {
+    if (set_threads == nullptr) return;
+    const std::lock_guard lock(mutex());
+    if (--alive() == 0) set_threads(before());
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex shared;
+    return shared;
+  }
+  static int& alive() {
+    static int count = 0;
+    return count;
+  }
+  static int& before() {
+    static int threads = 1;
+    return threads;
+  }
+};
 
 template <class Function>
 Function installed(Function function) {
@@ -38,7 +76,13 @@ void install(const std::string& routine, void* address) {
   if (routine == "dtptrs") tptrs = reinterpret_cast<Tptrs>(address);
 }
 
+void install_thread_control(int (*get)(), void (*set)(int)) {
+  get_threads = get;
+  set_threads = set;
+}
+
 bool cholesky(std::size_t n, double* a) {
+  const OneThread one_thread;
   int size = static_cast<int>(n);
   int info = 0;
   if (n > 0) installed(potrf)("L", &size, a, &size, &info);
@@ -46,6 +90,7 @@ bool cholesky(std::size_t n, double* a) {
 }
 
 void cholesky_solve(std::size_t n, const double* factor, double* b) {
+  const OneThread one_thread;
   int size = static_cast<int>(n);
   int one = 1;
   int info = 0;
@@ -56,6 +101,7 @@ void cholesky_solve(std::size_t n, const double* factor, double* b) {
 
 void eigen(std::size_t n, double* a, double* values, double* vectors) {
   if (n == 0) return;
+  const OneThread one_thread;
   int size = static_cast<int>(n);
   int info = 0;
   int found = 0;

@@ -15,6 +15,12 @@ namespace budgetron::lapack {
 const std::vector<std::string>& routines();
 void install(const std::string& routine, void* address);
 
+// How many threads the BLAS underneath uses: with these installed every factorisation runs on one.
+// Several threads round differently, so results would hang on the machine's cores; and for matrices
+// of this size they wait for each other more than they work (B = 400: seconds instead of 40 ms on
+// two busy cores).
+void install_thread_control(int (*get)(), void (*set)(int));
+
 // A <- L with A = L L', lower triangle. False if A is not positive definite.
 bool cholesky(std::size_t n, double* a);
 

@@ -6,10 +6,13 @@
 // Targets are numbers: a class code 0..K-1 (two classes: 1 is the positive one), or the value to
 // regress. Every row of a call must be valid; the callers check before they call.
 //
+// A row that makes a kernel value or an output overflow is predicted and not learned.
+//
 // Threads: learning holds the lock for the whole call, deciding for one row at a time, so a row is
-// always decided by one model between two rounds.
+// always decided by one model between two rounds. Looking inside holds it too (`inspect`).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -68,18 +71,21 @@ class Model {
   [[nodiscard]] std::size_t classes() const { return classes_; }
   [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] bool coarse() const { return coarse_; }
-  [[nodiscard]] const Learner<Real>& learner() const { return *learner_; }
 
-  // Test, then train, row by row. `decisions`, if given, takes outputs() numbers a row.
-  // `unseen`: the first row's class has just joined, so no prediction of it could be right.
-  void learn(const Rows<Real>& rows, const double* targets, double* decisions, bool unseen) {
+  // Test, then train, row by row. `decisions`, if given, takes the outputs of every row; returns
+  // how many each has. `unseen`: the first row's class has just joined, so no prediction of it
+  // could be right.
+  std::size_t learn(const Rows<Real>& rows, const double* targets, std::vector<double>* decisions,
+                    bool unseen) {
     const std::lock_guard lock(mutex_);
+    if (decisions != nullptr) decisions->reserve(rows.count * outputs());
     for (std::size_t i = 0; i < rows.count; ++i) {
       learn_row(rows[i], targets[i], unseen && i == 0);
       if (decisions != nullptr) {
-        for (const double output : outputs_) *decisions++ = output;
+        decisions->insert(decisions->end(), outputs_.begin(), outputs_.end());
       }
     }
+    return outputs();
   }
 
   // One row; the decision before it was learned, outputs() numbers.
@@ -89,11 +95,20 @@ class Model {
     return outputs_;
   }
 
-  void predict(const Rows<Real>& rows, double* decisions) {
+  // The outputs of every row; returns how many each has. If a class joins meanwhile it starts anew,
+  // so that all rows of an answer speak of the same classes.
+  std::size_t predict(const Rows<Real>& rows, std::vector<double>& decisions) {
+    std::size_t width = 0;
     for (std::size_t i = 0; i < rows.count; ++i) {
       const std::lock_guard lock(mutex_);
-      learner_->predict(rows[i], row_, {decisions + i * outputs(), outputs()});
+      if (width != outputs()) {
+        width = outputs();
+        decisions.resize(rows.count * width);
+        i = 0;
+      }
+      learner_->predict(rows[i], row_, {decisions.data() + i * width, width});
     }
+    return width;
   }
 
   std::span<const double> predict_one(const Sample<Real>& x) {
@@ -107,6 +122,13 @@ class Model {
     learner_->rearrange(change);
     classes_ = change.after;
     outputs_.resize(outputs());
+  }
+
+  // Calls `look(learner)` while nothing changes.
+  template <class Look>
+  auto inspect(Look look) {
+    const std::lock_guard lock(mutex_);
+    return look(*learner_);
   }
 
   State save() {
@@ -151,8 +173,11 @@ class Model {
       counts_.mistakes += aim(static_cast<std::size_t>(target), turn) || unseen;
     }
     coarse_ |= row_.coarse;
-    // k(x, x) <= 0 (an all-zero row under a linear kernel): predicted, not learned.
-    if (row_.self > 0.0 && learner_->learn(turn)) {
+    // k(x, x) <= 0 (an all-zero row under a linear kernel): predicted, not learned. So is what
+    // overflows: one such row would leave nothing finite behind.
+    bool sound = row_.self > 0.0 && std::isfinite(row_.self);
+    for (const double output : outputs_) sound = sound && std::isfinite(output);
+    if (sound && learner_->learn(turn)) {
       ++counts_.updates;
 #ifndef NDEBUG
       learner_->check_invariants();

@@ -101,7 +101,7 @@ def test_a_cell_opens_without_a_slope() -> None:
 @pytest.mark.parametrize("name", ["avm", "fogd"])
 def test_only_isotropic_kernels(name: str, kernel: str) -> None:
     X, y = stream(20)
-    with pytest.raises(ValueError, match=f"kernel='{kernel}'.*use 'rbf' or 'laplacian'"):
+    with pytest.raises(ValueError, match=f"kernel='{kernel}'.*use 'rbf', 'laplacian'"):
         budgetron.make(name, kernel=kernel).fit(X, y)
 
 

@@ -108,7 +108,7 @@ def test_one_row_path_refuses_the_wrong_dtype() -> None:
     with pytest.raises(TypeError):
         model.learn_one(X[0].astype(np.float32), 1)
     with pytest.raises(TypeError):
-        model.decision_one(X[:2])
+        model.decision_one(X[:4])
 
 
 def test_wide_sparse_rows_cost_what_they_hold() -> None:
@@ -125,3 +125,69 @@ def test_wide_sparse_rows_cost_what_they_hold() -> None:
     assert model.n_updates_ > 100
     model._engine.native.check_invariants()
     assert model.memory_bytes_ < 400_000
+
+
+@each_case
+def test_a_refused_refit_leaves_the_model_as_it_was(case: Case) -> None:
+    X, y = stream(100, classes=3)
+    model = case.make().fit(X, y)
+    before = model.predict(X)
+    model.set_params(gamma=-1.0)
+    with pytest.raises(ValueError, match="gamma"):
+        model.fit(X[:, :2], y % 2)
+    model.set_params(gamma=0.5)
+    np.testing.assert_array_equal(model.predict(X), before)
+    assert model.n_features_in_ == 4
+
+
+def test_a_refit_refused_by_the_parts_leaves_the_model_as_it_was() -> None:
+    X, y = stream(100, classes=3)
+    model = BY_NAME["nogd"].make().fit(X, y)
+    before = model.predict(X)
+    model.set_params(rank=50)
+    with pytest.raises(ValueError, match="rank"):
+        model.fit(X[:, :2], y % 2)
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+@pytest.mark.parametrize(("dtype", "huge"), [(np.float32, 1e25), (np.float64, 1e200)])
+@each_case
+def test_a_row_that_overflows_is_not_learned(
+    case: Case, kernel: str, dtype: type, huge: float
+) -> None:
+    if kernel not in case.kernels:
+        pytest.skip(f"{case} does not take this kernel")
+    X, y = stream(200)
+    X = X.astype(dtype)
+    X[50, 1] = huge
+    model = case.make(kernel).partial_fit(X, y, classes=[0, 1])
+    assert np.isfinite(model.decision_function(np.delete(X, 50, axis=0))).all()
+
+
+def test_labels_of_another_kind_cannot_join() -> None:
+    X, y = stream(20)
+    model = BY_NAME["rbp"].make().partial_fit(X, y)
+    with pytest.raises(ValueError, match="all are numbers or none is"):
+        model.partial_fit(X[:1], ["a"])
+    assert model.classes_.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="NaN"):
+        BY_NAME["rbp"].make().partial_fit(X, y, classes=[0, 1, np.nan])
+
+
+def test_more_columns_than_there_are_feature_numbers() -> None:
+    X = scipy.sparse.csr_array(
+        (np.ones(2), np.array([3, 2**32 + 3]), np.array([0, 1, 2])), shape=(2, 2**33)
+    )
+    with pytest.raises(ValueError, match="at most 2147483647"):
+        BY_NAME["rbp"].make().partial_fit(X, [0, 1])
+
+
+def test_one_row_path_checks_the_width() -> None:
+    model, X, _ = fitted(CASES[0])
+    for call in (
+        lambda: model.learn_one(X.ravel(), 1),
+        lambda: model.decision_one(X[0, :2].copy()),
+    ):
+        with pytest.raises(ValueError, match="features, the model 4"):
+            call()

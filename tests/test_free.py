@@ -24,13 +24,14 @@ from budgetron.parts import (
     LOSSES,
     UPDATES,
     AlmaUpdate,
+    Fogd,
+    Forgetron,
     Gaussian,
     GradientUpdate,
     Halve,
     Linear,
     Part,
     PegasosUpdate,
-    PerceptronUpdate,
     RemoveOldest,
     Round,
     Sample,
@@ -238,6 +239,9 @@ def test_what_does_not_fit_says_so(params: dict[str, Any], message: str) -> None
         model.fit(X, y)
 
 
-def test_pages_are_not_judged_by_the_table() -> None:
-    check_fits(Linear())
-    check_fits(Round(Sigmoid(), PerceptronUpdate()))
+def test_pages_are_judged_by_the_same_table() -> None:
+    check_fits(Fogd(Gaussian()))
+    with pytest.raises(ValueError, match=r"kernel='linear' is not a function of x - z alone"):
+        check_fits(Fogd(Linear()))
+    with pytest.raises(ValueError, match=r"kernel='sigmoid' is not positive definite"):
+        check_fits(Forgetron(Sigmoid()))

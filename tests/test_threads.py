@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Any
 
 import numpy as np
 from cases import BY_NAME, same_state, stream
@@ -69,3 +70,27 @@ def test_deciding_while_learning_is_safe() -> None:
         thread.join()
     assert not failures
     same_state(model, BY_NAME["ahpatron"].make(random_state=0).partial_fit(X, y, classes=[0, 1]))
+
+
+def test_a_class_may_join_while_another_thread_predicts() -> None:
+    X, _ = stream(2000)
+    failures: list[str] = []
+    for attempt in range(20):
+        model = BY_NAME["rbp"].make().partial_fit(X[:50], np.arange(50) % 2)
+        stop = threading.Event()
+
+        def decide(model: Any = model, stop: threading.Event = stop) -> None:
+            while not stop.is_set():
+                decisions = model._engine.predict(X[:300])
+                if decisions.shape[0] != 300 or not np.isfinite(decisions).all():
+                    failures.append(str(decisions.shape))
+                model.support_vectors_  # noqa: B018
+
+        thread = threading.Thread(target=decide)
+        thread.start()
+        for label in range(2, 12):
+            model.partial_fit(X[50 + attempt : 60 + attempt], np.full(10, label))
+        stop.set()
+        thread.join()
+        assert len(model.classes_) == 12
+    assert not failures

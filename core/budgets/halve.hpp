@@ -7,7 +7,7 @@
 //   a_2 <- (a_2 + theta) * c / ||...||         (7)   c = ||f|| ("keep") or a given norm
 //
 // then add the new example. K comes from the Gram matrix the expansion keeps.
-// Cost: O(B^3 / 24) every B/2 admissions, so O(B^2) amortised; memory 2 B^2 Reals for the Gram
+// Cost: O(B^3 / 24) every B/2 admissions, so O(B^2) amortised; memory B^2/2 Reals for the Gram
 // matrix and B^2/4 doubles for the factor.
 #pragma once
 

@@ -144,8 +144,8 @@ void exercise(const Spec& spec, std::size_t classes, bool sparse) {
   constexpr std::size_t count = 120;
   const Data<Real> data(count, classes);
   Model<Real> whole(spec, Task::classification, classes, 5);
-  std::vector<double> decisions(count * whole.outputs());
-  whole.learn(data.rows(sparse, 0, count), data.targets.data(), decisions.data(), false);
+  std::vector<double> decisions;
+  whole.learn(data.rows(sparse, 0, count), data.targets.data(), &decisions, false);
   for (const double decision : decisions) CHECK(decision == decision);
   CHECK(whole.counts().updates > 0);
   Model<Real> half(spec, Task::classification, classes, 5);
@@ -155,12 +155,12 @@ void exercise(const Spec& spec, std::size_t classes, bool sparse) {
   resumed.learn(data.rows(sparse, 50, count), data.targets.data() + 50, nullptr, false);
   CHECK(whole.save() == resumed.save());
   whole.check_invariants();
-  std::vector<double> answers(whole.outputs() * 3);
-  whole.predict(data.rows(sparse, 0, 3), answers.data());
+  std::vector<double> answers;
+  CHECK_EQ(whole.predict(data.rows(sparse, 0, 3), answers), whole.outputs());
   if (classes == 2) {
     whole.join({2, 3, {0, -1, 1}});
-    answers.resize(9);
-    whole.predict(data.rows(sparse, 0, 3), answers.data());
+    whole.predict(data.rows(sparse, 0, 3), answers);
+    CHECK_EQ(answers.size(), 9u);
     whole.learn(data.rows(sparse, 0, 60), data.targets.data(), nullptr, true);
     whole.check_invariants();
   }

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
+from typing import NoReturn
 
 from budgetron.parts import GradientUpdate, Part, Round, Sample
 
 ALL = ("rbf", "laplacian", "poly", "linear", "sigmoid")
 DEFINITE = ("rbf", "laplacian", "poly", "linear")
+ISOTROPIC = ("rbf", "laplacian")
+NOT_ISOTROPIC = "not a function of x - z alone"
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,10 @@ class Rule:
     why: str
     kernels: tuple[str, ...] = DEFINITE
     lacking: str = "not positive definite"
+
+
+def _always(machine: Round) -> bool:
+    return True
 
 
 def _update(kind: str) -> Callable[[Round], bool]:
@@ -59,6 +66,20 @@ COMPATIBILITY: tuple[Rule, ...] = (
 )
 
 
+# Learners that are pages, by kind.
+PAGES: dict[str, Rule] = {
+    rule.what: rule
+    for rule in (
+        Rule("forgetron", _always, "it needs norms"),
+        Rule("projectron-plus", _always, "it solves for projections"),
+        Rule("pomdr", _always, "it solves for projections"),
+        Rule("nogd", _always, "it takes square roots of eigenvalues"),
+        Rule("fogd", _always, "it draws from a spectral density", ISOTROPIC, NOT_ISOTROPIC),
+        Rule("avm", _always, "its cells are balls and boxes", ISOTROPIC, NOT_ISOTROPIC),
+    )
+}
+
+
 def kernels_for(machine: Round) -> tuple[str, ...]:
     """The kernels that go with the other parts of a machine."""
     return tuple(
@@ -68,18 +89,24 @@ def kernels_for(machine: Round) -> tuple[str, ...]:
     )
 
 
+def _refuse(kernel: str, rule: Rule, allowed: tuple[str, ...]) -> NoReturn:
+    raise ValueError(
+        f"kernel={kernel!r} is {rule.lacking}, which {rule.what} needs: {rule.why}; "
+        f"use {', '.join(map(repr, allowed))}"
+    )
+
+
 def check_fits(machine: Part) -> None:
     """Raise ValueError where parts do not go together."""
+    kernel = machine.get_params(deep=False)["kernel"].kind
     if not isinstance(machine, Round):
+        rule = PAGES[machine.kind]
+        if kernel not in rule.kernels:
+            _refuse(kernel, rule, rule.kernels)
         return
-    kernel = machine.kernel.kind
     for rule in COMPATIBILITY:
         if rule.applies(machine) and kernel not in rule.kernels:
-            allowed = ", ".join(map(repr, kernels_for(machine)))
-            raise ValueError(
-                f"kernel={kernel!r} is {rule.lacking}, which {rule.what} needs: {rule.why}; "
-                f"use {allowed}"
-            )
+            _refuse(kernel, rule, kernels_for(machine))
     update = machine.update
     if isinstance(update, GradientUpdate) and update.step * update.regularization >= 1:
         raise ValueError(

@@ -6,6 +6,7 @@ estimators' business, nor of algorithms, which are the spec's.
 
 from __future__ import annotations
 
+import itertools
 from functools import cache
 from typing import Any
 
@@ -31,6 +32,25 @@ def _install_lapack() -> None:
     capsules: Any = cython_lapack.__pyx_capi__
     for routine in _core.lapack_routines():
         _core.install_lapack(routine, capsules[routine])
+    _install_thread_control()
+
+
+def _install_thread_control() -> None:
+    """Let the core run SciPy's OpenBLAS on one thread (another BLAS is left as it is)."""
+    import ctypes
+
+    from threadpoolctl import ThreadpoolController
+
+    for library in ThreadpoolController().lib_controllers:
+        if library.internal_api != "openblas" or "scipy" not in library.filepath.lower():
+            continue
+        for prefix, suffix in itertools.product(("scipy_openblas", "openblas"), ("64_", "")):
+            get = getattr(library.dynlib, f"{prefix}_get_num_threads{suffix}", None)
+            put = getattr(library.dynlib, f"{prefix}_set_num_threads{suffix}", None)
+            if get is not None and put is not None:
+                addresses = (ctypes.cast(function, ctypes.c_void_p) for function in (get, put))
+                _core.install_thread_control(*(address.value or 0 for address in addresses))
+                return
 
 
 class Engine:
@@ -90,6 +110,8 @@ def _csr_parts(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[An
 
     The caller's matrix is never changed.
     """
+    if X.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"X has {X.shape[1]} columns; at most 2147483647 are possible")
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()  # sorts too

@@ -75,8 +75,6 @@ def _plain(value: Any) -> Any:
     """A value as the core reads it: no NumPy numbers, no parts."""
     if isinstance(value, Part):
         return value.spec()
-    if isinstance(value, bool):
-        return value
     if isinstance(value, Integral):
         return int(value)
     return float(value) if isinstance(value, Real) else value

@@ -28,9 +28,7 @@ def run(
     algorithm: Annotated[
         str, typer.Option("--algorithm", "-a", help="One of `budgetron algorithms`.")
     ],
-    budget: Annotated[
-        str | None, typer.Option(help="Most examples to store, or bytes such as 256KB.")
-    ] = None,
+    budget: Annotated[str | None, typer.Option(help="Most examples to store.")] = None,
     kernel: Annotated[str | None, typer.Option(help="rbf, linear, poly, ...")] = None,
     gamma: Annotated[
         str | None, typer.Option(help="Kernel width: a number, or auto (1/features).")
@@ -40,7 +38,8 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Of the algorithm's random choices.")] = None,
     dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float32",
     n_features: Annotated[
-        int | None, typer.Option(min=1, help="Width of the data, if known beforehand.")
+        int | None,
+        typer.Option(min=1, max=2**31 - 1, help="Width of the data, if known beforehand."),
     ] = None,
     classes: Annotated[
         str | None, typer.Option(help="All labels, as in -1,1; others are then errors.")
@@ -76,7 +75,7 @@ def run(
     from budgetron.streams import LibsvmStream, StreamError
 
     try:
-        _resolve_gamma(file, found, parameters, n_features, skip_bad)
+        n_features = _resolve_width(file, found, parameters, n_features, skip_bad)
         model = _make(algorithm, parameters)
         with LibsvmStream(file, dtype=dtype, skip_bad=skip_bad, n_features=n_features) as stream:
             seconds = _learn(model, stream, labels)
@@ -98,23 +97,27 @@ def _labels(text: str) -> list[float]:
         fail(f"budgetron: --classes takes numbers with commas between, not {text!r}")
 
 
-def _resolve_gamma(
+def _resolve_width(
     file: str, algorithm: Any, parameters: dict[str, Any], n_features: int | None, skip_bad: bool
-) -> None:
-    """Put the number for gamma="auto", 1/width: the stream itself tells its width only at the end.
+) -> int | None:
+    """The width of the data, where something needs it before the first row, and gamma="auto".
 
-    The width is --n-features or the file's largest index, which takes a pass over the file.
+    gamma="auto" is 1/width, and AVM's rectangles have sides of delta/sqrt(width); the stream itself
+    tells its width only at the end. It is --n-features or the file's largest index, which takes a
+    pass over the file.
     """
     from budgetron.streams import LibsvmStream
 
     choice = {**algorithm.parameters, **parameters}
-    if choice.get("gamma") != "auto" or choice.get("kernel") in _WITHOUT_GAMMA:
-        return
+    automatic = choice.get("gamma") == "auto" and choice.get("kernel") not in _WITHOUT_GAMMA
+    if not automatic and choice.get("cover") != "rectangle":
+        return n_features
     if n_features is None:
         if file == "-" or not _readable_twice(file):
+            what = "gamma=auto is 1/features" if automatic else "cover=rectangle needs the features"
             fail(
-                f"budgetron: gamma=auto is 1/features, and {file} cannot be read twice to count "
-                "them: pass --gamma or --n-features"
+                f"budgetron: {what}, and {file} cannot be read twice to count them: "
+                f"pass {'--gamma or ' if automatic else ''}--n-features"
             )
         with (
             LibsvmStream(file, skip_bad=skip_bad) as stream,
@@ -122,8 +125,10 @@ def _resolve_gamma(
         ):
             for _ in stream.skim():
                 report(stream.bytes_read, f"{stream.position:,} rows")
-            n_features = stream.max_index
-    parameters["gamma"] = 1 / max(n_features, 1)
+            n_features = max(stream.max_index, 1)
+    if automatic:
+        parameters["gamma"] = 1 / n_features
+    return n_features
 
 
 def _readable_twice(file: str) -> bool:
@@ -173,6 +178,8 @@ def _learn_chunk(model: Any, X: Any, y: Any, labels: list[float] | None) -> None
         model._prequential_growing(X, y, classes=labels)
     except ValueError as error:  # a parameter's value, or labels that are no classes
         fail(f"budgetron: {error}")
+    except MemoryError:
+        fail("budgetron: the model does not fit into memory; take a smaller budget")
 
 
 def _check_labels(stream: LibsvmStream, y: Any, labels: list[float]) -> None:

@@ -64,10 +64,9 @@ class AhpatronClassifier(OnlineClassifier):
     ridge: float = Halve.ridge
     norm: float | str = "keep"
 
-    _definite: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
-        "budget": [Interval(Integral, 2, None, closed="left")],
+        "budget": [Interval(Integral, 2, 2**31 - 1, closed="both")],
         "epsilon": [Interval(Real, 0.0, 1.0, closed="neither")],
         "radius": [Interval(Real, 0.0, None, closed="neither"), None],
         "step": [Interval(Real, 0.0, None, closed="neither"), None],

@@ -75,7 +75,6 @@ class AVMClassifier(OnlineClassifier):
     loss: str = Hinge.kind
     tau: float = SmoothHinge.tau
 
-    _isotropic: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
         "regularization": [Interval(Real, 0.0, None, closed="neither")],
@@ -84,7 +83,7 @@ class AVMClassifier(OnlineClassifier):
         "beta": [Interval(Real, 0.0, None, closed="left")],
         "rho": [Interval(Real, 0.0, None, closed="left")],
         "average": [StrOptions({"last", "mean", "suffix"})],
-        "budget": [Interval(Integral, 1, None, closed="left"), None],
+        "budget": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
         "loss": [StrOptions({"hinge", "smooth-hinge", "logistic"})],
         "tau": [Interval(Real, 0.0, None, closed="neither")],
     }

@@ -74,18 +74,24 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         """Learn one row; the decision before it was learned.
 
         The quick way in: x goes to the compiled round as it is. It must be a 1-d contiguous array
-        of the model's dtype, else TypeError. NOT checked: its length, and that it is finite (a
-        NaN would spoil the model).
+        of the model's dtype, else TypeError, and of its width, else ValueError. NOT checked: that
+        it is finite (a row with a NaN or an infinity is predicted as it may and not learned).
         """
         try:
-            return self._engine.native.learn_one(x, self._codes[y])
+            code = self._codes[y]
         except (AttributeError, KeyError):  # not started, or a label not seen yet
-            decisions = self.prequential(x[None, :], np.array([y]))
+            decisions = self.prequential(np.asarray(x)[None, :], np.array([y]))
             return decisions[0] if decisions.ndim > 1 else float(decisions[0])
+        if len(x) != self.n_features_in_:
+            raise ValueError(f"x has {len(x)} features, the model {self.n_features_in_}")
+        return self._engine.native.learn_one(x, code)
 
     def decision_one(self, x: NDArray[Any]) -> float | Floats:
         """The decision on one row, under `learn_one`'s conditions."""
-        decision: float | Floats = self._native.predict_one(x)
+        native = self._native
+        if len(x) != self.n_features_in_:
+            raise ValueError(f"x has {len(x)} features, the model {self.n_features_in_}")
+        decision: float | Floats = native.predict_one(x)
         return decision
 
     # ---- deciding --------------------------------------------------------------------------------
@@ -126,13 +132,25 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         growing: bool = False,
     ) -> Floats | None:
         first = anew or not hasattr(self, "_engine")
+        before = self.__dict__.copy()
+        try:
+            X = self._prepare(X, y, classes=classes, first=first, growing=growing)
+        except Exception:
+            self.__dict__ = before  # a refused call leaves the model as it was
+            raise
+        decisions = self._learn_runs(X, y, record=record)
+        self._warn_if_coarse()
+        return decisions
+
+    def _prepare(self, X: Any, y: NDArray[Any], *, classes: Any, first: bool, growing: bool) -> Any:
+        """Check everything about a call and, the first time, build the model; the rows to learn."""
         if first:
             self._validate_params()
         check_consistent_length(X, y)
         X = self._rows(X, first=first, growing=growing)
         if first:
             closed = classes is not None
-            known = np.unique(column_or_1d(classes)) if closed else y[:0]
+            known = np.unique(_labels(classes)) if closed else y[:0]
         else:
             closed, known = self._closed, self.classes_
             if classes is not None and not np.array_equal(np.unique(classes), known):
@@ -146,15 +164,17 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
                     f"label {strangers.tolist()[0]!r} is not among the classes {known.tolist()}; "
                     "name every class in the first call, or none to let classes join"
                 )
-        # Everything is checked: from here on the model changes.
+        elif known.size and (known.dtype.kind in "biuf") != (y.dtype.kind in "biuf"):
+            raise ValueError(
+                f"labels like {y.tolist()[0]!r} cannot join classes like {known.tolist()[0]!r}: "
+                "all are numbers or none is"
+            )
         if first:
             self._closed: bool = closed
             self._sparse = not isinstance(X, np.ndarray)
             self._know(known)
             self._start(X.shape[1], len(known), X.dtype)
-        decisions = self._learn_runs(X, y, record=record)
-        self._warn_if_coarse()
-        return decisions
+        return X
 
     def _know(self, classes: NDArray[Any]) -> None:
         self.classes_ = classes

@@ -61,10 +61,9 @@ class FOGDClassifier(OnlineClassifier):
     loss: str = Hinge.kind
     tau: float = SmoothHinge.tau
 
-    _isotropic: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "step": [Interval(Real, 0.0, None, closed="neither")],
         "loss": [StrOptions({"hinge", "smooth-hinge", "logistic"})],
         "tau": [Interval(Real, 0.0, None, closed="neither")],

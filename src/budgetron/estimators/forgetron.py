@@ -56,10 +56,9 @@ class ForgetronClassifier(OnlineClassifier):
     budget: int = Forgetron.size
     variant: str = Forgetron.variant
 
-    _definite: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
-        "budget": [Interval(Integral, 1, None, closed="left")],
+        "budget": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "variant": [StrOptions({"basic", "self-tuned", "greedy"})],
     }
 

@@ -60,11 +60,10 @@ class NOGDClassifier(OnlineClassifier):
     loss: str = Hinge.kind
     tau: float = SmoothHinge.tau
 
-    _definite: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
-        "budget": [Interval(Integral, 1, None, closed="left")],
-        "rank": [Interval(Integral, 1, None, closed="left"), None],
+        "budget": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "rank": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
         "step": [Interval(Real, 0.0, None, closed="neither")],
         "loss": [StrOptions({"hinge", "smooth-hinge", "logistic"})],
         "tau": [Interval(Real, 0.0, None, closed="neither")],

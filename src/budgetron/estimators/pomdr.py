@@ -61,13 +61,12 @@ class POMDRClassifier(OnlineClassifier):
     window: int = Pomdr.window
     horizon: int | None = None
 
-    _definite: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
-        "budget": [Interval(Integral, 2, None, closed="left")],
+        "budget": [Interval(Integral, 2, 2**31 - 1, closed="both")],
         "radius": [Interval(Real, 0.0, None, closed="neither")],
-        "window": [Interval(Integral, 1, None, closed="left")],
-        "horizon": [Interval(Integral, 1, None, closed="left"), None],
+        "window": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "horizon": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
     }
 
     def _machine(self, kernel: Part) -> Part:

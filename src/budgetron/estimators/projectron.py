@@ -53,11 +53,10 @@ class ProjectronClassifier(OnlineClassifier):
     threshold: float | None = Project.threshold
     budget: int | None = None
 
-    _definite: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
         "threshold": [Interval(Real, 0.0, 1.0, closed="left"), None],
-        "budget": [Interval(Integral, 1, None, closed="left"), None],
+        "budget": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
     }
 
     def _machine(self, kernel: Part) -> Part:
@@ -110,7 +109,6 @@ class ProjectronPlusClassifier(OnlineClassifier):
     budget: int | None = None
     rule: str = "bounded"
 
-    _definite: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ProjectronClassifier._parameter_constraints,
         "rule": [StrOptions({"bounded", "aggressive"})],

@@ -12,7 +12,7 @@ from budgetron.parts import LOSSES, Halve, Part, PegasosUpdate, Project
 _POSITIVE = Interval(Real, 0.0, None, closed="neither")
 _OR_INFINITE = Interval(Real, 0.0, None, closed="right")
 _NOT_NEGATIVE = Interval(Real, 0.0, None, closed="left")
-_SIZE = Interval(Integral, 1, None, closed="left")
+_SIZE = Interval(Integral, 1, 2**31 - 1, closed="both")
 
 RANGES: dict[str, list[Any]] = {
     "C": [_POSITIVE],
@@ -21,7 +21,7 @@ RANGES: dict[str, list[Any]] = {
     "clip": [_OR_INFINITE],
     "coef0": [Interval(Real, None, None, closed="neither")],
     "damping": [_NOT_NEGATIVE],
-    "degree": [Interval(Integral, 1, None, closed="left")],
+    "degree": [Interval(Integral, 1, 100, closed="both")],
     "epsilon": [Interval(Real, 0.0, 1.0, closed="neither")],
     "gamma": [_POSITIVE],
     "loss": [StrOptions({part.kind for part in LOSSES})],
@@ -48,7 +48,7 @@ def ranges(*names: str) -> dict[str, list[Any]]:
 
 # Where a part is stricter than the name alone.
 STRICTER: dict[type[Part], dict[str, list[Any]]] = {
-    Halve: {"size": [Interval(Integral, 2, None, closed="left")]},
+    Halve: {"size": [Interval(Integral, 2, 2**31 - 1, closed="both")]},
     # size 0 is no limit, a negative threshold none
     Project: {
         "size": [Interval(Integral, 0, None, closed="left")],
@@ -65,5 +65,8 @@ def check_part(part: Part) -> None:
     allowed = {**RANGES, **STRICTER.get(type(part), {})}
     known = {name: allowed[name] for name in params if name in allowed and name not in inner}
     validate_parameter_constraints(known, params, caller_name=type(part).__name__)
+    if "loss" in params and type(params["loss"]) not in LOSSES:
+        names = ", ".join(f"{part.__name__}()" for part in LOSSES)
+        raise ValueError(f"loss={params['loss']!r} of {type(part).__name__} must be one of {names}")
     for value in inner.values():
         check_part(value)
