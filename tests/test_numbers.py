@@ -1,19 +1,68 @@
-"""The papers' numbers on real data."""
+"""The papers' numbers: two permutations of the small sets, not worse than published.
+
+The tables, their settings and the bar (published mean and three standard deviations) are those of
+`make papers`, which runs ten permutations of everything and searches the grids.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import statistics
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import data_folder
 
 import budgetron
+from budgetron.experiments import Row, Set, data, names, read, report, runner
+
+SEEDS = (0, 1)
+SMALL = {
+    "ahpatron_table2": {"phishing", "a9a"},
+    "bogd_tables": {"german", "magic04"},
+    "forgetron_synthetic": {"synthetic 5 %", "synthetic 10 %"},
+}
+# Of the tables with several budgets the larger ones say nothing new, and Projectron is slow there.
+LARGE = {1000, 1500}
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_ahpatron_on_a9a(load_real: Callable[..., Any], seed: int) -> None:
-    """ahpatron.txt table 2: 16.42 +- 0.06 % with B = 150, sigma = 2."""
+def lines() -> Iterator[Any]:
+    for name in names():
+        for data_set in read(name).sets:
+            if data_set.name not in SMALL[name]:
+                continue
+            for row in data_set.published:
+                budget = row.params.get("budget")
+                if row.mean is not None and budget not in LARGE:
+                    label = f"{name}-{data_set.name}-{row.algorithm}-{budget}".replace(" ", "")
+                    group = pytest.mark.xdist_group(f"{name}-{data_set.name}")
+                    yield pytest.param(data_set, row, id=label, marks=group)
+
+
+@pytest.mark.parametrize(("data_set", "row"), list(lines()))
+def test_not_worse_than_published(data_set: Set, row: Row) -> None:
+    reason = data.missing(data_set, data_folder())
+    if reason is not None:
+        pytest.skip(f"{reason}: put it into $BUDGETRON_DATA")
+    rates = []
+    for seed in SEEDS:
+        X, y = data.permuted(data_set, seed, data_folder())
+        assert len(y) == data_set.rows
+        rates.append(runner.run(row, row.chosen, X, y, seed).rate)
+    assert report.verdict(row, statistics.fmean(rates)) != "worse", (rates, row.mean, row.sd)
+
+
+def test_every_learner_of_the_tables_is_held_to_them() -> None:
+    named = {row.learner for name in names() for s in read(name).sets for row in s.published}
+    held = {param.values[1].learner for param in lines()}
+    # Drawn in a figure of the Forgetron paper, without a number; or there for comparison only.
+    assert named - held <= {"remove-oldest"}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ahpatron_on_a9a_at_its_defaults(load_real: Callable[..., Any], seed: int) -> None:
+    """ahpatron.txt table 2 has 16.42 +- 0.06 % with the best epsilon; 0.5 is close to it."""
     X, y = load_real("a9a", "a9a.t", n_features=123)
     order = np.random.default_rng(seed).permutation(len(y))
     model = budgetron.make("ahpatron", budget=150, gamma=0.125, epsilon=0.5)
