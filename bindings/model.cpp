@@ -194,11 +194,13 @@ void bind(nb::module_& m, const char* name) {
       .def(
           "__init__",
           [](M* self, const nb::dict& spec, const std::string& task, std::size_t classes,
-             std::uint64_t seed, bool wide) {
+             std::uint64_t seed, bool wide, const std::string& scale, const std::string& gamma,
+             std::size_t width) {
             const Task kind = task == "regression" ? Task::regression : Task::classification;
-            new (self) M(*to_spec(spec), kind, classes, seed, wide);
+            new (self) M(*to_spec(spec), kind, classes, seed, wide, {scale, gamma, width});
           },
-          "spec"_a, "task"_a, "classes"_a, "seed"_a, "wide"_a = false)
+          "spec"_a, "task"_a, "classes"_a, "seed"_a, "wide"_a = false, "scale"_a = "none",
+          "gamma_rule"_a = "fixed", "width"_a = 0)
       .def(
           "learn_dense",
           [](M& self, Matrix<Real> x, Vector<double> targets, bool record, bool unseen) {
@@ -248,6 +250,12 @@ void bind(nb::module_& m, const char* name) {
       .def_prop_ro("mistakes", [](const M& self) { return self.counts().mistakes; })
       .def_prop_ro("updates", [](const M& self) { return self.counts().updates; })
       .def_prop_ro("coarse", &M::coarse)
+      .def_prop_ro("scale",
+                   [](const M& self) {
+                     const auto* preparation = self.preparation();
+                     return preparation != nullptr ? preparation->scale() : "none";
+                   })
+      .def_prop_ro("gamma", &M::gamma)
       .def_prop_ro("size", &size<Real>)
       .def_prop_ro("memory_bytes", &M::memory_bytes)
       .def("support", &support<Real>)

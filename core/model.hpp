@@ -1,7 +1,8 @@
 // A learner in service: the loop over rows, and what every learner needs around it.
 //
 // Turns targets into facts (margin, direction), records decisions before they are learned, counts,
-// draws from one generator, locks, saves. Learners and the bindings know nothing of each other.
+// draws from one generator, locks, saves. Learners and the bindings know nothing of each other, nor
+// does a learner know that rows may be scaled or the learner made anew (preparation.hpp).
 //
 // Targets are numbers: a class code 0..K-1 (two classes: 1 is the positive one), or the value to
 // regress. Every row of a call must be valid; the callers check before they call.
@@ -17,9 +18,11 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "learner.hpp"
+#include "preparation.hpp"
 #include "random.hpp"
 #include "registry.hpp"
 
@@ -55,14 +58,19 @@ class Model {
  public:
   // `wide`: two classes get two outputs, as more classes do, instead of one. Same decisions
   // f_1 - f_0; there to prove just that.
-  Model(const Spec& spec, Task task, std::size_t classes, std::uint64_t seed, bool wide = false)
+  Model(const Spec& spec, Task task, std::size_t classes, std::uint64_t seed, bool wide = false,
+        const PreparationRules& rules = {})
       : task_(task),
         classes_(classes),
         wide_(wide),
         random_(seed),
-        learner_(make_learner<Real>(spec, outputs())) {
+        learner_(make_learner<Real>(spec, outputs())),
+        gamma_(make_kernel(spec.part("kernel")).gamma) {
     spec.check_all_used();
     outputs_.resize(outputs());
+    if (rules.any()) {
+      preparation_ = std::make_unique<Preparation<Real>>(spec, rules, classes, seed);
+    }
   }
 
   [[nodiscard]] std::size_t outputs() const {
@@ -70,7 +78,16 @@ class Model {
   }
   [[nodiscard]] std::size_t classes() const { return classes_; }
   [[nodiscard]] const Counts& counts() const { return counts_; }
-  [[nodiscard]] bool coarse() const { return coarse_; }
+  // Not before gamma and scale are settled: what they will be decides it.
+  [[nodiscard]] bool coarse() const {
+    return coarse_ && (preparation_ == nullptr || !preparation_->warming_up());
+  }
+  // Of the kernel, as it is in force.
+  [[nodiscard]] double gamma() const {
+    return preparation_ != nullptr ? preparation_->gamma() : gamma_;
+  }
+  // What rows go through first; null for nothing.
+  [[nodiscard]] const Preparation<Real>* preparation() const { return preparation_.get(); }
 
   // Test, then train, row by row. `decisions`, if given, takes the outputs of every row; returns
   // how many each has. `unseen`: the first row's class has just joined, so no prediction of it
@@ -106,22 +123,21 @@ class Model {
         decisions.resize(rows.count * width);
         i = 0;
       }
-      learner_->predict(rows[i], row_, {decisions.data() + i * width, width});
+      learner_->predict(prepared(rows[i]), row_, {decisions.data() + i * width, width});
     }
     return width;
   }
 
   std::span<const double> predict_one(const Sample<Real>& x) {
     const std::lock_guard lock(mutex_);
-    learner_->predict(x, row_, outputs_);
+    learner_->predict(prepared(x), row_, outputs_);
     return outputs_;
   }
 
   void join(const ClassChange& change) {
     const std::lock_guard lock(mutex_);
-    learner_->rearrange(change);
-    classes_ = change.after;
-    outputs_.resize(outputs());
+    if (preparation_ != nullptr) preparation_->join(change);
+    rearrange(change);
   }
 
   // Calls `look(learner)` while nothing changes.
@@ -155,7 +171,41 @@ class Model {
   }
 
  private:
+  // x as the learner is to see it: itself, or a view of prepared_.
+  Sample<Real> prepared(const Sample<Real>& x) {
+    return preparation_ == nullptr ? x : preparation_->prepare(x, prepared_);
+  }
+
   void learn_row(const Sample<Real>& x, double target, bool unseen) {
+    const Sample<Real> seen = prepared(x);
+    run_round(seen, target, unseen);
+    if (preparation_ != nullptr) preparation_->count(x, seen, target, [this] { rebuild(); });
+  }
+
+  // A new learner in place of the old one, shown all the old one was shown. Counts and the decision
+  // of this round stand as they were made.
+  void rebuild() {
+    const Counts counts = std::exchange(counts_, {});
+    const std::vector<double> decision = outputs_;
+    const Warmup<Real>& warmup = preparation_->warmup();
+    coarse_ = false;
+    random_ = Random(preparation_->seed());
+    classes_ = warmup.classes();
+    outputs_.resize(outputs());
+    learner_ = make_learner<Real>(preparation_->spec(), outputs());
+    warmup.replay([this](const ClassChange& change) { rearrange(change); },
+                  [this](const Sample<Real>& x, double target) { run_round(x, target, false); });
+    counts_ = counts;
+    outputs_ = decision;
+  }
+
+  void rearrange(const ClassChange& change) {
+    learner_->rearrange(change);
+    classes_ = change.after;
+    outputs_.resize(outputs());
+  }
+
+  void run_round(const Sample<Real>& x, double target, bool unseen) {
     learner_->decide(x, row_, outputs_);
     Turn<Real> turn;
     turn.x = x;
@@ -167,7 +217,9 @@ class Model {
     direction_.assign(outputs_.size(), 0.0);
     turn.direction = direction_;
     if (task_ == Task::regression) {
+      turn.target = target;
       turn.error = target - outputs_[0];
+      turn.margin = -std::abs(turn.error);
       direction_[0] = turn.error < 0.0 ? -1.0 : 1.0;
     } else {
       counts_.mistakes += aim(static_cast<std::size_t>(target), turn) || unseen;
@@ -214,8 +266,16 @@ class Model {
     visitor.field("updates", counts_.updates);
     visitor.field("coarse", coarse_);
     visitor.part("random", random_);
+    if (preparation_ != nullptr) {
+      visitor.part("preparation", *preparation_);
+      if (visitor.mode() == StateVisitor::Mode::load) {
+        learner_ = make_learner<Real>(preparation_->spec(), outputs());
+      }
+    }
     visitor.part("learner", *learner_);
     visitor.part("row", row_);
+    visitor.scratch(prepared_.values);
+    visitor.scratch(prepared_.indices);
     visitor.scratch(outputs_);
     visitor.scratch(direction_);
   }
@@ -227,7 +287,10 @@ class Model {
   bool coarse_ = false;
   Random random_;
   std::unique_ptr<Learner<Real>> learner_;
+  double gamma_;  // of the spec
+  std::unique_ptr<Preparation<Real>> preparation_;
   Row<Real> row_;
+  OwnedSample<Real> prepared_;
   std::vector<double> outputs_;
   std::vector<double> direction_;
   std::mutex mutex_;

@@ -11,6 +11,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <variant>
 
 namespace budgetron {
@@ -29,7 +30,9 @@ class Spec {
     return as<double>(name, value);
   }
   [[nodiscard]] std::int64_t integer(const std::string& name) const {
-    return as<std::int64_t>(name, get(name));
+    const Value& value = get(name);
+    if (const auto* flag = std::get_if<bool>(&value)) return *flag ? 1 : 0;  // Python's True is 1
+    return as<std::int64_t>(name, value);
   }
   [[nodiscard]] std::size_t count(const std::string& name) const {
     const std::int64_t value = integer(name);
@@ -42,6 +45,28 @@ class Spec {
   }
   [[nodiscard]] const Spec& part(const std::string& name) const {
     return *as<std::shared_ptr<Spec>>(name, get(name));
+  }
+
+  // A spec like this one but for `name` of its part `part`; this one stays as it is.
+  [[nodiscard]] Spec with(const std::string& part, const std::string& name, Value value) const {
+    Spec changed = *this;
+    auto inner = std::make_shared<Spec>(this->part(part));
+    inner->set(name, std::move(value));
+    changed.set(part, std::move(inner));
+    return changed;
+  }
+
+  // What it holds, texts and the nodes of its trees included (three pointers and a colour each).
+  [[nodiscard]] std::size_t bytes() const {
+    constexpr std::size_t node = 4 * sizeof(void*);
+    std::size_t sum = sizeof(*this);
+    for (const auto& [name, value] : values_) {
+      sum += node + sizeof(name) + sizeof(value) + name.capacity();
+      if (const auto* part = std::get_if<std::shared_ptr<Spec>>(&value)) sum += (*part)->bytes();
+      if (const auto* text = std::get_if<std::string>(&value)) sum += text->capacity();
+    }
+    for (const auto& name : asked_) sum += node + sizeof(name) + name.capacity();
+    return sum;
   }
 
   // After building: every name must have been asked for, here and below.

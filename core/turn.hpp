@@ -37,10 +37,12 @@ struct Row {
 
 // The numbers an update rule decides by. Classification: direction u = y, or (e_y - e_z)/2 with z
 // the best wrong class, and margin = y f(x), in general <u, f(x)>. Regression: error = target -
-// f(x), u = sign(error).
+// f(x), u = sign(error) (+1 for 0), and margin = <u, f(x) - target> = -|error|. Either way f does
+// better the larger the margin, and to move f(x) along u is to raise it.
 struct Facts {
   double margin = 0.0;
   double error = 0.0;
+  double target = 0.0;     // of regression
   double self = 1.0;       // k(x, x)
   std::int64_t round = 0;  // rounds before this one
 };

@@ -1,7 +1,11 @@
-"""The classification losses, functions of the margin m = y f(x) (in general <u, f(x)>).
+"""The losses, functions of the margin m.
+
+Classification: m = y f(x), in general <u, f(x)>. Regression: m = -|e| with e = target - f(x), and
+u = sign(e), so that to move f(x) along u raises m in both.
 
 `slope` is d loss / d m, never positive, so that a gradient step adds (x, -step slope u). The hinge
-has no slope at its kink m = 1: "has loss" means m < 1, strictly. Formulas: avm.txt, section 7.
+has no slope at its kink m = 1: "has loss" means m < 1, strictly; nor has a regression loss where
+|e| is 0 or epsilon. Formulas: avm.txt, section 7.
 """
 
 from __future__ import annotations
@@ -52,11 +56,52 @@ class Logistic:
         return -e / (1 + e) if m > 0 else -1 / (1 + e)
 
 
-def make_loss(loss: str, tau: float) -> Loss:
-    """The loss called "hinge", "smooth-hinge" (which uses tau) or "logistic"."""
+class Squared:
+    """e^2/2, shifted so that it is 0 for |e| <= epsilon (section 7 has epsilon = 0)."""
+
+    def __init__(self, epsilon: float) -> None:
+        self.epsilon = epsilon
+
+    def value(self, m: float) -> float:
+        return max(0.0, m**2 - self.epsilon**2) / 2
+
+    def slope(self, m: float) -> float:
+        return m if m < -self.epsilon else 0.0
+
+
+class Absolute:
+    """|e|."""
+
+    def value(self, m: float) -> float:
+        return -m
+
+    def slope(self, m: float) -> float:
+        return -1.0 if m < 0 else 0.0
+
+
+class EpsilonInsensitive:
+    """max(0, |e| - epsilon)."""
+
+    def __init__(self, epsilon: float) -> None:
+        self.epsilon = epsilon
+
+    def value(self, m: float) -> float:
+        return max(0.0, -m - self.epsilon)
+
+    def slope(self, m: float) -> float:
+        return -1.0 if m < -self.epsilon else 0.0
+
+
+def make_loss(loss: str, tau: float = 0.5, epsilon: float = 0.0) -> Loss:
+    """The loss of this name; only "smooth-hinge" uses tau, and of the three of regression
+    "squared" and "epsilon-insensitive" use epsilon.
+    """
     losses: dict[str, Loss] = {
         "hinge": Hinge(),
         "smooth-hinge": SmoothHinge(tau),
         "logistic": Logistic(),
+        "squared": Squared(epsilon),
+        "absolute": Absolute(),
+        "epsilon-insensitive": EpsilonInsensitive(epsilon),
     }
     return losses[loss]

@@ -6,7 +6,8 @@ Two classes (K = 1): coef_i carries the label's sign, the target y is -1 or +1, 
 More classes: y is a class number, z the best wrong class, u = (e_y - e_z)/2, and coefs have the
 inner product <p, q> = 2 p.q, so that <u, u> = 1 and <u, f> = f_y - f_z. Every formula of the
 two-class papers then reads with u for y, <u, f> for y f(x), and |a| = sqrt(<a, a>).
-A regression page would have u = sign(target - f).
+Regression (K = 1): u = sign(e) with the error e = target - f (+1 for 0), and the margin is
+<u, f - target> = -|e|: either way f does better the larger the margin.
 
 A page subclasses `Page`, names the parameters its paper names, and writes one method, `step`.
 """
@@ -42,8 +43,16 @@ class Page:
     carried: ClassVar[tuple[str, ...]] = ()
     remembered: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, kernel: Kernel, width: int, n_outputs: int = 1, seed: int = 0) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        width: int,
+        n_outputs: int = 1,
+        seed: int = 0,
+        task: str = "classification",
+    ) -> None:
         self.kernel = kernel
+        self.regresses = task == "regression"
         self.support = np.zeros((0, width))
         self.coef = np.zeros((0, n_outputs))
         self.ids = np.zeros(0, dtype=np.int64)
@@ -62,7 +71,7 @@ class Page:
         return f
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
-        """One update: `row` = k(x_i, x), `f` = f(x), `margin` = y f(x) (in general <u, f>)."""
+        """One update: `row` = k(x_i, x), `f` = f(x), `margin` = y f(x) (in general as above)."""
         raise NotImplementedError
 
     def decide(self, x: Vector, row: Vector) -> Vector:
@@ -70,7 +79,10 @@ class Page:
         return row @ self.coef
 
     def aim(self, f: Vector, y: float) -> tuple[float, Vector]:
-        """The margin <u, f> and the direction u in which f should move."""
+        """The margin and the direction u in which f should move."""
+        if self.regresses:
+            error = y - float(f[0])
+            return -abs(error), np.array([-1.0 if error < 0 else 1.0])
         if f.size == 1:
             return float(y * f[0]), np.array([float(y)])
         wrong = f.copy()
@@ -139,3 +151,16 @@ class Page:
     def least(self, score: Vector) -> int:
         """The stored example with the least score, the oldest of the tied."""
         return self.oldest(np.flatnonzero(score == score.min()))
+
+
+class SignPage(Page):
+    """The Perceptron's relatives: an error adds u, in regression step * u."""
+
+    def __init__(self, *where: Any, step: float = 1.0, epsilon: float = 0.0, **more: Any) -> None:
+        """`step` and `epsilon` are of regression only."""
+        super().__init__(*where, **more)
+        self.length, self.epsilon = step, epsilon
+
+    def errs(self, margin: float) -> bool:
+        """Whether y f <= 0 (a tie counts), or |target - f| > epsilon."""
+        return margin < -self.epsilon if self.regresses else margin <= 0

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse
 
 import budgetron
+from budgetron.catalogue import CATALOGUE
 
 KERNELS: dict[str, dict[str, Any]] = {
     "rbf": {"kernel": "rbf", "gamma": 0.5},
@@ -40,6 +41,7 @@ class Case:
     # The hypothesis combines at most `budget` examples (not so if it keeps others beside them).
     within_budget: bool = True
     spare: int = 0  # places of the budget that are free again after every round
+    task: str = "classification"
 
     @property
     def budget(self) -> int | None:
@@ -53,6 +55,9 @@ class Case:
 
     def make(self, kernel: str = "rbf", **more: Any) -> Any:
         seeded = {"random_state": 0, **self.params, **more}  # two made alike draw alike
+        if self.task == "regression":  # whose cases may also change what the name fixes
+            entry = CATALOGUE[self.name]
+            return entry.estimator(self.task)(**{**entry.fixed, **KERNELS[kernel], **seeded})
         return budgetron.make(self.name, **{**KERNELS[kernel], **seeded})
 
     def __str__(self) -> str:
@@ -240,6 +245,151 @@ VARIANTS = [
         for loss in (SMOOTH, LOGISTIC)
     ],
 ]
+
+
+def regress(name: str, label: str = "", **settings: Any) -> Case:
+    """A case of regression; settings named as Case's fields are those, the others parameters."""
+    own = {"kernels", "branches", "tolerance"} & settings.keys()
+    fields = {word: settings.pop(word) for word in own}
+    return Case(name, settings, label=label, task="regression", **fields)
+
+
+TUBE = {"step": 0.3, "epsilon": 0.1}
+DESCENT = {"step": 0.3, "epsilon": 0.15}
+CELLS = {
+    "regularization": 0.01,
+    "delta": 1.5,
+    "cover": "sphere",
+    "beta": 0.0,
+    "rho": 1.0,
+    "average": "last",
+    "budget": 30,
+    "epsilon": 0.1,
+    "kernels": ISOTROPIC,
+}
+REGRESSION = [
+    regress("rbp", budget=12, branches=("removals",), **TUBE),
+    regress("rbp", "oldest", removal="oldest", budget=12, branches=("removals",), **TUBE),
+    regress("rbp", "refuse", removal="refuse", budget=12, branches=("refusals",), **TUBE),
+    # Steps so large that dropping an example does damage, else nothing would ever shrink; with the
+    # polynomial kernel |f'(x_r)| is so large that none does.
+    regress(
+        "forgetron", budget=10, step=1.0, epsilon=0.1, kernels=DEFINITE, branches=("removals",)
+    ),
+    regress(
+        "forgetron",
+        "shrinking",
+        budget=10,
+        step=1.5,
+        epsilon=0.1,
+        kernels=ISOTROPIC,
+        branches=("shrinks", "removals"),
+    ),
+    regress(
+        "forgetron",
+        "greedy",
+        variant="greedy",
+        budget=10,
+        step=1.0,
+        epsilon=0.1,
+        kernels=DEFINITE,
+        branches=("removals", "bargains"),
+    ),
+    regress(
+        "projectron",
+        threshold=0.6,
+        budget=10,
+        kernels=DEFINITE,
+        branches=("projections", "additions"),
+        **TUBE,
+    ),
+    regress("pa", C=0.8, variant="I", epsilon=0.1),
+    regress("pa", "II", C=0.8, variant="II", epsilon=0.2),
+    *[
+        case
+        for loss in ("squared", "absolute", "epsilon-insensitive")
+        for case in (
+            regress("ogd", loss, loss=loss, regularization=0.01, kernels=("rbf",), **DESCENT),
+            regress(
+                "bogd",
+                loss,
+                loss=loss,
+                budget=12,
+                max_coef=1.5,
+                regularization=0.01,
+                kernels=("rbf", "linear"),
+                branches=("draws",),
+                **DESCENT,
+            ),
+            regress("fogd", loss, loss=loss, n_components=21, kernels=ISOTROPIC, **DESCENT),
+            regress(
+                "nogd",
+                loss,
+                loss=loss,
+                budget=12,
+                rank=3,
+                kernels=("rbf", "laplacian"),
+                branches=("rank",),
+                **DESCENT,
+            ),
+            regress("avm", loss, loss=loss, **CELLS, branches=("stand_ins", "capped")),
+        )
+    ],
+    # Steps small enough for kernels whose k(x, x) is not 1.
+    regress("ogd", loss="squared", regularization=0.01, step=0.02, epsilon=0.1),
+    regress(
+        "bogd",
+        loss="squared",
+        budget=12,
+        regularization=0.01,
+        max_coef=2.0,
+        step=0.02,
+        epsilon=0.1,
+        branches=("draws",),
+    ),
+    regress(
+        "bogd",
+        "nonuniform",
+        sampling="nonuniform",
+        loss="squared",
+        budget=12,
+        regularization=0.01,
+        max_coef=2.0,
+        step=0.02,
+        epsilon=0.1,
+        kernels=DEFINITE,
+        branches=("draws",),
+    ),
+    regress("fogd", loss="squared", n_components=16, step=0.4, epsilon=0.0, kernels=ISOTROPIC),
+    regress(
+        "nogd",
+        loss="squared",
+        budget=14,
+        rank=None,
+        step=0.02,
+        epsilon=0.05,
+        kernels=DEFINITE,
+        branches=("rank",),
+    ),
+    regress(
+        "avm", **{**CELLS, "loss": "squared", "average": "suffix", "branches": ("projections",)}
+    ),
+    regress("avm", "no ball", **{**CELLS, "loss": "squared", "regularization": 1.5}),
+    regress(
+        "avm",
+        "rectangle",
+        **{
+            **CELLS,
+            "loss": "squared",
+            "cover": "rectangle",
+            "average": "mean",
+            "beta": 2.0,
+            "rho": 0.5,
+            "budget": None,
+            "branches": ("stand_ins", "entered", "projections"),
+        },
+    ),
+]
 BY_NAME = {case.name: case for case in CASES if not case.label}
 BUDGETED = [case for case in CASES if case.budget is not None]
 
@@ -258,6 +408,15 @@ def stream(
     repeats = np.arange(7, rows, 7)
     X[repeats] = X[repeats - 5]
     return X, y
+
+
+def numeric_stream(
+    rows: int, width: int = 4, seed: int = 0, sparse: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same rows with numbers for targets: a smooth function of the row, and noise."""
+    X, _ = stream(rows, width, seed=seed, sparse=sparse)
+    noise = np.random.default_rng(seed + 1).normal(scale=0.2, size=rows)
+    return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] * X[:, 2] + noise
 
 
 def as_format(X: np.ndarray, layout: str) -> Any:

@@ -186,10 +186,28 @@ def test_an_index_beyond_n_features(cli: Cli, file: str) -> None:
     assert error == f"{file}:1: feature index '2' is above 1"
 
 
-def test_gamma_auto_on_standard_input_says_what_to_pass(cli: Cli) -> None:
-    error = cli.mistake("run", "-", "-a", "perceptron")
-    assert "--gamma" in error
-    assert "--n-features" in error
+def test_gamma_auto_on_standard_input_is_the_median(cli: Cli, file: str) -> None:
+    expected = cli.json("run", file, "-a", "perceptron", "--gamma", "median")
+    assert expected["params"]["gamma"] == "median"
+    assert expected["gamma"] != 1 / 2
+    arguments = ["run", "-", "-a", "perceptron", "--json"]
+    text = Path(file).read_bytes()
+    done = subprocess.run([*COMMAND, *arguments], input=text, capture_output=True, check=True)
+    result = json.loads(done.stdout)
+    for name in ("gamma", "mistakes", "n_support"):
+        assert result[name] == expected[name]
+
+
+def test_scale(cli: Cli, file: str) -> None:
+    arguments = ["run", file, "-a", "perceptron", "--gamma", "1", "--scale"]
+    for scale, used in [("standard", "standard"), ("auto", None), ("none", None)]:
+        result = cli.json(*arguments, scale)
+        assert result["scale"] == used
+        assert result["gamma"] == 1
+    model = budgetron.make("perceptron", gamma=1, scale="standard")
+    model.prequential(X, Y)
+    assert cli.json(*arguments, "standard")["mistakes"] == model.n_mistakes_
+    assert "scale" in cli.mistake(*arguments, "wide")
 
 
 # ---- bad data ----------------------------------------------------------------------------------

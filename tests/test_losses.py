@@ -71,3 +71,50 @@ def test_compiled_slope_is_the_pages(
     for margin in (*MARGINS, *kinks):
         expected = page.slope(margin)
         assert native_slope(loss, tau, margin, sign) == pytest.approx(expected, rel=1e-14)
+
+
+# ---- regression: functions of the error e = target - f, the margin being -|e| --------------------
+
+# (loss, epsilon, its kinks)
+OF_ERRORS = [
+    ("squared", 0.1, (-0.1, 0.1)),
+    ("squared", 0.0, ()),
+    ("absolute", 0.1, (0.0,)),
+    ("epsilon-insensitive", 0.1, (-0.1, 0.1)),
+    ("epsilon-insensitive", 0.5, (-0.5, 0.5)),
+]
+
+
+@pytest.mark.parametrize(("loss", "epsilon", "kinks"), OF_ERRORS)
+def test_slope_is_the_derivative_by_the_error(
+    loss: str, epsilon: float, kinks: tuple[float, ...]
+) -> None:
+    page = make_loss(loss, epsilon=epsilon)
+    h = 1e-6
+    for e in np.linspace(-5, 5, 401):
+        if min((abs(e - kink) for kink in kinks), default=inf) > 2 * h:
+            difference = (page.value(-abs(e + h)) - page.value(-abs(e - h))) / (2 * h)
+            assert -page.slope(-abs(e)) * np.sign(e) == pytest.approx(difference, abs=1e-8)
+
+
+def test_kinks_of_regression_take_the_flat_side() -> None:
+    assert make_loss("absolute").slope(-0.0) == 0.0
+    assert make_loss("absolute").slope(-1e-300) == -1.0
+    for loss in ("squared", "epsilon-insensitive"):
+        assert make_loss(loss, epsilon=0.1).slope(-0.1) == 0.0
+        assert make_loss(loss, epsilon=0.1).slope(np.nextafter(-0.1, -1.0)) < -0.1
+        assert make_loss(loss, epsilon=0.1).value(-0.1) == 0.0
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize(("loss", "epsilon", "kinks"), OF_ERRORS)
+def test_compiled_slope_by_the_error_is_the_pages(
+    loss: str, epsilon: float, kinks: tuple[float, ...], sign: int
+) -> None:
+    """Step 1 from f = 0: the first row's coef is the slope at e = target."""
+    page = make_loss(loss, epsilon=epsilon)
+    for size in (0.0, 1e-300, 0.05, 0.1, np.nextafter(0.1, 1.0), 0.3, 0.5, 0.7, 2.0, 1e6, *kinks):
+        model = budgetron.make("ogd", task="regression", step=1.0, loss=loss, epsilon=epsilon)
+        model.fit([[1.0]], [sign * abs(size)])
+        coef = model.dual_coef_[0, 0] if model.n_support_ else 0.0
+        assert coef == -page.slope(-abs(size)) * sign

@@ -70,3 +70,26 @@ def test_ahpatron_on_a9a_at_its_defaults(load_real: Callable[..., Any], seed: in
     assert model.n_seen_ == 48_842
     assert model.n_support_ <= 150
     assert 100 * model.n_mistakes_ / model.n_seen_ == pytest.approx(16.4, abs=0.3)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "rmse"),
+    [
+        ("rbp", {"budget": 400}, 0.310),  # 0.3195
+        ("forgetron", {"budget": 400}, 0.308),  # 0.3174
+        ("projectron", {"budget": 400}, 0.266),  # 0.2688
+        ("bogd", {"budget": 400, "max_coef": 0.5}, 0.282),  # 0.2858
+    ],
+)
+def test_regression_on_casp(
+    load_real: Callable[..., Any], name: str, params: dict[str, Any], rmse: float
+) -> None:
+    """avm.txt table 5 (beside each): RMSE with B = 400, features and target in [0, 1]."""
+    X, y = load_real("casp")
+    X = X.toarray().astype(np.float64)
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    y = (y - y.min()) / np.ptp(y)
+    order = np.random.default_rng(0).permutation(len(y))
+    model = budgetron.make(name, task="regression", gamma=1.0, random_state=0, **params)
+    errors = model.prequential(X[order], y[order]) - y[order]
+    assert np.sqrt(np.mean(errors**2)) == pytest.approx(rmse, abs=0.005)

@@ -18,7 +18,11 @@ import budgetron
 from budgetron.catalogue import CATALOGUE
 
 # Expected failures, a reason each: estimator class -> {check: reason}.
-EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
+EXPECTED_FAILURES: dict[str, dict[str, str]] = {
+    "PassiveAggressiveRegressor": {
+        "check_regressors_train": "sets C = 0.01 for classes of this name; with C = 1 R^2 is 0.83"
+    }
+}
 
 
 def every_estimator() -> list[Any]:
@@ -67,10 +71,12 @@ def test_clone_starts_empty(case: Case) -> None:
 
 
 def test_make_and_algorithms_agree() -> None:
-    for algorithm in budgetron.algorithms():
-        for task in algorithm.tasks:
-            model = budgetron.make(algorithm.name, task=task)
-            parameters = model.get_params()
+    for task in ("classification", "regression"):
+        for algorithm in budgetron.algorithms(task):
+            assert task in algorithm.tasks
+            parameters = budgetron.make(algorithm.name, task=task).get_params()
             assert algorithm.parameters.items() <= parameters.items()
-        assert algorithm.citation
-        assert algorithm.summary
+            assert algorithm.citation
+            assert algorithm.summary
+    with pytest.raises(ValueError, match="task='ranking'"):
+        budgetron.algorithms("ranking")

@@ -16,6 +16,11 @@
 // A cell opens even if the slope is 0. At most `budget` core points; beyond, the nearest stands in.
 // With three classes or more u is e_y - e_z (algorithm 5), twice the direction other learners have.
 //
+// The squared loss has slopes without bound: if lambda <= 1, f is scaled back to the ball of radius
+// y_max lambda^(-1/2), y_max the largest |target| so far, in which the optimum lies (line 12 of
+// algorithm 2, theorem 23). The norm follows from f at the core point that moves:
+// ||f + a k(c, .)||^2 = ||f||^2 + 2 a f(c) + a^2 k(c, c).
+//
 // Output: the last f, the mean of f_1 .. f_T, or the mean of about the last half ("suffix": two
 // sums, of the rounds since the last power of two and of those between the two powers before, so
 // that no horizon is needed). Only `predict` is averaged; a round decides and learns with f_t.
@@ -23,7 +28,7 @@
 // Contract: an isotropic kernel. Core points never leave, so they lie in the order they came in.
 // Cost: after the kernel row O(B) (distances come with the Gaussian row; the Laplacian needs a
 // second one) and O(B K) where averaged; rectangle: O(B) for each of x's features that some core
-// point still passes.
+// point still passes; with the ball one more kernel row in rounds whose row is not its core point.
 #pragma once
 
 #include <algorithm>
@@ -55,11 +60,13 @@ class Avm final : public ExpansionLearner<Real> {
         beta_(spec.number("beta")),
         rho_(spec.number("rho")),
         average_(average_called(spec.text("average"))),
+        ball_(loss_.squared() && regularization_ <= 1.0),
         older_(outputs, average_ == Average::last ? 0 : budget_),
         newer_(outputs, average_ == Average::last ? 0 : budget_),
         zeros_(outputs, 0.0) {
     if (!f_.kernel().isotropic()) throw std::invalid_argument("avm: the kernel is not isotropic");
     f_.keep_distances();
+    if (ball_) f_.keep_norm();
   }
 
   void predict(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const override {
@@ -82,8 +89,11 @@ class Avm final : public ExpansionLearner<Real> {
         beta_ == 0.0 ||
         turn.random->uniform() < std::max(0.0, 1.0 - beta_ / std::pow(t, rho_));  // Z_t
     std::size_t i = stand_in(turn, approximate);
-    f_.set_rate(1.0 / (regularization_ * t));
-    if (i == kNone) {
+    const double rate = 1.0 / (regularization_ * t);
+    f_.set_rate(rate);
+    largest_target_ = std::max(largest_target_, std::abs(turn.target));
+    const bool opens = i == kNone;
+    if (opens) {
       i = f_.size();
       f_.add(turn, zeros_);
       if (average_ != Average::last) {
@@ -91,10 +101,13 @@ class Avm final : public ExpansionLearner<Real> {
         newer_.widen(f_.size());
       }
     }
+    if (ball_) follow_norm(turn, i, opens, -rate * slope * turn.direction[0]);
     const double length = f_.outputs() > 2 ? 2.0 : 1.0;
+    const double unit = rate / f_.factor();  // 1, exactly, where no ball has scaled f
     for (std::size_t k = 0; k < f_.outputs(); ++k) {
-      f_.stored_coefs(k)[i] -= slope * length * turn.direction[k];
+      f_.stored_coefs(k)[i] -= unit * slope * length * turn.direction[k];
     }
+    if (ball_) stay_in_ball();
     return true;
   }
 
@@ -112,6 +125,8 @@ class Avm final : public ExpansionLearner<Real> {
     visitor.field("stand_ins", stand_ins_);
     visitor.field("capped", capped_);
     visitor.field("entered", entered_);
+    visitor.field("largest_target", largest_target_);
+    visitor.field("projections", projections_);
     const std::size_t summed = average_ == Average::last ? 0 : f_.size();
     older_.visit_state(visitor, "older_sum", f_.outputs(), summed);
     newer_.visit_state(visitor, "newer_sum", f_.outputs(), summed);
@@ -120,6 +135,7 @@ class Avm final : public ExpansionLearner<Real> {
     visitor.scratch(inside_);
     visitor.scratch(core_point_.values);
     visitor.scratch(core_point_.indices);
+    visitor.part("core_row", core_row_);
   }
 
  private:
@@ -205,6 +221,25 @@ class Avm final : public ExpansionLearner<Real> {
     return true;
   }
 
+  // ---- the ball -------------------------------------------------------------------------------
+
+  // The norm f will have when the coef of core point i has moved by a. One output.
+  void follow_norm(const Turn<Real>& turn, std::size_t i, bool opens, double a) {
+    double f = 0.0;  // at the core point
+    if (!opens) f_.row_of_stored(i, core_row_);
+    f_.decide(opens ? *turn.row : core_row_, {&f, 1});
+    const double norm = f_.squared_norm() + 2.0 * a * f + a * a * f_.stored_self(i);
+    f_.set_squared_norm(std::max(0.0, norm));
+  }
+
+  void stay_in_ball() {
+    const double norm = std::sqrt(f_.squared_norm());
+    const double most = largest_target_ / std::sqrt(regularization_);
+    if (!(norm > most)) return;
+    f_.scale(most / norm);
+    ++projections_;
+  }
+
   // ---- averaging ------------------------------------------------------------------------------
 
   // Counts f_t, before round t = rounds + 1 updates it.
@@ -240,15 +275,19 @@ class Avm final : public ExpansionLearner<Real> {
   double beta_;
   double rho_;
   Average average_;
-  std::int64_t rounds_ = 0;     // t - 1
-  std::int64_t stand_ins_ = 0;  // rounds whose row was in a cell and was approximated
-  std::int64_t capped_ = 0;     // rounds for which the nearest core point stood in
-  std::int64_t entered_ = 0;    // rounds whose row was not to be approximated
-  PaddedMatrix older_;          // coefs of the averaged f_t, summed: before ...
-  PaddedMatrix newer_;          // ... and since the last restart; outputs x core points
+  bool ball_;                     // f is kept within y_max lambda^(-1/2)
+  double largest_target_ = 0.0;   // y_max
+  std::int64_t projections_ = 0;  // rounds in which the ball scaled f back
+  std::int64_t rounds_ = 0;       // t - 1
+  std::int64_t stand_ins_ = 0;    // rounds whose row was in a cell and was approximated
+  std::int64_t capped_ = 0;       // rounds for which the nearest core point stood in
+  std::int64_t entered_ = 0;      // rounds whose row was not to be approximated
+  PaddedMatrix older_;            // coefs of the averaged f_t, summed: before ...
+  PaddedMatrix newer_;            // ... and since the last restart; outputs x core points
   std::vector<double> zeros_;
   std::vector<std::uint32_t> inside_;
   OwnedSample<Real> core_point_;
+  Row<Real> core_row_;  // the row of the core point that moves
 };
 
 }  // namespace budgetron

@@ -10,6 +10,10 @@
 //   greedy      the same, but r = the old example with the least Psi(|a_i|, sign(a_i) f'(x_i)) if
 //               that is <= 15/32, the oldest otherwise                                  (52)
 //
+// When there is a mistake, and what coef it adds, is the update's to say. Regression takes the tube
+// update, M counts its errors, f' = f + step sign(error) k(x, .), and mu = |f'(x_r)|: an example
+// has no sign of its own there. It has no "basic".
+//
 // Psi(s phi, mu phi) = a phi^2 + b phi with a = s^2 k_rr - 2 s mu and b = 2 s, so phi is the root
 // -2c/(b + sqrt(b^2 - 4ac)), c = Q - (15/32) M < 0, of whatever sign a is; 1 if a + b + c <= 0.
 //
@@ -19,12 +23,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "learner.hpp"
 #include "spec.hpp"
+#include "updates.hpp"
 
 namespace budgetron {
 
@@ -33,14 +39,19 @@ class Forgetron final : public ExpansionLearner<Real> {
  public:
   Forgetron(const Spec& spec, std::size_t outputs)
       : ExpansionLearner<Real>(make_kernel(spec.part("kernel")), outputs, spec.count("size")),
+        update_(make_update(spec.part("update"))),
         size_(spec.count("size")),
-        variant_(read_variant(spec.text("variant"))) {
+        variant_(read_variant(spec.text("variant"))),
+        signed_(spec.flag("signed")) {
     if (variant_ == Variant::basic) f_.keep_norm();
     if (variant_ == Variant::greedy) f_.keep_gram();
   }
 
   bool learn(const Turn<Real>& turn) override {
-    if (turn.margin > 0.0) return false;
+    const Move move = update_->move(turn);
+    if (!move.store) return false;
+    coefs_.resize(turn.direction.size());
+    for (std::size_t k = 0; k < coefs_.size(); ++k) coefs_[k] = move.coef * turn.direction[k];
     ++errors_;
     const bool full = f_.size() == size_;
     if (variant_ == Variant::basic) {
@@ -59,6 +70,7 @@ class Forgetron final : public ExpansionLearner<Real> {
   void visit_state(StateVisitor& visitor) override {
     visitor.object(sizeof(*this));
     visitor.part("expansion", f_);
+    visitor.part("update", *update_);
     visitor.field("errors", errors_);
     visitor.field("spent", spent_);
     visitor.field("shrinks", shrinks_);
@@ -131,9 +143,10 @@ class Forgetron final : public ExpansionLearner<Real> {
     const double k_r = static_cast<double>(turn.row->values[r]);
     double product = 0.0;  // <a_r, f'(x_r)> = s mu
     for (std::size_t k = 0; k < f_.outputs(); ++k) {
-      product += f_.coef(r, k) * (values_[k * stride + at] + turn.direction[k] * k_r);
+      product += f_.coef(r, k) * (values_[k * stride + at] + coefs_[k] * k_r);
     }
     if (f_.outputs() > 1) product *= 2.0;
+    if (!signed_) product = std::abs(product);
     const double s = f_.coef_size(r);
     return {r, s * s * f_.stored_self(r) - 2.0 * product, 2.0 * s};
   }
@@ -142,8 +155,7 @@ class Forgetron final : public ExpansionLearner<Real> {
   void enter(const Turn<Real>& turn, double phi, std::size_t r) {
     shrinks_ += phi < 1.0;
     f_.scale(phi);
-    coefs_.resize(turn.direction.size());
-    for (std::size_t k = 0; k < coefs_.size(); ++k) coefs_[k] = phi * turn.direction[k];
+    for (double& coef : coefs_) coef *= phi;
     if (f_.size() < size_) {
       f_.add(turn, coefs_);
     } else {
@@ -152,8 +164,10 @@ class Forgetron final : public ExpansionLearner<Real> {
     }
   }
 
+  std::unique_ptr<Update> update_;
   std::size_t size_;
   Variant variant_;
+  bool signed_;                 // mu = sign(a_r) f'(x_r), not |f'(x_r)|
   std::int64_t errors_ = 0;     // M
   double spent_ = 0.0;          // Q
   std::int64_t shrinks_ = 0;    // rounds with phi < 1
@@ -161,7 +175,7 @@ class Forgetron final : public ExpansionLearner<Real> {
   std::int64_t bargains_ = 0;   // greedy: of them, those that took the cheapest
   Row<Real> side_;              // the row of x_r
   std::vector<double> values_;  // f(x_r), or f(x_i) at every x_i
-  std::vector<double> coefs_;   // phi y
+  std::vector<double> coefs_;   // what the newcomer adds: y, then phi y
 };
 
 }  // namespace budgetron

@@ -61,8 +61,11 @@ std::vector<std::shared_ptr<Spec>> every_learner() {
   specs.push_back(
       round_of(part("passive-aggressive", {{"C", 1.0}, {"variant", text("II")}}), sized("absorb")));
   for (const char* variant : {"basic", "self-tuned", "greedy"}) {
-    specs.push_back(
-        part("forgetron", {{"kernel", rbf()}, {"size", whole(9)}, {"variant", text(variant)}}));
+    specs.push_back(part("forgetron", {{"kernel", rbf()},
+                                       {"size", whole(9)},
+                                       {"variant", text(variant)},
+                                       {"update", perceptron()},
+                                       {"signed", true}}));
   }
   specs.push_back(
       part("projectron-plus", {{"kernel", rbf()}, {"size", whole(9)}, {"threshold", 0.5}}));
@@ -95,6 +98,51 @@ std::vector<std::shared_ptr<Spec>> every_learner() {
                                    {"budget", whole(20)},
                                    {"loss", hinge()}}));
     }
+  }
+  return specs;
+}
+
+std::vector<std::shared_ptr<Spec>> every_regressor() {
+  const auto tube = [] { return part("tube", {{"step", 0.6}, {"epsilon", 0.1}}); };
+  const auto squared = [] { return part("squared", {{"epsilon", 0.1}}); };
+  const auto sized = [](const char* kind) { return part(kind, {{"size", whole(9)}}); };
+  std::vector<std::shared_ptr<Spec>> specs;
+  specs.push_back(round_of(tube(), sized("remove-random")));
+  specs.push_back(round_of(tube(), part("project", {{"size", whole(9)}, {"threshold", 0.1}})));
+  specs.push_back(round_of(
+      part("tube-passive-aggressive", {{"C", 1.0}, {"variant", text("I")}, {"epsilon", 0.1}}),
+      part("unlimited")));
+  specs.push_back(
+      round_of(part("gradient", {{"step", 0.3},
+                                 {"regularization", 0.01},
+                                 {"loss", part("epsilon-insensitive", {{"epsilon", 0.1}})}}),
+               part("sample", {{"size", whole(9)}, {"sampling", text("uniform")}, {"clip", 0.6}})));
+  specs.push_back(part("forgetron", {{"kernel", rbf()},
+                                     {"size", whole(9)},
+                                     {"variant", text("self-tuned")},
+                                     {"update", tube()},
+                                     {"signed", false}}));
+  specs.push_back(part("fogd", {{"kernel", rbf()},
+                                {"n_components", whole(13)},
+                                {"step", 0.3},
+                                {"loss", squared()},
+                                {"seed", whole(3)}}));
+  specs.push_back(part("nogd", {{"kernel", rbf()},
+                                {"rank", whole(3)},
+                                {"budget", whole(9)},
+                                {"step", 0.3},
+                                {"loss", part("absolute")}}));
+  for (const double regularization : {0.01, 2.0}) {
+    specs.push_back(part("avm", {{"kernel", rbf()},
+                                 {"width", whole(4)},
+                                 {"regularization", regularization},
+                                 {"delta", 1.0},
+                                 {"cover", text("sphere")},
+                                 {"beta", 1.0},
+                                 {"rho", 0.5},
+                                 {"average", text("suffix")},
+                                 {"budget", whole(20)},
+                                 {"loss", squared()}}));
   }
   return specs;
 }
@@ -140,17 +188,17 @@ struct Data {
 };
 
 template <class Real>
-void exercise(const Spec& spec, std::size_t classes, bool sparse) {
+void exercise(const Spec& spec, Task task, std::size_t classes, bool sparse) {
   constexpr std::size_t count = 120;
-  const Data<Real> data(count, classes);
-  Model<Real> whole(spec, Task::classification, classes, 5);
+  const Data<Real> data(count, task == Task::regression ? 5 : classes);
+  Model<Real> whole(spec, task, classes, 5);
   std::vector<double> decisions;
   whole.learn(data.rows(sparse, 0, count), data.targets.data(), &decisions, false);
   for (const double decision : decisions) CHECK(decision == decision);
   CHECK(whole.counts().updates > 0);
-  Model<Real> half(spec, Task::classification, classes, 5);
+  Model<Real> half(spec, task, classes, 5);
   half.learn(data.rows(sparse, 0, 50), data.targets.data(), nullptr, false);
-  Model<Real> resumed(spec, Task::classification, classes, 99);
+  Model<Real> resumed(spec, task, classes, 99);
   resumed.load(half.save());
   resumed.learn(data.rows(sparse, 50, count), data.targets.data() + 50, nullptr, false);
   CHECK(whole.save() == resumed.save());
@@ -174,9 +222,19 @@ TEST(every_learner_survives_the_sanitizers) {
   for (const auto& spec : every_learner()) {
     for (const std::size_t classes : {std::size_t{2}, std::size_t{3}}) {
       for (const bool sparse : {false, true}) {
-        exercise<double>(*spec, classes, sparse);
-        exercise<float>(*spec, classes, sparse);
+        exercise<double>(*spec, Task::classification, classes, sparse);
+        exercise<float>(*spec, Task::classification, classes, sparse);
       }
+    }
+  }
+}
+
+TEST(every_regressor_survives_the_sanitizers) {
+  reference::install_lapack();
+  for (const auto& spec : every_regressor()) {
+    for (const bool sparse : {false, true}) {
+      exercise<double>(*spec, Task::regression, 1, sparse);
+      exercise<float>(*spec, Task::regression, 1, sparse);
     }
   }
 }

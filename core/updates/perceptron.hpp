@@ -4,6 +4,8 @@
 //   shrinking   y f <= 0                        adds y, then f <- shrink f
 //   avp         y f < 1 - epsilon               adds step y / sqrt(1 + damping M)
 //   alma        y f <= (1 - alpha) margin l/sqrt(j)   adds y C/(l sqrt(j)), l = sqrt(k(x, x))
+//   tube        |target - f| > epsilon          adds step sign(target - f): the Perceptron that
+//                                               regresses
 //
 // Rosenblatt 1958 and Freund & Schapire 1999; forgetron.txt, section 4; ahpatron.txt, algorithm 1
 // and corollary 2; Gentile 2001 with p = 2. Cost: O(1) after the kernel row.
@@ -36,6 +38,20 @@ class ShrinkingUpdate final : public Update {
 
  private:
   double phi_;
+};
+
+class TubeUpdate final : public Update {
+ public:
+  explicit TubeUpdate(const Spec& spec)
+      : step_(spec.number("step")), epsilon_(spec.number("epsilon")) {}
+  Move move(const Facts& facts) override {
+    if (!(facts.margin < -epsilon_)) return {};
+    return {.coef = step_, .store = true};
+  }
+
+ private:
+  double step_;
+  double epsilon_;
 };
 
 // M counts the rounds with y f <= 0, this one included. Corollary 2's step U/sqrt(U^2 + M) is

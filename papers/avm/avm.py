@@ -16,7 +16,12 @@ from papers.page import Page, Vector
 
 
 class AVM(Page):
-    carried: ClassVar[tuple[str, ...]] = ("rounds", "older_sum", "newer_sum")
+    carried: ClassVar[tuple[str, ...]] = (
+        "rounds",
+        "older_sum",
+        "newer_sum",
+        "largest_target",
+    )
 
     def __init__(
         self,
@@ -29,14 +34,17 @@ class AVM(Page):
         average: str,
         budget: int | None,
         loss: str,
-        tau: float,
+        tau: float = 0.5,
+        epsilon: float = 0.0,
         **more: Any,
     ) -> None:
         super().__init__(*where, **more)
         self.lam, self.delta, self.cover = regularization, delta, cover
         self.beta, self.rho, self.average = beta, rho, average
         self.B = inf if budget is None else budget
-        self.loss = make_loss(loss, tau)
+        self.loss = make_loss(loss, tau, 0.0 if loss == "squared" else epsilon)  # section 7
+        self.ball = loss == "squared" and regularization <= 1
+        self.largest_target = 0.0  # y_max
         self.length = 2.0 if self.coef.shape[1] > 2 else 1.0  # algorithm 5 moves by e_y - e_z = 2u
         self.rounds = 0  # t - 1
         self.older_sum = self.coef.copy()  # coefs of the averaged w_t, summed: before
@@ -58,6 +66,15 @@ class AVM(Page):
                 self.newer_sum = np.vstack([self.newer_sum, 0 * u])
         else:
             self.coef[i] += move  # lines 9, 16
+        if self.ball:
+            norm, most = self.norm(), self.largest_target / sqrt(self.lam)
+            if norm > most:
+                self.coef *= most / norm  # line 12
+
+    def learn(self, x: Vector, y: float) -> Vector:
+        if self.regresses:
+            self.largest_target = max(self.largest_target, abs(y))
+        return super().learn(x, y)
 
     def stand_in(self, x: Vector, approximate: bool) -> int | None:
         """The core point that takes x's place; None if x becomes one itself."""

@@ -25,14 +25,15 @@ class BOGD(Page):
         max_coef: float,
         sampling: str,
         loss: str,
-        tau: float,
+        tau: float = 0.5,
+        epsilon: float = 0.0,
         **more: Any,
     ) -> None:
         super().__init__(*where, **more)
         self.B, self.sampling = budget, sampling
         self.rate, self.decay = step, 1 - step * regularization
         self.cap = max_coef * step  # the gamma eta of Omega(eta gamma), eq. (3)
-        self.loss = make_loss(loss, tau)
+        self.loss = make_loss(loss, tau, epsilon)
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         slope = self.loss.slope(margin)

@@ -12,17 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from papers.page import Page, Vector
+from papers.page import SignPage, Vector
 
 
-class BudgetPerceptron(Page):
+class BudgetPerceptron(SignPage):
     def __init__(self, *where: Any, budget: int, removal: str, **more: Any) -> None:
         super().__init__(*where, **more)
         self.B, self.removal = budget, removal
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
-        if margin > 0:
+        if not self.errs(margin):
             return
+        u = self.length * u
         if self.size < self.B:
             self.add(x, u)  # f' = f + y k(x, .)
         elif self.removal == "oldest":

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from papers.page import Page, Vector
+from papers.page import SignPage, Vector
 
 SHARE = 15 / 32  # how much damage a mistake may pay for, eq. (41)
 
 
-class Forgetron(Page):
+class Forgetron(SignPage):
     carried: ClassVar[tuple[str, ...]] = ("errors", "spent")
 
     def __init__(self, *where: Any, budget: int, variant: str, **more: Any) -> None:
@@ -28,10 +28,10 @@ class Forgetron(Page):
         self.spent = 0.0  # Q, the damage of all removals so far
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
-        if margin > 0:
+        if not self.errs(margin):
             return
         self.errors += 1
-        self.add(x, u)  # (1) f' = f + y k(x, .)
+        self.add(x, self.length * u)  # (1) f' = f + y k(x, .)
         if self.variant == "basic":
             self.coef *= self.worst_case_phi()  # (2)
             if self.size > self.B:
@@ -61,10 +61,12 @@ class Forgetron(Page):
 
     def damage(self, i: int) -> tuple[float, float]:
         """(a, b) of eq. (44): dropping i costs Psi(s phi, mu phi) = a phi^2 + b phi, eq. (15)."""
-        f = self.row(self.support[i]) @ self.coef  # f'(x_i); s mu = <a_i, f'(x_i)>
+        f = self.row(self.support[i]) @ self.coef  # f'(x_i)
         s2 = float(self.inner(self.coef[i], self.coef[i]))
-        k = self.self_kernel(self.support[i])
-        return s2 * k - 2 * float(self.inner(self.coef[i], f)), 2 * sqrt(s2)
+        s_mu = float(self.inner(self.coef[i], f))
+        if self.regresses:
+            s_mu = abs(s_mu)  # mu = |f'(x_i)|: an example's own sign says nothing about f there
+        return s2 * self.self_kernel(self.support[i]) - 2 * s_mu, 2 * sqrt(s2)
 
     def gentlest_phi(self, a: float, b: float) -> float:
         """The largest phi in (0, 1] with a phi^2 + b phi + c <= 0, eqs. (42), (43)."""

@@ -33,14 +33,16 @@ class FOGD(Page):
         n_components: int,
         step: float,
         loss: str,
-        tau: float,
+        tau: float = 0.5,
+        epsilon: float = 0.0,
+        **more: Any,
     ) -> None:
         """`kind` and `gamma` are the kernel's: the features need its density, not its values."""
-        super().__init__(kernel, width, n_outputs, seed)
+        super().__init__(kernel, width, n_outputs, seed, **more)
         self.D, self.rate = n_components, step
         self.frequencies = draw_frequencies(kind, gamma, width, n_components, seed)
         self.weights = np.zeros((2 * n_components, n_outputs))
-        self.loss = make_loss(loss, tau)
+        self.loss = make_loss(loss, tau, epsilon)
 
     def decide(self, x: Vector, row: Vector) -> Vector:
         return np.asarray(self.features(x) @ self.weights)

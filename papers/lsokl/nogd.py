@@ -26,7 +26,8 @@ class NOGD(Page):
         rank: int | None,
         step: float,
         loss: str,
-        tau: float,
+        tau: float = 0.5,
+        epsilon: float = 0.0,
         **more: Any,
     ) -> None:
         super().__init__(*where, **more)
@@ -34,7 +35,7 @@ class NOGD(Page):
         self.rank = max(1, budget // 5) if rank is None else rank
         self.projection = np.zeros((0, 0))  # V E^(-1/2), (B, rank); empty while OGD runs
         self.weights = np.zeros((0, self.coef.shape[1]))  # w, (rank, K)
-        self.loss = make_loss(loss, tau)
+        self.loss = make_loss(loss, tau, epsilon)
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         slope = self.loss.slope(margin)

@@ -15,12 +15,13 @@ class OGD(Page):
         step: float,
         regularization: float,
         loss: str,
-        tau: float,
+        tau: float = 0.5,
+        epsilon: float = 0.0,
         **more: Any,
     ) -> None:
         super().__init__(*where, **more)
         self.rate, self.decay = step, 1 - step * regularization
-        self.loss = make_loss(loss, tau)
+        self.loss = make_loss(loss, tau, epsilon)
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         slope = self.loss.slope(margin)

@@ -8,12 +8,15 @@ from papers.page import Page, Vector
 
 
 class PassiveAggressive(Page):
-    def __init__(self, *where: Any, C: float, variant: str, **more: Any) -> None:
+    def __init__(
+        self, *where: Any, C: float, variant: str, epsilon: float = 0.0, **more: Any
+    ) -> None:
         super().__init__(*where, **more)
         self.C, self.variant = C, variant
+        self.enough = -epsilon if self.regresses else 1.0  # the margin from which there is no loss
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
-        loss = max(0.0, 1 - margin)
+        loss = self.enough - margin  # 1 - y f, or |target - f| - epsilon
         if loss > 0:
             self.add(x, self.tau(loss, self.self_kernel(x)) * u)
 

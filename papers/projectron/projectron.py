@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from papers.page import Page, Vector
+from papers.page import SignPage, Vector
 
 IN_SPAN = 1e-10  # delta^2 below this share of k(x, x) cannot be told from 0 in float64
 
 
-class Projectron(Page):
+class Projectron(SignPage):
     def __init__(
         self, *where: Any, threshold: float | None, budget: int | None, **more: Any
     ) -> None:
@@ -25,8 +25,8 @@ class Projectron(Page):
         self.B = inf if budget is None else budget
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
-        if margin <= 0:
-            self.store_or_project(x, row, u)
+        if self.errs(margin):
+            self.store_or_project(x, row, self.length * u)
 
     def store_or_project(self, x: Vector, row: Vector, u: Vector) -> None:
         d, delta2 = self.project(x, row)

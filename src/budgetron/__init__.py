@@ -20,45 +20,64 @@ if TYPE_CHECKING:
     from budgetron.engine import PrecisionWarning
     from budgetron.estimators.ahpatron import AhpatronClassifier
     from budgetron.estimators.alma import ALMAClassifier
-    from budgetron.estimators.avm import AVMClassifier
+    from budgetron.estimators.avm import AVMClassifier, AVMRegressor
     from budgetron.estimators.avp import AVPClassifier
-    from budgetron.estimators.bogd import BOGDClassifier
+    from budgetron.estimators.bogd import BOGDClassifier, BOGDRegressor
     from budgetron.estimators.bsgd import BSGDClassifier
     from budgetron.estimators.budget_passive_aggressive import BudgetPassiveAggressiveClassifier
-    from budgetron.estimators.budget_perceptron import BudgetPerceptronClassifier
-    from budgetron.estimators.fogd import FOGDClassifier
-    from budgetron.estimators.forgetron import ForgetronClassifier
+    from budgetron.estimators.budget_perceptron import (
+        BudgetPerceptronClassifier,
+        BudgetPerceptronRegressor,
+    )
+    from budgetron.estimators.fogd import FOGDClassifier, FOGDRegressor
+    from budgetron.estimators.forgetron import ForgetronClassifier, ForgetronRegressor
     from budgetron.estimators.free import KernelClassifier
-    from budgetron.estimators.nogd import NOGDClassifier
-    from budgetron.estimators.ogd import OGDClassifier
-    from budgetron.estimators.passive_aggressive import PassiveAggressiveClassifier
+    from budgetron.estimators.nogd import NOGDClassifier, NOGDRegressor
+    from budgetron.estimators.ogd import OGDClassifier, OGDRegressor
+    from budgetron.estimators.passive_aggressive import (
+        PassiveAggressiveClassifier,
+        PassiveAggressiveRegressor,
+    )
     from budgetron.estimators.pegasos import PegasosClassifier
     from budgetron.estimators.perceptron import PerceptronClassifier
     from budgetron.estimators.pomdr import POMDRClassifier
-    from budgetron.estimators.projectron import ProjectronClassifier, ProjectronPlusClassifier
+    from budgetron.estimators.projectron import (
+        ProjectronClassifier,
+        ProjectronPlusClassifier,
+        ProjectronRegressor,
+    )
     from budgetron.estimators.shrinking_perceptron import ShrinkingPerceptronClassifier
 
 # Where each public name lives: a new estimator adds its line here and in catalogue.py.
 _HOMES = {
     "ALMAClassifier": "budgetron.estimators.alma",
     "AVMClassifier": "budgetron.estimators.avm",
+    "AVMRegressor": "budgetron.estimators.avm",
     "AVPClassifier": "budgetron.estimators.avp",
     "AhpatronClassifier": "budgetron.estimators.ahpatron",
     "BOGDClassifier": "budgetron.estimators.bogd",
+    "BOGDRegressor": "budgetron.estimators.bogd",
     "BSGDClassifier": "budgetron.estimators.bsgd",
     "BudgetPassiveAggressiveClassifier": "budgetron.estimators.budget_passive_aggressive",
     "BudgetPerceptronClassifier": "budgetron.estimators.budget_perceptron",
+    "BudgetPerceptronRegressor": "budgetron.estimators.budget_perceptron",
     "FOGDClassifier": "budgetron.estimators.fogd",
+    "FOGDRegressor": "budgetron.estimators.fogd",
     "ForgetronClassifier": "budgetron.estimators.forgetron",
+    "ForgetronRegressor": "budgetron.estimators.forgetron",
     "KernelClassifier": "budgetron.estimators.free",
     "NOGDClassifier": "budgetron.estimators.nogd",
+    "NOGDRegressor": "budgetron.estimators.nogd",
     "OGDClassifier": "budgetron.estimators.ogd",
+    "OGDRegressor": "budgetron.estimators.ogd",
     "POMDRClassifier": "budgetron.estimators.pomdr",
     "PassiveAggressiveClassifier": "budgetron.estimators.passive_aggressive",
+    "PassiveAggressiveRegressor": "budgetron.estimators.passive_aggressive",
     "PegasosClassifier": "budgetron.estimators.pegasos",
     "PerceptronClassifier": "budgetron.estimators.perceptron",
     "PrecisionWarning": "budgetron.engine",
     "ProjectronClassifier": "budgetron.estimators.projectron",
+    "ProjectronRegressor": "budgetron.estimators.projectron",
     "ProjectronPlusClassifier": "budgetron.estimators.projectron",
     "ShrinkingPerceptronClassifier": "budgetron.estimators.shrinking_perceptron",
     "algorithms": "budgetron.catalogue",
@@ -68,24 +87,33 @@ _HOMES = {
 __all__ = [
     "ALMAClassifier",
     "AVMClassifier",
+    "AVMRegressor",
     "AVPClassifier",
     "AhpatronClassifier",
     "BOGDClassifier",
+    "BOGDRegressor",
     "BSGDClassifier",
     "BudgetPassiveAggressiveClassifier",
     "BudgetPerceptronClassifier",
+    "BudgetPerceptronRegressor",
     "FOGDClassifier",
+    "FOGDRegressor",
     "ForgetronClassifier",
+    "ForgetronRegressor",
     "KernelClassifier",
     "NOGDClassifier",
+    "NOGDRegressor",
     "OGDClassifier",
+    "OGDRegressor",
     "POMDRClassifier",
     "PassiveAggressiveClassifier",
+    "PassiveAggressiveRegressor",
     "PegasosClassifier",
     "PerceptronClassifier",
     "PrecisionWarning",
     "ProjectronClassifier",
     "ProjectronPlusClassifier",
+    "ProjectronRegressor",
     "ShrinkingPerceptronClassifier",
     "__version__",
     "algorithms",

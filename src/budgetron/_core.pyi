@@ -10,7 +10,15 @@ _Floats = NDArray[np.float64]
 
 class Model32:
     def __init__(
-        self, spec: dict[str, Any], task: str, classes: int, seed: int, wide: bool = False
+        self,
+        spec: dict[str, Any],
+        task: str,
+        classes: int,
+        seed: int,
+        wide: bool = False,
+        scale: str = "none",
+        gamma_rule: str = "fixed",
+        width: int = 0,
     ) -> None: ...
     def learn_dense(
         self, x: NDArray[Any], targets: _Floats, record: bool, unseen: bool
@@ -43,6 +51,10 @@ class Model32:
     def updates(self) -> int: ...
     @property
     def coarse(self) -> bool: ...
+    @property
+    def scale(self) -> str: ...
+    @property
+    def gamma(self) -> float: ...
     @property
     def size(self) -> int: ...
     @property

@@ -26,6 +26,8 @@ class Entry:
         return getattr(import_module(f"budgetron.estimators.{self.module}"), self.stem + suffix)
 
 
+BOTH = ("classification", "regression")
+
 CATALOGUE: dict[str, Entry] = {
     "perceptron": Entry(
         "perceptron",
@@ -46,6 +48,7 @@ CATALOGUE: dict[str, Entry] = {
         "Cavallanti, Cesa-Bianchi & Gentile, Machine Learning 2007",
         "Perceptron on a budget: a random example leaves",
         fixed={"removal": "random"},
+        tasks=BOTH,
     ),
     "cks": Entry(
         "budget_perceptron",
@@ -80,6 +83,7 @@ CATALOGUE: dict[str, Entry] = {
         "Dekel, Shalev-Shwartz & Singer, SIAM J. Comput. 2008",
         "Perceptron that shrinks as little as its bound allows and drops its oldest example",
         fixed={"variant": "self-tuned"},
+        tasks=BOTH,
     ),
     "forgetron-greedy": Entry(
         "forgetron",
@@ -93,6 +97,7 @@ CATALOGUE: dict[str, Entry] = {
         "Projectron",
         "Orabona, Keshet & Caputo, ICML 2008",
         "Perceptron that projects mistakes near the span of what it stores",
+        tasks=BOTH,
     ),
     "projectron++": Entry(
         "projectron",
@@ -105,6 +110,7 @@ CATALOGUE: dict[str, Entry] = {
         "PassiveAggressive",
         "Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, JMLR 2006",
         "smallest step that removes the loss, without limit",
+        tasks=BOTH,
     ),
     "bpas": Entry(
         "budget_passive_aggressive",
@@ -123,6 +129,7 @@ CATALOGUE: dict[str, Entry] = {
         "OGD",
         "Kivinen, Smola & Williamson, IEEE Trans. Signal Process. 2004",
         "gradient steps on the loss, without limit",
+        tasks=BOTH,
     ),
     "bogd": Entry(
         "bogd",
@@ -130,6 +137,7 @@ CATALOGUE: dict[str, Entry] = {
         "Zhao, Wang, Wu, Jin & Hoi, ICML 2012",
         "gradient steps: a random example leaves, the others make up for it",
         fixed={"sampling": "uniform"},
+        tasks=BOTH,
     ),
     "bogd++": Entry(
         "bogd",
@@ -170,12 +178,14 @@ CATALOGUE: dict[str, Entry] = {
         "FOGD",
         "Lu, Hoi, Wang, Zhao & Liu, JMLR 2016",
         "gradient descent on random Fourier features; stores no example",
+        tasks=BOTH,
     ),
     "nogd": Entry(
         "nogd",
         "NOGD",
         "Lu, Hoi, Wang, Zhao & Liu, JMLR 2016",
         "gradient descent on Nystrom features of the first examples with loss",
+        tasks=BOTH,
     ),
     "avp": Entry(
         "avp",
@@ -200,6 +210,7 @@ CATALOGUE: dict[str, Entry] = {
         "AVM",
         "Le, Nguyen, Nguyen & Phung, JMLR 2017",
         "Pegasos whose rows are rounded to the core points of cells",
+        tasks=BOTH,
     ),
 }
 
@@ -215,18 +226,24 @@ class Algorithm:
     summary: str
 
 
-def algorithms() -> list[Algorithm]:
-    """Every learner of the library.
+def algorithms(task: str = "classification") -> list[Algorithm]:
+    """Every learner of the library that does `task`, with the parameters it has there.
 
     Examples
     --------
     >>> import budgetron
     >>> [algorithm.name for algorithm in budgetron.algorithms()][:3]
     ['perceptron', 'remove-oldest', 'rbp']
+    >>> [algorithm.name for algorithm in budgetron.algorithms("regression")][:3]
+    ['rbp', 'forgetron', 'projectron']
     """
+    if task not in BOTH:
+        raise ValueError(f"task={task!r} is not one of {', '.join(map(repr, BOTH))}")
     listed = []
     for name, entry in CATALOGUE.items():
-        estimator = entry.estimator(entry.tasks[0])
+        if task not in entry.tasks:
+            continue
+        estimator = entry.estimator(task)
         parameters = {f.name: f.default for f in fields(estimator) if f.name not in entry.fixed}
         listed.append(Algorithm(name, entry.tasks, entry.citation, parameters, entry.summary))
     return listed
@@ -248,6 +265,8 @@ def make(name: str, task: str = "classification", **params: Any) -> Any:
     >>> import budgetron
     >>> budgetron.make("ahpatron", budget=400, gamma=0.5)
     AhpatronClassifier(budget=400, gamma=0.5)
+    >>> budgetron.make("bogd", task="regression", budget=400)
+    BOGDRegressor(budget=400)
     """
     if name not in CATALOGUE:
         raise ValueError(

@@ -7,6 +7,7 @@ estimators' business, nor of algorithms, which are the spec's.
 from __future__ import annotations
 
 import itertools
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
@@ -53,6 +54,22 @@ def _install_thread_control() -> None:
                 return
 
 
+@dataclass(frozen=True)
+class Preparation:
+    """What rows go through before the learner sees them; unless told, nothing.
+
+    Parameters
+    ----------
+    scale : "none", "standard" or "auto"
+    gamma_rule : "fixed", as the spec has it, or "median"
+    width : of the rows; 0 if it grows with the stream
+    """
+
+    scale: str = "none"
+    gamma_rule: str = "fixed"
+    width: int = 0
+
+
 class Engine:
     """One native model, float32 or float64 by the dtype of the first batch.
 
@@ -63,16 +80,24 @@ class Engine:
     classes : number of classes known so far (1 for regression)
     seed : of the model's generator
     dtype : of the rows
+    preparation : what rows go through before the learner sees them
     """
 
     def __init__(
-        self, spec: Spec, task: str, classes: int, seed: int, dtype: np.dtype[Any]
+        self,
+        spec: Spec,
+        task: str,
+        classes: int,
+        seed: int,
+        dtype: np.dtype[Any],
+        preparation: Preparation | None = None,
     ) -> None:
         _install_lapack()
         self.spec, self.task, self.seed = spec, task, seed
         self.dtype = np.dtype(dtype)
+        self.preparation = preparation or Preparation()
         model = _core.Model32 if self.dtype == np.float32 else _core.Model64
-        self.native = model(spec, task, classes, seed)
+        self.native = model(spec, task, classes, seed, **asdict(self.preparation))
 
     def learn(
         self, X: Any, targets: Floats, *, record: bool = False, unseen: bool = False
@@ -95,12 +120,18 @@ class Engine:
             "seed": self.seed,
             "dtype": self.dtype.str,
             "classes": self.native.classes,
+            "preparation": asdict(self.preparation),
             "state": self.native.save(),
         }
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__init__(  # type: ignore[misc]
-            saved["spec"], saved["task"], saved["classes"], saved["seed"], np.dtype(saved["dtype"])
+            saved["spec"],
+            saved["task"],
+            saved["classes"],
+            saved["seed"],
+            np.dtype(saved["dtype"]),
+            Preparation(**saved["preparation"]),
         )
         self.native.load(saved["state"])
 

@@ -75,6 +75,8 @@ def _plain(value: Any) -> Any:
     """A value as the core reads it: no NumPy numbers, no parts."""
     if isinstance(value, Part):
         return value.spec()
+    if isinstance(value, bool):
+        return value
     if isinstance(value, Integral):
         return int(value)
     return float(value) if isinstance(value, Real) else value
@@ -150,6 +152,32 @@ class Logistic(Part):
     kind: ClassVar[str] = "logistic"
 
 
+# Of regression, with the error e = target - f(x):
+
+
+@dataclass(frozen=True)
+class Squared(Part):
+    """e^2/2 beyond abs(e) = epsilon, no slope up to there: max(0, e^2 - epsilon^2)/2."""
+
+    epsilon: float = 0.1
+    kind: ClassVar[str] = "squared"
+
+
+@dataclass(frozen=True)
+class Absolute(Part):
+    """abs(e)."""
+
+    kind: ClassVar[str] = "absolute"
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(Part):
+    """max(0, abs(e) - epsilon)."""
+
+    epsilon: float = 0.1
+    kind: ClassVar[str] = "epsilon-insensitive"
+
+
 # ---- updates -------------------------------------------------------------------------------------
 
 
@@ -205,6 +233,25 @@ class PassiveAggressiveUpdate(Part):
     C: float = 1.0
     variant: str = "I"
     kind: ClassVar[str] = "passive-aggressive"
+
+
+@dataclass(frozen=True)
+class TubeUpdate(Part):
+    """Add (x, step sign(e)) when the error e = target - f(x) has abs(e) > epsilon: regression."""
+
+    step: float = 0.1
+    epsilon: float = 0.1
+    kind: ClassVar[str] = "tube"
+
+
+@dataclass(frozen=True)
+class TubePassiveAggressiveUpdate(Part):
+    """The passive-aggressive update of regression: l = abs(e) - epsilon, sign(e) for y."""
+
+    C: float = PassiveAggressiveUpdate.C
+    variant: str = PassiveAggressiveUpdate.variant
+    epsilon: float = TubeUpdate.epsilon
+    kind: ClassVar[str] = "tube-passive-aggressive"
 
 
 @dataclass(frozen=True)
@@ -349,9 +396,10 @@ class Merge(Part):
 
 # ---- families ------------------------------------------------------------------------------------
 
-# What a round can be made of; a new part adds its name here.
+# What a round that classifies can be made of; a new part adds its name here.
 KERNELS: tuple[type[Part], ...] = (Gaussian, Laplacian, Polynomial, Linear, Sigmoid)
 LOSSES: tuple[type[Part], ...] = (Hinge, SmoothHinge, Logistic)
+REGRESSION_LOSSES: tuple[type[Part], ...] = (Squared, Absolute, EpsilonInsensitive)
 UPDATES: tuple[type[Part], ...] = (
     PerceptronUpdate,
     ShrinkingUpdate,
@@ -441,11 +489,17 @@ class Avm(Part):
 
 @dataclass(frozen=True)
 class Forgetron(Part):
-    """Add, shrink, drop one; ``variant`` "basic", "self-tuned" or "greedy" (Dekel et al. 2008)."""
+    """Add, shrink, drop one; ``variant`` "basic", "self-tuned" or "greedy" (Dekel et al. 2008).
+
+    ``update`` says when it errs and what it adds; ``signed`` whether the coef of an example carries
+    the sign f should have there, as in classification.
+    """
 
     kernel: Part
     size: int = 100
     variant: str = "self-tuned"
+    update: Part = PerceptronUpdate()
+    signed: bool = True
     kind: ClassVar[str] = "forgetron"
 
 

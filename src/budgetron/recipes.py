@@ -6,6 +6,8 @@ from math import isfinite, log, sqrt
 
 from budgetron.parts import (
     LOSSES,
+    REGRESSION_LOSSES,
+    Absolute,
     Absorb,
     AlmaUpdate,
     Avm,
@@ -33,8 +35,11 @@ from budgetron.parts import (
     Sample,
     ShrinkingUpdate,
     SmoothHinge,
+    TubePassiveAggressiveUpdate,
 )
 
+# When the Perceptron's relatives err, unless they regress.
+_ON_MISTAKES = PerceptronUpdate()
 # What each removal= of the budget Perceptron is called among the parts.
 REMOVALS = {
     "oldest": RemoveOldest,
@@ -56,14 +61,22 @@ def loss_part(loss: str, tau: float) -> Part:
     return SmoothHinge(tau) if part is SmoothHinge else part()
 
 
+def regression_loss(loss: str, epsilon: float) -> Part:
+    """The loss called "squared", "absolute" (which has no epsilon) or "epsilon-insensitive"."""
+    part = {part.kind: part for part in REGRESSION_LOSSES}[loss]
+    return Absolute() if part is Absolute else part().set_params(epsilon=float(epsilon))
+
+
 def perceptron(kernel: Part) -> Part:
     """Kernel Perceptron (Rosenblatt 1958; Freund & Schapire 1999)."""
     return Round(kernel, PerceptronUpdate())
 
 
-def budget_perceptron(kernel: Part, *, removal: str, budget: int) -> Part:
+def budget_perceptron(
+    kernel: Part, *, removal: str, budget: int, update: Part = _ON_MISTAKES
+) -> Part:
     """Perceptron with at most B examples: Remove-Oldest, RBP, CKS, Stoptron."""
-    return Round(kernel, PerceptronUpdate(), REMOVALS[removal](size=budget))
+    return Round(kernel, update, REMOVALS[removal](size=budget))
 
 
 def shrinking_perceptron(kernel: Part, *, shrink: float) -> Part:
@@ -74,6 +87,11 @@ def shrinking_perceptron(kernel: Part, *, shrink: float) -> Part:
 def passive_aggressive(kernel: Part, *, C: float, variant: str) -> Part:
     """PA-I and PA-II (Crammer et al. 2006)."""
     return Round(kernel, PassiveAggressiveUpdate(C, variant))
+
+
+def passive_aggressive_regression(kernel: Part, *, C: float, variant: str, epsilon: float) -> Part:
+    """PA-I and PA-II for regression (Crammer et al. 2006, section 5)."""
+    return Round(kernel, TubePassiveAggressiveUpdate(C, variant, float(epsilon)))
 
 
 def budget_passive_aggressive(kernel: Part, *, C: float, budget: int) -> Part:
@@ -87,14 +105,14 @@ def alma(kernel: Part, *, alpha: float, C: float, margin: float | None) -> Part:
     return Round(kernel, AlmaUpdate(alpha, C, gamma), radius=1.0)
 
 
-def ogd(kernel: Part, *, step: float, regularization: float, loss: str, tau: float) -> Part:
+def ogd(kernel: Part, *, step: float, regularization: float, loss: Part) -> Part:
     """Online gradient descent with a kernel (Kivinen, Smola & Williamson 2004)."""
-    return Round(kernel, GradientUpdate(step, regularization, loss_part(loss, tau)))
+    return Round(kernel, GradientUpdate(step, regularization, loss))
 
 
-def pegasos(kernel: Part, *, regularization: float, loss: str, tau: float) -> Part:
+def pegasos(kernel: Part, *, regularization: float, loss: Part) -> Part:
     """Kernel Pegasos (Shalev-Shwartz et al. 2011), without the optional ball."""
-    return Round(kernel, PegasosUpdate(regularization, loss_part(loss, tau)))
+    return Round(kernel, PegasosUpdate(regularization, loss))
 
 
 def bogd(
@@ -105,24 +123,21 @@ def bogd(
     regularization: float,
     max_coef: float,
     sampling: str,
-    loss: str,
-    tau: float,
+    loss: Part,
 ) -> Part:
     """BOGD and BOGD++ (Zhao, Wang, Wu, Jin & Hoi 2012), algorithm 1."""
     return Round(
         kernel,
-        GradientUpdate(step, regularization, loss_part(loss, tau)),
+        GradientUpdate(step, regularization, loss),
         Sample(budget, sampling, clip=max_coef * step),
     )
 
 
-def bsgd(
-    kernel: Part, *, budget: int, regularization: float, maintenance: str, loss: str, tau: float
-) -> Part:
+def bsgd(kernel: Part, *, budget: int, regularization: float, maintenance: str, loss: Part) -> Part:
     """BSGD (Wang, Crammer & Vucetic 2012): Pegasos on a budget."""
     return Round(
         kernel,
-        PegasosUpdate(regularization, loss_part(loss, tau)),
+        PegasosUpdate(regularization, loss),
         MAINTENANCE[maintenance](size=budget),
     )
 
@@ -136,27 +151,29 @@ def avp(kernel: Part, *, step: float | str, epsilon: float, radius: float) -> Pa
     return Round(kernel, AvpUpdate(1.0, epsilon, damping=radius**-2), radius=radius)
 
 
-def fogd(kernel: Part, *, n_components: int, step: float, loss: str, tau: float, seed: int) -> Part:
+def fogd(kernel: Part, *, n_components: int, step: float, loss: Part, seed: int) -> Part:
     """FOGD (Lu, Hoi, Wang, Zhao, Liu 2016), algorithm 1."""
-    return Fogd(kernel, int(n_components), float(step), loss_part(loss, tau), seed)
+    return Fogd(kernel, int(n_components), float(step), loss, seed)
 
 
-def nogd(
-    kernel: Part, *, budget: int, rank: int | None, step: float, loss: str, tau: float
-) -> Part:
+def nogd(kernel: Part, *, budget: int, rank: int | None, step: float, loss: Part) -> Part:
     """NOGD (Lu, Hoi, Wang, Zhao, Liu 2016), algorithm 2; rank by default a fifth of the budget."""
     kept = max(1, budget // 5) if rank is None else int(rank)
-    return Nogd(kernel, kept, int(budget), float(step), loss_part(loss, tau))
+    return Nogd(kernel, kept, int(budget), float(step), loss)
 
 
-def forgetron(kernel: Part, *, budget: int, variant: str) -> Part:
+def forgetron(
+    kernel: Part, *, budget: int, variant: str, update: Part = _ON_MISTAKES, signed: bool = True
+) -> Part:
     """Forgetron (Dekel, Shalev-Shwartz & Singer 2008): basic, self-tuned or greedy."""
-    return Forgetron(kernel, size=int(budget), variant=variant)
+    return Forgetron(kernel, size=int(budget), variant=variant, update=update, signed=signed)
 
 
-def projectron(kernel: Part, *, threshold: float | None, budget: int | None) -> Part:
+def projectron(
+    kernel: Part, *, threshold: float | None, budget: int | None, update: Part = _ON_MISTAKES
+) -> Part:
     """Projectron (Orabona, Keshet & Caputo 2008)."""
-    return Round(kernel, PerceptronUpdate(), _project(threshold, budget))
+    return Round(kernel, update, _project(threshold, budget))
 
 
 def projectron_plus(
@@ -223,8 +240,7 @@ def avm(
     rho: float,
     average: str,
     budget: int | None,
-    loss: str,
-    tau: float,
+    loss: Part,
     width: int,
 ) -> Part:
     """AVM (Le, Nguyen, Nguyen, Phung 2017), algorithms 2 to 5."""
@@ -238,5 +254,5 @@ def avm(
         rho=float(rho),
         average=average,
         budget=0 if budget is None else int(budget),
-        loss=loss_part(loss, tau),
+        loss=loss,
     )

@@ -31,7 +31,11 @@ def run(
     budget: Annotated[str | None, typer.Option(help="Most examples to store.")] = None,
     kernel: Annotated[str | None, typer.Option(help="rbf, linear, poly, ...")] = None,
     gamma: Annotated[
-        str | None, typer.Option(help="Kernel width: a number, or auto (1/features).")
+        str | None,
+        typer.Option(help="Kernel width: a number, auto (1/features) or median (from the rows)."),
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="Divide by running deviations: standard, auto or none.")
     ] = None,
     degree: Annotated[int | None, typer.Option(help="Of the polynomial kernel.")] = None,
     coef0: Annotated[float | None, typer.Option(help="Of the polynomial kernel.")] = None,
@@ -66,6 +70,8 @@ def run(
         "random_state": seed,
     }
     parameters = {name: value for name, value in given.items() if value is not None}
+    if scale is not None:  # none is a value too
+        parameters["scale"] = parse_value(scale)
     parameters.update(parse_setting(text) for text in settings or [])
     check_parameters(found, parameters)
     if dtype not in ("float32", "float64"):
@@ -104,7 +110,7 @@ def _resolve_width(
 
     gamma="auto" is 1/width, and AVM's rectangles have sides of delta/sqrt(width); the stream itself
     tells its width only at the end. It is --n-features or the file's largest index, which takes a
-    pass over the file.
+    pass over the file. What cannot be read twice gets gamma="median" instead of "auto".
     """
     from budgetron.streams import LibsvmStream
 
@@ -114,11 +120,13 @@ def _resolve_width(
         return n_features
     if n_features is None:
         if file == "-" or not _readable_twice(file):
-            what = "gamma=auto is 1/features" if automatic else "cover=rectangle needs the features"
-            fail(
-                f"budgetron: {what}, and {file} cannot be read twice to count them: "
-                f"pass {'--gamma or ' if automatic else ''}--n-features"
-            )
+            if choice.get("cover") == "rectangle":
+                fail(
+                    f"budgetron: cover=rectangle needs the number of features; {file} cannot be "
+                    "read twice to count them: pass --n-features"
+                )
+            parameters["gamma"] = "median"
+            return None
         with (
             LibsvmStream(file, skip_bad=skip_bad) as stream,
             progress("counting features", stream.bytes_total) as report,
@@ -217,6 +225,8 @@ def _result(algorithm: str, model: Any, stream: LibsvmStream, seconds: float) ->
         "memory_bytes": int(model.memory_bytes_),
         "n_features": stream.max_index,
         "classes": [float(label) for label in model.classes_],
+        "gamma": model.gamma_,
+        "scale": model.scale_,
         "params": jsonable(model.get_params()),
         "bad_lines": stream.n_bad,
         "bad_messages": stream.bad_messages,

@@ -10,7 +10,20 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.parts import Avm, Hinge, Part, SmoothHinge
+from budgetron.estimators.ranges import regression_ranges
+from budgetron.estimators.regressor import TubeRegressor
+from budgetron.parts import Avm, Hinge, Part, SmoothHinge, Squared
+
+# What classifier and regressor share.
+_OWN_CONSTRAINTS: dict[str, list[Any]] = {
+    "regularization": [Interval(Real, 0.0, None, closed="neither")],
+    "delta": [Interval(Real, 0.0, None, closed="neither")],
+    "cover": [StrOptions({"sphere", "rectangle"})],
+    "beta": [Interval(Real, 0.0, None, closed="left")],
+    "rho": [Interval(Real, 0.0, None, closed="left")],
+    "average": [StrOptions({"last", "mean", "suffix"})],
+    "budget": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
+}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -43,10 +56,14 @@ class AVMClassifier(OnlineClassifier):
         Width over which the smooth hinge rounds its kink.
     kernel : {"rbf", "laplacian"}, default "rbf"
         Must be a function of x - z.
-    gamma : float or "auto", default "auto"
-        Width of the kernel; "auto" is 1 / number of features.
+    gamma : float, "auto" or "median", default "auto"
+        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
     degree, coef0 : int, float
         Not used.
+    scale : {None, "standard", "auto"}, default None
+        "standard" divides features by their running standard deviations; "auto" does if the first
+        200 rows need it.
     random_state : int, RandomState instance or None, default None
         Seed of the model's generator, which draws where ``beta`` is not 0.
 
@@ -77,13 +94,7 @@ class AVMClassifier(OnlineClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
-        "regularization": [Interval(Real, 0.0, None, closed="neither")],
-        "delta": [Interval(Real, 0.0, None, closed="neither")],
-        "cover": [StrOptions({"sphere", "rectangle"})],
-        "beta": [Interval(Real, 0.0, None, closed="left")],
-        "rho": [Interval(Real, 0.0, None, closed="left")],
-        "average": [StrOptions({"last", "mean", "suffix"})],
-        "budget": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
+        **_OWN_CONSTRAINTS,
         "loss": [StrOptions({"hinge", "smooth-hinge", "logistic"})],
         "tau": [Interval(Real, 0.0, None, closed="neither")],
     }
@@ -98,7 +109,93 @@ class AVMClassifier(OnlineClassifier):
             rho=self.rho,
             average=self.average,
             budget=self.budget,
-            loss=self.loss,
-            tau=self.tau,
+            loss=recipes.loss_part(self.loss, self.tau),
+            width=self.n_features_in_,
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AVMRegressor(TubeRegressor):
+    """AVM for regression: Pegasos whose rows are rounded to the core points of cells.
+
+    With the squared loss and ``regularization`` at most 1, f stays within the ball of radius
+    ``max(abs(y)) / sqrt(regularization)``, the largest target being that of the rows so far.
+
+    Parameters
+    ----------
+    regularization : float, default 1e-4
+        lambda of the step 1 / (lambda t).
+    delta : float, default 1.0
+        Diameter of a cell.
+    cover : {"sphere", "rectangle"}, default "sphere"
+        Cells are spheres of radius ``delta / 2``, a row belonging to the nearest core point, or
+        boxes reaching ``delta / sqrt(n_features)`` to each side, a row belonging to the oldest.
+    beta, rho : float, default 0 and 1
+        Row t is rounded with probability ``max(0, 1 - beta / t**rho)`` and becomes a core point
+        itself otherwise.
+    average : {"last", "mean", "suffix"}, default "last"
+        What ``predict`` uses: the last hypothesis, the mean of all, or the mean of about the last
+        half. ``prequential`` always records the last one's predictions.
+    budget : int or None, default None
+        Largest number of core points; beyond it the nearest stands in. None: no limit.
+    loss : {"squared", "absolute", "epsilon-insensitive"}, default "squared"
+        Half the squared error, the error's size, or its size beyond epsilon.
+    epsilon : float, default 0.1
+        Errors up to this size are left alone by the epsilon-insensitive loss; the others learn
+        from all.
+    kernel : {"rbf", "laplacian"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Not used.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator, which draws where ``beta`` is not 0.
+
+    References
+    ----------
+    Le, Nguyen, Nguyen and Phung, "Approximation Vector Machines for Large-scale Online Learning",
+    JMLR 18, 2017, section 9.5.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from budgetron import AVMRegressor
+    >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
+    >>> y = (y - y.mean()) / y.std()
+    >>> model = AVMRegressor(gamma=0.5, delta=0.5, regularization=0.01, average="suffix").fit(X, y)
+    >>> model.n_support_, round(model.score(X, y), 2)
+    (425, 0.78)
+    """
+
+    regularization: float = Avm.regularization
+    delta: float = Avm.delta
+    cover: str = Avm.cover
+    beta: float = Avm.beta
+    rho: float = Avm.rho
+    average: str = Avm.average
+    budget: int | None = None
+    loss: str = Squared.kind
+
+    # R^2 below 0: the first 1/lambda = 10,000 rounds have steps above 1.
+    _poor_on_few_rows: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TubeRegressor._parameter_constraints,
+        **_OWN_CONSTRAINTS,
+        **regression_ranges("loss"),
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        # Section 7's squared loss has no dead zone.
+        epsilon = 0.0 if self.loss == Squared.kind else self.epsilon
+        return recipes.avm(
+            kernel,
+            regularization=self.regularization,
+            delta=self.delta,
+            cover=self.cover,
+            beta=self.beta,
+            rho=self.rho,
+            average=self.average,
+            budget=self.budget,
+            loss=recipes.regression_loss(self.loss, epsilon),
             width=self.n_features_in_,
         )

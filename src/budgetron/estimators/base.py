@@ -2,26 +2,30 @@
 
 Estimators are dataclasses: a field is a parameter, its default stands in the class body, and
 scikit-learn reads both from the generated ``__init__``. An estimator names its own parameters,
-their constraints, and how they become parts (`_machine`); all else is here and in classifier.py.
+their constraints, and how they become parts (`_machine`); all else is here, in classifier.py and in
+regressor.py.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from budgetron.compatibility import check_fits
-from budgetron.engine import Engine, Floats, PrecisionWarning
+from budgetron.engine import Engine, Floats, PrecisionWarning, Preparation
 from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid
 
 PRECISION_MESSAGE = (
@@ -38,14 +42,16 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     gamma: float | str = "auto"
     degree: int = Polynomial.degree
     coef0: float = Polynomial.coef0
+    scale: str | None = None
     random_state: Any = None
 
     _task: ClassVar[str]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions({"rbf", "laplacian", "poly", "linear", "sigmoid"})],
-        "gamma": [Interval(Real, 0.0, None, closed="neither"), StrOptions({"auto"})],
+        "gamma": [Interval(Real, 0.0, None, closed="neither"), StrOptions({"auto", "median"})],
         "degree": [Interval(Integral, 1, 100, closed="both")],
         "coef0": [Interval(Real, None, None, closed="neither")],
+        "scale": [StrOptions({"standard", "auto"}), None],
         "random_state": ["random_state"],
     }
 
@@ -59,7 +65,8 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     # ---- the engine ------------------------------------------------------------------------------
 
     def _kernel_part(self, width: int) -> Part:
-        gamma = 1.0 / max(width, 1) if self.gamma == "auto" else float(self.gamma)
+        # With "median" it is 1/d until there are distances.
+        gamma = 1.0 / max(width, 1) if isinstance(self.gamma, str) else float(self.gamma)
         coef0 = float(self.coef0)
         kernels: dict[str, Part] = {
             "rbf": Gaussian(gamma),
@@ -70,13 +77,50 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         }
         return kernels[self.kernel]
 
-    def _start(self, width: int, classes: int, dtype: np.dtype[Any]) -> None:
+    def _preparation(self, width: int) -> Preparation:
+        """What happens to rows first; `width` is 0 where it grows with the stream."""
+        rule = "median" if self.gamma == "median" else "fixed"
+        return Preparation(self.scale or "none", rule, width)
+
+    def _start(
+        self, width: int, classes: int, dtype: np.dtype[Any], *, growing: bool = False
+    ) -> None:
         """Build the engine; gamma "auto" is frozen here."""
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         machine = self._machine(self._kernel_part(width))
         check_fits(machine)
-        self._engine = Engine(machine.spec(), self._task, classes, self._seed, dtype)
+        self._engine = Engine(
+            machine.spec(),
+            self._task,
+            classes,
+            self._seed,
+            dtype,
+            self._preparation(0 if growing else width),
+        )
         self._warned = False
+
+    def _checked(self, X: Any, y: Any, *, anew: bool, growing: bool) -> tuple[Any, bool]:
+        """The rows, valid and as many as there are targets, and whether they start the model."""
+        first = anew or not hasattr(self, "_engine")
+        if first:
+            self._validate_params()
+        check_consistent_length(X, y)
+        return self._rows(X, first=first, growing=growing), first
+
+    @contextmanager
+    def _unchanged_if_refused(self) -> Iterator[None]:
+        """A call that is refused leaves the estimator as it was."""
+        before = self.__dict__.copy()
+        try:
+            yield
+        except Exception:
+            self.__dict__ = before
+            raise
+
+    def _check_width(self, x: NDArray[Any]) -> None:
+        """All that the one-row ways in look at."""
+        if len(x) != self.n_features_in_:
+            raise ValueError(f"x has {len(x)} features, the model {self.n_features_in_}")
 
     def _rows(self, X: Any, *, first: bool, growing: bool = False) -> Any:
         """X as the engine reads it: C-ordered array or CSR, of the model's dtype, all finite."""
@@ -110,7 +154,10 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def support_vectors_(self) -> Any:
-        """The stored examples, (n_support_, n_features_in_); sparse if the first batch was."""
+        """The stored examples, (n_support_, n_features_in_); sparse if the first batch was.
+
+        With scaling these are the scaled values they entered with, not those of the stream.
+        """
         indptr, indices, values = self._native.support()
         width = max(self.n_features_in_, int(indices.max(initial=-1)) + 1)
         shape = (len(indptr) - 1, width)
@@ -119,9 +166,27 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def dual_coef_(self) -> Floats:
-        """Coefs of the stored examples, (1, n_support_), or (n_classes, n_support_) beyond two."""
+        """Coefs of the stored examples: one row, or one a class beyond two classes."""
         coefs: Floats = self._native.coefs()
         return np.ascontiguousarray(coefs.T)
+
+    @property
+    def gamma_(self) -> float | None:
+        """The kernel's gamma in force; None for a kernel without.
+
+        With gamma="median" it changes after rows 2, 4, 8, ..., 128 and, for the last time, 200.
+        """
+        gamma = float(self._native.gamma)
+        return gamma if "gamma" in self._engine.spec["kernel"] else None
+
+    @property
+    def scale_(self) -> str | None:
+        """How rows are scaled: "standard" or None; "undecided" in the first 200 rows of "auto".
+
+        While undecided rows are learned as they come.
+        """
+        scale: str = self._native.scale
+        return None if scale == "none" else scale
 
     @property
     def n_support_(self) -> int:

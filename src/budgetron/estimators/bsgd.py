@@ -32,10 +32,14 @@ class BSGDClassifier(OnlineClassifier):
     tau : float, default 0.5
         Width over which the smooth hinge is rounded.
     kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float or "auto", default "auto"
-        Width of the kernel; "auto" is 1 / number of features.
+    gamma : float, "auto" or "median", default "auto"
+        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
     degree, coef0 : int, float
         Of the polynomial kernel.
+    scale : {None, "standard", "auto"}, default None
+        "standard" divides features by their running standard deviations; "auto" does if the first
+        200 rows need it.
     random_state : int, RandomState instance or None, default None
         Seed of the model's generator; this learner draws nothing.
 
@@ -73,6 +77,5 @@ class BSGDClassifier(OnlineClassifier):
             budget=self.budget,
             regularization=self.regularization,
             maintenance=self.maintenance,
-            loss=self.loss,
-            tau=self.tau,
+            loss=recipes.loss_part(self.loss, self.tau),
         )

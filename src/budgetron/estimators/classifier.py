@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from budgetron.engine import Floats
 from budgetron.estimators.base import OnlineEstimator
@@ -82,15 +82,13 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         except (AttributeError, KeyError):  # not started, or a label not seen yet
             decisions = self.prequential(np.asarray(x)[None, :], np.array([y]))
             return decisions[0] if decisions.ndim > 1 else float(decisions[0])
-        if len(x) != self.n_features_in_:
-            raise ValueError(f"x has {len(x)} features, the model {self.n_features_in_}")
+        self._check_width(x)
         return self._engine.native.learn_one(x, code)
 
     def decision_one(self, x: NDArray[Any]) -> float | Floats:
         """The decision on one row, under `learn_one`'s conditions."""
         native = self._native
-        if len(x) != self.n_features_in_:
-            raise ValueError(f"x has {len(x)} features, the model {self.n_features_in_}")
+        self._check_width(x)
         decision: float | Floats = native.predict_one(x)
         return decision
 
@@ -131,23 +129,15 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         anew: bool = False,
         growing: bool = False,
     ) -> Floats | None:
-        first = anew or not hasattr(self, "_engine")
-        before = self.__dict__.copy()
-        try:
-            X = self._prepare(X, y, classes=classes, first=first, growing=growing)
-        except Exception:
-            self.__dict__ = before  # a refused call leaves the model as it was
-            raise
+        with self._unchanged_if_refused():
+            X = self._prepare(X, y, classes=classes, anew=anew, growing=growing)
         decisions = self._learn_runs(X, y, record=record)
         self._warn_if_coarse()
         return decisions
 
-    def _prepare(self, X: Any, y: NDArray[Any], *, classes: Any, first: bool, growing: bool) -> Any:
+    def _prepare(self, X: Any, y: NDArray[Any], *, classes: Any, anew: bool, growing: bool) -> Any:
         """Check everything about a call and, the first time, build the model; the rows to learn."""
-        if first:
-            self._validate_params()
-        check_consistent_length(X, y)
-        X = self._rows(X, first=first, growing=growing)
+        X, first = self._checked(X, y, anew=anew, growing=growing)
         if first:
             closed = classes is not None
             known = np.unique(_labels(classes)) if closed else y[:0]
@@ -173,7 +163,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             self._closed: bool = closed
             self._sparse = not isinstance(X, np.ndarray)
             self._know(known)
-            self._start(X.shape[1], len(known), X.dtype)
+            self._start(X.shape[1], len(known), X.dtype, growing=growing)
         return X
 
     def _know(self, classes: NDArray[Any]) -> None:

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.regressor import GradientRegressor
 from budgetron.parts import Fogd, Hinge, Part, SmoothHinge
 
 
@@ -34,10 +35,14 @@ class FOGDClassifier(OnlineClassifier):
         Width over which the smooth hinge rounds its kink.
     kernel : {"rbf", "laplacian"}, default "rbf"
         Must have a spectral density.
-    gamma : float or "auto", default "auto"
-        Width of the kernel; "auto" is 1 / number of features.
+    gamma : float, "auto" or "median", default "auto"
+        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
     degree, coef0 : int, float
         Not used.
+    scale : {None, "standard", "auto"}, default None
+        "standard" divides features by their running standard deviations; "auto" does if the first
+        200 rows need it.
     random_state : int, RandomState instance or None, default None
         Seed of the frequencies. Those of a feature depend on the seed and on the feature's number,
         not on when it first occurs.
@@ -74,7 +79,65 @@ class FOGDClassifier(OnlineClassifier):
             kernel,
             n_components=self.n_components,
             step=self.step,
-            loss=self.loss,
-            tau=self.tau,
+            loss=recipes.loss_part(self.loss, self.tau),
+            seed=self._seed,
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class FOGDRegressor(GradientRegressor):
+    """FOGD for regression: gradient descent on random Fourier features of the kernel.
+
+    Stores no example, as FOGDClassifier does not: ``n_support_`` is 0.
+
+    Parameters
+    ----------
+    n_components : int, default 400
+        Number of random frequencies (D).
+    step : float, default 0.1
+        Step size of the gradient descent (eta), for features of length 1. For published steps on
+        features without the factor 1/sqrt(D), multiply by D.
+    loss : {"squared", "absolute", "epsilon-insensitive"}, default "squared"
+        Moves f by the error beyond epsilon, by the error's sign always, or by its sign beyond
+        epsilon.
+    epsilon : float, default 0.1
+        Errors up to this size are left alone, but by the absolute loss.
+    kernel : {"rbf", "laplacian"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Not used.
+    random_state : int, RandomState instance or None, default None
+        Seed of the frequencies. Those of a feature depend on the seed and on the feature's number,
+        not on when it first occurs.
+
+    References
+    ----------
+    Lu, Hoi, Wang, Zhao and Liu, "Large Scale Online Kernel Learning", JMLR 17, 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from budgetron import FOGDRegressor
+    >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
+    >>> y = (y - y.mean()) / y.std()
+    >>> model = FOGDRegressor(gamma=0.5, n_components=100, random_state=0).fit(X, y)
+    >>> model.n_support_, round(model.score(X, y), 2)
+    (0, 0.8)
+    """
+
+    n_components: int = Fogd.n_components
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GradientRegressor._parameter_constraints,
+        "n_components": FOGDClassifier._parameter_constraints["n_components"],
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.fogd(
+            kernel,
+            n_components=self.n_components,
+            step=self.step,
+            loss=self._loss(),
             seed=self._seed,
         )

@@ -10,6 +10,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.ranges import regression_ranges
+from budgetron.estimators.regressor import SignRegressor
 from budgetron.parts import Forgetron, Part
 
 
@@ -31,10 +33,14 @@ class ForgetronClassifier(OnlineClassifier):
         leaves, and as little as the bound allows. Both drop the oldest. "greedy" drops the example
         whose removal costs least, if that is little enough; it keeps the Gram matrix.
     kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float or "auto", default "auto"
-        Width of the kernel; "auto" is 1 / number of features.
+    gamma : float, "auto" or "median", default "auto"
+        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
     degree, coef0 : int, float
         Of the polynomial kernel.
+    scale : {None, "standard", "auto"}, default None
+        "standard" divides features by their running standard deviations; "auto" does if the first
+        200 rows need it.
     random_state : int, RandomState instance or None, default None
         Seed of the model's generator; this learner draws nothing.
 
@@ -71,3 +77,64 @@ class ForgetronClassifier(OnlineClassifier):
         # 8.1: 30 to 40 % where the Perceptron has 6 to 20 %).
         tags.classifier_tags.poor_score = self.variant == "basic"
         return tags
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ForgetronRegressor(SignRegressor):
+    """Forgetron for regression: stores errors beyond epsilon, shrinks f, drops the oldest.
+
+    An error e = y - f(x) with abs(e) > epsilon adds ``step * sign(e)`` at x. Over budget f shrinks
+    as little as the self-tuned rule allows, then one example leaves. With a small step dropping an
+    example does so little damage that the rule never shrinks.
+
+    Parameters
+    ----------
+    budget : int, default 100
+        Largest number of stored examples (B).
+    variant : {"self-tuned", "greedy"}, default "self-tuned"
+        "self-tuned" drops the oldest; "greedy" the example whose removal costs least, if that is
+        little enough; it keeps the Gram matrix.
+    step : float, default 0.1
+        Coef that an example enters with.
+    epsilon : float, default 0.1
+        Errors up to this size are left alone.
+    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator; this learner draws nothing.
+
+    References
+    ----------
+    Dekel, Shalev-Shwartz and Singer, "The Forgetron: a kernel-based Perceptron on a budget", SIAM
+    Journal on Computing 37, 2008; as a regressor in Le, Nguyen, Nguyen and Phung, JMLR 2017,
+    section 9.5.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from budgetron import ForgetronRegressor
+    >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
+    >>> y = (y - y.mean()) / y.std()
+    >>> model = ForgetronRegressor(budget=400, gamma=0.5).fit(X, y)
+    >>> model.n_support_, round(model.score(X, y), 2)
+    (400, 0.74)
+    """
+
+    budget: int = Forgetron.size
+    variant: str = Forgetron.variant
+
+    # R^2 0.33: an error moves f by 0.1, and 100 of the 200 rows have left.
+    _poor_on_few_rows: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SignRegressor._parameter_constraints,
+        **regression_ranges("budget"),
+        "variant": [StrOptions({"self-tuned", "greedy"})],
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.forgetron(
+            kernel, budget=self.budget, variant=self.variant, update=self._update(), signed=False
+        )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import Any, ClassVar, Self
 
 from sklearn.utils._param_validation import StrOptions
 
+from budgetron.engine import Preparation
 from budgetron.estimators.classifier import OnlineClassifier
 from budgetron.estimators.ranges import RANGES, check_part
 from budgetron.parts import BUDGETS, KERNELS, LOSSES, UPDATES, Part, Round
@@ -49,10 +50,14 @@ class KernelClassifier(OnlineClassifier):
         What happens when there is no more room: see ``budgetron.parts.BUDGETS``.
     radius : float or None, default None
         f is scaled back to this norm where it passes it.
-    gamma : float or "auto", default "auto"
-        Width of a named kernel; "auto" is 1 / number of features.
+    gamma : float, "auto" or "median", default "auto"
+        Width of a named kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
     degree, coef0 : int, float
         Of a named polynomial or sigmoid kernel.
+    scale : {None, "standard", "auto"}, default None
+        "standard" divides features by their running standard deviations; "auto" does if the first
+        200 rows need it.
     random_state : int, RandomState instance or None, default None
         Seed of the model's generator.
 
@@ -141,6 +146,11 @@ class KernelClassifier(OnlineClassifier):
 
     def _kernel_part(self, width: int) -> Part:
         return self.kernel if isinstance(self.kernel, Part) else super()._kernel_part(width)
+
+    def _preparation(self, width: int) -> Preparation:
+        given = super()._preparation(width)
+        # A kernel that is a part has its own gamma.
+        return replace(given, gamma_rule="fixed") if isinstance(self.kernel, Part) else given
 
     def _machine(self, kernel: Part) -> Part:
         update, budget = self._part("update"), self._part("budget")

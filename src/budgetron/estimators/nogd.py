@@ -10,6 +10,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.ranges import regression_ranges
+from budgetron.estimators.regressor import GradientRegressor
 from budgetron.parts import Hinge, Nogd, Part, SmoothHinge
 
 
@@ -33,10 +35,14 @@ class NOGDClassifier(OnlineClassifier):
     tau : float, default 0.5
         Width over which the smooth hinge rounds its kink.
     kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float or "auto", default "auto"
-        Width of the kernel; "auto" is 1 / number of features.
+    gamma : float, "auto" or "median", default "auto"
+        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
     degree, coef0 : int, float
         Of the polynomial kernel.
+    scale : {None, "standard", "auto"}, default None
+        "standard" divides features by their running standard deviations; "auto" does if the first
+        200 rows need it.
     random_state : int, RandomState instance or None, default None
         Seed of the model's generator; this learner draws nothing.
 
@@ -70,16 +76,80 @@ class NOGDClassifier(OnlineClassifier):
     }
 
     def _machine(self, kernel: Part) -> Part:
-        if self.rank is not None and self.rank > self.budget:
-            raise ValueError(
-                f"rank={self.rank} is more than the budget={self.budget} has eigenvalues; "
-                "rank must be at most budget"
-            )
         return recipes.nogd(
             kernel,
             budget=self.budget,
-            rank=self.rank,
+            rank=_rank(self.rank, self.budget),
             step=self.step,
-            loss=self.loss,
-            tau=self.tau,
+            loss=recipes.loss_part(self.loss, self.tau),
         )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class NOGDRegressor(GradientRegressor):
+    """NOGD for regression: gradient descent on Nystrom features of the first examples with loss.
+
+    Parameters
+    ----------
+    budget : int, default 100
+        Number of landmarks (B).
+    rank : int or None, default None
+        Number of eigenvalues kept, at most ``budget``; None is a fifth of it, at least 1.
+    step : float, default 0.1
+        Step size (eta).
+    loss : {"squared", "absolute", "epsilon-insensitive"}, default "squared"
+        Moves f by the error beyond epsilon, by the error's sign always, or by its sign beyond
+        epsilon.
+    epsilon : float, default 0.1
+        Errors up to this size are left alone, but by the absolute loss.
+    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator; this learner draws nothing.
+
+    References
+    ----------
+    Lu, Hoi, Wang, Zhao and Liu, "Large Scale Online Kernel Learning", JMLR 17, 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from budgetron import NOGDRegressor
+    >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
+    >>> y = (y - y.mean()) / y.std()
+    >>> model = NOGDRegressor(gamma=0.5, rank=50).fit(X, y)
+    >>> model.n_support_, round(model.score(X, y), 2)
+    (100, 0.79)
+    """
+
+    budget: int = Nogd.budget
+    rank: int | None = None
+
+    # R^2 0.47: 20 directions.
+    _poor_on_few_rows: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GradientRegressor._parameter_constraints,
+        **regression_ranges("budget"),
+        "rank": NOGDClassifier._parameter_constraints["rank"],
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.nogd(
+            kernel,
+            budget=self.budget,
+            rank=_rank(self.rank, self.budget),
+            step=self.step,
+            loss=self._loss(),
+        )
+
+
+def _rank(rank: int | None, budget: int) -> int | None:
+    if rank is not None and rank > budget:
+        raise ValueError(
+            f"rank={rank} is more than the budget={budget} has eigenvalues; rank must be at most "
+            "budget"
+        )
+    return rank

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import ranges
+from budgetron.estimators.ranges import ranges, regression_ranges
+from budgetron.estimators.regressor import GradientRegressor
 from budgetron.parts import GradientUpdate, Hinge, Part, SmoothHinge
 
 
@@ -27,10 +28,14 @@ class OGDClassifier(OnlineClassifier):
     tau : float, default 0.5
         Width over which the smooth hinge is rounded.
     kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
-    gamma : float or "auto", default "auto"
-        Width of the kernel; "auto" is 1 / number of features.
+    gamma : float, "auto" or "median", default "auto"
+        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
     degree, coef0 : int, float
         Of the polynomial and the sigmoid kernel.
+    scale : {None, "standard", "auto"}, default None
+        "standard" divides features by their running standard deviations; "auto" does if the first
+        200 rows need it.
     random_state : int, RandomState instance or None, default None
         Seed of the model's generator; this learner draws nothing.
 
@@ -64,6 +69,57 @@ class OGDClassifier(OnlineClassifier):
             kernel,
             step=self.step,
             regularization=self.regularization,
-            loss=self.loss,
-            tau=self.tau,
+            loss=recipes.loss_part(self.loss, self.tau),
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OGDRegressor(GradientRegressor):
+    """OGD for regression: gradient steps on the loss, every one of which stores its example.
+
+    Parameters
+    ----------
+    step : float, default 0.1
+        Step size (eta).
+    regularization : float, default 0.0
+        f decays by 1 - step * regularization a round (lambda); the product must be below 1.
+    loss : {"squared", "absolute", "epsilon-insensitive"}, default "squared"
+        Moves f by the error beyond epsilon, by the error's sign always, or by its sign beyond
+        epsilon.
+    epsilon : float, default 0.1
+        Errors up to this size are left alone, but by the absolute loss.
+    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial and the sigmoid kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator; this learner draws nothing.
+
+    References
+    ----------
+    Kivinen, Smola and Williamson, "Online learning with kernels", IEEE Transactions on Signal
+    Processing 2004.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from budgetron import OGDRegressor
+    >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
+    >>> y = (y - y.mean()) / y.std()
+    >>> model = OGDRegressor(gamma=0.5).fit(X, y)
+    >>> model.n_support_, round(model.score(X, y), 2)
+    (837, 0.79)
+    """
+
+    regularization: float = GradientUpdate.regularization
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GradientRegressor._parameter_constraints,
+        **regression_ranges("regularization"),
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.ogd(
+            kernel, step=self.step, regularization=self.regularization, loss=self._loss()
         )

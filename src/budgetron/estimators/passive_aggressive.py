@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import ranges
+from budgetron.estimators.ranges import ranges, regression_ranges
+from budgetron.estimators.regressor import TubeRegressor
 from budgetron.parts import Part, PassiveAggressiveUpdate
 
 
@@ -23,10 +24,14 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         Aggressiveness: largest coef of an example ("I"), or how soft the step is ("II").
     variant : {"I", "II"}, default "I"
     kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
-    gamma : float or "auto", default "auto"
-        Width of the kernel; "auto" is 1 / number of features.
+    gamma : float, "auto" or "median", default "auto"
+        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
     degree, coef0 : int, float
         Of the polynomial and the sigmoid kernel.
+    scale : {None, "standard", "auto"}, default None
+        "standard" divides features by their running standard deviations; "auto" does if the first
+        200 rows need it.
     random_state : int, RandomState instance or None, default None
         Seed of the model's generator; this learner draws nothing.
 
@@ -58,4 +63,55 @@ class PassiveAggressiveClassifier(OnlineClassifier):
             kernel,
             C=self.C,
             variant=self.variant,
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PassiveAggressiveRegressor(TubeRegressor):
+    """Passive-aggressive regression: the smallest move that brings the error down to epsilon.
+
+    Stores every example with a larger error, without limit.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Aggressiveness: largest coef of an example ("I"), or how soft the step is ("II").
+    variant : {"I", "II"}, default "I"
+    epsilon : float, default 0.1
+        Errors up to this size are left alone.
+    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial and the sigmoid kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator; this learner draws nothing.
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz and Singer, "Online passive-aggressive algorithms", JMLR
+    2006, section 5.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from budgetron import PassiveAggressiveRegressor
+    >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
+    >>> y = (y - y.mean()) / y.std()
+    >>> model = PassiveAggressiveRegressor(gamma=0.5).fit(X, y)
+    >>> model.n_support_, round(model.score(X, y), 2)
+    (794, 0.9)
+    """
+
+    C: float = PassiveAggressiveUpdate.C
+    variant: str = PassiveAggressiveUpdate.variant
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TubeRegressor._parameter_constraints,
+        **regression_ranges("C", "variant"),
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.passive_aggressive_regression(
+            kernel, C=self.C, variant=self.variant, epsilon=self.epsilon
         )

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.regressor import SignRegressor
 from budgetron.parts import Part, Project
 
 
@@ -29,10 +30,14 @@ class ProjectronClassifier(OnlineClassifier):
         Largest number of stored examples (B): when there are that many, every mistake is projected.
         None is no limit.
     kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float or "auto", default "auto"
-        Width of the kernel; "auto" is 1 / number of features.
+    gamma : float, "auto" or "median", default "auto"
+        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
     degree, coef0 : int, float
         Of the polynomial kernel.
+    scale : {None, "standard", "auto"}, default None
+        "standard" divides features by their running standard deviations; "auto" does if the first
+        200 rows need it.
     random_state : int, RandomState instance or None, default None
         Seed of the model's generator; this learner draws nothing.
 
@@ -64,6 +69,66 @@ class ProjectronClassifier(OnlineClassifier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class ProjectronRegressor(SignRegressor):
+    """Projectron for regression: projects errors near the span of what it stores.
+
+    An error e = y - f(x) with abs(e) > epsilon adds ``step * sign(e)`` at x, or at the projection
+    of x onto the span of the stored examples if that is near.
+
+    Parameters
+    ----------
+    threshold : float in [0, 1) or None, default 0.1
+        Largest distance from the span at which an error is projected (eta). None: none but what
+        lies in the span up to rounding.
+    budget : int or None, default None
+        Largest number of stored examples (B): when there are that many, every error is projected.
+        None is no limit.
+    step : float, default 0.1
+        Coef that an example enters with.
+    epsilon : float, default 0.1
+        Errors up to this size are left alone.
+    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
+    gamma : float or "auto", default "auto"
+        Width of the kernel; "auto" is 1 / number of features.
+    degree, coef0 : int, float
+        Of the polynomial kernel.
+    random_state : int, RandomState instance or None, default None
+        Seed of the model's generator; this learner draws nothing.
+
+    References
+    ----------
+    Orabona, Keshet and Caputo, "The Projectron: a bounded kernel-based Perceptron", ICML 2008; as a
+    regressor in Le, Nguyen, Nguyen and Phung, JMLR 2017, section 9.5.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from budgetron import ProjectronRegressor
+    >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
+    >>> y = (y - y.mean()) / y.std()
+    >>> model = ProjectronRegressor(gamma=0.5, budget=100).fit(X, y)
+    >>> model.n_support_, round(model.score(X, y), 2)
+    (58, 0.81)
+    """
+
+    threshold: float | None = Project.threshold
+    budget: int | None = None
+
+    # R^2 0.49: an error moves f by 0.1.
+    _poor_on_few_rows: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SignRegressor._parameter_constraints,
+        "threshold": [Interval(Real, 0.0, 1.0, closed="left"), None],
+        "budget": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
+    }
+
+    def _machine(self, kernel: Part) -> Part:
+        return recipes.projectron(
+            kernel, threshold=self.threshold, budget=self.budget, update=self._update()
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class ProjectronPlusClassifier(OnlineClassifier):
     """Projectron++: Projectron that learns from margin errors too.
 
@@ -83,10 +148,14 @@ class ProjectronPlusClassifier(OnlineClassifier):
         threshold above 0 or a budget; "aggressive" treats it like a mistake: fewer errors, more
         stored examples, no bound.
     kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float or "auto", default "auto"
-        Width of the kernel; "auto" is 1 / number of features.
+    gamma : float, "auto" or "median", default "auto"
+        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
     degree, coef0 : int, float
         Of the polynomial kernel.
+    scale : {None, "standard", "auto"}, default None
+        "standard" divides features by their running standard deviations; "auto" does if the first
+        200 rows need it.
     random_state : int, RandomState instance or None, default None
         Seed of the model's generator; this learner draws nothing.
 

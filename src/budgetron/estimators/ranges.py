@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
-from budgetron.parts import LOSSES, Halve, Part, PegasosUpdate, Project
+from budgetron.parts import LOSSES, REGRESSION_LOSSES, Halve, Part, PegasosUpdate, Project
 
 _POSITIVE = Interval(Real, 0.0, None, closed="neither")
 _OR_INFINITE = Interval(Real, 0.0, None, closed="right")
@@ -44,6 +44,18 @@ RANGES: dict[str, list[Any]] = {
 def ranges(*names: str) -> dict[str, list[Any]]:
     """Constraints of these parameters, as scikit-learn's validation reads them."""
     return {name: RANGES[name] for name in names}
+
+
+# Where regression means something else by a name.
+REGRESSION: dict[str, list[Any]] = {
+    "epsilon": [_NOT_NEGATIVE],
+    "loss": [StrOptions({part.kind for part in REGRESSION_LOSSES})],
+}
+
+
+def regression_ranges(*names: str) -> dict[str, list[Any]]:
+    """Constraints of these parameters of a regressor."""
+    return {name: REGRESSION.get(name) or RANGES[name] for name in names}
 
 
 # Where a part is stricter than the name alone.

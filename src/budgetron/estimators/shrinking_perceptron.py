@@ -22,10 +22,14 @@ class ShrinkingPerceptronClassifier(OnlineClassifier):
     shrink : float in (0, 1], default 0.99
         What f is multiplied by after each mistake (phi).
     kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
-    gamma : float or "auto", default "auto"
-        Width of the kernel; "auto" is 1 / number of features.
+    gamma : float, "auto" or "median", default "auto"
+        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
     degree, coef0 : int, float
         Of the polynomial and the sigmoid kernel.
+    scale : {None, "standard", "auto"}, default None
+        "standard" divides features by their running standard deviations; "auto" does if the first
+        200 rows need it.
     random_state : int, RandomState instance or None, default None
         Seed of the model's generator; this learner draws nothing.
 

@@ -1,0 +1,148 @@
+// Running standard deviations, feature by feature, and rows divided by them.
+//
+//   x_j <- x_j / s_j ,   s_j^2 = (1/t) sum_{i <= t} (x_ij - m_j)^2   over the t rows counted so far
+//
+// Never centred: a shift changes no distance, and a sparse row stays sparse. A feature without
+// variance so far maps to 0. What absent features and zeros add to s_j is known without visiting
+// them: kept are number n, mean m and squares q = sum (x - m)^2 of the values other than 0, by
+// Welford's recursion (1962), which a column like a Unix time does not cancel; the t - n zeros join
+// by the formula for two groups (Chan, Golub & LeVeque 1983, eq. 2.1b), the second of mean 0:
+//
+//   t s^2 = q + m^2 n (t - n) / t
+//
+// All in float64. A zero written out and a zero left out are the same to every line here, so dense
+// and sparse rows give the same bits, and a constant feature has q = 0 exactly.
+//
+// Cost: O(non-zeros of x) to count and to transform. Memory: 28 bytes a feature seen, and its slot.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "sample.hpp"
+#include "slots.hpp"
+#include "state.hpp"
+
+namespace budgetron {
+
+// The middle of the values, or the mean of the two middle ones; 0 of none. Reorders them.
+inline double median(std::span<double> values) {
+  if (values.empty()) return 0.0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*std::max_element(values.begin(), middle) + *middle) / 2.0;
+}
+
+class Scaler {
+ public:
+  // x over the deviations of the rows counted so far. The answer looks into `out`.
+  template <class Real>
+  Sample<Real> transform(const Sample<Real>& x, OwnedSample<Real>& out) const {
+    out.dense = x.dense();
+    out.values.clear();
+    out.indices.clear();
+    for (std::size_t k = 0; k < x.count; ++k) {
+      const Real value = scaled(x.feature(k), x.values[k]);
+      if (out.dense) {
+        out.values.push_back(value);
+      } else if (value != Real(0)) {
+        out.values.push_back(value);
+        out.indices.push_back(x.indices[k]);
+      }
+    }
+    return out.view();
+  }
+
+  template <class Real>
+  void count(const Sample<Real>& x) {
+    ++rows_;
+    for (std::size_t k = 0; k < x.count; ++k) {
+      if (x.values[k] == Real(0)) continue;
+      const std::size_t slot = slot_of(x.feature(k));
+      const double value = static_cast<double>(x.values[k]);
+      const double before = value - means_[slot];
+      means_[slot] += before / static_cast<double>(++counts_[slot]);
+      squares_[slot] += before * (value - means_[slot]);
+    }
+  }
+
+  // The rule of scale="auto": the largest deviation exceeds 1 and twice the median one. Over the
+  // features that had a value other than 0, which layout and width of the stream do not change.
+  [[nodiscard]] bool uneven() const {
+    std::vector<double> deviations(features_.size());
+    for (std::size_t slot = 0; slot < deviations.size(); ++slot) {
+      deviations[slot] = deviation(slot);
+    }
+    if (deviations.empty()) return false;
+    const double largest = *std::max_element(deviations.begin(), deviations.end());
+    return largest > 1.0 && largest > 2.0 * median(deviations);
+  }
+
+  void visit_state(StateVisitor& visitor) {
+    visitor.object(slots_.bytes());
+    visitor.field("rows", rows_);
+    visitor.field("features", features_);
+    visitor.field("counts", counts_);
+    visitor.field("means", means_);
+    visitor.field("squares", squares_);
+    if (visitor.mode() != StateVisitor::Mode::load) return;
+    if (counts_.size() != features_.size() || means_.size() != features_.size() ||
+        squares_.size() != features_.size()) {
+      throw std::invalid_argument("state: damaged scaler");
+    }
+    slots_.clear();
+    for (std::size_t slot = 0; slot < features_.size(); ++slot) {
+      slots_.insert(features_[slot], static_cast<std::uint32_t>(slot));
+    }
+  }
+
+ private:
+  // The largest value a scaled row may hold: squares of it can be summed over 2^28 features in
+  // float32. Only a feature that jumps by that many of its deviations meets it.
+  static constexpr double kLargest = 1e15;
+
+  template <class Real>
+  [[nodiscard]] Real scaled(std::int32_t feature, Real value) const {
+    if (value == Real(0)) return Real(0);
+    const std::uint32_t slot = slots_.find(feature);
+    if (slot == Slots::kNone) return Real(0);
+    const double s = deviation(slot);
+    if (!(s > 0.0)) return Real(0);
+    return static_cast<Real>(std::clamp(static_cast<double>(value) / s, -kLargest, kLargest));
+  }
+
+  [[nodiscard]] double deviation(std::size_t slot) const {
+    double squares = squares_[slot];
+    if (counts_[slot] < rows_) {
+      const double share = static_cast<double>(rows_ - counts_[slot]) / static_cast<double>(rows_);
+      squares += means_[slot] * means_[slot] * static_cast<double>(counts_[slot]) * share;
+    }
+    return std::sqrt(squares / static_cast<double>(rows_));
+  }
+
+  std::size_t slot_of(std::int32_t feature) {
+    const std::uint32_t found = slots_.find(feature);
+    if (found != Slots::kNone) return found;
+    slots_.insert(feature, static_cast<std::uint32_t>(features_.size()));
+    features_.push_back(feature);
+    counts_.push_back(0);
+    means_.push_back(0.0);
+    squares_.push_back(0.0);
+    return features_.size() - 1;
+  }
+
+  std::int64_t rows_ = 0;
+  Slots slots_;
+  std::vector<std::int32_t> features_;  // per slot, in the order they were first seen
+  std::vector<std::int64_t> counts_;    // n
+  std::vector<double> means_;           // m
+  std::vector<double> squares_;         // q
+};
+
+}  // namespace budgetron

@@ -1,0 +1,184 @@
+// The first rows of a stream, kept until gamma and scale are settled, to be learned again.
+//
+// Rows stand as the learner was shown them, in the layout they came in, with their targets; a class
+// that joined stands between the rows it joined between. Replaying all of it therefore shows a new
+// learner exactly what the old one was shown, and each target means what it meant then.
+//
+// Cost: the squared distances of n rows O(n^2 non-zeros). Memory: the rows, at most kRows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "expansion.hpp"
+#include "sample.hpp"
+#include "scaler.hpp"
+#include "state.hpp"
+
+namespace budgetron {
+
+// ||a - b||^2 in float64, terms in the order of the features.
+template <class Real>
+double squared_distance(const Sample<Real>& a, const Sample<Real>& b) {
+  double sum = 0.0;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.count || j < b.count) {
+    const bool take_a = j == b.count || (i < a.count && a.feature(i) <= b.feature(j));
+    const bool take_b = i == a.count || (j < b.count && b.feature(j) <= a.feature(i));
+    double difference = 0.0;
+    if (take_a) difference += static_cast<double>(a.values[i++]);
+    if (take_b) difference -= static_cast<double>(b.values[j++]);
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+template <class Real>
+class Warmup {
+ public:
+  static constexpr std::size_t kRows = 200;
+
+  // `classes`: how many were known before the first row.
+  explicit Warmup(std::size_t classes) : classes_(classes) {}
+
+  [[nodiscard]] std::size_t size() const { return targets_.size(); }
+  [[nodiscard]] std::size_t classes() const { return classes_; }
+
+  void add(const Sample<Real>& x, double target) {
+    append(x);
+    targets_.push_back(target);
+  }
+
+  void join(const ClassChange& change) {
+    join_rows_.push_back(static_cast<std::int64_t>(size()));
+    join_sizes_.push_back(static_cast<std::int64_t>(change.after));
+    join_orders_.insert(join_orders_.end(), change.order.begin(), change.order.end());
+  }
+
+  // Median of the squared distances other than 0 between all pairs of rows; 0 if there is none.
+  [[nodiscard]] double median_squared_distance() const {
+    const std::vector<Sample<Real>> rows = views();
+    std::vector<double> distances;
+    distances.reserve(rows.size() * (rows.size() - 1) / 2);
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        const double distance = squared_distance(rows[i], rows[j]);
+        if (distance != 0.0) distances.push_back(distance);
+      }
+    }
+    return median(distances);
+  }
+
+  // change(x) in the place of every row x, in their order.
+  template <class Change>
+  void change_rows(Change change) {
+    const Warmup before = *this;
+    forget_rows();
+    for (const Sample<Real>& x : before.views()) append(change(x));
+  }
+
+  // join(change) and learn(x, target), as they came.
+  template <class Join, class Learn>
+  void replay(Join join, Learn learn) const {
+    const std::vector<Sample<Real>> rows = views();
+    std::size_t classes = classes_;
+    auto order = join_orders_.begin();
+    std::size_t next = 0;
+    for (std::size_t i = 0; i <= rows.size(); ++i) {
+      for (; next < join_rows_.size() && join_rows_[next] == static_cast<std::int64_t>(i); ++next) {
+        ClassChange change{classes, static_cast<std::size_t>(join_sizes_[next])};
+        const auto end = order + static_cast<std::ptrdiff_t>(change.after);
+        change.order.assign(order, end);
+        order = end;
+        classes = change.after;
+        join(change);
+      }
+      if (i < rows.size()) learn(rows[i], targets_[i]);
+    }
+  }
+
+  // Gives the memory back.
+  void free() { *this = Warmup(classes_); }
+
+  void visit_state(StateVisitor& visitor) {
+    visitor.field("classes", classes_);
+    visitor.field("widths", widths_);
+    visitor.field("ends", ends_);
+    visitor.field("values", values_);
+    visitor.field("indices", indices_);
+    visitor.field("targets", targets_);
+    visitor.field("join_rows", join_rows_);
+    visitor.field("join_sizes", join_sizes_);
+    visitor.field("join_orders", join_orders_);
+    if (visitor.mode() == StateVisitor::Mode::load) check();
+  }
+
+ private:
+  static constexpr std::int32_t kSparse = -1;
+
+  void append(const Sample<Real>& x) {
+    values_.insert(values_.end(), x.values, x.values + x.count);
+    if (!x.dense()) indices_.insert(indices_.end(), x.indices, x.indices + x.count);
+    widths_.push_back(x.dense() ? static_cast<std::int32_t>(x.count) : kSparse);
+    ends_.push_back(static_cast<std::int64_t>(values_.size()));
+  }
+
+  void forget_rows() {
+    values_.clear();
+    indices_.clear();
+    widths_.clear();
+    ends_.clear();
+  }
+
+  [[nodiscard]] std::vector<Sample<Real>> views() const {
+    static constexpr std::int32_t none = 0;  // a sparse row without values still has indices
+    std::vector<Sample<Real>> rows;
+    rows.reserve(size());
+    std::size_t start = 0;
+    std::size_t index = 0;
+    for (std::size_t i = 0; i < widths_.size(); ++i) {
+      const auto end = static_cast<std::size_t>(ends_[i]);
+      const bool sparse = widths_[i] == kSparse;
+      const std::int32_t* indices = indices_.empty() ? &none : indices_.data() + index;
+      rows.push_back({values_.data() + start, sparse ? indices : nullptr, end - start});
+      if (sparse) index += end - start;
+      start = end;
+    }
+    return rows;
+  }
+
+  void check() const {
+    bool whole = widths_.size() == size() && ends_.size() == size() &&
+                 join_sizes_.size() == join_rows_.size();
+    std::int64_t start = 0;
+    std::int64_t sparse = 0;
+    for (std::size_t i = 0; whole && i < size(); ++i) {
+      whole = ends_[i] >= start;
+      if (widths_[i] == kSparse) sparse += ends_[i] - start;
+      start = ends_[i];
+    }
+    std::int64_t orders = 0;
+    for (const std::int64_t after : join_sizes_) orders += after;
+    if (!whole || start != static_cast<std::int64_t>(values_.size()) ||
+        sparse != static_cast<std::int64_t>(indices_.size()) ||
+        orders != static_cast<std::int64_t>(join_orders_.size())) {
+      throw std::invalid_argument("state: damaged warm-up rows");
+    }
+  }
+
+  std::size_t classes_;
+  std::vector<Real> values_;           // of all rows
+  std::vector<std::int32_t> indices_;  // of the sparse ones
+  std::vector<std::int32_t> widths_;   // per row: its width if dense, else kSparse
+  std::vector<std::int64_t> ends_;     // per row: where its values end
+  std::vector<double> targets_;
+  std::vector<std::int64_t> join_rows_;   // per class change: how many rows came before it ...
+  std::vector<std::int64_t> join_sizes_;  // ... classes after it
+  std::vector<std::int32_t> join_orders_;
+};
+
+}  // namespace budgetron
