@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.ranges import HALVED_SIZE, RANGES, ranges
 from budgetron.parts import Halve, Part
 
 
@@ -70,11 +71,10 @@ class AhpatronClassifier(OnlineClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
-        "budget": [Interval(Integral, 2, 2**31 - 1, closed="both")],
-        "epsilon": [Interval(Real, 0.0, 1.0, closed="neither")],
+        **ranges("epsilon", "ridge"),
+        "budget": HALVED_SIZE,
         "radius": [Interval(Real, 0.0, None, closed="neither"), None],
-        "step": [Interval(Real, 0.0, None, closed="neither"), None],
-        "ridge": [Interval(Real, 0.0, None, closed="neither")],
+        "step": [*RANGES["step"], None],
         "norm": [Interval(Real, 0.0, 1.0, closed="right"), StrOptions({"keep"})],
     }
 

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import regression_ranges
+from budgetron.estimators.ranges import ranges, regression_ranges
 from budgetron.estimators.regressor import TubeRegressor
 from budgetron.parts import Avm, Hinge, Part, SmoothHinge, Squared
 
@@ -95,8 +95,7 @@ class AVMClassifier(OnlineClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
         **_OWN_CONSTRAINTS,
-        "loss": [StrOptions({"hinge", "smooth-hinge", "logistic"})],
-        "tau": [Interval(Real, 0.0, None, closed="neither")],
+        **ranges("loss", "tau"),
     }
 
     def _machine(self, kernel: Part) -> Part:

@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,11 +20,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from budgetron.compatibility import check_fits
 from budgetron.engine import Engine, Floats, PrecisionWarning, Preparation
+from budgetron.estimators.ranges import RANGES, ranges
 from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid
 
 PRECISION_MESSAGE = (
@@ -48,9 +48,8 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     _task: ClassVar[str]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions({"rbf", "laplacian", "poly", "linear", "sigmoid"})],
-        "gamma": [Interval(Real, 0.0, None, closed="neither"), StrOptions({"auto", "median"})],
-        "degree": [Interval(Integral, 1, 100, closed="both")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
+        "gamma": [*RANGES["gamma"], StrOptions({"auto", "median"})],
+        **ranges("degree", "coef0"),
         "scale": [StrOptions({"standard", "auto"}), None],
         "random_state": ["random_state"],
     }

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar
-
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.ranges import RANGES, ranges
 from budgetron.estimators.regressor import GradientRegressor
 from budgetron.parts import Fogd, Hinge, Part, SmoothHinge
 
@@ -68,10 +66,8 @@ class FOGDClassifier(OnlineClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
-        "n_components": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "step": [Interval(Real, 0.0, None, closed="neither")],
-        "loss": [StrOptions({"hinge", "smooth-hinge", "logistic"})],
-        "tau": [Interval(Real, 0.0, None, closed="neither")],
+        **ranges("step", "loss", "tau"),
+        "n_components": RANGES["size"],
     }
 
     def _machine(self, kernel: Part) -> Part:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import regression_ranges
+from budgetron.estimators.ranges import ranges, regression_ranges
 from budgetron.estimators.regressor import SignRegressor
 from budgetron.parts import Forgetron, Part
 
@@ -64,7 +63,7 @@ class ForgetronClassifier(OnlineClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
-        "budget": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        **ranges("budget"),
         "variant": [StrOptions({"basic", "self-tuned", "greedy"})],
     }
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar
-
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import regression_ranges
+from budgetron.estimators.ranges import RANGES, ranges, regression_ranges
 from budgetron.estimators.regressor import GradientRegressor
 from budgetron.parts import Hinge, Nogd, Part, SmoothHinge
 
@@ -68,11 +65,8 @@ class NOGDClassifier(OnlineClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
-        "budget": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "rank": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
-        "step": [Interval(Real, 0.0, None, closed="neither")],
-        "loss": [StrOptions({"hinge", "smooth-hinge", "logistic"})],
-        "tau": [Interval(Real, 0.0, None, closed="neither")],
+        **ranges("budget", "step", "loss", "tau"),
+        "rank": [*RANGES["size"], None],
     }
 
     def _machine(self, kernel: Part) -> Part:

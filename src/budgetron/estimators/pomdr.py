@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.ranges import HALVED_SIZE, RANGES
 from budgetron.parts import Part, Pomdr
 
 
@@ -67,10 +68,10 @@ class POMDRClassifier(OnlineClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
-        "budget": [Interval(Integral, 2, 2**31 - 1, closed="both")],
+        "budget": HALVED_SIZE,
         "radius": [Interval(Real, 0.0, None, closed="neither")],
-        "window": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "horizon": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
+        "window": RANGES["size"],
+        "horizon": [*RANGES["size"], None],
     }
 
     def _machine(self, kernel: Part) -> Part:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.ranges import RANGES
 from budgetron.estimators.regressor import SignRegressor
 from budgetron.parts import Part, Project
 
@@ -60,8 +60,8 @@ class ProjectronClassifier(OnlineClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
-        "threshold": [Interval(Real, 0.0, 1.0, closed="left"), None],
-        "budget": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
+        "threshold": [*RANGES["threshold"], None],
+        "budget": [*RANGES["budget"], None],
     }
 
     def _machine(self, kernel: Part) -> Part:
@@ -118,8 +118,8 @@ class ProjectronRegressor(SignRegressor):
     _poor_on_few_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SignRegressor._parameter_constraints,
-        "threshold": [Interval(Real, 0.0, 1.0, closed="left"), None],
-        "budget": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
+        "threshold": [*RANGES["threshold"], None],
+        "budget": [*RANGES["budget"], None],
     }
 
     def _machine(self, kernel: Part) -> Part:

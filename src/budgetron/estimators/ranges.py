@@ -13,6 +13,7 @@ _POSITIVE = Interval(Real, 0.0, None, closed="neither")
 _OR_INFINITE = Interval(Real, 0.0, None, closed="right")
 _NOT_NEGATIVE = Interval(Real, 0.0, None, closed="left")
 _SIZE = Interval(Integral, 1, 2**31 - 1, closed="both")
+HALVED_SIZE: list[Any] = [Interval(Integral, 2, 2**31 - 1, closed="both")]
 
 RANGES: dict[str, list[Any]] = {
     "C": [_POSITIVE],
@@ -60,7 +61,7 @@ def regression_ranges(*names: str) -> dict[str, list[Any]]:
 
 # Where a part is stricter than the name alone.
 STRICTER: dict[type[Part], dict[str, list[Any]]] = {
-    Halve: {"size": [Interval(Integral, 2, 2**31 - 1, closed="both")]},
+    Halve: {"size": HALVED_SIZE},
     # size 0 is no limit, a negative threshold none
     Project: {
         "size": [Interval(Integral, 0, None, closed="left")],
