@@ -1,11 +1,13 @@
 // The model in Python: arrays come in as pointers, checked once at the border by the signature
 // (dtype, dimensions, C order); the GIL is released around every loop over rows.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -98,28 +100,29 @@ Rows<Real> csr_rows(const Vector<std::int64_t>& indptr, const Vector<std::int32_
 
 template <class Real>
 nb::object learn(Model<Real>& model, const Rows<Real>& rows, const Vector<double>& targets,
-                 bool record, bool unseen) {
-  if (targets.size() != rows.count)
-    throw std::invalid_argument("rows and targets differ in number");
+                 const std::optional<Vector<double>>& weights, bool record, bool unseen) {
+  if (targets.size() != rows.count || (weights && weights->size() != rows.count))
+    throw std::invalid_argument("rows, targets and weights differ in number");
   std::vector<double> decisions;
   std::size_t outputs = 0;
   {
     nb::gil_scoped_release released;
-    outputs = model.learn(rows, targets.data(), record ? &decisions : nullptr, unseen);
+    outputs = model.learn(rows, targets.data(), weights ? weights->data() : nullptr,
+                          record ? &decisions : nullptr, unseen);
   }
   if (!record) return nb::none();
   return to_numpy(std::move(decisions), {rows.count, outputs});
 }
 
 template <class Real>
-nb::object predict(Model<Real>& model, const Rows<Real>& rows) {
+nb::object predict(Model<Real>& model, const Rows<Real>& rows, std::size_t threads) {
   std::vector<double> decisions;
   std::size_t outputs = 0;
   {
     nb::gil_scoped_release released;
-    outputs = model.predict(rows, decisions);
+    outputs = model.predict(rows, decisions, threads);
   }
-  return to_numpy(std::move(decisions), {rows.count, outputs == 0 ? model.outputs() : outputs});
+  return to_numpy(std::move(decisions), {rows.count, outputs});
 }
 
 // One decision as a float, several as an array.
@@ -195,43 +198,49 @@ void bind(nb::module_& m, const char* name) {
           "__init__",
           [](M* self, const nb::dict& spec, const std::string& task, std::size_t classes,
              std::uint64_t seed, bool wide, const std::string& scale, const std::string& gamma,
-             std::size_t width) {
+             std::size_t width, const std::string& average) {
             const Task kind = task == "regression" ? Task::regression : Task::classification;
-            new (self) M(*to_spec(spec), kind, classes, seed, wide, {scale, gamma, width});
+            new (self) M(*to_spec(spec), kind, classes, seed, wide, {scale, gamma, width}, average);
           },
           "spec"_a, "task"_a, "classes"_a, "seed"_a, "wide"_a = false, "scale"_a = "none",
-          "gamma_rule"_a = "fixed", "width"_a = 0)
+          "gamma_rule"_a = "fixed", "width"_a = 0, "average"_a = "last")
       .def(
           "learn_dense",
-          [](M& self, Matrix<Real> x, Vector<double> targets, bool record, bool unseen) {
-            return learn(self, dense_rows<Real>(x), targets, record, unseen);
+          [](M& self, Matrix<Real> x, Vector<double> targets, std::optional<Vector<double>> weights,
+             bool record, bool unseen) {
+            return learn(self, dense_rows<Real>(x), targets, weights, record, unseen);
           },
-          "x"_a.noconvert(), "targets"_a.noconvert(), "record"_a, "unseen"_a)
+          "x"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert().none(), "record"_a,
+          "unseen"_a)
       .def(
           "learn_csr",
           [](M& self, Vector<std::int64_t> indptr, Vector<std::int32_t> indices,
-             Vector<Real> values, Vector<double> targets, bool record, bool unseen) {
-            return learn(self, csr_rows<Real>(indptr, indices, values), targets, record, unseen);
+             Vector<Real> values, Vector<double> targets, std::optional<Vector<double>> weights,
+             bool record, bool unseen) {
+            return learn(self, csr_rows<Real>(indptr, indices, values), targets, weights, record,
+                         unseen);
           },
           "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(),
-          "targets"_a.noconvert(), "record"_a, "unseen"_a)
+          "targets"_a.noconvert(), "weights"_a.noconvert().none(), "record"_a, "unseen"_a)
       .def(
           "predict_dense",
-          [](M& self, Matrix<Real> x) { return predict(self, dense_rows<Real>(x)); },
-          "x"_a.noconvert())
+          [](M& self, Matrix<Real> x, std::size_t threads) {
+            return predict(self, dense_rows<Real>(x), threads);
+          },
+          "x"_a.noconvert(), "threads"_a)
       .def(
           "predict_csr",
           [](M& self, Vector<std::int64_t> indptr, Vector<std::int32_t> indices,
-             Vector<Real> values) {
-            return predict(self, csr_rows<Real>(indptr, indices, values));
+             Vector<Real> values, std::size_t threads) {
+            return predict(self, csr_rows<Real>(indptr, indices, values), threads);
           },
-          "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert())
+          "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(), "threads"_a)
       .def(
           "learn_one",
-          [](M& self, Vector<Real> x, double target) {
-            return to_decision(self.learn_one({x.data(), nullptr, x.size()}, target));
+          [](M& self, Vector<Real> x, double target, double weight) {
+            return to_decision(self.learn_one({x.data(), nullptr, x.size()}, target, weight));
           },
-          "x"_a.noconvert(), "target"_a)
+          "x"_a.noconvert(), "target"_a, "weight"_a = 1.0)
       .def(
           "predict_one",
           [](M& self, Vector<Real> x) {

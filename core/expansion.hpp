@@ -62,6 +62,7 @@ class Expansion {
   [[nodiscard]] const Kernel& kernel() const { return kernel_; }
   [[nodiscard]] const Support<Real>& support() const { return support_; }
   [[nodiscard]] std::int64_t id(std::size_t i) const { return ids_[i]; }
+  [[nodiscard]] const std::int64_t* ids() const { return ids_.data(); }
   [[nodiscard]] std::size_t oldest() const;
   // The example with the least score(i), the oldest of the tied. Needs size() > 0.
   template <class Score>
@@ -89,6 +90,7 @@ class Expansion {
   void scale(double factor);                                      // f <- factor f, O(1)
   void set_rate(double rate) { rate_ = rate; }                    // O(1)
   [[nodiscard]] double factor() const { return scale_ * rate_; }  // true coef = factor * stored
+  [[nodiscard]] std::size_t stride() const { return stride_; }    // from output to output
   [[nodiscard]] double* stored_coefs(std::size_t output) {
     return coefs_.data() + output * stride_;
   }

@@ -13,6 +13,15 @@
 
 namespace budgetron {
 
+// f as a sum of terms, for averaging: output k is factor * sum_i coefs[k * stride + i] term_i(x).
+struct Terms {
+  std::size_t count = 0;
+  const double* coefs = nullptr;
+  std::size_t stride = 0;
+  double factor = 1.0;
+  const std::int64_t* ids = nullptr;  // of terms that may change places or leave
+};
+
 template <class Real>
 class Learner {
  public:
@@ -21,10 +30,10 @@ class Learner {
   // f(x), K numbers; fills `row` (kernel values, k(x, x)).
   virtual void decide(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const = 0;
 
-  // What `predict` answers, where it differs from the decision recorded in a round (averaging).
-  virtual void predict(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const {
-    decide(x, row, outputs);
-  }
+  [[nodiscard]] virtual Terms terms() const = 0;
+  // sum_i coefs[i] term_i(x) for the x whose row was decided last; `count` is padded.
+  [[nodiscard]] virtual double weigh(const Row<Real>& row, const double* coefs,
+                                     std::size_t count) const = 0;
 
   // One update; true if it changed the model. Never called with k(x, x) <= 0.
   virtual bool learn(const Turn<Real>& turn) = 0;
@@ -49,6 +58,13 @@ class ExpansionLearner : public Learner<Real> {
   void decide(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const override {
     f_.row(x, row);
     f_.decide(row, outputs);
+  }
+  [[nodiscard]] Terms terms() const override {
+    return {f_.size(), f_.stored_coefs(0), f_.stride(), f_.factor(), f_.ids()};
+  }
+  [[nodiscard]] double weigh(const Row<Real>& row, const double* coefs,
+                             std::size_t count) const override {
+    return row_functions<Real>().dot(row.values.data(), coefs, count);
   }
   void rearrange(const ClassChange& change) override { f_.rearrange(change); }
   [[nodiscard]] const Expansion<Real>* expansion() const override { return &f_; }

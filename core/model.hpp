@@ -7,21 +7,26 @@
 // Targets are numbers: a class code 0..K-1 (two classes: 1 is the positive one), or the value to
 // regress. Every row of a call must be valid; the callers check before they call.
 //
-// A row that makes a kernel value or an output overflow is predicted and not learned.
+// A row that makes a kernel value or an output overflow is predicted and not learned. A row of
+// weight 0 is decided, and otherwise as if it had not come.
 //
-// Threads: learning holds the lock for the whole call, deciding for one row at a time, so a row is
-// always decided by one model between two rounds. Looking inside holds it too (`inspect`).
+// Threads: who learns is alone inside for the whole call; who decides goes in for one row at a
+// time, together with others who decide, so that a row is always decided by one model between two
+// rounds (gate.hpp). Looking inside is deciding (`inspect`).
 #pragma once
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "averaging.hpp"
+#include "gate.hpp"
 #include "learner.hpp"
+#include "parallel.hpp"
 #include "preparation.hpp"
 #include "random.hpp"
 #include "registry.hpp"
@@ -57,9 +62,10 @@ template <class Real>
 class Model {
  public:
   // `wide`: two classes get two outputs, as more classes do, instead of one. Same decisions
-  // f_1 - f_0; there to prove just that.
+  // f_1 - f_0; there to prove just that. `average`: what `predict` answers with, the "last"
+  // hypothesis or a mean (averaging.hpp); rounds decide and learn with the last.
   Model(const Spec& spec, Task task, std::size_t classes, std::uint64_t seed, bool wide = false,
-        const PreparationRules& rules = {})
+        const PreparationRules& rules = {}, const std::string& average = "last")
       : task_(task),
         classes_(classes),
         wide_(wide),
@@ -71,6 +77,7 @@ class Model {
     if (rules.any()) {
       preparation_ = std::make_unique<Preparation<Real>>(spec, rules, classes, seed);
     }
+    if (average != "last") averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
   }
 
   [[nodiscard]] std::size_t outputs() const {
@@ -90,14 +97,14 @@ class Model {
   [[nodiscard]] const Preparation<Real>* preparation() const { return preparation_.get(); }
 
   // Test, then train, row by row. `decisions`, if given, takes the outputs of every row; returns
-  // how many each has. `unseen`: the first row's class has just joined, so no prediction of it
-  // could be right.
-  std::size_t learn(const Rows<Real>& rows, const double* targets, std::vector<double>* decisions,
-                    bool unseen) {
-    const std::lock_guard lock(mutex_);
+  // how many each has. `weights`: null for all 1. `unseen`: the first row's class has just joined,
+  // so no prediction of it could be right.
+  std::size_t learn(const Rows<Real>& rows, const double* targets, const double* weights,
+                    std::vector<double>* decisions, bool unseen) {
+    const auto inside = gate_.to_change();
     if (decisions != nullptr) decisions->reserve(rows.count * outputs());
     for (std::size_t i = 0; i < rows.count; ++i) {
-      learn_row(rows[i], targets[i], unseen && i == 0);
+      learn_row(rows[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0);
       if (decisions != nullptr) {
         decisions->insert(decisions->end(), outputs_.begin(), outputs_.end());
       }
@@ -106,36 +113,44 @@ class Model {
   }
 
   // One row; the decision before it was learned, outputs() numbers.
-  std::span<const double> learn_one(const Sample<Real>& x, double target) {
-    const std::lock_guard lock(mutex_);
-    learn_row(x, target, false);
+  std::span<const double> learn_one(const Sample<Real>& x, double target, double weight = 1.0) {
+    const auto inside = gate_.to_change();
+    learn_row(x, target, weight, false);
     return outputs_;
   }
 
-  // The outputs of every row; returns how many each has. If a class joins meanwhile it starts anew,
-  // so that all rows of an answer speak of the same classes.
-  std::size_t predict(const Rows<Real>& rows, std::vector<double>& decisions) {
-    std::size_t width = 0;
-    for (std::size_t i = 0; i < rows.count; ++i) {
-      const std::lock_guard lock(mutex_);
-      if (width != outputs()) {
-        width = outputs();
-        decisions.resize(rows.count * width);
-        i = 0;
-      }
-      learner_->predict(prepared(rows[i]), row_, {decisions.data() + i * width, width});
+  // The outputs of every row, on so many threads; returns how many each has. If a class joins
+  // meanwhile it starts anew, so that all rows of an answer speak of the same classes.
+  std::size_t predict(const Rows<Real>& rows, std::vector<double>& decisions,
+                      std::size_t threads = 1) {
+    while (true) {
+      const std::size_t width = inspect([&](const auto&) { return outputs(); });
+      decisions.resize(rows.count * width);
+      std::atomic<bool> stale = false;
+      share_out(rows.count, threads, [&](std::size_t begin, std::size_t end) {
+        Row<Real> row;
+        OwnedSample<Real> scaled;
+        for (std::size_t i = begin; i < end && !stale; ++i) {
+          const auto inside = gate_.to_look();
+          if (outputs() != width) {
+            stale = true;
+          } else {
+            predict_row(rows[i], row, scaled, {decisions.data() + i * width, width});
+          }
+        }
+      });
+      if (!stale) return width;
     }
-    return width;
   }
 
   std::span<const double> predict_one(const Sample<Real>& x) {
-    const std::lock_guard lock(mutex_);
-    learner_->predict(prepared(x), row_, outputs_);
+    const auto inside = gate_.to_change();  // of row_ and outputs_
+    predict_row(x, row_, prepared_, outputs_);
     return outputs_;
   }
 
   void join(const ClassChange& change) {
-    const std::lock_guard lock(mutex_);
+    const auto inside = gate_.to_change();
     if (preparation_ != nullptr) preparation_->join(change);
     rearrange(change);
   }
@@ -143,43 +158,55 @@ class Model {
   // Calls `look(learner)` while nothing changes.
   template <class Look>
   auto inspect(Look look) {
-    const std::lock_guard lock(mutex_);
+    const auto inside = gate_.to_look();
     return look(*learner_);
   }
 
   State save() {
-    const std::lock_guard lock(mutex_);
+    const auto inside = gate_.to_change();  // of scratch
     StateVisitor visitor = StateVisitor::saver();
     visit_state(visitor);
     return visitor.take();
   }
   void load(const State& state) {
-    const std::lock_guard lock(mutex_);
+    const auto inside = gate_.to_change();
     StateVisitor visitor = StateVisitor::loader(state);
     visit_state(visitor);
     outputs_.resize(outputs());
   }
   std::size_t memory_bytes() {
-    const std::lock_guard lock(mutex_);
+    const auto inside = gate_.to_change();  // of scratch
     StateVisitor visitor = StateVisitor::counter();
     visit_state(visitor);
     return visitor.bytes();
   }
   void check_invariants() {
-    const std::lock_guard lock(mutex_);
+    const auto inside = gate_.to_change();  // of scratch
     learner_->check_invariants();
   }
 
  private:
-  // x as the learner is to see it: itself, or a view of prepared_.
-  Sample<Real> prepared(const Sample<Real>& x) {
-    return preparation_ == nullptr ? x : preparation_->prepare(x, prepared_);
+  // x as the learner is to see it: itself, or a view of `out`.
+  Sample<Real> prepared(const Sample<Real>& x, OwnedSample<Real>& out) const {
+    return preparation_ == nullptr ? x : preparation_->prepare(x, out);
   }
 
-  void learn_row(const Sample<Real>& x, double target, bool unseen) {
-    const Sample<Real> seen = prepared(x);
-    run_round(seen, target, unseen);
-    if (preparation_ != nullptr) preparation_->count(x, seen, target, [this] { rebuild(); });
+  void predict_row(const Sample<Real>& x, Row<Real>& row, OwnedSample<Real>& scaled,
+                   std::span<double> outputs) const {
+    learner_->decide(prepared(x, scaled), row, outputs);
+    if (averaging_ != nullptr) averaging_->decide(*learner_, row, outputs);
+  }
+
+  void learn_row(const Sample<Real>& x, double target, double weight, bool unseen) {
+    const Sample<Real> seen = prepared(x, prepared_);
+    if (weight == 0.0) {
+      learner_->decide(seen, row_, outputs_);
+      return;
+    }
+    run_round(seen, target, weight, unseen);
+    if (preparation_ != nullptr) {
+      preparation_->count(x, seen, target, weight, [this] { rebuild(); });
+    }
   }
 
   // A new learner in place of the old one, shown all the old one was shown. Counts and the decision
@@ -193,19 +220,23 @@ class Model {
     classes_ = warmup.classes();
     outputs_.resize(outputs());
     learner_ = make_learner<Real>(preparation_->spec(), outputs());
+    if (averaging_ != nullptr) averaging_->restart(outputs());
     warmup.replay([this](const ClassChange& change) { rearrange(change); },
-                  [this](const Sample<Real>& x, double target) { run_round(x, target, false); });
+                  [this](const Sample<Real>& x, double target, double weight) {
+                    run_round(x, target, weight, false);
+                  });
     counts_ = counts;
     outputs_ = decision;
   }
 
   void rearrange(const ClassChange& change) {
     learner_->rearrange(change);
+    if (averaging_ != nullptr) averaging_->rearrange(change);
     classes_ = change.after;
     outputs_.resize(outputs());
   }
 
-  void run_round(const Sample<Real>& x, double target, bool unseen) {
+  void run_round(const Sample<Real>& x, double target, double weight, bool unseen) {
     learner_->decide(x, row_, outputs_);
     Turn<Real> turn;
     turn.x = x;
@@ -224,18 +255,28 @@ class Model {
     } else {
       counts_.mistakes += aim(static_cast<std::size_t>(target), turn) || unseen;
     }
+    turn.weight = weight;
+    if (weight != 1.0) {
+      for (double& u : direction_) u *= weight;
+    }
     coarse_ |= row_.coarse;
     // k(x, x) <= 0 (an all-zero row under a linear kernel): predicted, not learned. So is what
     // overflows: one such row would leave nothing finite behind.
     bool sound = row_.self > 0.0 && std::isfinite(row_.self);
     for (const double output : outputs_) sound = sound && std::isfinite(output);
-    if (sound && learner_->learn(turn)) {
-      ++counts_.updates;
-#ifndef NDEBUG
-      learner_->check_invariants();
-#endif
-    }
+    if (sound) learn_turn(turn);
     ++counts_.seen;
+  }
+
+  void learn_turn(const Turn<Real>& turn) {
+    if (averaging_ != nullptr) averaging_->count(*learner_);
+    const bool changed = learner_->learn(turn);
+    if (averaging_ != nullptr) averaging_->follow(*learner_);
+    if (!changed) return;
+    ++counts_.updates;
+#ifndef NDEBUG
+    learner_->check_invariants();
+#endif
   }
 
   // Sets margin and direction; true if the prediction was wrong.
@@ -273,6 +314,7 @@ class Model {
       }
     }
     visitor.part("learner", *learner_);
+    if (averaging_ != nullptr) visitor.part("averaging", *averaging_);
     visitor.part("row", row_);
     visitor.scratch(prepared_.values);
     visitor.scratch(prepared_.indices);
@@ -289,11 +331,12 @@ class Model {
   std::unique_ptr<Learner<Real>> learner_;
   double gamma_;  // of the spec
   std::unique_ptr<Preparation<Real>> preparation_;
+  std::unique_ptr<Averaging<Real>> averaging_;  // null: predict answers with the last
   Row<Real> row_;
   OwnedSample<Real> prepared_;
   std::vector<double> outputs_;
   std::vector<double> direction_;
-  std::mutex mutex_;
+  Gate gate_;
 };
 
 }  // namespace budgetron

@@ -48,15 +48,16 @@ class PaddedMatrix {
     rows_ = ClassChange::outputs(change.after);
   }
 
-  // The first `rows` x `columns`, column by column, onto the end of `to`; and back, from `from`.
-  void pack(std::size_t rows, std::size_t columns, std::vector<double>& to) const {
-    for (std::size_t j = 0; j < columns; ++j) {
+  // `rows` x `columns` numbers from column `first` on, column by column, onto the end of `to`; and
+  // back, from `from`.
+  void pack(std::size_t rows, std::size_t first, std::size_t columns,
+            std::vector<double>& to) const {
+    for (std::size_t j = first; j < first + columns; ++j) {
       for (std::size_t i = 0; i < rows; ++i) to.push_back(row(i)[j]);
     }
   }
-  void unpack(std::size_t rows, std::size_t columns, const double* from) {
-    *this = PaddedMatrix(std::max(rows, rows_), std::max(columns, stride_));
-    for (std::size_t j = 0; j < columns; ++j) {
+  void unpack(std::size_t rows, std::size_t first, std::size_t columns, const double* from) {
+    for (std::size_t j = first; j < first + columns; ++j) {
       for (std::size_t i = 0; i < rows; ++i) row(i)[j] = *from++;
     }
   }
@@ -69,11 +70,12 @@ class PaddedMatrix {
       return;
     }
     std::vector<double> numbers;
-    if (visitor.mode() == StateVisitor::Mode::save) pack(rows, columns, numbers);
+    if (visitor.mode() == StateVisitor::Mode::save) pack(rows, 0, columns, numbers);
     visitor.field(name, numbers);
     if (visitor.mode() == StateVisitor::Mode::save) return;
     if (numbers.size() != rows * columns) throw std::invalid_argument("state: damaged " + name);
-    unpack(rows, columns, numbers.data());
+    *this = PaddedMatrix(std::max(rows, rows_), std::max(columns, stride_));
+    unpack(rows, 0, columns, numbers.data());
   }
 
  private:

@@ -89,10 +89,11 @@ class Preparation {
   // After the round of x, which the learner saw as `seen`. Calls rebuild() where the learner has to
   // be made anew from `spec` and `warmup`.
   template <class Rebuild>
-  void count(const Sample<Real>& x, const Sample<Real>& seen, double target, Rebuild rebuild) {
+  void count(const Sample<Real>& x, const Sample<Real>& seen, double target, double weight,
+             Rebuild rebuild) {
     if (scale_ != Scale::none) scaler_.count(x);
     if (!warming_up_) return;
-    warmup_.add(seen, target);
+    warmup_.add(seen, target, weight);
     for (std::size_t k = 0; k < x.count; ++k) {
       if (x.values[k] == Real(0)) continue;
       features_ = std::max(features_, static_cast<std::size_t>(x.feature(k)) + 1);

@@ -39,8 +39,12 @@ struct Row {
 // the best wrong class, and margin = y f(x), in general <u, f(x)>. Regression: error = target -
 // f(x), u = sign(error) (+1 for 0), and margin = <u, f(x) - target> = -|error|. Either way f does
 // better the larger the margin, and to move f(x) along u is to raise it.
+//
+// A row of weight w moves f by w times as much: u is w times the direction above, the margin stays
+// that of the direction itself.
 struct Facts {
   double margin = 0.0;
+  double weight = 1.0;  // > 0
   double error = 0.0;
   double target = 0.0;     // of regression
   double self = 1.0;       // k(x, x)

@@ -1,8 +1,9 @@
 // The first rows of a stream, kept until gamma and scale are settled, to be learned again.
 //
-// Rows stand as the learner was shown them, in the layout they came in, with their targets; a class
-// that joined stands between the rows it joined between. Replaying all of it therefore shows a new
-// learner exactly what the old one was shown, and each target means what it meant then.
+// Rows stand as the learner was shown them, in the layout they came in, with their targets and
+// weights; a class that joined stands between the rows it joined between. Replaying all of it
+// therefore shows a new learner exactly what the old one was shown, and each target means what it
+// meant then.
 //
 // Cost: the squared distances of n rows O(n^2 non-zeros). Memory: the rows, at most kRows.
 #pragma once
@@ -48,9 +49,10 @@ class Warmup {
   [[nodiscard]] std::size_t size() const { return targets_.size(); }
   [[nodiscard]] std::size_t classes() const { return classes_; }
 
-  void add(const Sample<Real>& x, double target) {
+  void add(const Sample<Real>& x, double target, double weight) {
     append(x);
     targets_.push_back(target);
+    weights_.push_back(weight);
   }
 
   void join(const ClassChange& change) {
@@ -81,7 +83,7 @@ class Warmup {
     for (const Sample<Real>& x : before.views()) append(change(x));
   }
 
-  // join(change) and learn(x, target), as they came.
+  // join(change) and learn(x, target, weight), as they came.
   template <class Join, class Learn>
   void replay(Join join, Learn learn) const {
     const std::vector<Sample<Real>> rows = views();
@@ -97,7 +99,7 @@ class Warmup {
         classes = change.after;
         join(change);
       }
-      if (i < rows.size()) learn(rows[i], targets_[i]);
+      if (i < rows.size()) learn(rows[i], targets_[i], weights_[i]);
     }
   }
 
@@ -111,6 +113,7 @@ class Warmup {
     visitor.field("values", values_);
     visitor.field("indices", indices_);
     visitor.field("targets", targets_);
+    visitor.field("weights", weights_);
     visitor.field("join_rows", join_rows_);
     visitor.field("join_sizes", join_sizes_);
     visitor.field("join_orders", join_orders_);
@@ -152,7 +155,7 @@ class Warmup {
   }
 
   void check() const {
-    bool whole = widths_.size() == size() && ends_.size() == size() &&
+    bool whole = widths_.size() == size() && ends_.size() == size() && weights_.size() == size() &&
                  join_sizes_.size() == join_rows_.size();
     std::int64_t start = 0;
     std::int64_t sparse = 0;
@@ -176,6 +179,7 @@ class Warmup {
   std::vector<std::int32_t> widths_;   // per row: its width if dense, else kSparse
   std::vector<std::int64_t> ends_;     // per row: where its values end
   std::vector<double> targets_;
+  std::vector<double> weights_;
   std::vector<std::int64_t> join_rows_;   // per class change: how many rows came before it ...
   std::vector<std::int64_t> join_sizes_;  // ... classes after it
   std::vector<std::int32_t> join_orders_;

@@ -8,6 +8,7 @@ inner product <p, q> = 2 p.q, so that <u, u> = 1 and <u, f> = f_y - f_z. Every f
 two-class papers then reads with u for y, <u, f> for y f(x), and |a| = sqrt(<a, a>).
 Regression (K = 1): u = sign(e) with the error e = target - f (+1 for 0), and the margin is
 <u, f - target> = -|e|: either way f does better the larger the margin.
+A row of weight w has w u for u and the margin of u: it moves f by w times as much.
 
 A page subclasses `Page`, names the parameters its paper names, and writes one method, `step`.
 """
@@ -61,12 +62,12 @@ class Page:
 
     # ---- the round ---------------------------------------------------------------------------
 
-    def learn(self, x: Vector, y: float) -> Vector:
+    def learn(self, x: Vector, y: float, weight: float = 1.0) -> Vector:
         row = self.row(x)
         f = self.decide(x, row)
         margin, u = self.aim(f, y)
         if self.self_kernel(x) > 0:  # a row with k(x, x) <= 0 is predicted and not learned
-            self.step(x, row, f, margin, u)
+            self.step(x, row, f, margin, weight * u)
         self.t += 1
         return f
 

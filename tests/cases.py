@@ -71,7 +71,6 @@ def avm(label: str = "", *branches: str, **params: Any) -> Case:
         "cover": "sphere",
         "beta": 0.0,
         "rho": 1.0,
-        "average": "last",
         "budget": 30,
         "loss": "hinge",
         "tau": 0.5,

@@ -1,4 +1,4 @@
-"""AVM beyond the trace: its averaged outputs, its cells, and what it refuses."""
+"""AVM beyond the trace: its cells, and what it refuses."""
 
 from __future__ import annotations
 
@@ -6,62 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import BY_NAME, Case, as_format, stream
-from tracing import find_field, make_page, restore
+from cases import BY_NAME, as_format, stream
+from tracing import find_field
 
 import budgetron
-
-
-def averaging(average: str) -> Case:
-    case = BY_NAME["avm"]
-    return Case("avm", {**case.params, "average": average, "budget": None}, case.kernels)
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("average", ["last", "mean", "suffix"])
-def test_predict_is_the_pages(average: str, classes: int) -> None:
-    X, y = stream(200, classes=classes)
-    case = averaging(average)
-    model = case.make()
-    page = None
-    for t in range(70):
-        model.partial_fit(X[t : t + 1], y[t : t + 1], classes=np.arange(classes))
-        native = model._engine.native
-        page = page or make_page(case, "rbf", X.shape[1], native.outputs)
-        restore(page, native, X.shape[1])
-        expected = np.array([page.predict_decision(x) for x in X[150:]])
-        np.testing.assert_allclose(
-            model.decision_function(X[150:]), np.squeeze(expected), rtol=1e-9, atol=1e-9
-        )
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
-def test_averages_are_of_the_hypotheses_before_each_round(kernel: str) -> None:
-    X, y = stream(100)
-    models = {average: averaging(average).make(kernel) for average in ("last", "mean", "suffix")}
-    before: list[Any] = []  # f_1 .. f_T at some rows
-    for t in range(1, 61):
-        before.append(
-            models["last"].decision_function(X) if t > 1 else np.zeros(len(X))  # f_1 = 0
-        )
-        for model in models.values():
-            model.partial_fit(X[t : t + 1], y[t : t + 1], classes=[0, 1])
-        half = max(1, 2 ** (t.bit_length() - 2)) if t > 1 else 1
-        np.testing.assert_allclose(
-            models["mean"].decision_function(X), np.mean(before, axis=0), atol=1e-9
-        )
-        np.testing.assert_allclose(
-            models["suffix"].decision_function(X), np.mean(before[half - 1 :], axis=0), atol=1e-9
-        )
-        assert t / 2 <= len(before[half - 1 :]) <= max(1, 0.76 * t + 1)
-
-
-def test_what_is_recorded_is_not_averaged() -> None:
-    X, y = stream(200)
-    recorded = [
-        averaging(average).make().prequential(X, y, classes=[0, 1]) for average in ("last", "mean")
-    ]
-    np.testing.assert_array_equal(*recorded)
 
 
 @pytest.mark.parametrize("layout", ["dense", "csr"])

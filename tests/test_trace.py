@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from cases import CASES, VARIANTS, Case, attempts, stream
 from tracing import find_field, run_trace
@@ -24,6 +25,15 @@ def test_follows_its_page(case: Case, kernel: str, classes: int, layout: str) ->
     state = model._engine.native.save()
     for branch in case.branches:
         assert find_field(state, branch)[0] >= 2, f"{branch} hardly happened"
+
+
+@pytest.mark.parametrize("case", CASES + VARIANTS, ids=str)
+def test_follows_its_page_with_weights(case: Case) -> None:
+    X, y = stream(150, classes=3)
+    weights = np.random.default_rng(0).choice([0.25, 1.0, 3.0], size=len(y))
+    model = run_trace(case, "rbf", X, y, 3, "dense", weights)
+    plain = case.make(random_state=1).partial_fit(X, y)
+    assert not np.array_equal(model.decision_function(X), plain.decision_function(X))
 
 
 def test_an_example_with_no_partner_to_merge_with_leaves() -> None:

@@ -17,6 +17,11 @@ from papers.random import Random
 # threshold: at most one in a thousand. Margins that are 0 or 1 but for rounding are no accident
 # (the sigmoid of an all-zero row where signs balance; a row repeated after a passive-aggressive
 # step put its margin at 1): at most two in a hundred.
+# Parameters that are not the learner's own: of the kernel, and of what is around every learner.
+AROUND = {
+    *("kernel", "gamma", "degree", "coef0"),
+    *("scale", "average", "n_epochs", "shuffle", "n_jobs", "class_weight", "random_state"),
+}
 MOST_SPLITS = 1e-3
 MOST_TIES = 2e-2
 
@@ -28,9 +33,7 @@ def make_page(case: Case, kernel: str, width: int, n_outputs: int, seed: int = 0
         words["kernel"], words.get("gamma", 1.0), words.get("degree", 3), words.get("coef0", 0.0)
     )
     own = {
-        name: value
-        for name, value in case.make(kernel).get_params().items()
-        if name not in {"kernel", "gamma", "degree", "coef0", "random_state", "scale"}
+        name: value for name, value in case.make(kernel).get_params().items() if name not in AROUND
     }
     # A feature map needs the kernel's density, not its values.
     described = {"kind": words["kernel"], "gamma": words.get("gamma", 1.0)}
@@ -125,7 +128,13 @@ def differences(page: Page, native: Any, tolerance: float) -> list[str]:
 
 
 def run_trace(
-    case: Case, kernel: str, X: np.ndarray, y: np.ndarray, classes: int, layout: str
+    case: Case,
+    kernel: str,
+    X: np.ndarray,
+    y: np.ndarray,
+    classes: int,
+    layout: str,
+    weights: np.ndarray | None = None,
 ) -> Any:
     """Run both over the rows; returns the estimator for further questions.
 
@@ -133,8 +142,9 @@ def run_trace(
     """
     model = case.make(kernel, random_state=1)
     rows = as_format(X, layout)
+    weights = np.ones(len(y)) if weights is None else weights
     known = {"classes": np.arange(classes)} if classes else {}
-    model.partial_fit(rows[:1], y[:1], **known)
+    model.partial_fit(rows[:1], y[:1], sample_weight=weights[:1], **known)
     kinks = (0.0, 1.0) if classes else (0.0, -case.params["epsilon"])
     native = model._engine.native
     page = make_page(case, kernel, X.shape[1], native.outputs, model._engine.seed)
@@ -142,8 +152,10 @@ def run_trace(
     for t in range(1, len(y)):
         restore(page, native, X.shape[1])
         target = 2.0 * y[t] - 1.0 if classes == 2 else y[t]
-        expected = page.learn(X[t], target)
-        decision = model._engine.learn(rows[t : t + 1], y[t : t + 1].astype(float), record=True)[0]
+        expected = page.learn(X[t], target, weights[t])
+        now = slice(t, t + 1)
+        decision = model._engine.learn(rows[now], y[now].astype(float), weights[now], record=True)
+        decision = decision[0]
         np.testing.assert_allclose(
             decision, expected, rtol=TOLERANCE, atol=TOLERANCE * (1 + np.abs(expected).max())
         )

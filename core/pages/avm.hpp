@@ -17,22 +17,18 @@
 // With three classes or more u is e_y - e_z (algorithm 5), twice the direction other learners have.
 //
 // The squared loss has slopes without bound: if lambda <= 1, f is scaled back to the ball of radius
-// y_max lambda^(-1/2), y_max the largest |target| so far, in which the optimum lies (line 12 of
+// y_max lambda^(-1/2), y_max the largest |target| so far (sqrt(w) |target| of a weighted row), in
+// which the optimum lies (line 12 of
 // algorithm 2, theorem 23). The norm follows from f at the core point that moves:
 // ||f + a k(c, .)||^2 = ||f||^2 + 2 a f(c) + a^2 k(c, c).
 //
-// Output: the last f, the mean of f_1 .. f_T, or the mean of about the last half ("suffix": two
-// sums, of the rounds since the last power of two and of those between the two powers before, so
-// that no horizon is needed). Only `predict` is averaged; a round decides and learns with f_t.
-//
 // Contract: an isotropic kernel. Core points never leave, so they lie in the order they came in.
 // Cost: after the kernel row O(B) (distances come with the Gaussian row; the Laplacian needs a
-// second one) and O(B K) where averaged; rectangle: O(B) for each of x's features that some core
+// second one); rectangle: O(B) for each of x's features that some core
 // point still passes; with the ball one more kernel row in rounds whose row is not its core point.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -42,7 +38,6 @@
 
 #include "learner.hpp"
 #include "losses.hpp"
-#include "padded.hpp"
 
 namespace budgetron {
 
@@ -59,30 +54,14 @@ class Avm final : public ExpansionLearner<Real> {
         side_(spec.number("delta") / std::sqrt(spec.number("width"))),
         beta_(spec.number("beta")),
         rho_(spec.number("rho")),
-        average_(average_called(spec.text("average"))),
         ball_(loss_.squared() && regularization_ <= 1.0),
-        older_(outputs, average_ == Average::last ? 0 : budget_),
-        newer_(outputs, average_ == Average::last ? 0 : budget_),
         zeros_(outputs, 0.0) {
     if (!f_.kernel().isotropic()) throw std::invalid_argument("avm: the kernel is not isotropic");
     f_.keep_distances();
     if (ball_) f_.keep_norm();
   }
 
-  void predict(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const override {
-    this->decide(x, row, outputs);
-    if (average_ == Average::last || rounds_ == 0) return;
-    const auto dot = row_functions<Real>().dot;
-    const std::size_t n = padded(f_.size());
-    for (std::size_t k = 0; k < f_.outputs(); ++k) {
-      outputs[k] =
-          (dot(row.values.data(), older_.row(k), n) + dot(row.values.data(), newer_.row(k), n)) /
-          averaged_rounds();
-    }
-  }
-
   bool learn(const Turn<Real>& turn) override {
-    sum_up();
     const double t = static_cast<double>(++rounds_);
     const double slope = loss_.slope(turn.margin);
     const bool approximate =
@@ -91,15 +70,11 @@ class Avm final : public ExpansionLearner<Real> {
     std::size_t i = stand_in(turn, approximate);
     const double rate = 1.0 / (regularization_ * t);
     f_.set_rate(rate);
-    largest_target_ = std::max(largest_target_, std::abs(turn.target));
+    largest_target_ = std::max(largest_target_, std::sqrt(turn.weight) * std::abs(turn.target));
     const bool opens = i == kNone;
     if (opens) {
       i = f_.size();
       f_.add(turn, zeros_);
-      if (average_ != Average::last) {
-        older_.widen(f_.size());
-        newer_.widen(f_.size());
-      }
     }
     if (ball_) follow_norm(turn, i, opens, -rate * slope * turn.direction[0]);
     const double length = f_.outputs() > 2 ? 2.0 : 1.0;
@@ -113,8 +88,6 @@ class Avm final : public ExpansionLearner<Real> {
 
   void rearrange(const ClassChange& change) override {
     f_.rearrange(change);
-    older_.rearrange(change);
-    newer_.rearrange(change);
     zeros_.resize(f_.outputs(), 0.0);
   }
 
@@ -127,9 +100,6 @@ class Avm final : public ExpansionLearner<Real> {
     visitor.field("entered", entered_);
     visitor.field("largest_target", largest_target_);
     visitor.field("projections", projections_);
-    const std::size_t summed = average_ == Average::last ? 0 : f_.size();
-    older_.visit_state(visitor, "older_sum", f_.outputs(), summed);
-    newer_.visit_state(visitor, "newer_sum", f_.outputs(), summed);
     zeros_.resize(f_.outputs(), 0.0);
     visitor.scratch(zeros_);
     visitor.scratch(inside_);
@@ -141,19 +111,12 @@ class Avm final : public ExpansionLearner<Real> {
  private:
   using ExpansionLearner<Real>::f_;
   enum class Cover { sphere, rectangle };
-  enum class Average { last, mean, suffix };
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
   static Cover cover_called(const std::string& name) {
     if (name == "sphere") return Cover::sphere;
     if (name == "rectangle") return Cover::rectangle;
     throw std::invalid_argument("no cover is called '" + name + "'");
-  }
-  static Average average_called(const std::string& name) {
-    if (name == "last") return Average::last;
-    if (name == "mean") return Average::mean;
-    if (name == "suffix") return Average::suffix;
-    throw std::invalid_argument("no average is called '" + name + "'");
   }
 
   // ---- cells ----------------------------------------------------------------------------------
@@ -240,32 +203,6 @@ class Avm final : public ExpansionLearner<Real> {
     ++projections_;
   }
 
-  // ---- averaging ------------------------------------------------------------------------------
-
-  // Counts f_t, before round t = rounds + 1 updates it.
-  void sum_up() {
-    if (average_ == Average::last) return;
-    const auto t = static_cast<std::uint64_t>(rounds_) + 1;
-    if (average_ == Average::suffix && std::has_single_bit(t)) {
-      older_.swap(newer_);
-      newer_.fill(0.0);
-    }
-    const double factor = f_.factor();
-    for (std::size_t k = 0; k < f_.outputs(); ++k) {
-      const double* a = f_.stored_coefs(k);
-      double* sum = newer_.row(k);
-      for (std::size_t i = 0; i < f_.size(); ++i) sum[i] += factor * a[i];
-    }
-  }
-
-  // How many f_t the two sums hold: all, or those from the power of two before the last on.
-  [[nodiscard]] double averaged_rounds() const {
-    if (average_ == Average::mean) return static_cast<double>(rounds_);
-    const auto last = std::bit_floor(static_cast<std::uint64_t>(rounds_));
-    const std::uint64_t first = std::max<std::uint64_t>(1, last / 2);
-    return static_cast<double>(static_cast<std::uint64_t>(rounds_) - first + 1);
-  }
-
   Loss loss_;
   std::size_t budget_;  // 0: no cap
   double regularization_;
@@ -274,7 +211,6 @@ class Avm final : public ExpansionLearner<Real> {
   double side_;    // half of a rectangle's
   double beta_;
   double rho_;
-  Average average_;
   bool ball_;                     // f is kept within y_max lambda^(-1/2)
   double largest_target_ = 0.0;   // y_max
   std::int64_t projections_ = 0;  // rounds in which the ball scaled f back
@@ -282,8 +218,6 @@ class Avm final : public ExpansionLearner<Real> {
   std::int64_t stand_ins_ = 0;    // rounds whose row was in a cell and was approximated
   std::int64_t capped_ = 0;       // rounds for which the nearest core point stood in
   std::int64_t entered_ = 0;      // rounds whose row was not to be approximated
-  PaddedMatrix older_;            // coefs of the averaged f_t, summed: before ...
-  PaddedMatrix newer_;            // ... and since the last restart; outputs x core points
   std::vector<double> zeros_;
   std::vector<std::uint32_t> inside_;
   OwnedSample<Real> core_point_;

@@ -43,8 +43,7 @@ class Fogd final : public Learner<Real> {
         seed_(static_cast<std::uint64_t>(spec.integer("seed"))),
         root_(1.0 / std::sqrt(static_cast<double>(components_))),
         outputs_(outputs),
-        cosine_weights_(outputs, components_),
-        sine_weights_(outputs, components_) {
+        weights_(outputs, 2 * stride_) {
     if (!kernel_.isotropic())
       throw std::invalid_argument("fogd: the kernel has no spectral density");
   }
@@ -55,12 +54,17 @@ class Fogd final : public Learner<Real> {
     double* cosines = row.features.data();
     double* sines = cosines + stride_;
     row_functions<Real>().cos_sin(row.values.data(), cosines, sines, stride_);
-    const auto dot = row_functions<double>().dot;
     for (std::size_t k = 0; k < outputs_; ++k) {
-      outputs[k] = root_ * (dot(cosines, cosine_weights_.row(k), stride_) +
-                            dot(sines, sine_weights_.row(k), stride_));
+      outputs[k] = root_ * weigh(row, weights_.row(k), 2 * stride_);
     }
     row.self = 1.0;
+  }
+  [[nodiscard]] Terms terms() const override {
+    return {2 * stride_, weights_.row(0), weights_.stride(), root_, nullptr};
+  }
+  [[nodiscard]] double weigh(const Row<Real>& row, const double* weights,
+                             std::size_t count) const override {
+    return row_functions<double>().dot(row.features.data(), weights, count);
   }
 
   bool learn(const Turn<Real>& turn) override {
@@ -72,8 +76,8 @@ class Fogd final : public Learner<Real> {
     for (std::size_t k = 0; k < outputs_; ++k) {
       const double move = -step_ * slope * root_ * turn.direction[k];
       if (move == 0.0) continue;
-      double* w = cosine_weights_.row(k);
-      double* v = sine_weights_.row(k);
+      double* w = weights_.row(k);
+      double* v = w + stride_;
       for (std::size_t i = 0; i < components_; ++i) {
         w[i] += move * cosines[i];
         v[i] += move * sines[i];
@@ -83,9 +87,8 @@ class Fogd final : public Learner<Real> {
   }
 
   void rearrange(const ClassChange& change) override {
-    cosine_weights_.rearrange(change);
-    sine_weights_.rearrange(change);
-    outputs_ = cosine_weights_.rows();
+    weights_.rearrange(change);
+    outputs_ = weights_.rows();
   }
 
   void visit_state(StateVisitor& visitor) override {
@@ -204,22 +207,25 @@ class Fogd final : public Learner<Real> {
     for (const std::int32_t feature : features) remember(feature);
   }
 
-  // Saved as the page has them, (2 D, K): those of the cosines, then those of the sines.
+  // Saved as the page has them, (2 D, K), without the padding between cosines and sines.
   void visit_weights(StateVisitor& visitor) {
     if (visitor.mode() == StateVisitor::Mode::count) {
-      cosine_weights_.visit_state(visitor, "", outputs_, components_);
-      sine_weights_.visit_state(visitor, "", outputs_, components_);
+      weights_.visit_state(visitor, "", 0, 0);
       return;
     }
-    std::vector<double> weights;
-    cosine_weights_.pack(outputs_, components_, weights);
-    sine_weights_.pack(outputs_, components_, weights);
-    visitor.field("weights", weights);
+    std::vector<double> numbers;
+    if (visitor.mode() == StateVisitor::Mode::save) {
+      weights_.pack(outputs_, 0, components_, numbers);
+      weights_.pack(outputs_, stride_, components_, numbers);
+    }
+    visitor.field("weights", numbers);
     if (visitor.mode() == StateVisitor::Mode::save) return;
-    const std::size_t half = components_ * outputs_;
-    if (weights.size() != 2 * half) throw std::invalid_argument("state: damaged weights");
-    cosine_weights_.unpack(outputs_, components_, weights.data());
-    sine_weights_.unpack(outputs_, components_, weights.data() + half);
+    if (numbers.size() != 2 * components_ * outputs_) {
+      throw std::invalid_argument("state: damaged weights");
+    }
+    weights_ = PaddedMatrix(outputs_, 2 * stride_);
+    weights_.unpack(outputs_, 0, components_, numbers.data());
+    weights_.unpack(outputs_, stride_, components_, numbers.data() + components_ * outputs_);
   }
 
   Kernel kernel_;
@@ -233,8 +239,7 @@ class Fogd final : public Learner<Real> {
   Slots slots_;
   std::vector<std::int32_t> features_;  // per slot
   AlignedVector<Real> frequencies_;     // omega: slots x stride, the padding 0
-  PaddedMatrix cosine_weights_;         // outputs x D
-  PaddedMatrix sine_weights_;
+  PaddedMatrix weights_;  // outputs x (those of the cosines, those of the sines), each padded
 };
 
 }  // namespace budgetron

@@ -105,8 +105,10 @@ class Forgetron final : public ExpansionLearner<Real> {
     const double places = static_cast<double>(size_) + 1.0;
     const double phi = std::pow(places, -0.5 / places);
     const double radius = 0.25 * std::sqrt(places / std::log(places));
-    // ||f'||^2 = ||f||^2 + 2 y f(x) + k(x, x)
-    const double norm = std::sqrt(std::max(0.0, f_.squared_norm() + 2.0 * turn.margin + turn.self));
+    // ||f'||^2 = ||f||^2 + 2 y f(x) + k(x, x), for a row of weight w with w y in y's place
+    const double w = turn.weight;
+    const double norm =
+        std::sqrt(std::max(0.0, f_.squared_norm() + w * (2.0 * turn.margin + w * turn.self)));
     return norm > 0.0 ? std::min(phi, radius / norm) : phi;
   }
 

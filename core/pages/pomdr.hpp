@@ -127,8 +127,10 @@ class Pomdr final : public ExpansionLearner<Real> {
     if (f_.size() == size_) halve(*turn.row);
   }
 
-  // ||g||^2 - 2 <y k(x, .), v> for g = k(x, .) or its projection, `guess` = v there.
+  // ||g||^2 - 2 <g, v> for g = y k(x, .) or its projection, `square` = ||g||^2 for a row of weight
+  // 1, `guess` = v there.
   double missed(double square, const Turn<Real>& turn, std::span<const double> guess) const {
+    square *= turn.weight * turn.weight;
     return std::max(0.0, square - 2.0 * f_.inner(turn.direction, guess));
   }
 

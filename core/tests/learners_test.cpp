@@ -86,18 +86,15 @@ std::vector<std::shared_ptr<Spec>> every_learner() {
                                 {"step", 0.5},
                                 {"loss", hinge()}}));
   for (const char* cover : {"sphere", "rectangle"}) {
-    for (const char* average : {"last", "mean", "suffix"}) {
-      specs.push_back(part("avm", {{"kernel", rbf()},
-                                   {"width", whole(4)},
-                                   {"regularization", 0.01},
-                                   {"delta", 1.0},
-                                   {"cover", text(cover)},
-                                   {"beta", 1.0},
-                                   {"rho", 0.5},
-                                   {"average", text(average)},
-                                   {"budget", whole(20)},
-                                   {"loss", hinge()}}));
-    }
+    specs.push_back(part("avm", {{"kernel", rbf()},
+                                 {"width", whole(4)},
+                                 {"regularization", 0.01},
+                                 {"delta", 1.0},
+                                 {"cover", text(cover)},
+                                 {"beta", 1.0},
+                                 {"rho", 0.5},
+                                 {"budget", whole(20)},
+                                 {"loss", hinge()}}));
   }
   return specs;
 }
@@ -140,7 +137,6 @@ std::vector<std::shared_ptr<Spec>> every_regressor() {
                                  {"cover", text("sphere")},
                                  {"beta", 1.0},
                                  {"rho", 0.5},
-                                 {"average", text("suffix")},
                                  {"budget", whole(20)},
                                  {"loss", squared()}}));
   }
@@ -191,25 +187,37 @@ template <class Real>
 void exercise(const Spec& spec, Task task, std::size_t classes, bool sparse) {
   constexpr std::size_t count = 120;
   const Data<Real> data(count, task == Task::regression ? 5 : classes);
-  Model<Real> whole(spec, task, classes, 5);
+  std::vector<double> weights(count);
+  for (std::size_t i = 0; i < count; ++i) weights[i] = 0.5 * static_cast<double>((i * i) % 5);
+  const std::string average = sparse ? "suffix" : "mean";
+  const auto fresh = [&](std::uint64_t seed) {
+    return std::make_unique<Model<Real>>(spec, task, classes, seed, false, PreparationRules{},
+                                         average);
+  };
+  const auto model = fresh(5);
+  Model<Real>& whole = *model;
   std::vector<double> decisions;
-  whole.learn(data.rows(sparse, 0, count), data.targets.data(), &decisions, false);
+  whole.learn(data.rows(sparse, 0, count), data.targets.data(), weights.data(), &decisions, false);
   for (const double decision : decisions) CHECK(decision == decision);
   CHECK(whole.counts().updates > 0);
-  Model<Real> half(spec, task, classes, 5);
-  half.learn(data.rows(sparse, 0, 50), data.targets.data(), nullptr, false);
-  Model<Real> resumed(spec, task, classes, 99);
-  resumed.load(half.save());
-  resumed.learn(data.rows(sparse, 50, count), data.targets.data() + 50, nullptr, false);
-  CHECK(whole.save() == resumed.save());
+  const auto half = fresh(5);
+  half->learn(data.rows(sparse, 0, 50), data.targets.data(), weights.data(), nullptr, false);
+  const auto resumed = fresh(99);
+  resumed->load(half->save());
+  resumed->learn(data.rows(sparse, 50, count), data.targets.data() + 50, weights.data() + 50,
+                 nullptr, false);
+  CHECK(whole.save() == resumed->save());
   whole.check_invariants();
   std::vector<double> answers;
-  CHECK_EQ(whole.predict(data.rows(sparse, 0, 3), answers), whole.outputs());
+  CHECK_EQ(whole.predict(data.rows(sparse, 0, count), answers), whole.outputs());
+  std::vector<double> shared;
+  whole.predict(data.rows(sparse, 0, count), shared, 3);
+  CHECK(answers == shared);
   if (classes == 2) {
     whole.join({2, 3, {0, -1, 1}});
     whole.predict(data.rows(sparse, 0, 3), answers);
     CHECK_EQ(answers.size(), 9u);
-    whole.learn(data.rows(sparse, 0, 60), data.targets.data(), nullptr, true);
+    whole.learn(data.rows(sparse, 0, 60), data.targets.data(), nullptr, nullptr, true);
     whole.check_invariants();
   }
   CHECK(whole.memory_bytes() > sizeof(Real));

@@ -56,10 +56,10 @@ TEST(model_learns_the_same_in_any_chunks) {
     Model<float> pieces(perceptron(), Task::classification, classes, 0);
     std::vector<double> first;
     std::vector<double> second;
-    whole.learn(data.rows(0, 300), data.targets.data(), &first, false);
+    whole.learn(data.rows(0, 300), data.targets.data(), nullptr, &first, false);
     for (std::size_t i = 0; i < 300; i += 7) {
       const std::size_t end = std::min<std::size_t>(i + 7, 300);
-      pieces.learn(data.rows(i, end), data.targets.data() + i, &second, false);
+      pieces.learn(data.rows(i, end), data.targets.data() + i, nullptr, &second, false);
     }
     CHECK_EQ(first.size(), 300 * whole.outputs());
     CHECK(first == second);
@@ -74,19 +74,19 @@ TEST(model_learns_the_same_in_any_chunks) {
 TEST(model_resumes_from_its_state) {
   const Data data(200, 3);
   Model<float> whole(perceptron(), Task::classification, 3, 0);
-  whole.learn(data.rows(0, 200), data.targets.data(), nullptr, false);
+  whole.learn(data.rows(0, 200), data.targets.data(), nullptr, nullptr, false);
   Model<float> half(perceptron(), Task::classification, 3, 0);
-  half.learn(data.rows(0, 90), data.targets.data(), nullptr, false);
+  half.learn(data.rows(0, 90), data.targets.data(), nullptr, nullptr, false);
   Model<float> resumed(perceptron(), Task::classification, 3, 5);
   resumed.load(half.save());
-  resumed.learn(data.rows(90, 200), data.targets.data() + 90, nullptr, false);
+  resumed.learn(data.rows(90, 200), data.targets.data() + 90, nullptr, nullptr, false);
   CHECK(whole.save() == resumed.save());
 }
 
 TEST(model_refuses_a_damaged_state) {
   const Data data(50, 2);
   Model<float> model(perceptron(), Task::classification, 2, 0);
-  model.learn(data.rows(0, 50), data.targets.data(), nullptr, false);
+  model.learn(data.rows(0, 50), data.targets.data(), nullptr, nullptr, false);
   State state = model.save();
   State missing = state;
   missing.erase("learner/expansion/coefs");

@@ -18,8 +18,6 @@ from papers.page import Page, Vector
 class AVM(Page):
     carried: ClassVar[tuple[str, ...]] = (
         "rounds",
-        "older_sum",
-        "newer_sum",
         "largest_target",
     )
 
@@ -31,7 +29,6 @@ class AVM(Page):
         cover: str,
         beta: float,
         rho: float,
-        average: str,
         budget: int | None,
         loss: str,
         tau: float = 0.5,
@@ -40,20 +37,17 @@ class AVM(Page):
     ) -> None:
         super().__init__(*where, **more)
         self.lam, self.delta, self.cover = regularization, delta, cover
-        self.beta, self.rho, self.average = beta, rho, average
+        self.beta, self.rho = beta, rho
         self.B = inf if budget is None else budget
         self.loss = make_loss(loss, tau, 0.0 if loss == "squared" else epsilon)  # section 7
         self.ball = loss == "squared" and regularization <= 1
         self.largest_target = 0.0  # y_max
         self.length = 2.0 if self.coef.shape[1] > 2 else 1.0  # algorithm 5 moves by e_y - e_z = 2u
         self.rounds = 0  # t - 1
-        self.older_sum = self.coef.copy()  # coefs of the averaged w_t, summed: before
-        self.newer_sum = self.coef.copy()  # and since the last restart
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         self.rounds += 1
         t = self.rounds
-        self.sum_up()
         move = -self.loss.slope(margin) / (self.lam * t) * self.length * u  # lines 4, 5
         p = max(0.0, 1 - self.beta / t**self.rho)  # section 6.2.3
         approximate = self.beta == 0 or self.random.uniform() < p  # Z_t, line 6
@@ -61,9 +55,6 @@ class AVM(Page):
         self.coef *= (t - 1) / t
         if i is None:
             self.add(x, move)  # a new core point; also line 11
-            if self.average != "last":
-                self.older_sum = np.vstack([self.older_sum, 0 * u])
-                self.newer_sum = np.vstack([self.newer_sum, 0 * u])
         else:
             self.coef[i] += move  # lines 9, 16
         if self.ball:
@@ -71,10 +62,10 @@ class AVM(Page):
             if norm > most:
                 self.coef *= most / norm  # line 12
 
-    def learn(self, x: Vector, y: float) -> Vector:
+    def learn(self, x: Vector, y: float, weight: float = 1.0) -> Vector:
         if self.regresses:
-            self.largest_target = max(self.largest_target, abs(y))
-        return super().learn(x, y)
+            self.largest_target = max(self.largest_target, sqrt(weight) * abs(y))
+        return super().learn(x, y, weight)
 
     def stand_in(self, x: Vector, approximate: bool) -> int | None:
         """The core point that takes x's place; None if x becomes one itself."""
@@ -90,19 +81,3 @@ class AVM(Page):
             if inside.size > 0:
                 return self.oldest(inside)  # algorithm 4
         return nearest if self.size == self.B else None
-
-    def sum_up(self) -> None:
-        """Count w_t, before the update: in all, or since the power of two before the last."""
-        if self.average == "suffix" and self.rounds & (self.rounds - 1) == 0:  # 1, 2, 4, 8, ...
-            self.older_sum, self.newer_sum = self.newer_sum, 0 * self.newer_sum
-        if self.average != "last":
-            self.newer_sum = self.newer_sum + self.coef
-
-    def predict_decision(self, x: Vector) -> Vector:
-        """The decision of the averaged output: w_{T+1}, or the mean of w_s .. w_T."""
-        if self.average == "last" or self.rounds == 0:
-            return self.decide(x, self.row(x))
-        s = 1
-        if self.average == "suffix":  # the power of two before the last
-            s = 1 << max(0, self.rounds.bit_length() - 2)
-        return np.asarray(self.row(x) @ (self.older_sum + self.newer_sum) / (self.rounds - s + 1))

@@ -60,17 +60,20 @@ class POMDR(Page):
 
     def update(self, x: Vector, row: Vector, u: Vector) -> None:
         rate, k = self.rate(), self.self_kernel(x)
+        w2 = float(self.inner(u, u))  # 1, or the row's weight squared
         if 0 < self.size < self.B0 and not self.halvings:  # phase 1
             K = self.gram()
             d = np.linalg.solve(K, row)
             delta2 = max(0.0, k - float(row @ d))
             if sqrt(delta2) <= self.near or delta2 <= IN_SPAN * k:
-                missed = float(d @ K @ d) - 2 * float(self.inner(u, d @ self.guess(self.support)))
+                missed = w2 * float(d @ K @ d) - 2 * float(
+                    self.inner(u, d @ self.guess(self.support))
+                )
                 self.alignment += max(0.0, missed)
                 self.coef += rate * np.outer(d, u)
                 self.scale_down()
                 return
-        self.alignment += max(0.0, k - 2 * float(self.inner(u, self.guess(x[None, :])[0])))
+        self.alignment += max(0.0, w2 * k - 2 * float(self.inner(u, self.guess(x[None, :])[0])))
         self.add(x, rate * u)
         self.scale_down()
         if self.size == self.B:

@@ -19,9 +19,15 @@ class Model32:
         scale: str = "none",
         gamma_rule: str = "fixed",
         width: int = 0,
+        average: str = "last",
     ) -> None: ...
     def learn_dense(
-        self, x: NDArray[Any], targets: _Floats, record: bool, unseen: bool
+        self,
+        x: NDArray[Any],
+        targets: _Floats,
+        weights: _Floats | None,
+        record: bool,
+        unseen: bool,
     ) -> _Floats | None: ...
     def learn_csr(
         self,
@@ -29,14 +35,19 @@ class Model32:
         indices: NDArray[np.int32],
         values: NDArray[Any],
         targets: _Floats,
+        weights: _Floats | None,
         record: bool,
         unseen: bool,
     ) -> _Floats | None: ...
-    def predict_dense(self, x: NDArray[Any]) -> _Floats: ...
+    def predict_dense(self, x: NDArray[Any], threads: int) -> _Floats: ...
     def predict_csr(
-        self, indptr: NDArray[np.int64], indices: NDArray[np.int32], values: NDArray[Any]
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[Any],
+        threads: int,
     ) -> _Floats: ...
-    def learn_one(self, x: NDArray[Any], target: float) -> float | _Floats: ...
+    def learn_one(self, x: NDArray[Any], target: float, weight: float = 1.0) -> float | _Floats: ...
     def predict_one(self, x: NDArray[Any]) -> float | _Floats: ...
     def join(self, after: int, order: list[int]) -> None: ...
     @property

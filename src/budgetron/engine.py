@@ -21,6 +21,9 @@ from budgetron.parts import Spec
 Floats = NDArray[np.float64]
 
 
+LEAST_ROWS_A_THREAD = 256  # below, starting a thread costs more than it saves
+
+
 class PrecisionWarning(UserWarning):
     """float32 rows are too coarse for this kernel width and these feature scales."""
 
@@ -81,6 +84,8 @@ class Engine:
     seed : of the model's generator
     dtype : of the rows
     preparation : what rows go through before the learner sees them
+    average : what `predict` answers with: the "last" hypothesis, the "mean" of all, or of a
+        "suffix" of them
     """
 
     def __init__(
@@ -91,27 +96,36 @@ class Engine:
         seed: int,
         dtype: np.dtype[Any],
         preparation: Preparation | None = None,
+        average: str = "last",
     ) -> None:
         _install_lapack()
         self.spec, self.task, self.seed = spec, task, seed
         self.dtype = np.dtype(dtype)
         self.preparation = preparation or Preparation()
+        self.average = average
         model = _core.Model32 if self.dtype == np.float32 else _core.Model64
-        self.native = model(spec, task, classes, seed, **asdict(self.preparation))
+        self.native = model(spec, task, classes, seed, **asdict(self.preparation), average=average)
 
     def learn(
-        self, X: Any, targets: Floats, *, record: bool = False, unseen: bool = False
+        self,
+        X: Any,
+        targets: Floats,
+        weights: Floats | None = None,
+        *,
+        record: bool = False,
+        unseen: bool = False,
     ) -> Floats | None:
         """Test then train, row by row; the decisions (n, outputs) if they are to be recorded."""
         if scipy.sparse.issparse(X):
-            return self.native.learn_csr(*_csr_parts(X), targets, record, unseen)
-        return self.native.learn_dense(X, targets, record, unseen)
+            return self.native.learn_csr(*_csr_parts(X), targets, weights, record, unseen)
+        return self.native.learn_dense(X, targets, weights, record, unseen)
 
-    def predict(self, X: Any) -> Floats:
-        """Decisions, (n, outputs). Changes nothing."""
+    def predict(self, X: Any, *, threads: int = 1) -> Floats:
+        """Decisions, (n, outputs), on up to so many threads. Changes nothing."""
+        threads = max(1, min(threads, X.shape[0] // LEAST_ROWS_A_THREAD))
         if scipy.sparse.issparse(X):
-            return self.native.predict_csr(*_csr_parts(X))
-        return self.native.predict_dense(X)
+            return self.native.predict_csr(*_csr_parts(X), threads)
+        return self.native.predict_dense(X, threads)
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -121,6 +135,7 @@ class Engine:
             "dtype": self.dtype.str,
             "classes": self.native.classes,
             "preparation": asdict(self.preparation),
+            "average": self.average,
             "state": self.native.save(),
         }
 
@@ -132,6 +147,7 @@ class Engine:
             saved["seed"],
             np.dtype(saved["dtype"]),
             Preparation(**saved["preparation"]),
+            saved["average"],
         )
         self.native.load(saved["state"])
 

@@ -481,7 +481,6 @@ class Avm(Part):
     cover: str = "sphere"
     beta: float = 0.0
     rho: float = 1.0
-    average: str = "last"
     budget: int = 0
     loss: Part = Hinge()
     kind: ClassVar[str] = "avm"

@@ -238,7 +238,6 @@ def avm(
     cover: str,
     beta: float,
     rho: float,
-    average: str,
     budget: int | None,
     loss: Part,
     width: int,
@@ -252,7 +251,6 @@ def avm(
         cover=cover,
         beta=float(beta),
         rho=float(rho),
-        average=average,
         budget=0 if budget is None else int(budget),
         loss=loss,
     )

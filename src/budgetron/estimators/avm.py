@@ -21,7 +21,6 @@ _OWN_CONSTRAINTS: dict[str, list[Any]] = {
     "cover": [StrOptions({"sphere", "rectangle"})],
     "beta": [Interval(Real, 0.0, None, closed="left")],
     "rho": [Interval(Real, 0.0, None, closed="left")],
-    "average": [StrOptions({"last", "mean", "suffix"})],
     "budget": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
 }
 
@@ -46,9 +45,6 @@ class AVMClassifier(OnlineClassifier):
     beta, rho : float, default 0 and 1
         Row t is rounded with probability ``max(0, 1 - beta / t**rho)`` and becomes a core point
         itself otherwise.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` and ``decision_function`` use: the last hypothesis, the mean of all, or
-        the mean of about the last half. ``prequential`` always records the last one's decisions.
     budget : int or None, default None
         Largest number of core points; beyond it the nearest stands in. None: no limit.
     loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
@@ -64,6 +60,16 @@ class AVMClassifier(OnlineClassifier):
     scale : {None, "standard", "auto"}, default None
         "standard" divides features by their running standard deviations; "auto" does if the first
         200 rows need it.
+    average : {"last", "mean", "suffix"}, default "last"
+        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
+        the last half. Examples that left take their share of the mean with them.
+    n_epochs, shuffle : int, bool, default 1 and False
+        How often ``fit`` goes over the rows, and whether in a new random order each time.
+    n_jobs : int or None, default None
+        Threads of ``predict`` on many rows; None is 1, -1 all processors.
+    class_weight : dict, "balanced" or None, default None
+        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
+        classes so far, and the rows of its class, itself included.
     random_state : int, RandomState instance or None, default None
         Seed of the model's generator, which draws where ``beta`` is not 0.
 
@@ -87,7 +93,6 @@ class AVMClassifier(OnlineClassifier):
     cover: str = Avm.cover
     beta: float = Avm.beta
     rho: float = Avm.rho
-    average: str = Avm.average
     budget: int | None = None
     loss: str = Hinge.kind
     tau: float = SmoothHinge.tau
@@ -106,7 +111,6 @@ class AVMClassifier(OnlineClassifier):
             cover=self.cover,
             beta=self.beta,
             rho=self.rho,
-            average=self.average,
             budget=self.budget,
             loss=recipes.loss_part(self.loss, self.tau),
             width=self.n_features_in_,
@@ -132,9 +136,6 @@ class AVMRegressor(TubeRegressor):
     beta, rho : float, default 0 and 1
         Row t is rounded with probability ``max(0, 1 - beta / t**rho)`` and becomes a core point
         itself otherwise.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` uses: the last hypothesis, the mean of all, or the mean of about the last
-        half. ``prequential`` always records the last one's predictions.
     budget : int or None, default None
         Largest number of core points; beyond it the nearest stands in. None: no limit.
     loss : {"squared", "absolute", "epsilon-insensitive"}, default "squared"
@@ -147,6 +148,13 @@ class AVMRegressor(TubeRegressor):
         Width of the kernel; "auto" is 1 / number of features.
     degree, coef0 : int, float
         Not used.
+    average : {"last", "mean", "suffix"}, default "last"
+        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
+        the last half. Examples that left take their share of the mean with them.
+    n_epochs, shuffle : int, bool, default 1 and False
+        How often ``fit`` goes over the rows, and whether in a new random order each time.
+    n_jobs : int or None, default None
+        Threads of ``predict`` on many rows; None is 1, -1 all processors.
     random_state : int, RandomState instance or None, default None
         Seed of the model's generator, which draws where ``beta`` is not 0.
 
@@ -171,7 +179,6 @@ class AVMRegressor(TubeRegressor):
     cover: str = Avm.cover
     beta: float = Avm.beta
     rho: float = Avm.rho
-    average: str = Avm.average
     budget: int | None = None
     loss: str = Squared.kind
 
@@ -193,7 +200,6 @@ class AVMRegressor(TubeRegressor):
             cover=self.cover,
             beta=self.beta,
             rho=self.rho,
-            average=self.average,
             budget=self.budget,
             loss=recipes.regression_loss(self.loss, epsilon),
             width=self.n_features_in_,

@@ -8,25 +8,30 @@ regressor.py.
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from budgetron.compatibility import check_fits
 from budgetron.engine import Engine, Floats, PrecisionWarning, Preparation
 from budgetron.estimators.ranges import RANGES, ranges
 from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid
+
+PIECE = 8192  # rows that are gathered at a time where `fit` shuffles
 
 PRECISION_MESSAGE = (
     "the features are so large that float32 rounding of gamma ||x - z||^2 may pass 1e-3; "
@@ -43,6 +48,10 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     degree: int = Polynomial.degree
     coef0: float = Polynomial.coef0
     scale: str | None = None
+    average: str = "last"
+    n_epochs: int = 1
+    shuffle: bool = False
+    n_jobs: int | None = None
     random_state: Any = None
 
     _task: ClassVar[str]
@@ -51,6 +60,10 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         "gamma": [*RANGES["gamma"], StrOptions({"auto", "median"})],
         **ranges("degree", "coef0"),
         "scale": [StrOptions({"standard", "auto"}), None],
+        "average": [StrOptions({"last", "mean", "suffix"})],
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
 
@@ -95,6 +108,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
             self._seed,
             dtype,
             self._preparation(0 if growing else width),
+            self.average,
         )
         self._warned = False
 
@@ -105,6 +119,21 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
             self._validate_params()
         check_consistent_length(X, y)
         return self._rows(X, first=first, growing=growing), first
+
+    def _passes(self, count: int) -> Iterator[NDArray[np.intp] | None]:
+        """The rows `fit` learns, piece by piece over all epochs; None stands for all in order."""
+        if not self.shuffle:
+            yield from itertools.repeat(None, self.n_epochs)
+            return
+        generator = np.random.default_rng(self._seed)
+        for _ in range(self.n_epochs):
+            order = generator.permutation(count)
+            yield from (order[i : i + PIECE] for i in range(0, count, PIECE))
+
+    def _predict(self, X: Any) -> Floats:
+        """The outputs of every row, (n, outputs)."""
+        rows = self._rows(X, first=False)
+        return self._engine.predict(rows, threads=effective_n_jobs(self.n_jobs))
 
     @contextmanager
     def _unchanged_if_refused(self) -> Iterator[None]:

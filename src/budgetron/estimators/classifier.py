@@ -9,34 +9,45 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from budgetron.engine import Floats
 from budgetron.estimators.base import OnlineEstimator
+from budgetron.estimators.weights import ClassWeights, sample_weights
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
     """A classifier that learns row by row; any number of classes, labels of any type."""
 
+    class_weight: dict[Any, float] | str | None = None
+
     _task: ClassVar[str] = "classification"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineEstimator._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
 
     # ---- learning --------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Start anew and learn the rows once, in their order.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Start anew and learn the rows `n_epochs` times, in their order or shuffled.
+
+        Equals `partial_fit` over the rows in the order of all epochs.
 
         Parameters
         ----------
         X : array or sparse matrix, shape (n, d)
         y : labels, shape (n,); their distinct values are the classes, another one later is an error
+        sample_weight : numbers >= 0, shape (n,); a row of weight w moves f by w times as much
         """
         y = _labels(y)
-        self._learn(X, y, classes=np.unique(y), anew=True)
+        self._learn(X, y, sample_weight, classes=np.unique(y), anew=True)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn the rows, in their order, after all learned before.
 
         One call with n rows leaves the same bits as n calls with one row.
@@ -46,11 +57,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         X : array or sparse matrix, shape (n, d)
         y : labels, shape (n,)
         classes : all labels there will be, in the first call. Without it classes join as they occur
+        sample_weight : numbers >= 0, shape (n,); a row of weight w moves f by w times as much
         """
-        self._learn(X, _labels(y), classes=classes)
+        self._learn(X, _labels(y), sample_weight, classes=classes)
         return self
 
-    def prequential(self, X: Any, y: Any, classes: Any = None) -> Floats:
+    def prequential(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Floats:
         """Test, then train, row by row: each row's decision before it was learned.
 
         Learns exactly as `partial_fit` does.
@@ -60,13 +72,13 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         decisions : (n,) for up to two classes, where >= 0 stands for ``classes_[1]``; else (n, K)
             with -inf where a class had not been seen yet
         """
-        decisions = self._learn(X, _labels(y), classes=classes, record=True)
+        decisions = self._learn(X, _labels(y), sample_weight, classes=classes, record=True)
         assert decisions is not None
         return decisions
 
     def _prequential_growing(self, X: Any, y: Any, classes: Any = None) -> Floats:
         """`prequential` for streams whose width grows: a chunk may have more features."""
-        decisions = self._learn(X, _labels(y), classes=classes, record=True, growing=True)
+        decisions = self._learn(X, _labels(y), None, classes=classes, record=True, growing=True)
         assert decisions is not None
         return decisions
 
@@ -83,7 +95,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             decisions = self.prequential(np.asarray(x)[None, :], np.array([y]))
             return decisions[0] if decisions.ndim > 1 else float(decisions[0])
         self._check_width(x)
-        return self._engine.native.learn_one(x, code)
+        if self._class_weights is None:
+            return self._engine.native.learn_one(x, code)
+        return self._engine.native.learn_one(x, code, self._class_weights.of_one(y))
 
     def decision_one(self, x: NDArray[Any]) -> float | Floats:
         """The decision on one row, under `learn_one`'s conditions."""
@@ -97,7 +111,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Floats:
         """f(x): (n,) for up to two classes, where >= 0 stands for ``classes_[1]``; else (n, K)."""
         native = self._native
-        decisions = self._engine.predict(self._rows(X, first=False))
+        decisions = self._predict(X)
         return decisions[:, 0] if native.outputs == 1 else decisions
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -123,6 +137,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         self,
         X: Any,
         y: NDArray[Any],
+        sample_weight: Any,
         *,
         classes: Any = None,
         record: bool = False,
@@ -131,7 +146,14 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
     ) -> Floats | None:
         with self._unchanged_if_refused():
             X = self._prepare(X, y, classes=classes, anew=anew, growing=growing)
-        decisions = self._learn_runs(X, y, record=record)
+            weights = sample_weights(sample_weight, X)
+        decisions = None
+        for piece in self._passes(len(y)) if anew else [None]:
+            if piece is None:
+                decisions = self._learn_rows(X, y, weights, record=record)
+            else:
+                own = None if weights is None else weights[piece]
+                self._learn_rows(X[piece], y[piece], own, record=False)
         self._warn_if_coarse()
         return decisions
 
@@ -163,6 +185,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             self._closed: bool = closed
             self._sparse = not isinstance(X, np.ndarray)
             self._know(known)
+            self._class_weights: ClassWeights | None = None
+            if self.class_weight is not None:
+                self._class_weights = ClassWeights(self.class_weight)
+                if closed:
+                    self._class_weights.check(known)
             self._start(X.shape[1], len(known), X.dtype, growing=growing)
         return X
 
@@ -178,8 +205,13 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         self._engine.native.join(len(after), order)
         self._know(after)
 
-    def _learn_runs(self, X: Any, y: NDArray[Any], *, record: bool) -> Floats | None:
+    def _learn_rows(
+        self, X: Any, y: NDArray[Any], weights: Floats | None, *, record: bool
+    ) -> Floats | None:
         """Learn X in runs of rows between which a class joins (closed classes: one run)."""
+        if self._class_weights is not None:
+            by_class = self._class_weights.of_rows(y, None if weights is None else weights > 0)
+            weights = by_class if weights is None else weights * by_class
         labels, firsts = np.unique(y, return_index=True)
         joins = np.sort(firsts[~np.isin(labels, self.classes_)]).tolist()
         bounds = sorted({0, len(y), *joins})
@@ -190,7 +222,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
                 self._join(y[start])
             targets = np.searchsorted(self.classes_, y[start:end]).astype(np.float64)
             rows = X if end - start == len(y) else X[start:end]
-            decisions = self._engine.learn(rows, targets, record=record, unseen=joined)
+            own = None if weights is None else weights[start:end]
+            decisions = self._engine.learn(rows, targets, own, record=record, unseen=joined)
             if decisions is not None:
                 runs.append(Run(self.classes_, decisions, y[start] if joined else None))
         return self._assemble(runs) if record else None

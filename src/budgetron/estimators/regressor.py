@@ -15,6 +15,7 @@ from budgetron import recipes
 from budgetron.engine import Floats
 from budgetron.estimators.base import OnlineEstimator
 from budgetron.estimators.ranges import regression_ranges
+from budgetron.estimators.weights import sample_weights
 from budgetron.parts import Part, Squared, TubeUpdate
 
 
@@ -34,37 +35,40 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
 
     # ---- learning --------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Start anew and learn the rows once, in their order.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Start anew and learn the rows `n_epochs` times, in their order or shuffled.
+
+        Equals `partial_fit` over the rows in the order of all epochs.
 
         Parameters
         ----------
         X : array or sparse matrix, shape (n, d)
         y : finite numbers, shape (n,)
+        sample_weight : numbers >= 0, shape (n,); a row of weight w moves f by w times as much
         """
-        self._learn(X, y, anew=True)
+        self._learn(X, y, sample_weight, anew=True)
         return self
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the rows, in their order, after all learned before.
 
         One call with n rows leaves the same bits as n calls with one row.
         """
-        self._learn(X, y)
+        self._learn(X, y, sample_weight)
         return self
 
-    def prequential(self, X: Any, y: Any) -> Floats:
+    def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
         """Test, then train, row by row: each row's prediction before it was learned, (n,).
 
         Learns exactly as `partial_fit` does.
         """
-        predictions = self._learn(X, y, record=True)
+        predictions = self._learn(X, y, sample_weight, record=True)
         assert predictions is not None
         return predictions
 
     def _prequential_growing(self, X: Any, y: Any) -> Floats:
         """`prequential` for streams whose width grows: a chunk may have more features."""
-        predictions = self._learn(X, y, record=True, growing=True)
+        predictions = self._learn(X, y, None, record=True, growing=True)
         assert predictions is not None
         return predictions
 
@@ -88,7 +92,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Floats:
         """f(x) of each row, (n,)."""
         check_is_fitted(self)
-        return self._engine.predict(self._rows(X, first=False))[:, 0]
+        return self._predict(X)[:, 0]
 
     def prediction_one(self, x: NDArray[Any]) -> float:
         """The prediction for one row, under `learn_one`'s conditions."""
@@ -103,6 +107,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
         self,
         X: Any,
         y: Any,
+        sample_weight: Any,
         *,
         record: bool = False,
         anew: bool = False,
@@ -114,7 +119,13 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
             if first:
                 self._sparse = not isinstance(X, np.ndarray)
                 self._start(X.shape[1], 1, X.dtype, growing=growing)
-        predictions = self._engine.learn(X, y, record=record)
+            weights = sample_weights(sample_weight, X)
+        predictions = None
+        for piece in self._passes(len(y)) if anew else [None]:
+            if piece is None:
+                predictions = self._engine.learn(X, y, weights, record=record)
+            else:
+                self._engine.learn(X[piece], y[piece], None if weights is None else weights[piece])
         self._warn_if_coarse()
         return None if predictions is None else predictions[:, 0]
 

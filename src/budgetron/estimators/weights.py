@@ -1,0 +1,93 @@
+"""How much a row counts: sample_weight and class_weight become one number a row.
+
+A row of weight w moves f by w times as much as it would: whatever the update adds for it is
+multiplied by w. What does not depend on the row stays: decays, norm balls, BOGD's largest coef. A
+row of weight 0 is as if it had not come.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
+
+from budgetron.engine import Floats
+
+ClassWeight = dict[Any, float] | str | None
+
+
+def sample_weights(sample_weight: Any, rows: Any) -> Floats | None:
+    """One finite number >= 0 a row; None where none were given."""
+    if sample_weight is None:
+        return None
+    weights: Floats = _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+    )
+    return np.ascontiguousarray(weights)
+
+
+class ClassWeights:
+    """The weights of labels as they come.
+
+    Parameters
+    ----------
+    rule : a weight for each label (those not named: 1), or "balanced": n_t / (K_t n_{y,t}), from
+        the rows 1..t, the classes among them and the rows of the label y of row t
+    """
+
+    def __init__(self, rule: dict[Any, float] | str) -> None:
+        if isinstance(rule, dict):
+            for label, weight in rule.items():
+                if not (np.isfinite(weight) and weight >= 0):
+                    raise ValueError(
+                        f"class_weight[{label!r}]={weight!r} must be a finite number >= 0"
+                    )
+        self.rule = rule
+        self.counts: dict[Any, int] = {}  # rows seen of each label; of "balanced" only
+
+    def check(self, classes: NDArray[Any]) -> None:
+        """Raise ValueError where a label named is none of these, all there will be."""
+        if isinstance(self.rule, dict):
+            for label in self.rule:
+                if label not in classes.tolist():
+                    raise ValueError(
+                        f"class_weight names {label!r}, which is not among the classes "
+                        f"{classes.tolist()}"
+                    )
+
+    def of_one(self, label: Any) -> float:
+        """The weight of the next row."""
+        if isinstance(self.rule, dict):
+            return float(self.rule.get(label, 1.0))
+        count = self.counts[label] = self.counts.get(label, 0) + 1
+        return sum(self.counts.values()) / (len(self.counts) * count)
+
+    def of_rows(self, y: NDArray[Any], counted: NDArray[np.bool_] | None = None) -> Floats:
+        """The weights of the next rows; rows not `counted` are as if they had not come."""
+        if isinstance(self.rule, dict):
+            labels, codes = np.unique(y, return_inverse=True)
+            return np.array([float(self.rule.get(v, 1.0)) for v in labels.tolist()])[codes]
+        if counted is not None and not counted.all():
+            weights = np.zeros(len(y))
+            weights[counted] = self.of_rows(y[counted])
+            return weights
+        labels, firsts, codes, numbers = np.unique(
+            y, return_index=True, return_inverse=True, return_counts=True
+        )
+        names = labels.tolist()
+        before = np.array([self.counts.get(name, 0) for name in names], dtype=np.int64)
+        # How many rows of its label there are up to each row of this call.
+        grouped = np.argsort(codes, kind="stable")
+        starts = np.cumsum(numbers) - numbers
+        own = np.empty(len(y), dtype=np.int64)
+        own[grouped] = np.arange(len(y)) - np.repeat(starts, numbers) + 1
+        joined = np.zeros(len(y), dtype=np.int64)
+        joined[firsts[before == 0]] = 1
+        seen = sum(self.counts.values()) + np.arange(1, len(y) + 1)
+        classes = len(self.counts) + np.cumsum(joined)
+        for name, number in zip(names, numbers.tolist(), strict=True):
+            self.counts[name] = self.counts.get(name, 0) + number
+        weights = seen / (classes * (before[codes] + own))
+        return np.asarray(weights, dtype=np.float64)
