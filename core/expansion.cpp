@@ -229,6 +229,21 @@ double Expansion<Real>::coef_size(std::size_t i) const {
   return std::sqrt(2.0 * sum);
 }
 
+// Output by output, along the coefs as they lie in memory.
+template <class Real>
+void Expansion<Real>::coef_sizes(std::vector<double>& sizes) const {
+  sizes.assign(size(), 0.0);
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    const double* a = stored_coefs(k);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const double coef = factor() * a[i];
+      sizes[i] += outputs_ == 1 ? std::abs(coef) : coef * coef;
+    }
+  }
+  if (outputs_ == 1) return;
+  for (double& size : sizes) size = std::sqrt(2.0 * size);
+}
+
 template <class Real>
 double Expansion<Real>::pull(std::size_t i) const {
   if (!keeps_gram_) row_of_stored(i, side_row_);

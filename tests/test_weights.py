@@ -122,7 +122,7 @@ def test_bad_sample_weights_are_refused_and_nothing_is_learned(weights: Any) -> 
     X, y = stream(20)
     model = BY_NAME["rbp"].make().partial_fit(X, y)
     before = model._engine.native.save()
-    with pytest.raises(ValueError, match="weight|convert"):
+    with pytest.raises(ValueError, match=r"weight|convert"):
         model.partial_fit(X, y, sample_weight=weights)
     after = model._engine.native.save()
     assert all(np.array_equal(before[name], after[name]) for name in before)

@@ -29,9 +29,9 @@ class Absorb final : public Budget<Real> {
       return;
     }
     const auto shared = [&](std::size_t i) { return static_cast<double>(turn.row->values[i]); };
+    f.coef_sizes(sizes_);
     const std::size_t r = f.least([&](std::size_t i) {
-      const double size = f.coef_size(i);
-      return size * size * (f.stored_self(i) - shared(i) * shared(i) / turn.self);
+      return sizes_[i] * sizes_[i] * (f.stored_self(i) - shared(i) * shared(i) / turn.self);
     });
     const double share = shared(r) / turn.self;
     joint_.resize(coefs.size());
@@ -42,11 +42,13 @@ class Absorb final : public Budget<Real> {
   void visit_state(StateVisitor& visitor) override {
     visitor.field("absorptions", absorptions_);
     visitor.scratch(joint_);
+    visitor.scratch(sizes_);
   }
 
  private:
   std::size_t size_;
   std::int64_t absorptions_ = 0;
+  std::vector<double> sizes_;  // |a_i|
   std::vector<double> joint_;  // coefs of the newcomer with what it took over
 };
 

@@ -48,10 +48,13 @@ class Sampled final : public Budget<Real> {
     }
     const std::size_t leaver = draw(f, *turn.random);
     for (std::size_t j = 0; j < f.size(); ++j) {
-      if (j == leaver) continue;
       const double growth = 1.0 / (1.0 - p_[j]);
-      const double change = growth * within_clip(f.coef_size(j) * growth);
-      for (std::size_t k = 0; k < f.outputs(); ++k) f.stored_coefs(k)[j] *= change;
+      changes_[j] = growth * within_clip(sizes_[j] * growth);
+    }
+    changes_[leaver] = 1.0;  // it is replaced
+    for (std::size_t k = 0; k < f.outputs(); ++k) {
+      double* a = f.stored_coefs(k);
+      for (std::size_t j = 0; j < changes_.size(); ++j) a[j] *= changes_[j];
     }
     if (f.keeps_norm()) f.refresh_norm();
     f.replace(leaver, turn, clipped_);
@@ -60,6 +63,8 @@ class Sampled final : public Budget<Real> {
   void visit_state(StateVisitor& visitor) override {
     visitor.field("draws", draws_);
     visitor.scratch(p_);
+    visitor.scratch(sizes_);
+    visitor.scratch(changes_);
     visitor.scratch(clipped_);
   }
 
@@ -67,14 +72,16 @@ class Sampled final : public Budget<Real> {
   // What a coef of this size is to be multiplied by.
   [[nodiscard]] double within_clip(double size) const { return size > clip_ ? clip_ / size : 1.0; }
 
-  // Fills p_ and draws from it.
+  // Fills p_ and sizes_ and draws from p_.
   std::size_t draw(const Expansion<Real>& f, Random& random) {
     const std::size_t n = f.size();
     p_.resize(n);
+    changes_.resize(n);
+    f.coef_sizes(sizes_);
     double total = 0.0;
     if (!uniform_) {
       for (std::size_t i = 0; i < n; ++i) {
-        p_[i] = f.coef_size(i) * std::sqrt(f.stored_self(i));
+        p_[i] = sizes_[i] * std::sqrt(f.stored_self(i));
         total += p_[i];
       }
     }
@@ -101,6 +108,8 @@ class Sampled final : public Budget<Real> {
   double clip_;  // infinity: no clipping
   std::int64_t draws_ = 0;
   std::vector<double> p_;
+  std::vector<double> sizes_;    // |a_i|
+  std::vector<double> changes_;  // what each coef is multiplied by
   std::vector<double> clipped_;  // the newcomer's coefs
 };
 
