@@ -103,6 +103,8 @@ def test_a_sweep_is_a_line_for_each_combination() -> None:
     assert len(swept) == 25 == len({(p["beta"], p["rho"]) for p in swept})
     assert [f.number for f in figures.drawn("2")] == ["2a", "2a-size", "2b"]
     assert [f.number for f in figures.drawn("2b")] == ["2b"]
+    needed = figures.behind(figures.drawn("2b")).sets
+    assert [(s.name, {row.algorithm for row in s.published}) for s in needed] == [("a9a", {"beta"})]
 
 
 # ---- rows ----------------------------------------------------------------------------------------
@@ -165,6 +167,7 @@ def test_protocols_give_what_they_say() -> None:
     ("learner", "params"),
     [
         ("svc", {"gamma": 0.5, "C": 1.0}),
+        ("sgd", {"alpha": 0.01}),
         ("nystroem-svc", {"gamma": 0.5, "C": 1.0, "n_components": 50}),
     ],
 )
@@ -208,8 +211,8 @@ def test_finished_runs_are_not_run_again(tmp_path: Path) -> None:
 
 
 def test_grids_are_settled_by_the_table_or_anew(tmp_path: Path) -> None:
-    grid = {"gamma": [1e6, 0.5]}
-    row = Row("P", "perceptron", {}, grid, {"gamma": 1e6})
+    grid = {"gamma": [1e3, 0.5]}
+    row = Row("P", "perceptron", {}, grid, {"gamma": 1e3})
     table, data_set = small(row=row)
     told, tuned, held, begun = (
         runner.measure(entry, data_set, 1, Lab(tmp_path, Here(), Cells()), tune=tune)[0]
@@ -224,10 +227,21 @@ def test_grids_are_settled_by_the_table_or_anew(tmp_path: Path) -> None:
     assert isinstance(tuned, Measured)
     assert isinstance(held, Measured)
     assert isinstance(begun, Measured)
-    assert told.chosen == {"gamma": 1e6}
+    assert told.chosen == {"gamma": 1e3}
     assert tuned.chosen == held.chosen == begun.chosen == {"gamma": 0.5}
     assert len(tuned.outcomes[0].curve) == 20
     assert tuned.mean < told.mean
+
+
+def test_formulas_are_in_the_length_of_the_stream_a_prefix_begins(tmp_path: Path) -> None:
+    _, data_set = small()
+    row = Row("P", "pegasos", {"gamma": 0.5, "regularization": "1/T"}, {}, {})
+    number = replace(row, params={"gamma": 0.5, "regularization": 1 / 600})
+    formula, told = (
+        runner.work(Job(data_set, line, {}, 0, tmp_path, prefix=100)) for line in (row, number)
+    )
+    assert [point[:2] for point in formula.curve] == [point[:2] for point in told.curve]
+    assert formula.curve[-1][0] == 100
 
 
 def test_a_run_over_its_limit_is_stopped(tmp_path: Path) -> None:

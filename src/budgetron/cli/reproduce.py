@@ -116,7 +116,8 @@ def _tasks(paper: str, number: str | None, figure: str | None) -> list[Task]:
         if number is not None and figure is None:
             drawn = ()
         if shown or drawn:
-            cut = entry.only(number) if number is not None and number in entry.tables else entry
+            cut = entry if shown else entry.behind(drawn)
+            cut = cut.only(number) if shown and number is not None else cut
             tasks.append(Task(cut, shown, drawn))
     return tasks
 
@@ -199,9 +200,9 @@ def _draw(out: Path, table: Table, figure: Figure, results: Results) -> None:
         print(f"figure {figure.number}: {path}")
     else:
         print(f"figure {figure.number}: not drawn")
-    missing = [f"{s.name}: {why}" for s, why in results if isinstance(why, str)]
-    for line in missing:
-        print(f"  not run: {line}")
+    for data_set, why in results:
+        if isinstance(why, str) and (not figure.sets or data_set.name in figure.sets):
+            print(f"  not run: {data_set.name}: {why}")
 
 
 def _need_matplotlib() -> None:

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 
 
 class Rows(NamedTuple):
-    """Rows to learn in this order, and rows to predict afterwards, which may be none."""
+    """Rows to learn in this order, and rows to predict afterwards, which may be none.
+
+    `total` is the length of the stream they are the beginning of; None: they are all of it.
+    """
 
     X: Any
     y: NDArray[Any]
     test_X: Any
     test_y: NDArray[Any]
+    total: int | None = None
 
 
 def default_folder() -> Path:

@@ -67,13 +67,13 @@ def draw(table: Table, figure: Figure, results: Results, path: Path) -> bool:
 def _curves(axis: Any, figure: Figure, lines: list[Line]) -> None:
     from matplotlib import pyplot as plt
 
-    colours = plt.get_cmap("tab20").colors  # type: ignore[attr-defined]
     algorithms = list(dict.fromkeys(row.algorithm for row, _ in lines))
+    colours: Any = plt.get_cmap("tab10" if len(algorithms) <= 10 else "tab20")
     for number, algorithm in enumerate(algorithms):
         mine = [line for line in lines if line[0].algorithm == algorithm]
         points = _along(figure, mine[0][1]) if figure.x == "rows" else _ends(figure, mine)
         xs, ys, lows, highs = (list(column) for column in zip(*points, strict=True))
-        style = {"color": colours[number % len(colours)], "label": algorithm}
+        style = {"color": colours(number), "label": algorithm}
         axis.plot(xs, ys, marker="o" if len(xs) < 15 else None, markersize=4, lw=1.3, **style)
         if figure.spread == "range" and any(
             high > low for low, high in zip(lows, highs, strict=True)

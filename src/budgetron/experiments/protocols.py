@@ -125,7 +125,8 @@ def machine(row: Row, setting: Params, rows: Rows, seed: int, task: str = "class
     """The learner of a line with its parameters, formulas worked out for these rows."""
     formulas = {**row.params, **setting}
     p = _perceptron_stores(rows, formulas["gamma"]) if needs_p(formulas) else None
-    params = {name: value(formula, len(rows.y), p) for name, formula in formulas.items()}
+    T = rows.total or len(rows.y)
+    params = {name: value(formula, T, p) for name, formula in formulas.items()}
     if row.learner in BASELINES:
         return BASELINES[row.learner](random_state=seed, **params)
     return budgetron.make(row.learner, task=task, random_state=seed, **params)

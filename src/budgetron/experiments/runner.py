@@ -151,7 +151,9 @@ def _rows(job: Job) -> data.Rows:
 def _run(job: Job, rows: data.Rows) -> Outcome:
     protocol = PROTOCOLS[job.protocol]
     if job.validation is None:
-        rows = rows._replace(X=rows.X[: job.prefix], y=rows.y[: job.prefix])
+        if job.prefix is not None:
+            X, y = rows.X[: job.prefix], rows.y[: job.prefix]
+            rows = rows._replace(X=X, y=y, total=len(rows.y))
         return protocol.run(job.row, job.setting, rows, job.seed)
     return protocols.validation(
         job.row, job.setting, rows, job.seed, count=job.validation, task=protocol.task

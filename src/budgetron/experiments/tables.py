@@ -23,7 +23,7 @@ from __future__ import annotations
 import itertools
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
@@ -168,6 +168,21 @@ class Table:
         return tuple(
             f for f in self.figures if number in (f.number, *re.findall(r"^\d+", f.number))
         )
+
+    def behind(self, figures: Sequence[Figure]) -> Table:
+        """With the sets and lines these figures are drawn from."""
+        shown = {name for f in figures for name in f.sets or [s.name for s in self.sets]}
+        sets = []
+        for data_set in self.sets:
+            if data_set.name in shown:
+                mine = [f for f in figures if not f.sets or data_set.name in f.sets]
+                kept = (
+                    row
+                    for row in data_set.published
+                    if any(not f.algorithms or row.algorithm in f.algorithms for f in mine)
+                )
+                sets.append(replace(data_set, published=tuple(kept)))
+        return replace(self, sets=tuple(sets))
 
     def only(self, number: str) -> Table:
         """Without the lines of its other tables."""
