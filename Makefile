@@ -67,7 +67,7 @@ soak: $(BUILT)
 	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/test_soak.py -v
 
 papers: $(BUILT)
-	$(BIN)/python -m budgetron.experiments --permutations 10
+	$(BIN)/budgetron reproduce all
 
 docs: $(BUILT)
 	$(BIN)/python -m pip install --quiet -e ".[docs]" --no-build-isolation

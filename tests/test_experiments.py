@@ -1,28 +1,66 @@
-"""The tables are sound, and the command that runs them says what it does not run."""
+"""The tables are sound, a run is what its protocol says, and finished runs are kept."""
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import budgetron
-from budgetron.experiments import Row, names, read, report
-from budgetron.experiments.__main__ import main
-from budgetron.experiments.tables import needs_p, value
+from budgetron.experiments import Row, Set, data, names, protocols, read, report, runner
+from budgetron.experiments.baselines import BASELINES
+from budgetron.experiments.cells import Cells
+from budgetron.experiments.formulas import needs_p, value
+from budgetron.experiments.protocols import PROTOCOLS, Outcome
+from budgetron.experiments.runner import Job, Lab, Measured
+from budgetron.experiments.tables import Params, Table
+
+
+class Here(Executor):
+    """Runs at once, in this process; counts."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+    def submit(self, work: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.runs += 1
+        future: Future[Any] = Future()
+        future.set_result(work(*args, **kwargs))
+        return future
+
+
+def small(protocol: str = "online", **fields: Any) -> tuple[Table, Set]:
+    row = Row("P", "perceptron", {"gamma": 0.5}, {}, {}, mean=10.0, sd=1.0)
+    data_set = Set("noisy", 600, flip=0.05, published=(fields.pop("row", row),))
+    return Table("t", "p", "T", "c", "x", (data_set,), protocol=protocol, **fields), data_set
 
 
 @pytest.mark.parametrize("name", names())
 def test_a_table_names_learners_and_settings_that_exist(name: str) -> None:
-    for data_set in read(name).sets:
+    table = read(name)
+    task = PROTOCOLS[table.protocol].task
+    assert table.tables or table.figures
+    for data_set in table.sets:
         for row in data_set.published:
-            for setting in row.settings():
+            for setting in row.settings() if row.learner not in BASELINES else ():
                 params = {**row.params, **setting}
-                T = data_set.rows
-                budgetron.make(row.learner, **{k: value(v, T, 100) for k, v in params.items()})
+                params = {k: value(v, data_set.rows, 100) for k, v in params.items()}
+                budgetron.make(row.learner, task=task, **params)
             assert row.sd is None or row.sd > 0
             assert set(row.chosen) <= set(row.grid)
             assert all(chosen in row.grid[key] for key, chosen in row.chosen.items())
+    sets = {data_set.name for data_set in table.sets}
+    algorithms = {row.algorithm for data_set in table.sets for row in data_set.published}
+    for figure in table.figures:
+        assert set(figure.sets) <= sets
+        assert set(figure.algorithms) <= algorithms
 
 
 @pytest.mark.parametrize(
@@ -55,23 +93,198 @@ def test_p_must_be_known_where_it_is_used() -> None:
 def test_verdict(mean: float, expected: str) -> None:
     row = Row("A", "perceptron", {}, {}, {}, mean=10.0, sd=0.2)
     assert report.verdict(row, mean) == expected
+    more = {"ok": "ok", "worse": "better", "better": "worse"}[expected]
+    assert report.verdict(row, mean, PROTOCOLS["batch"]) == more
 
 
-def test_absent_data_are_said_on_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("BUDGETRON_DATA", str(tmp_path / "nowhere"))
-    assert main(["ahpatron_table2", "--out", str(tmp_path)]) == 0
-    out, err = capsys.readouterr()
-    assert len(err.splitlines()) == 1
-    assert "- phishing: phishing.libsvm.xz not in the data folder." in out
-    assert (tmp_path / "ahpatron_table2.md").read_text() in out
-    assert (tmp_path / "ahpatron_table2.json").read_text() == "[]\n"
+def test_a_sweep_is_a_line_for_each_combination() -> None:
+    figures = read("avm_figures")
+    swept = [row.params for row in figures.sets[0].published if row.algorithm == "beta"]
+    assert len(swept) == 25 == len({(p["beta"], p["rho"]) for p in swept})
+    assert [f.number for f in figures.drawn("2")] == ["2a", "2a-size", "2b"]
+    assert [f.number for f in figures.drawn("2b")] == ["2b"]
+    needed = figures.behind(figures.drawn("2b")).sets
+    assert [(s.name, {row.algorithm for row in s.published}) for s in needed] == [("a9a", {"beta"})]
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["bogd_tables", "--sets", "nonsense"]])
-def test_unknown_names_are_refused(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(arguments) == 2
-    assert "nonsense" in capsys.readouterr().err
+# ---- rows ----------------------------------------------------------------------------------------
+
+
+def test_npz_parts_holdout_scale_and_labels(tmp_path: Path) -> None:
+    X = np.arange(40).reshape(20, 2)
+    np.savez(tmp_path / "s.npz", X_train=X[:15], y_train=X[:15, 0], X_test=X[15:], y_test=X[15:, 0])
+    both = Set("s", 20, files=("s.npz:train",), test=("s.npz:test",), scale="unit", above=20.0)
+    rows = data.permuted(both, 3, tmp_path)
+    order = np.random.default_rng(3).permutation(15)
+    np.testing.assert_allclose(rows.X[:, 0], order / 19, rtol=1e-6)
+    np.testing.assert_array_equal(rows.y, (2 * order > 20).astype(int))
+    np.testing.assert_allclose(rows.test_X[:, 1], np.arange(15, 20) / 19, rtol=1e-6)
+    held = data.permuted(Set("s", 15, files=("s.npz:train",), holdout=0.2), 3, tmp_path)
+    np.testing.assert_array_equal(held.test_y, 2 * order[12:])
+    np.testing.assert_array_equal(held.y, 2 * order[:12])
+    absent = Set("s", 9, files=("s.npz:train", "t.npz"), test=("u",))
+    assert data.missing(absent, tmp_path) == "t.npz, u.libsvm.xz not in the data folder"
+
+
+def test_every_split_into_halves_comes_once() -> None:
+    splits = {tuple(data.half_of(list(range(10)), seed)) for seed in range(126)}
+    assert len(splits) == 126
+    assert all(len(set(split)) == 5 for split in splits)
+
+
+# ---- protocols -----------------------------------------------------------------------------------
+
+
+def noisy(rows: int = 600) -> data.Rows:
+    X, y = budgetron.streams.two_gaussians(rows // 2, flip=0.05, seed=0)
+    return data.Rows(X[:-100], y[:-100], X[-100:], y[-100:])
+
+
+def test_protocols_give_what_they_say() -> None:
+    rows = noisy()
+    row = Row("A", "ahpatron", {"gamma": 0.5, "budget": 50, "epsilon": 0.5}, {}, {})
+    model = budgetron.make("ahpatron", gamma=0.5, budget=50, epsilon=0.5)
+    decisions = model.prequential(rows.X, rows.y)
+    margins = decisions * np.where(rows.y == rows.y.max(), 1, -1)
+    online = protocols.online(row, {}, rows, 0)
+    assert online.value == 100 * model.n_mistakes_ / 500
+    assert online.stored == model.n_support_
+    assert [point[0] for point in online.curve] == list(range(25, 501, 25))
+    assert online.curve[-1][1:] == (online.value, online.seconds)
+    near = protocols.near(row, {}, rows, 0).value
+    assert near == np.sum((margins > 0) & (margins < 0.5)) > 10
+    batch = protocols.batch(row, {}, rows, 0)
+    assert batch.value == 100 * model.score(rows.test_X, rows.test_y)
+    numbers = rows._replace(y=rows.X[:, 0] / 4)
+    tube = Row("R", "rbp", {"gamma": 0.5, "budget": 50}, {}, {})
+    predicted = budgetron.make("rbp", task="regression", gamma=0.5, budget=50, random_state=0)
+    errors = predicted.prequential(numbers.X, numbers.y) - numbers.y
+    rmse = protocols.regression(tube, {}, numbers, 0).value
+    assert rmse == pytest.approx(math.sqrt(np.mean(errors**2)))
+
+
+@pytest.mark.parametrize(
+    ("learner", "params"),
+    [
+        ("svc", {"gamma": 0.5, "C": 1.0}),
+        ("sgd", {"alpha": 0.01}),
+        ("nystroem-svc", {"gamma": 0.5, "C": 1.0, "n_components": 50}),
+    ],
+)
+def test_batch_baselines(learner: str, params: Params) -> None:
+    outcome = protocols.batch(Row("B", learner, params, {}, {}), {}, noisy(), 0)
+    assert outcome.value is not None
+    assert 85 < outcome.value < 100
+    assert outcome.seconds > 0
+
+
+def test_the_linear_baseline_tests_before_it_trains() -> None:
+    rows = noisy()
+    flipped = rows._replace(y=-rows.y)
+    row = Row("L", "sgd", {"alpha": 0.01}, {}, {})
+    rates = [protocols.online(row, {}, part, 0).value for part in (rows, flipped)]
+    assert all(rate is not None and 2 < rate < 30 for rate in rates)
+
+
+# ---- runs ----------------------------------------------------------------------------------------
+
+
+def test_finished_runs_are_not_run_again(tmp_path: Path) -> None:
+    table, data_set = small()
+    path = tmp_path / "cells.jsonl"
+    first = Here()
+    before = runner.measure(table, data_set, 3, Lab(tmp_path, first, Cells(path)))
+    assert first.runs == 3
+    text = path.read_text()
+    path.write_text(text[: len(text) - 40])  # interrupted while writing the last
+    second = Here()
+    after = runner.measure(table, data_set, 4, Lab(tmp_path, second, Cells(path)))
+    assert second.runs == 2
+    assert isinstance(before[0], Measured)
+    assert isinstance(after[0], Measured)
+    assert [o.value for o in after[0].outcomes[:3]] == [o.value for o in before[0].outcomes]
+    assert len(Cells(path)) == 4
+    other = replace(data_set, flip=0.1)
+    third = Here()
+    runner.measure(table, other, 1, Lab(tmp_path, third, Cells(path)))
+    assert third.runs == 1
+
+
+def test_grids_are_settled_by_the_table_or_anew(tmp_path: Path) -> None:
+    grid = {"gamma": [1e3, 0.5]}
+    row = Row("P", "perceptron", {}, grid, {"gamma": 1e3})
+    table, data_set = small(row=row)
+    told, tuned, held, begun = (
+        runner.measure(entry, data_set, 1, Lab(tmp_path, Here(), Cells()), tune=tune)[0]
+        for entry, tune in (
+            (table, False),
+            (table, True),
+            (replace(table, validation=300), True),
+            (replace(table, prefix=300), True),
+        )
+    )
+    assert isinstance(told, Measured)
+    assert isinstance(tuned, Measured)
+    assert isinstance(held, Measured)
+    assert isinstance(begun, Measured)
+    assert told.chosen == {"gamma": 1e3}
+    assert tuned.chosen == held.chosen == begun.chosen == {"gamma": 0.5}
+    assert len(tuned.outcomes[0].curve) == 20
+    assert tuned.mean < told.mean
+
+
+def test_formulas_are_in_the_length_of_the_stream_a_prefix_begins(tmp_path: Path) -> None:
+    _, data_set = small()
+    row = Row("P", "pegasos", {"gamma": 0.5, "regularization": "1/T"}, {}, {})
+    number = replace(row, params={"gamma": 0.5, "regularization": 1 / 600})
+    formula, told = (
+        runner.work(Job(data_set, line, {}, 0, tmp_path, prefix=100)) for line in (row, number)
+    )
+    assert [point[:2] for point in formula.curve] == [point[:2] for point in told.curve]
+    assert formula.curve[-1][0] == 100
+
+
+def test_a_run_over_its_limit_is_stopped(tmp_path: Path) -> None:
+    slow = Row("S", "sgd", {"alpha": 1.0}, {}, {}, limit=0.3)
+    data_set = Set("long", 2_000_000, flip=0.05)
+    begun = time.monotonic()
+    outcome = runner.work(Job(data_set, slow, {}, 0, tmp_path))
+    assert outcome == Outcome(None)
+    assert time.monotonic() - begun < 30
+    table, _ = small()
+    data_set = replace(data_set, published=(slow,))
+    text = report.markdown(table, [(data_set, [Measured({}, (outcome,))])])
+    assert "| long | S |  | - | – | - | - |" in text
+
+
+def test_a_limit_lets_quick_runs_and_errors_through(tmp_path: Path) -> None:
+    quick = Row("P", "perceptron", {"gamma": 0.5}, {}, {}, limit=60.0)
+    outcome = runner.work(Job(Set("noisy", 600, flip=0.05), quick, {}, 0, tmp_path))
+    assert outcome.value is not None
+    wrong = replace(quick, params={"gamma": -1.0})
+    with pytest.raises(ValueError, match="gamma"):
+        runner.work(Job(Set("noisy", 600, flip=0.05), wrong, {}, 0, tmp_path))
+
+
+def lines(text: str, start: str) -> Iterator[str]:
+    return (line for line in text.splitlines() if line.startswith(start))
+
+
+def test_report_says_what_was_not_run_and_why() -> None:
+    table, data_set = small(protocol="batch")
+    row = data_set.published[0]
+    rows = (replace(row, seconds=5.0, reason="luck."), replace(row, not_run="too slow"))
+    data_set = replace(data_set, published=rows)
+    ours = Measured({}, (Outcome(5.0, 7, 0.5), Outcome(6.0, 7, 0.7)))
+    results: report.Results = [
+        (data_set, [ours, "too slow"]),
+        (replace(data_set, name="b"), "gone"),
+    ]
+    text = report.markdown(replace(table, sets=(data_set,)), results)
+    expected = (
+        "| noisy | P |  | 10.00 ± 1.00 | 5.50 ± 0.71 (7) | -4.5 sd | worse | 5.00 | 0.60 | 2 |"
+    )
+    assert list(lines(text, "| noisy")) == [expected]
+    assert "- **worse** noisy P: luck." in text
+    assert list(lines(text, "- "))[-2:] == ["- noisy, P: too slow.", "- b: gone."]
+    assert not report.unexplained(table, results)

@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from budgetron.catalogue import algorithms, make
+    from budgetron.diameter import suggest_delta
     from budgetron.engine import PrecisionWarning
     from budgetron.estimators.ahpatron import AhpatronClassifier
     from budgetron.estimators.alma import ALMAClassifier
@@ -82,6 +83,7 @@ _HOMES = {
     "ShrinkingPerceptronClassifier": "budgetron.estimators.shrinking_perceptron",
     "algorithms": "budgetron.catalogue",
     "make": "budgetron.catalogue",
+    "suggest_delta": "budgetron.diameter",
 }
 
 __all__ = [
@@ -118,6 +120,7 @@ __all__ = [
     "__version__",
     "algorithms",
     "make",
+    "suggest_delta",
 ]
 
 

@@ -14,6 +14,7 @@ import typer
 
 from budgetron.cli.algorithms import algorithms
 from budgetron.cli.demo import demo
+from budgetron.cli.reproduce import reproduce
 from budgetron.cli.run import run
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(algorithms)
 app.command()(demo)
+app.command()(reproduce)
 
 
 def _show_version(wanted: bool) -> None:

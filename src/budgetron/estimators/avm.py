@@ -38,7 +38,7 @@ class AVMClassifier(OnlineClassifier):
     regularization : float, default 1e-4
         lambda of the step 1 / (lambda t).
     delta : float, default 1.0
-        Diameter of a cell.
+        Diameter of a cell, in the units of the data; `budgetron.suggest_delta` names a range.
     cover : {"sphere", "rectangle"}, default "sphere"
         Cells are spheres of radius ``delta / 2``, a row belonging to the nearest core point, or
         boxes reaching ``delta / sqrt(n_features)`` to each side, a row belonging to the oldest.
@@ -129,7 +129,7 @@ class AVMRegressor(TubeRegressor):
     regularization : float, default 1e-4
         lambda of the step 1 / (lambda t).
     delta : float, default 1.0
-        Diameter of a cell.
+        Diameter of a cell, in the units of the data; `budgetron.suggest_delta` names a range.
     cover : {"sphere", "rectangle"}, default "sphere"
         Cells are spheres of radius ``delta / 2``, a row belonging to the nearest core point, or
         boxes reaching ``delta / sqrt(n_features)`` to each side, a row belonging to the oldest.

@@ -1,11 +1,13 @@
-"""The rows of an experiment: LIBSVM files of a local folder, or a stream made from a seed."""
+"""The rows of an experiment: files of a local folder, or a stream made from a seed."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import lru_cache
+from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -17,6 +19,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+class Rows(NamedTuple):
+    """Rows to learn in this order, and rows to predict afterwards, which may be none.
+
+    `total` is the length of the stream they are the beginning of; None: they are all of it.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    test_X: Any
+    test_y: NDArray[Any]
+    total: int | None = None
+
+
 def default_folder() -> Path:
     """Where the data sets are: `$BUDGETRON_DATA`, or `../shared/data`."""
     return Path(os.environ.get("BUDGETRON_DATA", Path("..") / "shared" / "data"))
@@ -26,42 +41,120 @@ def missing(data_set: Set, folder: Path) -> str | None:
     """Why the set cannot be run, in a few words; None if it can."""
     if data_set.not_run is not None:
         return data_set.not_run
-    paths = [_path(folder, name) for name in data_set.files]
-    absent = [path.name for path in paths if not path.exists()]
+    paths = [_path(folder, name) for name in (*data_set.files, *data_set.test)]
+    absent = dict.fromkeys(path.name for path in paths if not path.exists())
     return f"{', '.join(absent)} not in the data folder" if absent else None
 
 
-def permuted(data_set: Set, seed: int, folder: Path) -> tuple[Any, NDArray[Any]]:
+def permuted(data_set: Set, seed: int, folder: Path) -> Rows:
     """The set's rows in the order `default_rng(seed).permutation`, or the seed's own stream."""
+    if data_set.fixed:
+        seed = 0
+    return _permuted(replace(data_set, published=()), folder, seed)
+
+
+@lru_cache(maxsize=1)
+def _load(data_set: Set, folder: Path) -> tuple[Any, NDArray[Any], int]:
+    """All rows in file order, prepared; and how many of them are to be learned."""
+    parts = [_read(data_set, folder, name) for name in (*data_set.files, *data_set.test)]
+    X = _stack([part[0] for part in parts])
+    y = np.concatenate([part[1] for part in parts])
+    learned = sum(len(part[1]) for part in parts[: len(data_set.files)])
+    if data_set.scale is not None:
+        X = scaled(X, data_set.scale)
+    if data_set.target is not None:
+        y = scaled(y[:, None].astype(np.float64), data_set.target)[:, 0]
+    if data_set.above is not None:
+        y = (y > data_set.above).astype(np.int64)
+    X = X.astype(data_set.dtype)
+    return (X if isinstance(X, np.ndarray) else csr_array(X)), y, learned
+
+
+@lru_cache(maxsize=1)
+def _permuted(data_set: Set, folder: Path, seed: int) -> Rows:
     if data_set.flip is not None:
         X, y = two_gaussians(data_set.rows // 2, flip=data_set.flip, seed=seed)
-        return X.astype(data_set.dtype), y
-    return _permuted(data_set.files, data_set.features, data_set.dtype, folder, seed)
+        return Rows(X.astype(data_set.dtype), y, X[:0], y[:0])
+    X, y, learned = _load(data_set, folder)
+    if data_set.halves:
+        y = np.isin(y, half_of(np.unique(y).tolist(), seed)).astype(np.int64)
+    order = np.random.default_rng(seed).permutation(learned)
+    rest = np.arange(learned, len(y))
+    if data_set.holdout:
+        kept = learned - round(data_set.holdout * learned)
+        order, rest = order[:kept], order[kept:]
+    return Rows(_taken(X, order), y[order], _taken(X, rest), y[rest])
 
 
-@lru_cache(maxsize=1)
-def _permuted(
-    files: tuple[str, ...], features: int | None, dtype: str, folder: Path, seed: int
-) -> tuple[Any, NDArray[Any]]:
-    X, y = _load(files, features, dtype, folder)
-    order = np.random.default_rng(seed).permutation(len(y))
-    return X[order], y[order]
+def half_of(classes: list[Any], seed: int) -> list[Any]:
+    """Half of the classes, the first always among them; seeds go through all splits in turn.
+
+    Examples
+    --------
+    >>> sorted(half_of([0, 1, 2, 3], seed) for seed in range(3))
+    [[0, 1], [0, 2], [0, 3]]
+    """
+    splits = list(combinations(classes[1:], len(classes) // 2 - 1))
+    order = np.random.default_rng(0).permutation(len(splits))
+    return [classes[0], *splits[order[seed % len(splits)]]]
 
 
-@lru_cache(maxsize=1)
-def _load(
-    files: tuple[str, ...], features: int | None, dtype: str, folder: Path
-) -> tuple[Any, NDArray[Any]]:
-    """All rows, one file after the other, in file order; dense if most values are there."""
-    chunks: list[Any] = []
-    for name in files:
-        with LibsvmStream(_path(folder, name), dtype=dtype, n_features=features) as stream:
-            chunks.extend(stream)
+def _taken(X: Any, order: NDArray[Any]) -> Any:
+    """These rows; sparse ones with the narrow indices that LIBSVM asks for."""
+    rows = X[order]
+    if not isinstance(rows, np.ndarray):
+        rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    return rows
+
+
+def scaled(X: NDArray[Any], how: str) -> NDArray[Any]:
+    """Every column onto [0, 1] ("unit"), [-1, 1] ("both"), or to mean 0 and deviation 1.
+
+    A constant column becomes 0. "whole" takes all columns onto [0, 1] together, as for pixels.
+
+    Examples
+    --------
+    >>> scaled(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]]), "both").T
+    array([[-1.,  0.,  1.],
+           [ 0.,  0.,  0.]])
+    """
+    X = np.asarray(X, dtype=np.float64)
+    if how == "standard":
+        middle, width = X.mean(axis=0), X.std(axis=0)
+    elif how == "whole":
+        middle, width = X.min(), np.ptp(X)
+    elif how in ("unit", "both"):
+        low, high = X.min(axis=0), X.max(axis=0)
+        middle = low if how == "unit" else (low + high) / 2
+        width = (high - low) / (1 if how == "unit" else 2)
+    else:
+        raise ValueError(f"scale is {how!r}; allowed are 'unit', 'both', 'whole' and 'standard'")
+    result: NDArray[Any] = (X - middle) / np.where(width > 0, width, 1.0)
+    return result
+
+
+def _read(data_set: Set, folder: Path, name: str) -> tuple[Any, NDArray[Any]]:
+    path = _path(folder, name)
+    if path.suffix == ".npz":
+        part = name.partition(":")[2]
+        with np.load(path, allow_pickle=False) as arrays:
+            ending = f"_{part}" if part else ""
+            return arrays[f"X{ending}"], arrays[f"y{ending}"]
+    dtype = data_set.dtype if data_set.scale is None else "float64"
+    with LibsvmStream(path, dtype=dtype, n_features=data_set.features) as stream:
+        chunks: list[Any] = list(stream)
     X = csr_array(vstack([chunk[0] for chunk in chunks], format="csr"))
-    y = np.concatenate([chunk[1] for chunk in chunks])
-    dense = X.nnz > 0.5 * X.shape[0] * X.shape[1]
-    return (X.toarray() if dense else X), y
+    return X, np.concatenate([chunk[1] for chunk in chunks])
+
+
+def _stack(parts: list[Any]) -> Any:
+    """One after the other; dense if most values are there."""
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    X = csr_array(vstack(parts, format="csr"))
+    return X.toarray() if X.nnz > 0.5 * X.shape[0] * X.shape[1] else X
 
 
 def _path(folder: Path, name: str) -> Path:
-    return folder / f"{name}.libsvm.xz"
+    stem = name.partition(":")[0]
+    return folder / (stem if stem.endswith(".npz") else f"{stem}.libsvm.xz")

@@ -1,31 +1,33 @@
-"""Runs: one learner, one setting, one seeded permutation each; many of them in parallel."""
+"""Runs: one learner, one setting, one seeded permutation each; many of them in parallel.
+
+`measure` settles the grids of a set's lines, then runs every line on its permutations. What
+`cells` holds already is not run again.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 import budgetron
-from budgetron.experiments import data
-from budgetron.experiments.tables import Params, Row, Set, needs_p, value
+from budgetron.experiments import data, protocols
+from budgetron.experiments.cells import Cells
+from budgetron.experiments.protocols import PROTOCOLS, Outcome
+from budgetron.experiments.tables import Params, Row, Set, Table
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Mistakes in per cent, and examples stored at the end."""
-
-    rate: float
-    stored: int
+# Of a set, what does not change its rows.
+_NO_PART_OF_THE_ROWS = ("published", "name", "permutations", "preparation", "not_run")
 
 
 @dataclass(frozen=True)
@@ -36,90 +38,219 @@ class Measured:
     outcomes: tuple[Outcome, ...]
 
     @property
+    def ended(self) -> bool:
+        """Whether every run did within its limit."""
+        return all(outcome.value is not None for outcome in self.outcomes)
+
+    @property
     def mean(self) -> float:
-        return statistics.fmean(outcome.rate for outcome in self.outcomes)
+        return self._mean("value") if self.ended else math.nan
 
     @property
     def sd(self) -> float:
-        rates = [outcome.rate for outcome in self.outcomes]
-        return statistics.stdev(rates) if len(rates) > 1 else 0.0
+        values = [outcome.value for outcome in self.outcomes if outcome.value is not None]
+        return statistics.stdev(values) if len(values) > 1 else 0.0
 
     @property
     def stored(self) -> float:
-        return statistics.fmean(outcome.stored for outcome in self.outcomes)
+        return self._mean("stored")
+
+    @property
+    def seconds(self) -> float:
+        return self._mean("seconds")
+
+    @property
+    def test_seconds(self) -> float:
+        return self._mean("test_seconds")
+
+    def _mean(self, name: str) -> float:
+        return statistics.fmean(getattr(outcome, name) for outcome in self.outcomes)
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker is told."""
+    """What a worker is told.
+
+    Attributes
+    ----------
+    validation : try the setting on this many rows only, of which a fifth is held out
+    prefix : try it on this many rows only, by the table's own protocol
+    """
 
     data_set: Set
     row: Row
     setting: Params
     seed: int
     folder: Path
+    protocol: str = "online"
+    validation: int | None = None
+    prefix: int | None = None
 
-
-def run(row: Row, setting: Params, X: Any, y: NDArray[Any], seed: int) -> Outcome:
-    """Test, then train, on the rows in this order."""
-    formulas = {**row.params, **setting}
-    p = None
-    if needs_p(formulas):
-        perceptron = budgetron.make("perceptron", gamma=formulas["gamma"])
-        perceptron.prequential(X, y)
-        p = int(perceptron.n_support_)
-    params = {name: value(formula, len(y), p) for name, formula in formulas.items()}
-    model = budgetron.make(row.learner, random_state=seed, **params)
-    model.prequential(X, y)
-    return Outcome(100 * model.n_mistakes_ / model.n_seen_, int(model.n_support_))
+    def cell(self) -> dict[str, Any]:
+        """All that the outcome depends on."""
+        rows = {
+            f.name: getattr(self.data_set, f.name)
+            for f in fields(Set)
+            if f.name not in _NO_PART_OF_THE_ROWS and getattr(self.data_set, f.name) != f.default
+        }
+        return {
+            "version": budgetron.__version__,
+            "rows": {key: list(v) if isinstance(v, tuple) else v for key, v in rows.items()},
+            "learner": self.row.learner,
+            "params": {**self.row.params, **self.setting},
+            "limit": self.row.limit,
+            "seed": self.seed,
+            "protocol": self.protocol,
+            "validation": self.validation,
+            "prefix": self.prefix,
+        }
 
 
 def work(job: Job) -> Outcome:
-    """One run, in a worker."""
-    X, y = data.permuted(job.data_set, job.seed, job.folder)
-    if len(y) != job.data_set.rows:
-        raise ValueError(f"{job.data_set.name}: {len(y)} rows; the paper has {job.data_set.rows}")
-    return run(job.row, job.setting, X, y, job.seed)
+    """One run, in a worker; with a limit, in a process of its own that can be stopped."""
+    if job.row.limit is None or job.validation is not None:
+        return _run(job, _rows(job))
+    context = get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_tell, args=(theirs, job), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        told = ours.recv()
+        if told is None:  # the clock starts
+            told = ours.recv() if ours.poll(job.row.limit) else Outcome(None)
+    except EOFError:
+        told = RuntimeError(f"{job.data_set.name}: {job.row.algorithm}: the process died")
+    finally:
+        process.kill()
+        process.join()
+    if isinstance(told, Outcome):
+        return told
+    raise told
+
+
+def _tell(connection: Connection, job: Job) -> None:
+    """Two messages: the rows are there, or why not; and what the run gave."""
+    try:
+        rows = _rows(job)
+        connection.send(None)
+        told: Outcome | Exception = _run(job, rows)
+    except Exception as error:
+        told = error
+    connection.send(told)
+
+
+def _rows(job: Job) -> data.Rows:
+    rows = data.permuted(job.data_set, job.seed, job.folder)
+    count = len(rows.y) + len(rows.test_y)
+    if count != job.data_set.rows:
+        raise ValueError(f"{job.data_set.name}: {count} rows; the table has {job.data_set.rows}")
+    return rows
+
+
+def _run(job: Job, rows: data.Rows) -> Outcome:
+    protocol = PROTOCOLS[job.protocol]
+    if job.validation is None:
+        if job.prefix is not None:
+            X, y = rows.X[: job.prefix], rows.y[: job.prefix]
+            rows = rows._replace(X=X, y=y, total=len(rows.y))
+        return protocol.run(job.row, job.setting, rows, job.seed)
+    return protocols.validation(
+        job.row, job.setting, rows, job.seed, count=job.validation, task=protocol.task
+    )
 
 
 @contextmanager
-def workers(processes: int | None = None) -> Iterator[Executor]:
-    """Fresh processes, each with one thread of linear algebra."""
+def workers(processes: int | None = None) -> Iterator[Executor | None]:
+    """Fresh processes, each with one thread of linear algebra; None: this process, if it is one."""
+    if processes == 1:
+        with threadpool_limits(1):
+            yield None
+        return
     for library in ("OPENBLAS", "OMP", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     with ProcessPoolExecutor(processes or os.cpu_count(), get_context("spawn")) as pool:
-        yield pool
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@dataclass(frozen=True)
+class Lab:
+    """Where runs happen: data, processes (None: this one), what is finished, who is told."""
+
+    folder: Path
+    pool: Executor | None
+    cells: Cells
+    progress: Callable[[int, int], None] = lambda done, total: None
+
+    def outcomes(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Of every job, from the cells or by running it now."""
+        new = [job for job in jobs if self.cells.get(job.cell()) is None]
+        done = len(jobs) - len(new)
+        self.progress(done, len(jobs))
+
+        if self.pool is None:
+            finished = ((job, work(job)) for job in new)
+        else:
+            waiting = {self.pool.submit(work, job): job for job in new}
+            finished = ((waiting[future], future.result()) for future in as_completed(waiting))
+        for job, outcome in finished:
+            self.cells.put(job.cell(), outcome)
+            done += 1
+            self.progress(done, len(jobs))
+        found = [self.cells.get(job.cell()) for job in jobs]
+        return [outcome for outcome in found if outcome is not None]
 
 
 def measure(
-    data_set: Set,
-    seeds: Sequence[int],
-    folder: Path,
-    pool: Executor,
-    progress: Callable[[int, int], None],
-) -> list[Measured]:
-    """Every line of a set: the grids on the first seed, then the best setting on the others."""
-    rows = data_set.published
-    trials = [Job(data_set, row, s, seeds[0], folder) for row in rows for s in row.settings()]
-    total = len(trials) + len(rows) * (len(seeds) - 1)
-    tried = []
-    for done, outcome in enumerate(pool.map(work, trials), start=1):
-        tried.append(outcome)
-        progress(done, total)
+    table: Table, data_set: Set, permutations: int, lab: Lab, *, tune: bool = False
+) -> list[Measured | str]:
+    """Every line of a set, or why it was not run.
+
+    Parameters
+    ----------
+    permutations : seeds 0, 1, ...; fewer where the set or the line says so
+    tune : choose from the grids anew, instead of taking what the table says was chosen
+    """
+    rows = [row for row in data_set.published if row.not_run is None]
+    chosen = _choose(table, data_set, rows, lab, tune=tune)
+    jobs = []
+    for row, setting in zip(rows, chosen, strict=True):
+        counts = (permutations, data_set.permutations, row.permutations)
+        for seed in range(min(count for count in counts if count is not None)):
+            jobs.append(Job(data_set, row, setting, seed, lab.folder, table.protocol))
+    pairs = list(zip(jobs, lab.outcomes(jobs), strict=True))
+    ours = iter(
+        Measured(setting, tuple(outcome for job, outcome in pairs if job.row is row))
+        for row, setting in zip(rows, chosen, strict=True)
+    )
+    return [next(ours) if row.not_run is None else row.not_run for row in data_set.published]
+
+
+def _choose(
+    table: Table, data_set: Set, rows: Sequence[Row], lab: Lab, *, tune: bool
+) -> list[Params]:
+    """A setting of its grid for each line: the table's, or the best of those tried."""
+    settled = [row.chosen if set(row.chosen) == set(row.grid) else None for row in rows]
+    open_rows = [row for row, known in zip(rows, settled, strict=True) if tune or known is None]
+    trials = [
+        Job(data_set, row, setting, 0, lab.folder, table.protocol, table.validation, table.prefix)
+        for row in open_rows
+        if row.grid
+        for setting in row.settings()
+    ]
+    tried = list(zip(trials, lab.outcomes(trials), strict=True)) if trials else []
+    sign = -1 if PROTOCOLS[table.protocol].more_is_better and table.validation is None else 1
+
+    def loss(outcome: Outcome) -> float:
+        usable = outcome.value is not None and math.isfinite(outcome.value)
+        return sign * (outcome.value or 0.0) if usable else math.inf
+
     best = []
-    for row in rows:
-        mine = [(job.setting, o) for job, o in zip(trials, tried, strict=True) if job.row is row]
-        best.append(min(mine, key=lambda pair: pair[1].rate))
-    rest = [
-        Job(data_set, row, chosen, seed, folder)
-        for seed in seeds[1:]
-        for row, (chosen, _) in zip(rows, best, strict=True)
-    ]
-    outcomes = []
-    for done, outcome in enumerate(pool.map(work, rest), start=len(trials) + 1):
-        outcomes.append(outcome)
-        progress(done, total)
-    return [
-        Measured(chosen, (first, *outcomes[i :: len(rows)]))
-        for i, (chosen, first) in enumerate(best)
-    ]
+    for row, known in zip(rows, settled, strict=True):
+        mine = [(job.setting, outcome) for job, outcome in tried if job.row is row]
+        best.append(min(mine, key=lambda pair: loss(pair[1]))[0] if mine else known or {})
+    return best

@@ -1,33 +1,34 @@
-"""A paper's table, read from its TOML file.
+"""An experiment of a paper, a table or a figure, read from its TOML file.
 
 ::
 
-    title, citation, text           what is printed above the table
-    [algorithms.NAME]               learner, params, grid: how the paper ran this algorithm
-    [[sets]]                        name, files, features, rows, gamma, dtype; or flip, of a stream
-    published = [{...}, ...]        a line of the table: algorithm, mean, sd, stored, and where
-                                    needed budget, params, chosen
+    paper, title, citation, text    whose it is, and what is printed above it
+    tables = ["3"]                  numbers of the tables it holds
+    protocol                        how a line is run and what its value is, see `protocols`
+    validation, prefix              what is chosen from a grid is the best on the first permutation:
+                                    on a held-out fifth of its first `validation` rows, or in a
+                                    run over its first `prefix` rows, or over all of them
+    [algorithms.NAME]               learner, params, grid: how the paper ran this algorithm; table
+                                    if the file holds several; sweep, a line for each value;
+                                    permutations, at most; limit, seconds after which it is stopped
+    [[sets]]                        see `Set`, and gamma, of all its lines
+    published = [{...}, ...]        a line of the table: algorithm, mean, sd, stored, seconds,
+                                    test_seconds, and where needed budget, params, chosen
     [sets.reasons]                  algorithm = why ours differs there
-
-A parameter's value is a number or a formula in T, the number of rows, or p, the number of
-examples the Perceptron stores on the same stream: "T", "8/T^2", "100/sqrt(T)", "p/4"; "none" is
-None, which TOML does not have.
+    [[figures]]                     number, title, x, y: see `Figure`
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
 Params = dict[str, Any]
-
-_FORMULA = re.compile(r"(?P<top>[\d.e+-]+|T|p)(?:/(?P<bottom>sqrt\(T\)|T\^2|T|[\d.]+))?")
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,18 @@ class Row:
     Attributes
     ----------
     algorithm : the paper's name
-    learner : ours
+    learner : ours, or one of `baselines`
     params : settings, possibly formulas
-    grid : settings of which the best on the first permutation is taken
-    chosen : what that was when the table was last run; the tests use it
-    mean, sd : mistakes in per cent as published; None if only a figure shows them
+    grid : settings of which one is chosen
+    chosen : what that was when the table was last tuned; taken unless tuning is asked for
+    table : number of the table it stands in
+    mean, sd : as published; None if only a figure shows them
     sd_ours : the paper gives no deviation; `sd` is ours over many streams
     stored : number of stored examples as published
+    seconds, test_seconds : as published, for learning and for predicting the test rows
+    permutations : at most this many
+    limit : seconds after which a run is stopped
+    not_run : why this line alone is not run
     reason : why ours differs, where it does
     """
 
@@ -52,10 +58,16 @@ class Row:
     params: Params
     grid: Params
     chosen: Params
+    table: str = ""
     mean: float | None = None
     sd: float | None = None
     sd_ours: bool = False
     stored: float | None = None
+    seconds: float | None = None
+    test_seconds: float | None = None
+    permutations: int | None = None
+    limit: float | None = None
+    not_run: str | None = None
     reason: str | None = None
 
     def settings(self) -> Iterator[Params]:
@@ -72,10 +84,20 @@ class Set:
     ----------
     name : as the paper has it
     rows : how many
-    files : LIBSVM files, without ending, taken one after the other
-    features : their width
+    files : "a9a" is a9a.libsvm.xz; "covtype.npz" its X and y, "poker.npz:test" X_test and y_test;
+        taken one after the other
+    test : files to predict after learning `files`
+    holdout : the part of the rows, the last of each permutation, to predict instead
+    features : width of LIBSVM files
     dtype : of the rows
+    scale : "unit", features in [0, 1]; "both", in [-1, 1]; "standard", mean 0 and deviation 1;
+        "whole", in [0, 1] by the least and the largest of all features
+    target : "unit", targets in [0, 1]
+    above : the label is whether the target is above this
+    halves : the classes are split into two halves of equal number, another split for each seed
     flip : no files, but two Gaussian clouds with this much label noise
+    fixed : the permutation is always the first; seeds differ in the learner only
+    permutations : at most this many
     preparation : what was done to the rows
     not_run : why the set cannot be run at all
     """
@@ -83,27 +105,96 @@ class Set:
     name: str
     rows: int
     files: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    holdout: float = 0.0
     features: int | None = None
     dtype: str = "float32"
+    scale: str | None = None
+    target: str | None = None
+    above: float | None = None
+    halves: bool = False
     flip: float | None = None
+    fixed: bool = False
+    permutations: int | None = None
     preparation: str = ""
     not_run: str | None = None
     published: tuple[Row, ...] = field(default=())
 
 
 @dataclass(frozen=True)
+class Figure:
+    """A figure drawn from the runs of a table: a panel a set, a curve an algorithm.
+
+    Attributes
+    ----------
+    number : as in the paper
+    x, y : "rows", "value", "seconds" or "stored", as a run goes on or at its end; or a parameter
+        the lines of the file sweep. A line without a budget is placed at what it stored
+    colour : what the colour of a map over x and y shows; without it there are curves
+    spread : "range" fills between the least and the largest of the permutations
+    sets, algorithms : the panels and the curves, all of the file if empty
+    log : axes that are logarithmic, of "x" and "y"
+    """
+
+    number: str
+    title: str
+    x: str
+    y: str
+    colour: str | None = None
+    spread: str | None = None
+    sets: tuple[str, ...] = ()
+    algorithms: tuple[str, ...] = ()
+    log: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Table:
-    """One paper's table."""
+    """One file: a paper's table, the runs behind its figures, or both."""
 
     name: str
+    paper: str
     title: str
     citation: str
     text: str
     sets: tuple[Set, ...]
+    protocol: str = "online"
+    tables: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    validation: int | None = None
+    prefix: int | None = None
+
+    def drawn(self, number: str) -> tuple[Figure, ...]:
+        """The figures of this number: "2" are 2a and 2b."""
+        return tuple(
+            f for f in self.figures if number in (f.number, *re.findall(r"^\d+", f.number))
+        )
+
+    def behind(self, figures: Sequence[Figure]) -> Table:
+        """With the sets and lines these figures are drawn from."""
+        shown = {name for f in figures for name in f.sets or [s.name for s in self.sets]}
+        sets = []
+        for data_set in self.sets:
+            if data_set.name in shown:
+                mine = [f for f in figures if not f.sets or data_set.name in f.sets]
+                kept = (
+                    row
+                    for row in data_set.published
+                    if any(not f.algorithms or row.algorithm in f.algorithms for f in mine)
+                )
+                sets.append(replace(data_set, published=tuple(kept)))
+        return replace(self, sets=tuple(sets))
+
+    def only(self, number: str) -> Table:
+        """Without the lines of its other tables."""
+        sets = tuple(
+            replace(s, published=tuple(r for r in s.published if r.table in ("", number)))
+            for s in self.sets
+        )
+        return replace(self, sets=sets, tables=(number,))
 
 
 def names() -> list[str]:
-    """The tables there are."""
+    """The files there are."""
     files = resources.files(__package__).iterdir()
     return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
 
@@ -120,53 +211,38 @@ def read(name: str) -> Table:
         raise ValueError(f"no table is called {name!r}; there are {', '.join(names())}")
     text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
     raw = tomllib.loads(text)
-    sets = tuple(_set(entry, raw["algorithms"]) for entry in raw["sets"])
-    return Table(name, raw["title"], raw["citation"], raw["text"].strip(), sets)
+    algorithms = raw.pop("algorithms")
+    sets = tuple(_set(entry, algorithms) for entry in raw.pop("sets"))
+    figures = tuple(Figure(**_tuples(entry)) for entry in raw.pop("figures", ()))
+    fields = {**_tuples(raw), "text": raw["text"].strip()}
+    return Table(name=name, sets=sets, figures=figures, **fields)
 
 
-def value(formula: Any, T: int, p: int | None = None) -> Any:
-    """The number a parameter's formula stands for; what is no formula stays.
-
-    Examples
-    --------
-    >>> value("100/sqrt(T)", T=400), value("p/4", T=400, p=99), value("aggressive", T=400)
-    (5.0, 24, 'aggressive')
-    """
-    if formula == "none":
-        return None
-    match = _FORMULA.fullmatch(formula) if isinstance(formula, str) else None
-    if match is None:
-        return formula
-    top, bottom = match["top"], match["bottom"]
-    if top == "p" and p is None:
-        raise ValueError(f"{formula!r} needs the Perceptron's number of examples")
-    divisor = {None: 1.0, "sqrt(T)": math.sqrt(T), "T^2": float(T) ** 2, "T": float(T)}
-    below = divisor[bottom] if bottom in divisor else float(bottom)
-    if top in ("T", "p"):
-        return int((T if top == "T" else p or 0) / below)
-    return float(top) / below
-
-
-def needs_p(params: Mapping[str, Any]) -> bool:
-    """Whether one of the formulas is in p."""
-    return any(isinstance(v, str) and re.fullmatch(r"p(/[\d.]+)?", v) for v in params.values())
+def _tuples(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(v) if isinstance(v, list) else v for key, v in entry.items()}
 
 
 def _set(entry: dict[str, Any], algorithms: dict[str, Any]) -> Set:
-    common = {"gamma": entry.pop("gamma")}
+    common = {"gamma": entry.pop("gamma")} if "gamma" in entry else {}
     reasons = entry.pop("reasons", {})
     lines = tuple(
-        _row({"reason": reasons.get(line["algorithm"]), **line}, algorithms, common)
+        row
         for line in entry.pop("published", ())
+        for row in _rows({"reason": reasons.get(line["algorithm"]), **line}, algorithms, common)
     )
-    return Set(**{**entry, "files": tuple(entry.get("files", ())), "published": lines})
+    return Set(**_tuples(entry), published=lines)
 
 
-def _row(line: dict[str, Any], algorithms: dict[str, Any], common: Params) -> Row:
-    algorithm = algorithms[line["algorithm"]]
-    params = {**common, **algorithm.get("params", {}), **line.pop("params", {})}
+def _rows(line: dict[str, Any], algorithms: dict[str, Any], common: Params) -> Iterator[Row]:
+    """The line; if its algorithm sweeps over parameters, one for each of their combinations."""
+    algorithm = dict(algorithms[line["algorithm"]])
+    fixed, own = algorithm.pop("params", {}), line.pop("params", {})
+    params = {**common, **fixed, **own}
     if "budget" in line:
         params["budget"] = line.pop("budget")
-    grid = {k: v for k, v in algorithm.get("grid", {}).items() if k not in params}
+    sweep = {**algorithm.pop("sweep", {}), **line.pop("sweep", {})}
+    grid = {k: v for k, v in algorithm.pop("grid", {}).items() if k not in params}
     chosen = line.pop("chosen", {})
-    return Row(learner=algorithm["learner"], params=params, grid=grid, chosen=chosen, **line)
+    for values in itertools.product(*sweep.values()):
+        swept = dict(zip(sweep, values, strict=True))
+        yield Row(params={**params, **swept}, grid=grid, chosen=chosen, **{**algorithm, **line})

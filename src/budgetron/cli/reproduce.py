@@ -1,0 +1,214 @@
+"""`budgetron reproduce`: a paper's tables and figures run again, ours beside theirs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from budgetron.cli.console import fail, note, progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from budgetron.cli.console import Report
+    from budgetron.experiments.report import Results
+    from budgetron.experiments.runner import Lab
+    from budgetron.experiments.tables import Figure, Table
+
+# --quick: one permutation; no set with more rows; a stopped machine is stopped sooner.
+QUICK_ROWS = 70_000
+QUICK_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """A file's runs, whether its table is wanted, and which of its figures."""
+
+    table: Table
+    shown: bool
+    figures: tuple[Figure, ...]
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="ahpatron, avm, bogd, forgetron or mnist; or all.")],
+    table: Annotated[str | None, typer.Option(help="Only the table of this number.")] = None,
+    figure: Annotated[str | None, typer.Option(help="Only the figure of this number.")] = None,
+    sets: Annotated[str | None, typer.Option(help="Only these data sets: a9a,w8a.")] = None,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help=f"One permutation, of sets of at most {QUICK_ROWS:,} rows: minutes."
+        ),
+    ] = False,
+    permutations: Annotated[int, typer.Option(min=1, help="Seeded orders, or streams.")] = 10,
+    tune: Annotated[bool, typer.Option("--tune", help="Choose from the grids anew.")] = False,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="At a time. Default: one a core.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for tables, figures and finished runs.")] = Path(
+        "reproduction"
+    ),
+) -> None:
+    """Run a paper's tables and figures again and print ours beside theirs.
+
+    The data sets are read from $BUDGETRON_DATA; what is not there is named and left out. Finished
+    runs are kept in the folder: the same command goes on after an interruption.
+    """
+    from budgetron.experiments import data, report, runner
+    from budgetron.experiments.cells import Cells
+
+    tasks = _tasks(paper, table, figure)
+    if any(task.figures for task in tasks):
+        _need_matplotlib()
+    tasks = [replace(task, table=_kept(task.table, sets, quick=quick)) for task in tasks]
+    folder = data.default_folder()
+    if not folder.is_dir():
+        note(f"budgetron: no folder {folder}: only made streams are run; name it in BUDGETRON_DATA")
+    try:
+        cells = Cells(out / "cells.jsonl")
+    except OSError as error:
+        fail(
+            f"budgetron: cannot write to {out}: {error.strerror}; choose another folder with --out"
+        )
+    count = 1 if quick else permutations
+    worse = False
+    with runner.workers(processes) as pool:
+        lab = runner.Lab(folder, pool, cells)
+        for task in tasks:
+            results = _run(task.table, count, lab, tune=tune)
+            if task.shown:
+                text = report.markdown(task.table, results)
+                print(text, flush=True)
+                _save(out, task.table, results, text)
+                worse |= report.unexplained(task.table, results)
+            for wanted in task.figures:
+                _draw(out, task.table, wanted, results)
+    if worse:
+        note("budgetron: a line is worse than published and its table gives no reason")
+        raise typer.Exit(1)
+
+
+def _tasks(paper: str, number: str | None, figure: str | None) -> list[Task]:
+    """What was asked for, or the end of the command."""
+    from budgetron.experiments import names, read
+
+    every = [read(name) for name in names()]
+    papers = sorted({entry.paper for entry in every})
+    if paper not in (*papers, "all"):
+        fail(f"budgetron: no paper is called {paper!r}; there are {', '.join(papers)}, and all")
+    mine = [entry for entry in every if paper in (entry.paper, "all")]
+    tables = [n for entry in mine for n in entry.tables]
+    figures = [f.number for entry in mine for f in entry.figures]
+    if number is not None and number not in tables:
+        fail(f"budgetron: {paper} has no table {number!r} here; there are {_list(tables)}")
+    if figure is not None and not any(entry.drawn(figure) for entry in mine):
+        fail(f"budgetron: {paper} has no figure {figure!r} here; there are {_list(figures)}")
+    tasks = []
+    for entry in mine:
+        shown = bool(entry.tables) if number is None else number in entry.tables
+        drawn = entry.figures if figure is None else entry.drawn(figure)
+        if figure is not None and number is None:
+            shown = False
+        if number is not None and figure is None:
+            drawn = ()
+        if shown or drawn:
+            cut = entry if shown else entry.behind(drawn)
+            cut = cut.only(number) if shown and number is not None else cut
+            tasks.append(Task(cut, shown, drawn))
+    return tasks
+
+
+def _list(numbers: Sequence[str]) -> str:
+    return ", ".join(sorted(set(numbers))) or "none"
+
+
+def _kept(table: Table, sets: str | None, *, quick: bool) -> Table:
+    """The table with the sets asked for; --quick says of the large ones why they are not run."""
+    known = [data_set.name for data_set in table.sets]
+    wanted = known if sets is None else sets.split(",")
+    if sets is not None and not set(wanted) & set(known):
+        fail(f"budgetron: {table.title} has no set {sets!r}; there are {', '.join(known)}")
+    kept = []
+    for data_set in table.sets:
+        if data_set.name not in wanted:
+            continue
+        if quick:
+            if data_set.rows > QUICK_ROWS and data_set.not_run is None:
+                why = f"{data_set.rows:,} rows, left out by --quick"
+                data_set = replace(data_set, not_run=why)
+            hurried = tuple(
+                replace(row, limit=min(row.limit, QUICK_SECONDS)) if row.limit else row
+                for row in data_set.published
+            )
+            data_set = replace(data_set, published=hurried)
+        kept.append(data_set)
+    return replace(table, sets=tuple(kept))
+
+
+def _run(table: Table, permutations: int, lab: Lab, *, tune: bool) -> Results:
+    from budgetron.experiments import data, runner
+    from budgetron.experiments.report import Result
+
+    results: list[Result] = []
+    for data_set in table.sets:
+        reason = data.missing(data_set, lab.folder)
+        if reason is None and not data_set.published:
+            reason = "no line to run"
+        if reason is not None:
+            results.append((data_set, reason))
+            continue
+        with progress(f"{table.name}: {data_set.name}", 1000) as show:
+
+            def tell(done: int, count: int, show: Report = show) -> None:
+                show(1000 * done // max(1, count), f"{done}/{count} runs")
+
+            here = replace(lab, progress=tell)
+            lines = runner.measure(table, data_set, permutations, here, tune=tune)
+        results.append((data_set, lines))
+    return results
+
+
+def _save(out: Path, table: Table, results: Results, text: str) -> None:
+    """The table as Markdown, and every outcome as JSON."""
+    from budgetron.experiments.protocols import PROTOCOLS
+    from budgetron.experiments.report import measured, verdict
+
+    (out / f"{table.name}.md").write_text(text, encoding="utf-8")
+    lines = [
+        {
+            "set": data_set.name,
+            "algorithm": row.algorithm,
+            "params": row.params,
+            "published": {"mean": row.mean, "sd": row.sd, "stored": row.stored},
+            "verdict": verdict(row, ours.mean, PROTOCOLS[table.protocol]),
+            **asdict(ours),
+        }
+        for data_set, row, ours in measured(results)
+    ]
+    (out / f"{table.name}.json").write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
+
+
+def _draw(out: Path, table: Table, figure: Figure, results: Results) -> None:
+    from budgetron.experiments import figures
+
+    path = out / f"{table.paper}_figure{figure.number}.png"
+    if figures.draw(table, figure, results, path):
+        print(f"figure {figure.number}: {path}")
+    else:
+        print(f"figure {figure.number}: not drawn")
+    for data_set, why in results:
+        if isinstance(why, str) and (not figure.sets or data_set.name in figure.sets):
+            print(f"  not run: {data_set.name}: {why}")
+
+
+def _need_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        fail(
+            "budgetron: figures need matplotlib: pip install 'budgetron[lab]', or ask for a --table"
+        )
