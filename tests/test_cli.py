@@ -155,7 +155,8 @@ def test_classes_can_be_given(cli: Cli, file: str) -> None:
     row = 1 + int(np.argmax(Y == 1))
     error = cli.mistake(*arguments, "-1,2")
     assert error == f"{file}: label 1 of row {row} is not among --classes -1,2"
-    assert "commas" in cli.mistake(*arguments, "a,b")
+    error = cli.mistake(*arguments, "a,b")
+    assert error == f"{file}: label {Y[0]} of row 1 is not among --classes a,b"
 
 
 def test_more_than_two_classes_join(cli: Cli, tmp_path: Path) -> None:
@@ -230,10 +231,10 @@ def test_skip_bad_counts_and_reports(cli: Cli, tmp_path: Path, file: str) -> Non
     result = json.loads(out)
     assert result["bad_lines"] == 2
     assert result["bad_messages"][1].startswith(f"{path}:{len(Y) + 2}: feature index 0")
-    assert err == f"2 bad lines skipped; the first: {path}:11: label 'x' is not a number\n"
+    assert err == f"2 bad rows skipped; the first: {path}:11: label 'x' is not a number\n"
     clean = cli.json("run", file, *arguments)
     assert (result["rows"], result["mistakes"]) == (clean["rows"], clean["mistakes"])
-    assert "bad lines skipped" in cli("run", str(path), *arguments, "--skip-bad")[0]
+    assert "bad rows skipped" in cli("run", str(path), *arguments, "--skip-bad")[0]
 
 
 def test_files_that_cannot_be_read(cli: Cli, tmp_path: Path) -> None:
