@@ -72,8 +72,7 @@ void bind_parser(nb::module_& m, const char* name) {
   const budgetron::LibsvmOptions defaults;
   nb::class_<P>(m, name, "A streaming parser of LIBSVM text; see core/libsvm.hpp.")
       .def(nb::init<bool, std::int64_t, std::size_t, std::size_t, std::uint64_t, std::int64_t>(),
-           nb::kw_only(),
-           "skip_bad"_a = defaults.skip_bad, "max_index"_a = defaults.max_index,
+           nb::kw_only(), "skip_bad"_a = defaults.skip_bad, "max_index"_a = defaults.max_index,
            "max_line"_a = defaults.max_line, "keep"_a = defaults.keep, "line"_a = defaults.line,
            "largest"_a = defaults.largest)
       .def("feed", &P::feed, "data"_a, "start"_a, "max_rows"_a,

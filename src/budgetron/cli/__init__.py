@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from budgetron.cli.algorithms import algorithms
+from budgetron.cli.data import data
 from budgetron.cli.demo import demo
 from budgetron.cli.run import run
 
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(algorithms)
 app.command()(demo)
+app.add_typer(data, name="data")
 
 
 def _show_version(wanted: bool) -> None:

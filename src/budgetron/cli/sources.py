@@ -8,7 +8,6 @@ by ending the command.
 from __future__ import annotations
 
 import stat
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +27,7 @@ Format = Annotated[
 Label = Annotated[
     str | None, typer.Option(help="Label's column, by name or number from 0; or none.")
 ]
-Columns = Annotated[str | None, typer.Option(help="Features, as in age,pay,3; else all columns.")]
+Columns = Annotated[str | None, typer.Option(help="Features, as in age,pay,3-7; else all columns.")]
 Categorical = Annotated[str | None, typer.Option(help="Columns of words to one-hot.")]
 Hashed = Annotated[str | None, typer.Option("--hash", help="Columns of words to hash.")]
 Delimiter = Annotated[str | None, typer.Option(help="Of CSV, if not the commonest.")]
@@ -57,6 +56,7 @@ def source_options(
 ) -> SourceOptions:
     """The options as the user typed them, for `open_stream`; ends the command if one is wrong."""
     from budgetron.streams import SourceOptions
+    from budgetron.streams.columns import spans
 
     if dtype not in ("float32", "float64"):
         fail(f"budgetron: --dtype is float32 or float64, not {dtype!r}")
@@ -68,9 +68,9 @@ def source_options(
         return SourceOptions(
             format=format,
             label=False if label == "none" else label,
-            columns=None if columns is None else _listed(columns),
-            categorical=() if categorical is None else _listed(categorical),
-            hashed=() if hashed is None else _listed(hashed),
+            columns=None if columns is None else spans(columns),
+            categorical=() if categorical is None else spans(categorical),
+            hashed=() if hashed is None else spans(hashed),
             delimiter=delimiter,
             n_features=n_features,
             skip_bad=skip_bad,
@@ -79,10 +79,6 @@ def source_options(
         )
     except ValueError as error:
         fail(f"budgetron: {error}")
-
-
-def _listed(text: str) -> Sequence[str]:
-    return tuple(each.strip() for each in text.split(",") if each.strip())
 
 
 def readable_twice(source: str) -> bool:

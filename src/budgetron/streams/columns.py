@@ -37,6 +37,22 @@ ABSENT = (
 WORDS = "words go into categorical (--categorical) or hashed (--hash), or are left out (--columns)"
 
 
+def spans(text: str) -> list[str]:
+    """Columns as people list them: names or numbers with commas between, spans of numbers.
+
+    >>> spans("0,3-5,age")
+    ['0', '3', '4', '5', 'age']
+    """
+    listed: list[str] = []
+    for each in filter(None, (part.strip() for part in text.split(","))):
+        first, dash, last = each.partition("-")
+        if dash and first.isdigit() and last.isdigit():
+            listed += map(str, range(int(first), int(last) + 1))
+        else:
+            listed.append(each)
+    return listed
+
+
 @dataclass(frozen=True)
 class Roles:
     """What each column is for.

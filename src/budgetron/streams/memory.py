@@ -98,7 +98,7 @@ def _csr(X: Any) -> Any:
 
 
 def load_npz(
-    path: str | os.PathLike[str], label: str | None = None
+    path: str | os.PathLike[str], label: str | None = None, part: str | None = None
 ) -> tuple[Any, NDArray[Any], list[str] | None]:
     """Rows, labels and feature names of an `.npz` file; nothing in it is ever unpickled.
 
@@ -109,6 +109,7 @@ def load_npz(
     ----------
     path : file name
     label : array of the labels instead of `y`
+    part : "train" or "test": only these, where both are there
     """
     name = os.fspath(path)
     try:
@@ -116,6 +117,8 @@ def load_npz(
             if not isinstance(held, np.lib.npyio.NpzFile):
                 raise StreamError(name, None, "is one array, not an .npz file of X and y")
             pairs = [(X, label or y) for X, y in PAIRS if X in held.files]
+            if part is not None and len(pairs) > 1:
+                pairs = [pair for pair in pairs if pair[0] == f"X_{part}"]
             missing = [y for _, y in pairs if y not in held.files]
             if not pairs or missing:
                 wanted = missing[0] if missing else "X"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,6 +40,7 @@ class SourceOptions:
     hashed : of these, those to hash into `hash_width` features
     hash_width : how many features words are hashed into
     delimiter : csv: None: told from the first line
+    part : npz: "train" or "test", where the file holds both; None: one after the other
     header : csv: whether the first line names the columns; None: unless it has a number in it
     n_features : width of X, if known; more features are then an error
     skip_bad : pass over malformed lines and rows with missing values, and count them
@@ -56,6 +57,7 @@ class SourceOptions:
     hash_width: int = 1024
     delimiter: str | None = None
     header: bool | None = None
+    part: str | None = None
     n_features: int | None = None
     skip_bad: bool = False
     rows: int | None = None
@@ -113,11 +115,7 @@ def _opened(source: Any, options: SourceOptions, position: Position) -> RowStrea
     if name.startswith("synthetic:"):
         return _synthetic(name.removeprefix("synthetic:"), options, position)
     if name.startswith("data:"):
-        from budgetron import datasets
-
-        path, known = datasets.source(name.removeprefix("data:"))
-        given = {key: value for key, value in known.items() if getattr(options, key) in (None, ())}
-        return open_stream(path, replace(options, **given), position=position)
+        return _data_set(name.removeprefix("data:"), options, position)
     kind = format_of(name, options.format)
     if kind == "npz":
         return _npz(name, options, position)
@@ -246,11 +244,34 @@ def _npz(name: str, options: SourceOptions, position: Position) -> RowStream:
     label = options.label
     if label is not None and not isinstance(label, str):
         raise StreamError(name, None, f"label names the labels' array in an npz file, not {label}")
-    X, y, names = load_npz(name, label)
+    X, y, names = load_npz(name, label, options.part)
     options = replace(options, label=None)
     if options.columns is None and not options.categorical and not options.hashed:
         return _arrays(X, y, options=options, position=position, name=name)
     return _table(frame_of(X, y, names, "<y>"), options, position, name=name, label="<y>")
+
+
+def _data_set(text: str, options: SourceOptions, position: Position) -> RowStream:
+    """The files of a data set, one after the other; what is not asked for is read as it should."""
+    from budgetron import datasets
+    from budgetron.streams.chain import ChainStream
+
+    plain = SourceOptions()
+    asked = {
+        each.name: getattr(options, each.name)
+        for each in fields(options)
+        if getattr(options, each.name) != getattr(plain, each.name) and each.name != "rows"
+    }
+    try:
+        found = datasets.sources(text)
+    except datasets.DataError as error:
+        what = str(error).removeprefix(f"{text.partition('/')[0]}: ")
+        raise StreamError(f"data:{text}", None, what) from None
+    links = [partial(open_stream, path, replace(known, **asked)) for path, known in found]
+    if len(links) == 1:
+        path, known = found[0]
+        return open_stream(path, replace(known, **asked, rows=options.rows), position=position)
+    return ChainStream(f"data:{text}", links, **_common(options, position))
 
 
 def _synthetic(text: str, options: SourceOptions, position: Position) -> RowStream:

@@ -142,12 +142,16 @@ class RowStream:
         return made
 
     def __iter__(self) -> Iterator[Chunk]:
-        while (room := self._room(self._chunk_rows)) > 0:
-            chunk = self._take(room)
-            if chunk is None:
-                return
-            self._position += len(chunk[1])
+        while (chunk := self.next_chunk(self._chunk_rows)) is not None:
             yield chunk
+
+    def next_chunk(self, rows: int) -> Chunk | None:
+        """The next chunk, of at most `rows` rows; None at the end."""
+        room = self._room(min(rows, self._chunk_rows))
+        chunk = self._take(room) if room > 0 else None
+        if chunk is not None:
+            self._position += len(chunk[1])
+        return chunk
 
     def skim(self) -> Iterator[int]:
         """Read on without using the rows (for `n_features`, or to count); yields rows per chunk."""
