@@ -113,9 +113,10 @@ def load_npz(
     """
     name = os.fspath(path)
     try:
-        with np.load(path, allow_pickle=False) as held:
-            if not isinstance(held, np.lib.npyio.NpzFile):
-                raise StreamError(name, None, "is one array, not an .npz file of X and y")
+        held = np.load(path, allow_pickle=False)
+        if not isinstance(held, np.lib.npyio.NpzFile):
+            raise StreamError(name, None, "is one array, not an .npz file of X and y")
+        with held:
             pairs = [(X, label or y) for X, y in PAIRS if X in held.files]
             if part is not None and len(pairs) > 1:
                 pairs = [pair for pair in pairs if pair[0] == f"X_{part}"]
