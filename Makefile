@@ -9,12 +9,13 @@ CPP     := $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp benchmarks/*.?pp)
 PYTHONS := src tests papers benchmarks docs
 JOBS    := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test check build cpp-tests bench soak papers docs clean help
+.PHONY: demo test check build cpp-tests fuzz bench soak papers docs clean help
 
 help:
 	@echo "make demo    set up, then compare the learners on data that needs no download"
 	@echo "make test    set up, then run all tests"
 	@echo "make check   lint, types, format, C++ warnings as errors"
+	@echo "make fuzz    bytes of all kinds at the LIBSVM parser, under sanitizers, for a minute"
 	@echo "make bench   speed as ratios: kernel row and round against NumPy and a plain C++ loop"
 	@echo "make soak    ten million rounds: always finite, always within budget"
 	@echo "make papers  run the papers' tables again, ours beside theirs (needs their data sets)"
@@ -47,6 +48,16 @@ cpp-tests: $(SETUP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset sanitize -j $(JOBS)
 	build/sanitize/core_tests
 
+# The parser's fuzzer for a bounded time; another seed, other bytes. (libFuzzer has its own options.)
+FUZZ_SECONDS := 60
+FUZZ_SEED    := 0
+FUZZER       := build/sanitize/libsvm_fuzz
+fuzz: $(SETUP)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset sanitize
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset sanitize -j $(JOBS) --target libsvm_fuzz
+	if nm $(FUZZER) | grep -q LLVMFuzzerRunDriver; then $(FUZZER) -max_total_time=$(FUZZ_SECONDS); \
+	else $(FUZZER) $(FUZZ_SECONDS) $(FUZZ_SEED); fi
+
 # ---- care -----------------------------------------------------------------------------------------
 check: $(BUILT)
 	$(BIN)/ruff check $(PYTHONS)
@@ -62,6 +73,7 @@ bench: $(BUILT)
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/learners.py
 	$(BIN)/python benchmarks/classes.py
+	$(BIN)/python benchmarks/streams.py
 
 soak: $(BUILT)
 	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/test_soak.py -v

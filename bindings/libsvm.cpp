@@ -28,8 +28,9 @@ namespace {
 template <class Real>
 class Parser {
  public:
-  Parser(bool skip_bad, std::int64_t max_index, std::size_t max_line, std::size_t keep)
-      : parser_({skip_bad, max_index, max_line, keep}) {}
+  Parser(bool skip_bad, std::int64_t max_index, std::size_t max_line, std::size_t keep,
+         std::uint64_t line, std::int64_t largest)
+      : parser_({skip_bad, max_index, max_line, keep, line, largest}) {}
 
   std::size_t feed(const nb::bytes& data, std::size_t start, std::size_t max_rows) {
     const std::string_view text(data.c_str(), data.size());
@@ -70,9 +71,10 @@ void bind_parser(nb::module_& m, const char* name) {
   using P = Parser<Real>;
   const budgetron::LibsvmOptions defaults;
   nb::class_<P>(m, name, "A streaming parser of LIBSVM text; see core/libsvm.hpp.")
-      .def(nb::init<bool, std::int64_t, std::size_t, std::size_t>(), nb::kw_only(),
-           "skip_bad"_a = defaults.skip_bad, "max_index"_a = defaults.max_index,
-           "max_line"_a = defaults.max_line, "keep"_a = defaults.keep)
+      .def(nb::init<bool, std::int64_t, std::size_t, std::size_t, std::uint64_t, std::int64_t>(),
+           nb::kw_only(), "skip_bad"_a = defaults.skip_bad, "max_index"_a = defaults.max_index,
+           "max_line"_a = defaults.max_line, "keep"_a = defaults.keep, "line"_a = defaults.line,
+           "largest"_a = defaults.largest)
       .def("feed", &P::feed, "data"_a, "start"_a, "max_rows"_a,
            "Parse data[start:] until it ends, max_rows rows wait, or a bad line stops the parser; "
            "return where in data it stopped.")
@@ -84,6 +86,7 @@ void bind_parser(nb::module_& m, const char* name) {
       .def_prop_ro("rows", [](P& p) { return p.with([](auto& q) { return q.rows(); }); })
       .def_prop_ro("lines", [](P& p) { return p.with([](auto& q) { return q.lines(); }); })
       .def_prop_ro("bytes", [](P& p) { return p.with([](auto& q) { return q.bytes(); }); })
+      .def_prop_ro("resume", [](P& p) { return p.with([](auto& q) { return q.resume(); }); })
       .def_prop_ro("max_index", [](P& p) { return p.with([](auto& q) { return q.max_index(); }); })
       .def_prop_ro("n_bad", [](P& p) { return p.with([](auto& q) { return q.n_bad(); }); })
       .def_prop_ro("failed", [](P& p) { return p.with([](auto& q) { return q.failed(); }); })

@@ -175,6 +175,7 @@ std::size_t LibsvmParser<Real>::feed(std::string_view bytes, std::size_t max_row
         if (!failed()) finish();
       }
       p = newline + 1;
+      resume_ = bytes_ + static_cast<std::uint64_t>(p - bytes.data());
     }
   }
   const auto used = bytes.size() - static_cast<std::size_t>(end - p);
@@ -192,6 +193,7 @@ void LibsvmParser<Real>::finish() {
     line(held_.data(), held_.data() + held_.size());
     held_.clear();
   }
+  resume_ = bytes_;
 }
 
 template <class Real>

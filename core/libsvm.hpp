@@ -33,6 +33,9 @@ struct LibsvmOptions {
   std::size_t max_line = std::size_t{64} << 20;
   // How many bad lines keep their message.
   std::size_t keep = 5;
+  // Where a text that is read on from its middle stands: lines before it, and their largest index.
+  std::uint64_t line = 0;
+  std::int64_t largest = 0;
 };
 
 struct BadLine {
@@ -53,7 +56,8 @@ struct CsrRows {
 template <class Real>
 class LibsvmParser {
  public:
-  explicit LibsvmParser(LibsvmOptions options = {}) : options_(options) {}
+  explicit LibsvmParser(LibsvmOptions options = {})
+      : options_(options), lines_(options.line), largest_(options.largest) {}
 
   // Parses until the bytes end, `max_rows` rows wait to be taken, or the parser stops at a bad
   // line. Returns how many bytes were used up; an unfinished last line is used up and kept.
@@ -70,6 +74,7 @@ class LibsvmParser {
   std::size_t rows() const { return rows_.labels.size(); }
   std::uint64_t lines() const { return lines_; }       // finished lines, good or not
   std::uint64_t bytes() const { return bytes_; }       // used up so far
+  std::uint64_t resume() const { return resume_; }     // bytes up to the end of the last line
   std::int64_t max_index() const { return largest_; }  // largest index of a good row; 0: none yet
   std::uint64_t n_bad() const { return n_bad_; }
   const std::vector<BadLine>& bad() const { return bad_; }
@@ -89,9 +94,10 @@ class LibsvmParser {
   std::string held_;       // the unfinished last line
   bool overlong_ = false;  // inside a line already rejected for its length
   std::vector<std::pair<std::int32_t, Real>> order_;
-  std::uint64_t lines_ = 0;
+  std::uint64_t lines_;
   std::uint64_t bytes_ = 0;
-  std::int64_t largest_ = 0;
+  std::uint64_t resume_ = 0;
+  std::int64_t largest_;
   std::uint64_t n_bad_ = 0;
   std::vector<BadLine> bad_;
 };

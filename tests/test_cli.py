@@ -155,7 +155,8 @@ def test_classes_can_be_given(cli: Cli, file: str) -> None:
     row = 1 + int(np.argmax(Y == 1))
     error = cli.mistake(*arguments, "-1,2")
     assert error == f"{file}: label 1 of row {row} is not among --classes -1,2"
-    assert "commas" in cli.mistake(*arguments, "a,b")
+    error = cli.mistake(*arguments, "a,b")
+    assert error == f"{file}: label {Y[0]} of row 1 is not among --classes a,b"
 
 
 def test_more_than_two_classes_join(cli: Cli, tmp_path: Path) -> None:
@@ -230,10 +231,10 @@ def test_skip_bad_counts_and_reports(cli: Cli, tmp_path: Path, file: str) -> Non
     result = json.loads(out)
     assert result["bad_lines"] == 2
     assert result["bad_messages"][1].startswith(f"{path}:{len(Y) + 2}: feature index 0")
-    assert err == f"2 bad lines skipped; the first: {path}:11: label 'x' is not a number\n"
+    assert err == f"2 bad rows skipped; the first: {path}:11: label 'x' is not a number\n"
     clean = cli.json("run", file, *arguments)
     assert (result["rows"], result["mistakes"]) == (clean["rows"], clean["mistakes"])
-    assert "bad lines skipped" in cli("run", str(path), *arguments, "--skip-bad")[0]
+    assert "bad rows skipped" in cli("run", str(path), *arguments, "--skip-bad")[0]
 
 
 def test_files_that_cannot_be_read(cli: Cli, tmp_path: Path) -> None:
@@ -406,3 +407,126 @@ def test_a_reader_that_goes_away(file: str, arguments: list[str]) -> None:
     assert process.wait(timeout=60) == 1
     assert process.stderr.read() == b""
     process.stderr.close()
+
+
+# ---- every source ------------------------------------------------------------------------------
+
+
+def test_the_same_rows_from_every_source(cli: Cli, tmp_path: Path, file: str) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"x0": X[:, 0], "x1": X[:, 1], "label": Y})
+    arguments = ["-a", "ahpatron", "--budget", "30", "--gamma", "0.5"]
+    expected = cli.json("run", file, *arguments)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_csv(tmp_path / "bare.csv", index=False, header=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    np.savez(tmp_path / "rows.npz", X=X, y=Y)
+    for source, options in [
+        ("rows.csv", []),
+        ("bare.csv", ["--label", "-1"]),
+        ("rows.csv", ["--label", "2", "--columns", "0-1", "--delimiter", ","]),
+        ("rows.parquet", ["--label", "label", "--columns", "x0,x1"]),
+        ("rows.npz", []),
+    ]:
+        result = cli.json("run", str(tmp_path / source), *arguments, *options)
+        for name in ("rows", "mistakes", "n_support", "classes", "n_features"):
+            assert result[name] == expected[name], (source, name)
+    done = subprocess.run(
+        [*COMMAND, "run", "-", "--format", "csv", *arguments, "--json"],
+        input=(tmp_path / "rows.csv").read_bytes(),
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["mistakes"] == expected["mistakes"]
+    assert cli.json("run", file, *arguments, "--rows", "100")["rows"] == 100
+
+
+def test_words_as_labels_and_categories(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "words.csv"
+    path.write_text("colour,size,class\n" + "red,1,yes\nblue,2,no\ngreen,3,yes\n" * 40)
+    arguments = ["run", str(path), "-a", "perceptron"]
+    result = cli.json(*arguments, "--categorical", "colour")
+    assert result["classes"] == ["no", "yes"]
+    assert result["n_features"] == 4
+    assert result["params"]["gamma"] == 1 / 4  # the width of all of it
+    assert result["mistakes"] < 10
+    assert cli.json(*arguments, "--hash", "colour")["n_features"] == 1025
+    assert cli.json(*arguments, "--columns", "size", "--classes", "yes,no")["rows"] == 120
+    assert "column 'colour' holds 'red', not a number" in cli.mistake(*arguments)
+    error = cli.mistake(*arguments, "--columns", "size", "--classes", "yes,maybe")
+    assert error == f"{path}: label no of row 2 is not among --classes yes,maybe"
+    assert "--label none" in cli.mistake(*arguments, "--label", "none")
+    assert "--delimiter" in cli.mistake(*arguments, "--delimiter", "::")
+    assert "format must be" in cli.mistake(*arguments, "--format", "xml")
+
+
+def test_synthetic_streams_by_name(cli: Cli) -> None:
+    arguments = ["-a", "ahpatron", "--budget", "30", "--rows", "2000"]
+    result = cli.json("run", "synthetic:sea,seed=4", *arguments)
+    assert (result["rows"], result["n_features"]) == (2000, 3)
+    assert result["mistake_rate"] < 0.3
+    drifting = "synthetic:checkerboard,drift=abrupt,at=1000"
+    assert cli.json("run", drifting, *arguments)["source"] == drifting
+    assert "did you mean 'sea'" in cli.mistake("run", "synthetic:see", *arguments)
+
+
+def test_regression(cli: Cli, tmp_path: Path, file: str) -> None:
+    arguments = ["run", file, "-a", "nogd", "--task", "regression", "--gamma", "0.5", "--seed", "1"]
+    result = cli.json(*arguments)
+    model = budgetron.make("nogd", task="regression", gamma=0.5, random_state=1)
+    error = model.prequential(X, Y.astype(float)) - Y
+    assert result["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)))
+    assert result["mae"] == pytest.approx(np.mean(np.abs(error)))
+    assert "classes" not in result
+    shown = cli(*arguments)[0]
+    assert f"{result['rmse']:.4g}" in shown
+    assert "mistake" not in shown
+    assert "--classes" in cli.mistake(*arguments, "--classes", "-1,1")
+    error_line = cli.mistake("run", file, "-a", "ahpatron", "--task", "regression")
+    assert error_line.startswith("budgetron: ahpatron does no regression; these do: rbp")
+    assert "'ranking'" in cli.mistake("run", file, "-a", "ahpatron", "--task", "ranking")
+    path = tmp_path / "words.csv"
+    path.write_text("a,y\n1,yes\n")
+    words = cli.mistake("run", str(path), "-a", "nogd", "--task", "regression")
+    assert words == f"{path}: label yes is not a number: regression takes numbers"
+
+
+def test_help_is_one_screen(cli: Cli) -> None:
+    assert len(cli("run", "--help")[0].splitlines()) <= 40
+
+
+def test_data(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from budgetron.datasets import DataSet, File, catalogue
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("BUDGETRON_DATA", raising=False)
+    (tmp_path / "origin").write_text("1 1:1\n-1 2:1\n")
+    file = File("all", "toy", (tmp_path / "origin").as_uri(), 2)
+    toy = DataSet("toy", "a toy", "classification", 2, "http://page", {"us": "raw"}, (file,), 2)
+    lost = DataSet(
+        "lost", "gone", "regression", 2, "http://page", {}, (File("all", "no", "file:///no", 2),)
+    )
+    monkeypatch.setattr(catalogue, "data_sets", lambda: {"toy": toy, "lost": lost})
+    assert "toy is not here; fetch it: budgetron data get toy" in cli.mistake("data", "path", "toy")
+    kept = tmp_path / "budgetron" / "data" / "toy"
+    assert cli("data", "get", "toy")[0] == f"{kept}  (fetched, verified)\n"
+    again = cli("data", "get", "toy")[0]
+    assert again == f"{kept}  (was here; the hash pinned at the first download)\n"
+    assert cli("data", "path", "toy")[0] == f"{kept}\n"
+    assert cli.json("run", "data:toy", "-a", "perceptron")["rows"] == 2
+    error = cli.mistake("data", "get", "lost")
+    assert error.startswith("budgetron: lost: could not fetch file:///no (")
+    assert cli("data", "get", "lost", "toy", code=2)[0] == again  # the others are got all the same
+    assert "did you mean 'toy'" in cli.mistake("data", "get", "toi")
+    assert "raw" in cli("data", "list", "toy")[0]
+    assert "get" in cli("data")[0]
+
+
+def test_data_list(cli: Cli) -> None:
+    out = cli("data", "list")[0]
+    listed = json.loads(cli("data", "list", "--json")[0])
+    assert {"a9a", "casp", "census-income"} <= {each["name"] for each in listed}
+    for each in listed:
+        assert each["name"] in out
+        assert f"{each['rows']:,}" in out

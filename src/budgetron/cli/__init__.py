@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from budgetron.cli.algorithms import algorithms
+from budgetron.cli.data import data
 from budgetron.cli.demo import demo
 from budgetron.cli.reproduce import reproduce
 from budgetron.cli.run import run
@@ -29,6 +30,7 @@ app.command()(run)
 app.command()(algorithms)
 app.command()(demo)
 app.command()(reproduce)
+app.add_typer(data, name="data")
 
 
 def _show_version(wanted: bool) -> None:

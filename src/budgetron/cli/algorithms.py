@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from budgetron.catalogue import nearest
+from budgetron.catalogue import CATALOGUE, nearest
 from budgetron.cli.console import fail, output
 
 
@@ -72,11 +72,20 @@ def _print_one(algorithm: Any) -> None:
     console.print(Text(f"\ntry: budgetron run FILE --algorithm {algorithm.name}"))
 
 
-def find(name: str) -> Any:
-    """The description of the algorithm called `name`; ends the command if there is none."""
+def find(name: str, task: str | None = None) -> Any:
+    """The description of the algorithm called `name`; ends the command if there is none.
+
+    Without a task it is of the first the algorithm does.
+    """
     import budgetron
 
-    known = {each.name: each for each in budgetron.algorithms()}
+    task = task or (CATALOGUE[name].tasks[0] if name in CATALOGUE else "classification")
+    try:
+        known = {each.name: each for each in budgetron.algorithms(task)}
+    except ValueError as error:
+        fail(f"budgetron: {error}")
+    if name not in known and name in CATALOGUE:
+        fail(f"budgetron: {name} does no {task}; these do: {', '.join(known)}")
     if name not in known:
         fail(f"budgetron: unknown algorithm {name!r}{_nearest(name, known)}")
     return known[name]

@@ -1,66 +1,67 @@
-"""`budgetron run`: learn a LIBSVM stream once, testing on each row before learning it."""
+"""`budgetron run`: learn a stream once, testing on each row before learning it."""
 
 from __future__ import annotations
 
 import json
-import stat
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from budgetron.cli import sources
 from budgetron.cli.algorithms import check_parameters, find, jsonable, parse_setting, parse_value
 from budgetron.cli.console import Ticker, bytes_text, fail, note, output, progress
 
 if TYPE_CHECKING:
-    from budgetron.streams import LibsvmStream
+    from budgetron.streams import RowStream, SourceOptions
 
 # Kernels whose value does not depend on gamma: no need to know the width for "auto".
 _WITHOUT_GAMMA = {"linear"}
 
 
 def run(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="LIBSVM text, plain or .gz/.xz/.bz2; - is stdin."),
-    ],
+    file: sources.Source,
     algorithm: Annotated[
         str, typer.Option("--algorithm", "-a", help="One of `budgetron algorithms`.")
     ],
     budget: Annotated[str | None, typer.Option(help="Most examples to store.")] = None,
     kernel: Annotated[str | None, typer.Option(help="rbf, linear, poly, ...")] = None,
     gamma: Annotated[
-        str | None,
-        typer.Option(help="Kernel width: a number, auto (1/features) or median (from the rows)."),
+        str | None, typer.Option(help="Number, auto (1/features) or median (of distances).")
     ] = None,
     scale: Annotated[
-        str | None, typer.Option(help="Divide by running deviations: standard, auto or none.")
+        str | None, typer.Option(help="By running deviations: standard, auto or none.")
     ] = None,
     degree: Annotated[int | None, typer.Option(help="Of the polynomial kernel.")] = None,
     coef0: Annotated[float | None, typer.Option(help="Of the polynomial kernel.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of the algorithm's random choices.")] = None,
-    dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float32",
-    n_features: Annotated[
-        int | None,
-        typer.Option(min=1, max=2**31 - 1, help="Width of the data, if known beforehand."),
-    ] = None,
-    classes: Annotated[
-        str | None, typer.Option(help="All labels, as in -1,1; others are then errors.")
-    ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Any other parameter; repeatable."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Other parameters; repeatable."),
     ] = None,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Pass over malformed lines, and count them.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of a table.")
-    ] = False,
+    task: Annotated[
+        str | None, typer.Option(help="classification, if the algorithm does it, or regression.")
+    ] = None,
+    classes: Annotated[
+        str | None, typer.Option(help="All labels, as in -1,1; others are errors.")
+    ] = None,
+    format: sources.Format = None,
+    label: sources.Label = None,
+    columns: sources.Columns = None,
+    categorical: sources.Categorical = None,
+    hashed: sources.Hashed = None,
+    delimiter: sources.Delimiter = None,
+    rows: sources.Rows = None,
+    n_features: sources.NFeatures = None,
+    dtype: sources.Dtype = "float32",
+    skip_bad: sources.SkipBad = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Learn FILE in one pass and report the mistakes made on the way."""
-    found = find(algorithm)
+    """Learn FILE in one pass and report the mistakes or errors made on the way."""
+    found = find(algorithm, task)
+    task = task or found.tasks[0]
     given = {
         "budget": None if budget is None else parse_value(budget),
         "kernel": kernel,
@@ -74,90 +75,90 @@ def run(
         parameters["scale"] = parse_value(scale)
     parameters.update(parse_setting(text) for text in settings or [])
     check_parameters(found, parameters)
-    if dtype not in ("float32", "float64"):
-        fail(f"budgetron: --dtype is float32 or float64, not {dtype!r}")
-    labels = None if classes is None else _labels(classes)
+    options = sources.source_options(
+        format=format,
+        label=label,
+        columns=columns,
+        categorical=categorical,
+        hashed=hashed,
+        delimiter=delimiter,
+        rows=rows,
+        dtype=dtype,
+        n_features=n_features,
+        skip_bad=skip_bad,
+    )
+    if options.label is False:
+        fail("budgetron: learning takes labels: --label none is for rows without")
+    if classes is not None and task == "regression":
+        fail("budgetron: --classes is for classification; regression has none")
+    tally = _Errors() if task == "regression" else _Mistakes(_labels(classes))
 
-    from budgetron.streams import LibsvmStream, StreamError
+    from budgetron.streams import StreamError, open_stream
 
     try:
-        n_features = _resolve_width(file, found, parameters, n_features, skip_bad)
-        model = _make(algorithm, parameters)
-        with LibsvmStream(file, dtype=dtype, skip_bad=skip_bad, n_features=n_features) as stream:
-            seconds = _learn(model, stream, labels)
+        options = _resolve_width(file, found, parameters, options)
+        model = _make(algorithm, task, parameters)
+        with open_stream(file, options) as stream:
+            seconds = _learn(model, stream, tally)
     except StreamError as error:
         fail(str(error))
-    result = _result(algorithm, model, stream, seconds)
+    result = _result(algorithm, model, stream, seconds, tally)
     if stream.n_bad:
-        note(f"{stream.n_bad} bad lines skipped; the first: {stream.bad_messages[0]}")
+        note(f"{stream.n_bad} bad rows skipped; the first: {stream.bad_messages[0]}")
     if as_json:
         print(json.dumps(result))
     else:
-        _print_table(result)
+        _print_table(result, tally)
 
 
-def _labels(text: str) -> list[float]:
+def _labels(text: str | None) -> list[Any] | None:
+    """The labels with commas between; numbers if all of them are."""
+    if text is None:
+        return None
+    labels = [label.strip() for label in text.split(",")]
     try:
-        return [float(label) for label in text.split(",")]
+        return [float(label) for label in labels]
     except ValueError:
-        fail(f"budgetron: --classes takes numbers with commas between, not {text!r}")
+        return labels
 
 
 def _resolve_width(
-    file: str, algorithm: Any, parameters: dict[str, Any], n_features: int | None, skip_bad: bool
-) -> int | None:
-    """The width of the data, where something needs it before the first row, and gamma="auto".
+    file: str, algorithm: Any, parameters: dict[str, Any], options: SourceOptions
+) -> SourceOptions:
+    """The options with the width of the data, where something needs it first, and gamma="auto".
 
-    gamma="auto" is 1/width, and AVM's rectangles have sides of delta/sqrt(width); the stream itself
-    tells its width only at the end. It is --n-features or the file's largest index, which takes a
-    pass over the file. What cannot be read twice gets gamma="median" instead of "auto".
+    gamma="auto" is 1/width, and AVM's rectangles have sides of delta/sqrt(width); a stream whose
+    width grows tells it only at the end. It is --n-features, or takes a pass over the file. What
+    cannot be read twice gets gamma="median" instead of "auto".
     """
-    from budgetron.streams import LibsvmStream
-
     choice = {**algorithm.parameters, **parameters}
     automatic = choice.get("gamma") == "auto" and choice.get("kernel") not in _WITHOUT_GAMMA
     if not automatic and choice.get("cover") != "rectangle":
-        return n_features
-    if n_features is None:
-        if file == "-" or not _readable_twice(file):
-            if choice.get("cover") == "rectangle":
-                fail(
-                    f"budgetron: cover=rectangle needs the number of features; {file} cannot be "
-                    "read twice to count them: pass --n-features"
-                )
-            parameters["gamma"] = "median"
-            return None
-        with (
-            LibsvmStream(file, skip_bad=skip_bad) as stream,
-            progress("counting features", stream.bytes_total) as report,
-        ):
-            for _ in stream.skim():
-                report(stream.bytes_read, f"{stream.position:,} rows")
-            n_features = max(stream.max_index, 1)
+        return options
+    width = sources.full_width(file, options)
+    if width is None:
+        if choice.get("cover") == "rectangle":
+            fail(
+                f"budgetron: cover=rectangle needs the number of features; {file} cannot be "
+                "read twice to count them: pass --n-features"
+            )
+        parameters["gamma"] = "median"
+        return options
     if automatic:
-        parameters["gamma"] = 1 / n_features
-    return n_features
+        parameters["gamma"] = 1 / width
+    return replace(options, n_features=width)
 
 
-def _readable_twice(file: str) -> bool:
-    """Whether it is a regular file; one that cannot be looked at is for the stream to refuse."""
-    try:
-        mode = Path(file).stat().st_mode
-    except OSError:
-        return True
-    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
-
-
-def _make(algorithm: str, parameters: dict[str, Any]) -> Any:
+def _make(algorithm: str, task: str, parameters: dict[str, Any]) -> Any:
     import budgetron
 
     try:
-        return budgetron.make(algorithm, **parameters)
+        return budgetron.make(algorithm, task, **parameters)
     except (ValueError, TypeError) as error:
         fail(f"budgetron: {error}")
 
 
-def _learn(model: Any, stream: LibsvmStream, labels: list[float] | None) -> float:
+def _learn(model: Any, stream: RowStream, tally: _Mistakes | _Errors) -> float:
     """Test, then train, on every row; the seconds it took."""
     now_and_then = Ticker()
     interrupted = False
@@ -165,66 +166,126 @@ def _learn(model: Any, stream: LibsvmStream, labels: list[float] | None) -> floa
     with progress(Path(stream.name).name, stream.bytes_total) as report:
         try:
             for X, y in stream:
-                if labels is not None:
-                    _check_labels(stream, y, labels)
-                _learn_chunk(model, X, y, labels)
+                _learn_chunk(model, stream, X, y, tally)
                 if now_and_then():
-                    report(stream.bytes_read, _status(model, time.perf_counter() - start))
+                    report(stream.bytes_read, _status(model, tally, time.perf_counter() - start))
         except KeyboardInterrupt:
             interrupted = True
     seconds = time.perf_counter() - start
     if interrupted:
-        note(f"interrupted: {_status(model, seconds) if hasattr(model, 'classes_') else '0 rows'}")
+        known = hasattr(model, "n_features_in_")
+        note(f"interrupted: {_status(model, tally, seconds) if known else '0 rows'}")
         raise typer.Exit(130)
     if not stream.position:
         fail(f"{stream.name}: no rows to learn from")
     return seconds
 
 
-def _learn_chunk(model: Any, X: Any, y: Any, labels: list[float] | None) -> None:
+def _learn_chunk(model: Any, stream: RowStream, X: Any, y: Any, tally: _Mistakes | _Errors) -> None:
     try:
-        model._prequential_growing(X, y, classes=labels)
+        tally.learn(model, stream, X, y)
     except ValueError as error:  # a parameter's value, or labels that are no classes
         fail(f"budgetron: {error}")
     except MemoryError:
         fail("budgetron: the model does not fit into memory; take a smaller budget")
 
 
-def _check_labels(stream: LibsvmStream, y: Any, labels: list[float]) -> None:
-    import numpy as np
+class _Mistakes:
+    """Learns rows as classes; the model counts its mistakes."""
 
-    strange = ~np.isin(y, labels)
-    if strange.any():
-        at = int(strange.argmax())
-        row = stream.position - len(y) + at + 1
-        known = ",".join(f"{label:g}" for label in labels)
-        fail(f"{stream.name}: label {y[at]:g} of row {row} is not among --classes {known}")
+    def __init__(self, labels: list[Any] | None) -> None:
+        self._labels = labels
+
+    def learn(self, model: Any, stream: RowStream, X: Any, y: Any) -> None:
+        if self._labels is not None:
+            self._check(stream, y, self._labels)
+        model._prequential_growing(X, y, classes=self._labels)
+
+    def status(self, model: Any) -> str:
+        return f"{model.n_mistakes_ / max(model.n_seen_, 1):.2%} mistakes"
+
+    def result(self, model: Any) -> dict[str, Any]:
+        return {
+            "mistakes": int(model.n_mistakes_),
+            "mistake_rate": model.n_mistakes_ / model.n_seen_,
+            "classes": [_plain(label) for label in model.classes_],
+        }
+
+    def lines(self, result: dict[str, Any]) -> dict[str, str]:
+        return {
+            "mistakes": f"{result['mistakes']:,}",
+            "mistake rate": f"{result['mistake_rate']:.2%}",
+        }
+
+    def _check(self, stream: RowStream, y: Any, labels: list[Any]) -> None:
+        import numpy as np
+
+        strange = ~np.isin(y, labels)
+        if strange.any():
+            at = int(strange.argmax())
+            row = stream.position - len(y) + at + 1
+            known = ",".join(str(_plain(label)) for label in labels)
+            what = f"label {_plain(y[at])} of row {row} is not among --classes {known}"
+            fail(f"{stream.name}: {what}")
 
 
-def _status(model: Any, seconds: float) -> str:
-    rate = model.n_mistakes_ / max(model.n_seen_, 1)
+class _Errors:
+    """Learns rows as numbers, and sums the errors of the predictions before."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._squares = self._sizes = 0.0
+
+    def learn(self, model: Any, stream: RowStream, X: Any, y: Any) -> None:
+        import numpy as np
+
+        if y.dtype.kind not in "fiub":
+            fail(f"{stream.name}: label {y[0]!s} is not a number: regression takes numbers")
+        error = model._prequential_growing(X, y) - y
+        self.rows += len(error)
+        self._squares += float(np.square(error).sum())
+        self._sizes += float(np.abs(error).sum())
+
+    def status(self, model: Any) -> str:
+        return f"RMSE {(self._squares / max(self.rows, 1)) ** 0.5:.4g}"
+
+    def result(self, model: Any) -> dict[str, Any]:
+        return {"rmse": (self._squares / self.rows) ** 0.5, "mae": self._sizes / self.rows}
+
+    def lines(self, result: dict[str, Any]) -> dict[str, str]:
+        return {"RMSE": f"{result['rmse']:.4g}", "MAE": f"{result['mae']:.4g}"}
+
+
+def _plain(label: Any) -> Any:
+    """A label as JSON and people write it: 1, not 1.0; words as they are."""
+    if isinstance(label, str):
+        return str(label)
+    number = float(label)
+    return int(number) if number.is_integer() else number
+
+
+def _status(model: Any, tally: _Mistakes | _Errors, seconds: float) -> str:
     return (
-        f"{model.n_seen_:,} rows · {rate:.2%} mistakes · {model.n_seen_ / seconds:,.0f} rows/s · "
+        f"{model.n_seen_:,} rows · {tally.status(model)} · {model.n_seen_ / seconds:,.0f} rows/s · "
         f"{model.n_support_:,} stored · {bytes_text(model.memory_bytes_)}"
     )
 
 
-def _result(algorithm: str, model: Any, stream: LibsvmStream, seconds: float) -> dict[str, Any]:
+def _result(
+    algorithm: str, model: Any, stream: RowStream, seconds: float, tally: _Mistakes | _Errors
+) -> dict[str, Any]:
     rows = int(model.n_seen_)
-    mistakes = int(model.n_mistakes_)
     return {
         "algorithm": algorithm,
         "source": stream.name,
         "rows": rows,
-        "mistakes": mistakes,
-        "mistake_rate": mistakes / rows,
+        **tally.result(model),
         "seconds": seconds,
         "rows_per_second": rows / seconds,
         "n_support": int(model.n_support_),
         "n_updates": int(model.n_updates_),
         "memory_bytes": int(model.memory_bytes_),
-        "n_features": stream.max_index,
-        "classes": [float(label) for label in model.classes_],
+        "n_features": stream.n_features,
         "gamma": model.gamma_,
         "scale": model.scale_,
         "params": jsonable(model.get_params()),
@@ -233,7 +294,7 @@ def _result(algorithm: str, model: Any, stream: LibsvmStream, seconds: float) ->
     }
 
 
-def _print_table(result: dict[str, Any]) -> None:
+def _print_table(result: dict[str, Any], tally: _Mistakes | _Errors) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -242,8 +303,7 @@ def _print_table(result: dict[str, Any]) -> None:
     table.add_column(justify="right")
     lines = {
         "rows": f"{result['rows']:,}",
-        "mistakes": f"{result['mistakes']:,}",
-        "mistake rate": f"{result['mistake_rate']:.2%}",
+        **tally.lines(result),
         "updates": f"{result['n_updates']:,}",
         "stored examples": f"{result['n_support']:,}",
         "model memory": bytes_text(result["memory_bytes"]),
@@ -251,7 +311,7 @@ def _print_table(result: dict[str, Any]) -> None:
         "rows per second": f"{result['rows_per_second']:,.0f}",
     }
     if result["bad_lines"]:
-        lines["bad lines skipped"] = f"{result['bad_lines']:,}"
+        lines["bad rows skipped"] = f"{result['bad_lines']:,}"
     for name, value in lines.items():
         table.add_row(name, value)
     console = output()

@@ -1,11 +1,27 @@
 """Where rows come from: every stream iterates chunks (X, y), has a name and a resumable position.
 
-`LibsvmStream` reads LIBSVM text from a file or standard input, `two_gaussians` makes the Forgetron
-paper's synthetic stream. The protocol is `Stream`; what goes wrong in a source is a `StreamError`.
+`open_stream` opens any source: LIBSVM, CSV, Parquet and npz files, standard input, arrays and
+tables in memory, data sets and synthetic streams by name. The protocol is `Stream`; what goes wrong
+in a source is a `StreamError`.
 """
 
 from budgetron.streams.libsvm import LibsvmStream
-from budgetron.streams.protocol import Stream, StreamError
-from budgetron.streams.synthetic import two_gaussians
+from budgetron.streams.memory import ArrayStream
+from budgetron.streams.opening import SourceOptions, open_stream
+from budgetron.streams.protocol import RowStream, Stream, StreamError
+from budgetron.streams.synthetic import SyntheticStream, synthetic, two_gaussians
+from budgetron.streams.table import TableStream
 
-__all__ = ["LibsvmStream", "Stream", "StreamError", "two_gaussians"]
+__all__ = [
+    "ArrayStream",
+    "LibsvmStream",
+    "RowStream",
+    "SourceOptions",
+    "Stream",
+    "StreamError",
+    "SyntheticStream",
+    "TableStream",
+    "open_stream",
+    "synthetic",
+    "two_gaussians",
+]

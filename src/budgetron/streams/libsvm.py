@@ -1,34 +1,37 @@
 """LIBSVM text as a stream: `label index:value index:value ...`, indices from 1.
 
 The native parser (core/libsvm.hpp) turns text into rows; here are the file around it, the chunks
-and the errors. Memory is constant: a block of text and a chunk of rows.
+and the errors. Memory is constant: a block of text and a chunk of rows. A bookmark holds the byte
+behind the last row handed out, so that a plain file goes on there by a jump and a compressed one
+without being parsed again.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from budgetron import _core
-from budgetron.streams.protocol import StreamError
+from budgetron.streams.protocol import CHUNK_ROWS, RowStream, StreamError, rows_of
 from budgetron.streams.source import Source
 
 if TYPE_CHECKING:
-    from typing import Self
+    from numpy.typing import DTypeLike
 
-    from numpy.typing import DTypeLike, NDArray
+    from budgetron.streams.protocol import Bookmark, Chunk, Position
 
 # A chunk ends after this much text even if it has few rows: a row can be of any width.
 CHUNK_BYTES = 1 << 20
 _MAX_INDEX = 2**31 - 1
 
 
-class LibsvmStream:
-    """Chunks (X, y) of a LIBSVM text file: plain, .gz, .xz, .bz2, or "-" for standard input.
+class LibsvmStream(RowStream):
+    """Chunks (X, y) of a LIBSVM text file: plain, .gz, .xz, .bz2, .zst, or "-": standard input.
 
     Parameters
     ----------
@@ -39,12 +42,14 @@ class LibsvmStream:
     skip_bad : pass over malformed lines and count them, instead of stopping at the first
     n_features : width of X; a larger index is then an error. None: as wide as the largest index so
         far, so that later chunks may be wider
-    position : rows to pass over first (the `position` of an earlier stream over the same file)
+    rows : end after this many rows
+    position : rows to pass over first, or the `bookmark` of an earlier stream over the same file
 
     Attributes
     ----------
     name : the path as given, or `<stdin>`
     position : rows read so far
+    bookmark : the position as rows, line, byte of the decompressed text, features and bad lines
     max_index : largest feature index read so far, from 1; 0 if none
     n_bad : malformed lines so far
     bad_messages : the first few of them, as `FILE:LINE: what is wrong`
@@ -66,79 +71,93 @@ class LibsvmStream:
     def __init__(
         self,
         path: str | os.PathLike[str],
-        chunk_rows: int = 4096,
+        chunk_rows: int = CHUNK_ROWS,
         dtype: DTypeLike = np.float32,
         skip_bad: bool = False,
         n_features: int | None = None,
-        position: int = 0,
+        rows: int | None = None,
+        position: Position = 0,
     ) -> None:
-        if chunk_rows < 1:
-            raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}")
+        again = partial(type(self), path, chunk_rows, dtype, skip_bad, n_features, rows)
+        super().__init__(os.fspath(path), again, chunk_rows, rows, dtype)
         if n_features is not None and not 1 <= n_features <= _MAX_INDEX:
             raise ValueError(f"n_features must be from 1 to {_MAX_INDEX}, not {n_features}")
-        if np.dtype(dtype) not in (np.float32, np.float64):
-            raise ValueError(f"dtype must be float32 or float64, not {np.dtype(dtype).name}")
-        single = np.dtype(dtype) == np.float32
-        parser = _core.LibsvmParser32 if single else _core.LibsvmParser64
-        self._parser = parser(skip_bad=skip_bad, max_index=n_features or _MAX_INDEX)
-        self._chunk_rows = chunk_rows
-        self._n_features = n_features
-        self._source = Source(path)
+        self._width = n_features
+        self.grows = n_features is None
         self._block = b""
         self._used = 0  # of the block
+        self._start = 0  # of the text the parser sees, in the file
+        self._earlier_bad = 0
         self._ended = False
         self._error: StreamError | None = None
-        self._position = 0
-        while self._position < position:
-            if not self._skim(position - self._position):
-                self.close()
-                what = f"position {position} is behind the end, which is {self._position}"
-                raise StreamError(self.name, None, what)
+        mark = position if isinstance(position, Mapping) and "byte" in position else {}
+        make = _core.LibsvmParser32 if self.dtype == np.float32 else _core.LibsvmParser64
+        self._parser = make(
+            skip_bad=skip_bad,
+            max_index=n_features or _MAX_INDEX,
+            line=mark.get("line", 0),
+            largest=mark.get("features", 0),
+        )
+        behind = rows_of(position)
+        self._source = Source(path)
+        self.name = self._source.name
+        if mark:
+            self._jump(mark)
+        while self._position < behind:
+            if not self._skim(behind - self._position):
+                raise self._beyond_end(behind, self._position)
 
     # ---- what it says of itself --------------------------------------------------------------
 
     @property
-    def name(self) -> str:
-        return self._source.name
-
-    @property
-    def position(self) -> int:
-        return self._position
+    def bookmark(self) -> Bookmark:
+        return {
+            "rows": self._position,
+            "line": int(self._parser.lines),
+            "byte": self._start + int(self._parser.resume),
+            "features": self.max_index,
+            "bad": self.n_bad,
+        }
 
     @property
     def max_index(self) -> int:
         return int(self._parser.max_index)
 
     @property
+    def n_features(self) -> int:  # type: ignore[override]
+        return self._width or self.max_index
+
+    @property
     def n_bad(self) -> int:
-        return int(self._parser.n_bad)
+        return self._earlier_bad + int(self._parser.n_bad)
 
     @property
     def bad_messages(self) -> list[str]:
         return [str(StreamError(self.name, line, what)) for line, what in self._parser.bad]
 
     @property
-    def bytes_total(self) -> int | None:
+    def bytes_total(self) -> int | None:  # type: ignore[override]
         return self._source.bytes_total
 
     @property
-    def bytes_read(self) -> int:
+    def bytes_read(self) -> int:  # type: ignore[override]
         return self._source.bytes_read
 
     # ---- reading -----------------------------------------------------------------------------
 
-    def __iter__(self) -> Iterator[tuple[csr_array[Any], NDArray[np.float64]]]:
-        while rows := self._fill(self._chunk_rows):
-            y, indptr, indices, values = self._parser.take()
-            width = self._n_features or max(self.max_index, 1)
-            X = csr_array((values, indices, indptr), shape=(rows, width))
-            X.has_canonical_format = True  # the parser sorts and refuses duplicates
-            self._position += rows
-            yield X, y
+    def _take(self, rows: int) -> Chunk | None:
+        taken = self._fill(rows)
+        if not taken:
+            return None
+        y, indptr, indices, values = self._parser.take()
+        width = self._width or max(self.max_index, 1)
+        X = csr_array((values, indices, indptr), shape=(taken, width))
+        X.has_canonical_format = True  # the parser sorts and refuses duplicates
+        return X, y
 
     def skim(self) -> Iterator[int]:
         """Read on without making arrays (for `max_index`, or to count); yields rows per chunk."""
-        while rows := self._skim(self._chunk_rows):
+        while rows := self._skim(self._room(self._chunk_rows)):
             yield rows
 
     def _skim(self, rows: int) -> int:
@@ -169,6 +188,25 @@ class LibsvmStream:
             raise self._error
         return int(parser.rows)
 
+    def _jump(self, mark: Mapping[str, int]) -> None:
+        """Go on at a bookmark, which must stand at the start of a line."""
+        byte, behind_newline = mark["byte"], True
+        try:
+            if byte > 0:
+                self._block = self._source.skip(byte - 1) or self._source.read()
+                behind_newline = self._block[:1] == b"\n"
+                self._used = 1
+        except OSError as error:
+            self.close()
+            raise StreamError(self.name, None, f"{error}") from error
+        if not behind_newline and len(self._block) != 1:  # a last line may lack its newline
+            self.close()
+            what = f"no line starts at byte {byte} of this bookmark: the file has changed"
+            raise StreamError(self.name, None, what)
+        self._start = byte
+        self._position = mark["rows"]
+        self._earlier_bad = mark.get("bad", 0)
+
     def _read_block(self) -> None:
         try:
             self._block, self._used = self._source.read(), 0
@@ -188,9 +226,3 @@ class LibsvmStream:
         """Close the file; rows not yet read are lost."""
         self._ended = True
         self._source.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -1,16 +1,23 @@
-"""The one protocol of all streams, and the one error."""
+"""The one protocol of all streams, the one error, and what the library's own streams share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from typing import Self
+
+    from numpy.typing import DTypeLike, NDArray
     from scipy.sparse import csr_array
 
-    Chunk: TypeAlias = tuple[csr_array[Any] | NDArray[Any], NDArray[np.float64]]
+    Chunk: TypeAlias = tuple[csr_array[Any] | NDArray[Any], NDArray[Any]]
+    Bookmark: TypeAlias = dict[str, int]
+    Position: TypeAlias = int | Mapping[str, int]
+
+CHUNK_ROWS = 4096
+# How many bad rows keep their message.
+KEPT = 5
 
 
 class StreamError(ValueError):
@@ -19,7 +26,8 @@ class StreamError(ValueError):
     Parameters
     ----------
     name : the source as the user named it
-    line : the line it is about, from 1; None if it is about the source as a whole
+    line : the line it is about, from 1; None if it is about the source as a whole, or if `what`
+        names row and column
     what : what is wrong
     """
 
@@ -50,4 +58,142 @@ class Stream(Protocol):
     def position(self) -> int:
         """Rows read so far: a stream made anew with this position goes on behind them."""
 
+    @property
+    def bookmark(self) -> Bookmark:
+        """The position with what makes it quick to find again; a small dict that JSON can hold."""
+
+    def at(self, position: Position) -> Stream:
+        """The same stream made anew, to go on behind `position` rows or at a bookmark."""
+
     def __iter__(self) -> Iterator[Chunk]: ...
+
+
+class RowStream:
+    """What the library's streams share: position, limit, bad rows, closing.
+
+    A stream of one kind says how to `_take` the next rows.
+
+    Parameters
+    ----------
+    name : what to call it
+    again : makes the stream anew, given `position`
+    chunk_rows : largest number of rows in a chunk
+    rows : the stream ends after this many rows, counted from its start; None: where it ends
+    dtype : float32 or float64, of X
+
+    Attributes
+    ----------
+    n_features : width of X so far; 0 if that is not known yet
+    grows : whether X may become wider as the stream goes on
+    n_bad, bad_messages : rows passed over because they were malformed, and the first few messages
+    bytes_total, bytes_read : size of the file on disk (None: unknown), and how much of it was read
+    """
+
+    name: str
+    n_features: int = 0
+    grows: bool = False
+    bytes_total: int | None = None
+    bytes_read: int = 0
+
+    def __init__(
+        self,
+        name: str,
+        again: Callable[..., Any],
+        chunk_rows: int,
+        rows: int | None,
+        dtype: DTypeLike,
+    ) -> None:
+        import numpy as np
+
+        if chunk_rows < 1:
+            raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}")
+        if rows is not None and rows < 0:
+            raise ValueError(f"rows must be at least 0, not {rows}")
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise ValueError(f"dtype must be float32 or float64, not {np.dtype(dtype).name}")
+        self.name = name
+        self.dtype = np.dtype(dtype)
+        self._again = again
+        self._chunk_rows = chunk_rows
+        self._rows = rows
+        self._position = 0
+        self._n_bad = 0
+        self._bad: list[str] = []
+
+    @property
+    def position(self) -> int:
+        return self._position
+
+    @property
+    def bookmark(self) -> Bookmark:
+        return {"rows": self._position}
+
+    @property
+    def n_bad(self) -> int:
+        return self._n_bad
+
+    @property
+    def bad_messages(self) -> list[str]:
+        return list(self._bad)
+
+    def at(self, position: Position) -> Self:
+        """The same stream made anew, to go on behind `position` rows or at a bookmark."""
+        made: Self = self._again(position=position)
+        return made
+
+    def __iter__(self) -> Iterator[Chunk]:
+        while (chunk := self.next_chunk(self._chunk_rows)) is not None:
+            yield chunk
+
+    def next_chunk(self, rows: int) -> Chunk | None:
+        """The next chunk, of at most `rows` rows; None at the end."""
+        room = self._room(min(rows, self._chunk_rows))
+        chunk = self._take(room) if room > 0 else None
+        if chunk is not None:
+            self._position += len(chunk[1])
+        return chunk
+
+    def skim(self) -> Iterator[int]:
+        """Read on without using the rows (for `n_features`, or to count); yields rows per chunk."""
+        for _, y in self:
+            yield len(y)
+
+    def _room(self, rows: int) -> int:
+        """How many of the next `rows` rows belong to the stream."""
+        return rows if self._rows is None else min(rows, self._rows - self._position)
+
+    def _take(self, rows: int) -> Chunk | None:
+        """The next chunk, of at least one and at most `rows` rows; None at the end."""
+        raise NotImplementedError
+
+    def _note_bad(self, error: StreamError) -> None:
+        self._n_bad += 1
+        if len(self._bad) < KEPT:
+            self._bad.append(str(error))
+
+    def _beyond_end(self, position: int, end: int) -> StreamError:
+        self.close()
+        return StreamError(
+            self.name, None, f"position {position} is behind the end, which is {end}"
+        )
+
+    def close(self) -> None:
+        """Close the file, if there is one; rows not yet read are lost."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def rows_of(position: Position) -> int:
+    """The rows a position or a bookmark stands behind, checked.
+
+    >>> rows_of(3), rows_of({"rows": 3, "byte": 40})
+    (3, 3)
+    """
+    rows = position.get("rows") if isinstance(position, Mapping) else position
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
+        raise ValueError(f"position must be a number of rows or a bookmark, not {position!r}")
+    return rows

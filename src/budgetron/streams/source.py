@@ -1,4 +1,4 @@
-"""The bytes of a text source: a file or standard input, decompressed on the way, in blocks.
+"""The bytes of a source: a file or standard input, decompressed on the way, in blocks.
 
 Compression is told by the first bytes, so a wrong or missing file ending does no harm and standard
 input works too. Memory is one block and the decompressor's own.
@@ -88,6 +88,32 @@ class Source:
                 raise OSError(_reason(error)) from error
             raise OSError(f"the .{self.kind} data is damaged") from error
 
+    def skip(self, count: int) -> bytes:
+        """Pass over `count` decompressed bytes; what was read behind them.
+
+        Where the file allows it this is a jump, else the bytes are read and forgotten. To be called
+        before anything was read.
+
+        Raises
+        ------
+        OSError
+            As `read`; also if there are not so many bytes.
+        """
+        if self._raw is not None and self.kind is None and self.bytes_total is not None:
+            if count > self.bytes_total:
+                raise OSError(f"has only {self.bytes_total} bytes: it has changed")
+            self._raw.seek(count)
+            self._tape.jump(count)
+            return b""
+        while count > 0:
+            block = self.read()
+            if not block:
+                raise OSError(f"ends {count} bytes early: it has changed")
+            if len(block) > count:
+                return block[count:]
+            count -= len(block)
+        return b""
+
     def close(self) -> None:
         if self._raw is not None:
             self._raw.close()
@@ -118,7 +144,7 @@ class Source:
 
             return bz2.BZ2File(tape).read1, kind
         if kind == "zst":
-            return _zstd(self.name, tape).read1, kind
+            return _zstd(self.name, self._tape), kind
         ending = os.path.splitext(self.name)[1][1:]
         if not head and ending in _MAGIC.values():
             raise StreamError(self.name, None, f"the .{ending} file is empty")
@@ -141,6 +167,10 @@ class _Tape(io.RawIOBase):
             self._head += more
         return self._head
 
+    def jump(self, count: int) -> None:
+        self._head = b""
+        self.count = count
+
     def readable(self) -> bool:
         return True
 
@@ -154,13 +184,68 @@ class _Tape(io.RawIOBase):
         return data
 
 
-def _zstd(name: str, tape: IO[bytes]) -> Any:
+class BlockFile(io.RawIOBase):
+    """Blocks as a file to read from: `head`, then what `read` yields until it is empty."""
+
+    def __init__(self, head: bytes, read: Callable[[], bytes]) -> None:
+        self._block = head
+        self._next = read
+
+    @property
+    def empty(self) -> bool:
+        """Whether the next block, should one be waiting, is the end."""
+        return not self._block
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._block:
+            self._block = self._next()
+        data = self._block if size < 0 else self._block[:size]
+        self._block = self._block[len(data) :]
+        return data
+
+
+def _zstd(name: str, tape: _Tape) -> Callable[[int], bytes]:
+    """Reads zstd frames, one after the other, by Python's own module or by `zstandard`."""
+    new = _zstd_decompressor(name)
+    frame: Any = None
+
+    def read(size: int) -> bytes:
+        nonlocal frame
+        out = b""
+        while not out:
+            block = tape.read(size)
+            if not block:
+                if frame is not None:
+                    raise EOFError
+                return b""
+            while block:
+                frame = frame or new()
+                out += frame.decompress(block)
+                block = frame.unused_data if frame.eof else b""
+                frame = None if frame.eof else frame
+        return out
+
+    return read
+
+
+def _zstd_decompressor(name: str) -> Callable[[], Any]:
+    """What makes a decompressor of one frame."""
     try:
         from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+
+        made: Callable[[], Any] = zstd.ZstdDecompressor
+        return made
     except ImportError:
-        what = "reading .zst takes Python 3.14 or later; instead: zstd -dc FILE | budgetron run -"
+        pass
+    try:
+        import zstandard
+    except ImportError:
+        what = "reading .zst takes pip install zstandard, or: zstd -dc FILE | budgetron run -"
         raise StreamError(name, None, what) from None
-    return zstd.ZstdFile(tape)
+    return lambda: zstandard.ZstdDecompressor().decompressobj()
 
 
 def _reason(error: BaseException) -> str:

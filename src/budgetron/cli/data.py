@@ -1,0 +1,156 @@
+"""`budgetron data`: the papers' data sets: list them, get them, say where they are."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from budgetron.cli.console import bytes_text, fail, note, output, progress
+
+if TYPE_CHECKING:
+    from budgetron.datasets import DataSet, File
+
+data = typer.Typer(
+    help="The papers' data sets: list, get, path.",
+    rich_markup_mode=None,
+    invoke_without_command=True,
+)
+
+
+@data.callback()
+def _top(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@data.command("list")
+def list_sets(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Tell all about this one.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """List the data sets, or tell all about one: budgetron data list a9a."""
+    from dataclasses import asdict
+
+    from budgetron import datasets
+
+    try:
+        listed = [datasets.find(name)] if name else list(datasets.data_sets().values())
+    except datasets.DataError as error:
+        fail(f"budgetron: {error}")
+    if as_json:
+        print(json.dumps([{**asdict(each), "rows": each.rows} for each in listed], indent=2))
+    elif name:
+        _print_one(listed[0])
+    else:
+        _print_list(listed)
+
+
+@data.command("get")
+def get(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="NAME or NAME/PART.")],
+) -> None:
+    """Fetch data sets from their public origins, verify them and keep them in the cache.
+
+    What is here already, in $BUDGETRON_DATA or in the cache, is verified only.
+    """
+    from budgetron import datasets
+
+    failed = False
+    for text in names:
+        name, _, part = text.partition("/")
+        try:
+            data_set = datasets.find(name)
+            for file in data_set.parts(part) if part else data_set.parts():
+                print(_get(data_set, file))
+        except datasets.DataError as error:
+            note(f"budgetron: {error}")
+            failed = True
+    if failed:
+        raise typer.Exit(2)
+
+
+@data.command("path")
+def path(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="NAME or NAME/PART.")],
+) -> None:
+    """Print where a data set's files are, a line each."""
+    from budgetron import datasets
+
+    known, _, part = name.partition("/")
+    try:
+        found = datasets.paths(known, *([part] if part else []))
+    except datasets.DataError as error:
+        fail(f"budgetron: {error}")
+    for each in found:
+        print(each)
+
+
+def _get(data_set: DataSet, file: File) -> str:
+    """Fetch or verify one file; the line to print."""
+    from budgetron import datasets
+
+    here = datasets.locate(file)
+    if here is not None:
+        checked = datasets.verify(data_set, file, here)
+        return f"{here}  (was here; {checked})"
+    with progress(f"fetching {file.name}", None) as report:
+
+        def came(done: int, total: int | None) -> None:
+            of = "" if total is None else f" of {bytes_text(total)}"
+            report(done, f"{bytes_text(done)}{of}")
+
+        return f"{datasets.fetch(data_set, file, came)}  (fetched, verified)"
+
+
+def _print_list(listed: list[DataSet]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from budgetron import datasets
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("data set", no_wrap=True)
+    table.add_column("rows", justify="right", no_wrap=True)
+    table.add_column("features", justify="right")
+    table.add_column("classes")
+    table.add_column("papers")
+    table.add_column("here", no_wrap=True)
+    for each in listed:
+        found = [datasets.locate(file) is not None for file in each.files]
+        here = "yes" if all(found) else "in part" if any(found) else "no"
+        tasks = [str(each.classes)] if each.classes else []
+        tasks += ["regression"] if "regression" in each.task else []
+        table.add_row(
+            Text(each.name, style="bold"),
+            f"{each.rows:,}",
+            str(each.features),
+            ", ".join(tasks),
+            ", ".join(each.papers),
+            here,
+        )
+    console = output()
+    console.print(table)
+    console.print(
+        "\nbudgetron data list NAME tells where it comes from and how papers prepared it."
+    )
+
+
+def _print_one(data_set: DataSet) -> None:
+    from rich.text import Text
+
+    from budgetron import datasets
+
+    console = output()
+    console.print(Text(f"{data_set.name}: {data_set.about}", style="bold"))
+    classes = f" of {data_set.classes} classes" if data_set.classes else ""
+    console.print(Text(f"{data_set.task}{classes}, {data_set.features} features; {data_set.page}"))
+    for file in data_set.files:
+        here = datasets.locate(file)
+        place = "not here" if here is None else str(here)
+        console.print(Text(f"\n{file.part}: {file.rows:,} rows\n  {file.url}\n  {place}"))
+    for paper, preparation in data_set.papers.items():
+        console.print(Text(f"\n{paper}: {preparation}"))

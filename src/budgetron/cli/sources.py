@@ -1,0 +1,116 @@
+"""What every verb that reads rows shares: the options of a source, and its width.
+
+A verb takes the options it wants by their types here, makes `SourceOptions` by `source_options` and
+opens `budgetron.streams.open_stream(source, options)`; both say what is wrong by a `StreamError` or
+by ending the command.
+"""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from budgetron.cli.console import fail, progress
+
+if TYPE_CHECKING:
+    from budgetron.streams import SourceOptions
+
+SOURCE_HELP = "File (LIBSVM, .csv, .parquet, .npz; .gz/.xz/.zst), -, data:NAME, synthetic:NAME."
+
+Source = Annotated[str, typer.Argument(metavar="FILE", help=SOURCE_HELP)]
+Format = Annotated[
+    str | None, typer.Option(help="libsvm, csv, parquet or npz, if FILE does not say.")
+]
+Label = Annotated[
+    str | None, typer.Option(help="Label's column, by name or number from 0; or none.")
+]
+Columns = Annotated[str | None, typer.Option(help="Features, as in age,pay,3-7; else all columns.")]
+Categorical = Annotated[str | None, typer.Option(help="Columns of words to one-hot.")]
+Hashed = Annotated[str | None, typer.Option("--hash", help="Columns of words to hash.")]
+Delimiter = Annotated[str | None, typer.Option(help="Of CSV, if not the commonest.")]
+Rows = Annotated[int | None, typer.Option(min=1, help="Stop after so many.")]
+Dtype = Annotated[str, typer.Option(help="float32 or float64.")]
+NFeatures = Annotated[
+    int | None, typer.Option(min=1, max=2**31 - 1, help="Width of X, if known beforehand.")
+]
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad", help="Pass over malformed rows, and count them.")
+]
+
+
+def source_options(
+    *,
+    format: str | None = None,
+    label: str | None = None,
+    columns: str | None = None,
+    categorical: str | None = None,
+    hashed: str | None = None,
+    delimiter: str | None = None,
+    rows: int | None = None,
+    dtype: str = "float32",
+    n_features: int | None = None,
+    skip_bad: bool = False,
+) -> SourceOptions:
+    """The options as the user typed them, for `open_stream`; ends the command if one is wrong."""
+    from budgetron.streams import SourceOptions
+    from budgetron.streams.columns import spans
+
+    if dtype not in ("float32", "float64"):
+        fail(f"budgetron: --dtype is float32 or float64, not {dtype!r}")
+    if delimiter in ("tab", "\\t"):
+        delimiter = "\t"
+    if delimiter is not None and len(delimiter) != 1:
+        fail(f"budgetron: --delimiter is one character or tab, not {delimiter!r}")
+    try:
+        return SourceOptions(
+            format=format,
+            label=False if label == "none" else label,
+            columns=None if columns is None else spans(columns),
+            categorical=() if categorical is None else spans(categorical),
+            hashed=() if hashed is None else spans(hashed),
+            delimiter=delimiter,
+            n_features=n_features,
+            skip_bad=skip_bad,
+            rows=rows,
+            dtype=dtype,
+        )
+    except ValueError as error:
+        fail(f"budgetron: {error}")
+
+
+def readable_twice(source: str) -> bool:
+    """Whether it can be opened again from its start.
+
+    A file that cannot be looked at is for the stream to refuse.
+    """
+    if source == "-":
+        return False
+    if source.startswith(("synthetic:", "data:")):
+        return True
+    try:
+        mode = Path(source).stat().st_mode
+    except OSError:
+        return True
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
+def full_width(source: str, options: SourceOptions) -> int | None:
+    """The number of features of all of the source; None if only reading it once would tell.
+
+    Where the width grows with the rows this takes a pass over the source.
+    """
+    from budgetron.streams import open_stream
+
+    if options.n_features is not None:
+        return options.n_features
+    if not readable_twice(source):
+        return None
+    with open_stream(source, options) as stream:
+        if stream.grows:
+            with progress("counting features", stream.bytes_total) as report:
+                for _ in stream.skim():
+                    report(stream.bytes_read, f"{stream.position:,} rows")
+        return max(stream.n_features, 1)

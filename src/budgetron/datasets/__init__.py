@@ -1,0 +1,30 @@
+"""The data sets of the four papers: where they come from, fetched, verified, cached, read.
+
+>>> from budgetron import datasets
+>>> datasets.find("a9a").papers["ahpatron"]
+'train and test joined, 48,842 rows; sigma 2, budget 150'
+
+`fetch` gets a file from its public origin; `load("a9a")` gives its rows, and
+`budgetron.streams.open_stream("data:a9a")` streams them. `$BUDGETRON_DATA` names a local folder
+that is looked into first.
+"""
+
+from budgetron.datasets.cache import cache_folder, fetch, local_folder, locate, verify
+from budgetron.datasets.catalogue import DataError, DataSet, File, data_sets, find
+from budgetron.datasets.reading import load, paths, sources
+
+__all__ = [
+    "DataError",
+    "DataSet",
+    "File",
+    "cache_folder",
+    "data_sets",
+    "fetch",
+    "find",
+    "load",
+    "local_folder",
+    "locate",
+    "paths",
+    "sources",
+    "verify",
+]

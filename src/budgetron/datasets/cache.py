@@ -1,0 +1,196 @@
+"""Where data files lie, and how they get there: found, fetched, verified, kept.
+
+A file is looked for in the folder `$BUDGETRON_DATA`, then in the user's cache. Fetching writes into
+the cache only, under another name until the file is verified; the hash of a file nobody published a
+checksum for is pinned there at the first download, so that a later one cannot differ unnoticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+import urllib.request
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from budgetron.datasets.catalogue import DataError, DataSet, File
+
+Report = Callable[[int, int | None], None]
+_BLOCK = 1 << 18
+_TIMEOUT = 30  # seconds without a byte
+_PINS = "pins.json"
+
+
+def local_folder() -> Path | None:
+    """`$BUDGETRON_DATA`, if it is set."""
+    told = os.environ.get("BUDGETRON_DATA")
+    return Path(told).expanduser() if told else None
+
+
+def cache_folder() -> Path:
+    """The user's cache directory for data sets, as the platform has it; it need not exist."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "budgetron" / "data"
+
+
+def locate(file: File) -> Path | None:
+    """Where the file is, or one that may stand for it; None if nowhere."""
+    folder = local_folder()
+    places = [] if folder is None else [folder / each for each in (file.name, *file.held)]
+    places.append(cache_folder() / file.name)
+    return next((place for place in places if place.is_file()), None)
+
+
+def fetch(data_set: DataSet, file: File, report: Report = lambda done, total: None) -> Path:
+    """Download the file from its origin into the cache, verified.
+
+    Parameters
+    ----------
+    data_set, file : what to fetch
+    report : called with the bytes that have come and, if it is known, how many there will be
+
+    Raises
+    ------
+    DataError
+        If the origin cannot be reached or the file is not what it should be; nothing is kept then.
+    """
+    folder = cache_folder()
+    target = folder / file.name
+    # the ending stays: the reader goes by it
+    coming = folder / f".coming-{os.getpid()}-{file.name}"
+    packed = folder / f".coming-{os.getpid()}.zip"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _download(file.url, coming if file.member is None else packed, report)
+        if file.member is not None:
+            _unpack(packed, file.member, coming)
+        verify(data_set, file, coming)
+        _pin(file.name, text_hash(coming))
+        coming.replace(target)
+    except (OSError, zipfile.BadZipFile, KeyError) as error:
+        raise DataError(_unreachable(data_set, file, error)) from error
+    finally:
+        coming.unlink(missing_ok=True)
+        packed.unlink(missing_ok=True)
+    return target
+
+
+def _download(url: str, path: Path, report: Report) -> None:
+    request = urllib.request.Request(url, headers={"User-Agent": "budgetron"})
+    with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer, open(path, "wb") as out:
+        told = answer.headers.get("Content-Length")
+        total = int(told) if told else None
+        done = 0
+        while block := answer.read(_BLOCK):
+            out.write(block)
+            done += len(block)
+            report(done, total)
+    if total is not None and done != total:
+        raise OSError(f"{done} of {total} bytes came")
+
+
+def _unpack(packed: Path, member: str, path: Path) -> None:
+    with (
+        zipfile.ZipFile(packed) as archive,
+        archive.open(member) as source,
+        open(path, "wb") as out,
+    ):
+        shutil.copyfileobj(source, out, _BLOCK)
+
+
+def _unreachable(data_set: DataSet, file: File, error: BaseException) -> str:
+    reason = getattr(error, "reason", None) or error
+    reason = " ".join(str(getattr(reason, "strerror", None) or reason).split())
+    return (
+        f"{data_set.name}: could not fetch {file.url} ({reason}); by hand: download it "
+        f"({data_set.page}) and place it as {cache_folder() / file.name}, or set BUDGETRON_DATA to "
+        f"a folder with {' or '.join((file.name, *file.held))}"
+    )
+
+
+# ---- verifying ---------------------------------------------------------------------------------
+
+
+def text_hash(path: Path) -> str:
+    """SHA-256 of the file's uncompressed bytes."""
+    from budgetron.streams.source import Source
+
+    digest = hashlib.sha256()
+    with Source(path) as source:
+        while block := source.read():
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def verify(data_set: DataSet, file: File, path: Path) -> str:
+    """Hold the file against what is known of it; what was checked, in a few words.
+
+    The checksum if there is one, else the hash pinned at the first download, else rows and
+    features. A file that stands for the origin's is held to the checksum of its text, if any.
+
+    Raises
+    ------
+    DataError
+        If it is not what it should be, or cannot be read.
+    """
+    from budgetron.streams import StreamError
+
+    converted = path.name in file.held and file.sha256 is None
+    if converted:
+        return "converted: not checked"
+    known, whose = file.sha256, "the checksum"
+    if known is None:
+        known, whose = _pins().get(file.name), "the hash pinned at the first download"
+    try:
+        if known is not None:
+            found = text_hash(path)
+            if found != known:
+                what = f"has SHA-256 {found[:12]}..., not {known[:12]}..., {whose}"
+                raise DataError(f"{data_set.name}: {path} {what}; delete it and get it again")
+            return whose
+        _count(data_set, file, path)
+    except (OSError, StreamError) as error:
+        raise DataError(f"{data_set.name}: {path} cannot be read: {error}") from error
+    return "rows and features"
+
+
+def _count(data_set: DataSet, file: File, path: Path) -> None:
+    """Rows and features must be those of the catalogue."""
+    from budgetron.datasets.reading import options
+    from budgetron.streams import open_stream
+
+    wanted = file.features or data_set.features
+    with open_stream(path, options(data_set, file, path)) as stream:
+        for _ in stream.skim():
+            pass
+        rows = stream.position + stream.n_bad
+        if rows != file.rows:
+            raise DataError(f"{data_set.name}: {file.url} has {rows} rows, not {file.rows}")
+        if not stream.grows and stream.n_features != wanted:
+            what = f"{stream.n_features} features, not {wanted}"
+            raise DataError(f"{data_set.name}: {file.url} has {what}")
+
+
+def _pins() -> dict[str, str]:
+    try:
+        pins: dict[str, str] = json.loads((cache_folder() / _PINS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return pins
+
+
+def _pin(name: str, digest: str) -> None:
+    pins = {name: digest, **_pins()}
+    path = cache_folder() / _PINS
+    coming = path.with_suffix(f".{os.getpid()}")
+    coming.write_text(json.dumps(pins, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    coming.replace(path)

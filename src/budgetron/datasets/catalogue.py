@@ -1,0 +1,110 @@
+"""The data sets of the papers by name, read from sets.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+class DataError(ValueError):
+    """A data set that is not known, not here, not reachable or not what it should be; one line."""
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a data set.
+
+    Parameters
+    ----------
+    part : "all", "train", "test", ...
+    name : under which it is kept
+    url : its public origin
+    rows : how many there are
+    sha256 : of the uncompressed text, where that is known
+    held : names of files that may stand for it in a local folder, converted or repacked
+    read : how to read the origin's file: fields of `budgetron.streams.SourceOptions`
+    member : the file inside the zip at the origin
+    features : columns of X, where they are not the set's
+    """
+
+    part: str
+    name: str
+    url: str
+    rows: int
+    sha256: str | None = None
+    held: tuple[str, ...] = ()
+    read: dict[str, Any] = field(default_factory=dict)
+    member: str | None = None
+    features: int | None = None
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set of the papers.
+
+    Parameters
+    ----------
+    name : as the papers call it
+    about : what it is, in a line
+    task : "classification", "regression" or both
+    features : columns of X, before words become features
+    page : where a person reads about it
+    papers : paper -> how it prepared the set
+    files : its files, in the order the papers join them
+    classes : how many, of classification
+    """
+
+    name: str
+    about: str
+    task: str
+    features: int
+    page: str
+    papers: dict[str, str]
+    files: tuple[File, ...]
+    classes: int | None = None
+
+    @property
+    def rows(self) -> int:
+        """Of all files together."""
+        return sum(file.rows for file in self.files)
+
+    def parts(self, *wanted: str) -> list[File]:
+        """The files of these parts; all of them if none is named."""
+        known = [file.part for file in self.files]
+        for part in wanted:
+            if part not in known:
+                raise DataError(f"{self.name} has no part {part!r}; it has {', '.join(known)}")
+        return [file for file in self.files if not wanted or file.part in wanted]
+
+
+@cache
+def data_sets() -> dict[str, DataSet]:
+    """Every data set by name, in the papers' order.
+
+    >>> data_sets()["a9a"].rows
+    48842
+    """
+    text = files("budgetron.datasets").joinpath("sets.toml").read_text(encoding="utf-8")
+    return {name: _read(name, entry) for name, entry in tomllib.loads(text).items()}
+
+
+def _read(name: str, entry: dict[str, Any]) -> DataSet:
+    listed = tuple(
+        File(**{**each, "held": tuple(each.get("held", ())), "read": dict(each.get("read", {}))})
+        for each in entry.pop("files")
+    )
+    return DataSet(name=name, files=listed, **entry)
+
+
+def find(name: str) -> DataSet:
+    """The data set called `name`."""
+    known = data_sets()
+    if name not in known:
+        close = get_close_matches(name.lower(), {each.lower(): each for each in known}, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known)}"
+        raise DataError(f"no data set is called {name!r}; {hint}")
+    return known[name]

@@ -1,0 +1,108 @@
+"""From a data set's name to its rows: how each file is read, as a stream or all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from budgetron.datasets.cache import local_folder, locate
+from budgetron.datasets.catalogue import DataError, DataSet, File, find
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from budgetron.streams import SourceOptions
+
+
+def options(data_set: DataSet, file: File, path: Path) -> SourceOptions:
+    """How to read the file at `path`, which is the origin's own or one that stands for it."""
+    from budgetron.streams import SourceOptions
+    from budgetron.streams.columns import spans
+    from budgetron.streams.opening import format_of
+
+    kind = format_of(path.name)
+    if path.name in file.held or not file.read:
+        if kind == "npz":
+            return SourceOptions(part=file.part if file.part in ("train", "test") else None)
+        return SourceOptions(n_features=file.features or data_set.features)
+    read = dict(file.read)
+    for each in ("columns", "categorical"):
+        if isinstance(read.get(each), str):
+            read[each] = spans(read[each])
+    return SourceOptions(**read)
+
+
+def found(data_set: DataSet, file: File) -> Path:
+    """Where the file is.
+
+    Raises
+    ------
+    DataError
+        If it is nowhere; the text says how to get it.
+    """
+    path = locate(file)
+    if path is None:
+        folder = local_folder()
+        looked = "" if folder is None else f" and not in {folder}"
+        raise DataError(
+            f"{data_set.name}: {file.name} is not here{looked}; fetch it: "
+            f"budgetron data get {data_set.name}"
+        )
+    return path
+
+
+def paths(name: str, *parts: str) -> list[Path]:
+    """Where the files of a data set, or of some of its parts, are."""
+    data_set = find(name)
+    return list(dict.fromkeys(found(data_set, file) for file in data_set.parts(*parts)))
+
+
+def sources(text: str) -> list[tuple[Path, SourceOptions]]:
+    """The files of `NAME` or `NAME/PART`, and how to read each."""
+    name, _, part = text.partition("/")
+    data_set = find(name)
+    chosen = data_set.parts(part) if part else data_set.parts()
+    places = [(file, found(data_set, file)) for file in chosen]
+    return [(path, options(data_set, file, path)) for file, path in places]
+
+
+def load(
+    name: str, parts: Sequence[str] = (), dtype: str = "float32", rows: int | None = None
+) -> tuple[Any, NDArray[Any]]:
+    """All rows of a data set, its parts one after the other; dense if most values are there.
+
+    Parameters
+    ----------
+    name : of the data set
+    parts : such as ("train", "test"); none: all
+    dtype : of X
+    rows : at most so many
+
+    Raises
+    ------
+    DataError
+        If a file is not here or cannot be read.
+    """
+    import numpy as np
+    import scipy.sparse
+
+    from budgetron.streams import StreamError, open_stream
+
+    chunks: list[Any] = []
+    try:
+        for part in parts or [""]:
+            text = f"data:{name}/{part}" if part else f"data:{name}"
+            left = None if rows is None else rows - sum(len(y) for _, y in chunks)
+            with open_stream(text, dtype=dtype, rows=left) as stream:
+                chunks.extend(stream)
+    except StreamError as error:
+        raise DataError(str(error)) from error
+    y = np.concatenate([chunk[1] for chunk in chunks])
+    if not scipy.sparse.issparse(chunks[0][0]):
+        return np.concatenate([chunk[0] for chunk in chunks]), y
+    width = max(chunk[0].shape[1] for chunk in chunks)
+    for chunk in chunks:
+        chunk[0].resize((chunk[0].shape[0], width))
+    X = scipy.sparse.csr_array(scipy.sparse.vstack([chunk[0] for chunk in chunks], format="csr"))
+    return (X.toarray() if X.nnz > 0.5 * X.shape[0] * X.shape[1] else X), y

@@ -1,0 +1,100 @@
+"""Several streams one after the other, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from budgetron.streams.protocol import CHUNK_ROWS, RowStream, rows_of
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from budgetron.streams.protocol import Bookmark, Chunk, Position
+
+
+class ChainStream(RowStream):
+    """The rows of streams that are opened when their turn comes.
+
+    Parameters
+    ----------
+    name : what to call it
+    links : what opens each, given `position`
+    chunk_rows : largest number of rows in a chunk; the links' own
+    dtype : of X; the links' own
+    rows : end after this many rows
+    position : rows to pass over first, or a bookmark
+    """
+
+    def __init__(
+        self,
+        name: str,
+        links: Sequence[Callable[..., RowStream]],
+        chunk_rows: int = CHUNK_ROWS,
+        dtype: DTypeLike = "float32",
+        rows: int | None = None,
+        position: Position = 0,
+    ) -> None:
+        again = partial(type(self), name, links, chunk_rows, dtype, rows)
+        super().__init__(name, again, chunk_rows, rows, dtype)
+        self._links = list(links)
+        self._link = 0
+        self._before = 0  # bad rows of the links done with
+        self._read = 0  # bytes of the links done with
+        behind = rows_of(position)
+        inner: Position = 0
+        if isinstance(position, Mapping) and "link" in position:
+            self._link, self._before = position["link"], position["bad_before"]
+            self._position = behind
+            inner = {
+                key.removeprefix("in_"): value for key, value in position.items() if "in_" in key
+            }
+        self._stream = self._links[self._link](position=inner)
+        while self._position < behind:
+            chunk = self._take(min(chunk_rows, behind - self._position))
+            if chunk is None:
+                raise self._beyond_end(behind, self._position)
+            self._position += len(chunk[1])
+
+    @property
+    def bookmark(self) -> Bookmark:
+        inner = {f"in_{key}": value for key, value in self._stream.bookmark.items()}
+        return {"rows": self._position, "link": self._link, "bad_before": self._before, **inner}
+
+    @property
+    def grows(self) -> bool:  # type: ignore[override]
+        return self._stream.grows
+
+    @property
+    def n_features(self) -> int:  # type: ignore[override]
+        return self._stream.n_features
+
+    @property
+    def n_bad(self) -> int:
+        return self._before + self._stream.n_bad
+
+    @property
+    def bad_messages(self) -> list[str]:
+        return [*self._bad, *self._stream.bad_messages]
+
+    @property
+    def bytes_read(self) -> int:  # type: ignore[override]
+        return self._read + self._stream.bytes_read
+
+    def _take(self, rows: int) -> Chunk | None:
+        while True:
+            chunk = self._stream.next_chunk(rows)
+            if chunk is not None or self._link + 1 == len(self._links):
+                return chunk
+            self._before += self._stream.n_bad
+            self._read += self._stream.bytes_read
+            self._bad += self._stream.bad_messages
+            self._stream.close()
+            self._link += 1
+            opened: Any = self._links[self._link](position=0)
+            self._stream = opened
+
+    def close(self) -> None:
+        """Close the file that is open."""
+        self._stream.close()

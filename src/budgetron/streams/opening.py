@@ -1,0 +1,290 @@
+"""`open_stream`: one way in, whatever the rows lie in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from budgetron.streams.protocol import CHUNK_ROWS, StreamError
+
+if TYPE_CHECKING:
+    from budgetron.streams.columns import Column
+    from budgetron.streams.protocol import Position, RowStream
+
+FORMATS = ("libsvm", "csv", "parquet", "npz")
+_PACKED = (".gz", ".xz", ".bz2", ".zst")
+_ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".npz": "npz",
+}
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """How to read a source; what does not concern its format must be left as it is.
+
+    Parameters
+    ----------
+    format : "libsvm", "csv", "parquet" or "npz"; None: by the file's ending, else libsvm
+    label : tables: name or number (from 0; -1 is the last) of the label's column; None: the one
+        called label, target, class or y; False: there is none. npz: name of the labels' array
+    columns : tables and npz: names or numbers of the features; None: all but the label
+    categorical : of these, those to one-hot, a feature a category as they appear
+    hashed : of these, those to hash into `hash_width` features
+    hash_width : how many features words are hashed into
+    delimiter : csv: None: told from the first line
+    part : npz: "train" or "test", where the file holds both; None: one after the other
+    header : csv: whether the first line names the columns; None: unless it has a number in it
+    n_features : width of X, if known; more features are then an error
+    skip_bad : pass over malformed lines and rows with missing values, and count them
+    rows : end after this many rows
+    chunk_rows : largest number of rows in a chunk
+    dtype : "float32" or "float64", of X
+    """
+
+    format: str | None = None
+    label: Column | Literal[False] | None = None
+    columns: Sequence[Column] | None = None
+    categorical: Sequence[Column] = field(default=())
+    hashed: Sequence[Column] = field(default=())
+    hash_width: int = 1024
+    delimiter: str | None = None
+    header: bool | None = None
+    part: str | None = None
+    n_features: int | None = None
+    skip_bad: bool = False
+    rows: int | None = None
+    chunk_rows: int = CHUNK_ROWS
+    dtype: Any = "float32"
+
+    def __post_init__(self) -> None:
+        if self.format is not None and self.format not in FORMATS:
+            raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {self.format!r}")
+
+
+def open_stream(
+    source: Any, options: SourceOptions | None = None, *, position: Position = 0, **changes: Any
+) -> RowStream:
+    """The stream of a source, whatever that is.
+
+    Parameters
+    ----------
+    source : a file name (LIBSVM text, .csv, .tsv, .parquet, .npz; text may be under .gz, .xz, .bz2
+        or .zst); "-", standard input; "synthetic:NAME,setting=value..." (see
+        `budgetron.streams.synthetic`); "data:NAME", a data set of `budgetron.datasets`; a pair
+        (X, y) of arrays or sparse matrices; a pandas, polars or Arrow table
+    options : how to read it
+    position : rows to pass over first, or the bookmark of an earlier stream over the same source
+    **changes : options by name
+
+    Raises
+    ------
+    StreamError
+        If the source cannot be opened, or an option does not go with its format.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stream = open_stream((np.eye(4), [0, 1, 0, 1]), chunk_rows=3)
+    >>> [X.shape for X, y in stream]
+    [(3, 4), (1, 4)]
+    """
+    options = replace(options or SourceOptions(), **changes)
+    stream = _opened(source, options, position)
+    wanted = options.n_features
+    if wanted is not None and not stream.grows and stream.n_features != wanted:
+        stream.close()
+        what = f"has {stream.n_features} features, not {wanted}"
+        raise StreamError(stream.name, None, what)
+    return stream
+
+
+def _opened(source: Any, options: SourceOptions, position: Position) -> RowStream:
+    if isinstance(source, tuple):
+        return _arrays(*source, options=options, position=position)
+    if not isinstance(source, str | os.PathLike):
+        return _table(source, options, position)
+    name = os.fspath(source)
+    if name.startswith("synthetic:"):
+        return _synthetic(name.removeprefix("synthetic:"), options, position)
+    if name.startswith("data:"):
+        return _data_set(name.removeprefix("data:"), options, position)
+    kind = format_of(name, options.format)
+    if kind == "npz":
+        return _npz(name, options, position)
+    if kind in ("csv", "parquet"):
+        return _file_table(name, kind, options, position)
+    return _libsvm(source, options, position)
+
+
+def format_of(name: str, given: str | None = None) -> str:
+    """The format of a file by its name, compression aside, unless it is given.
+
+    >>> format_of("rows.csv.gz"), format_of("a9a.xz")
+    ('csv', 'libsvm')
+    """
+    if given is not None:
+        return given
+    stem, ending = os.path.splitext(name.lower())
+    if ending in _PACKED:
+        ending = os.path.splitext(stem)[1]
+    return _ENDINGS.get(ending, "libsvm")
+
+
+def _common(options: SourceOptions, position: Position) -> dict[str, Any]:
+    return {
+        "chunk_rows": options.chunk_rows,
+        "dtype": options.dtype,
+        "rows": options.rows,
+        "position": position,
+    }
+
+
+def _refuse(name: str, kind: str, options: SourceOptions, *unfit: str) -> None:
+    """An option that would be ignored is a misunderstanding."""
+    plain = SourceOptions()
+    for option in unfit:
+        if getattr(options, option) != getattr(plain, option):
+            raise StreamError(name, None, f"{option} does not go with {kind}")
+
+
+_OF_TABLES = ("label", "columns", "categorical", "hashed")
+
+
+def _libsvm(source: Any, options: SourceOptions, position: Position) -> RowStream:
+    from budgetron.streams.libsvm import LibsvmStream
+
+    name = os.fspath(source)
+    _refuse(name, "LIBSVM text", options, *_OF_TABLES, "delimiter", "header")
+    return LibsvmStream(
+        source,
+        n_features=options.n_features,
+        skip_bad=options.skip_bad,
+        **_common(options, position),
+    )
+
+
+def _roles(options: SourceOptions, **changes: Any) -> Any:
+    from budgetron.streams.columns import Roles
+
+    chosen = {
+        "label": options.label,
+        "columns": options.columns,
+        "categorical": options.categorical,
+        "hashed": options.hashed,
+        "hash_width": options.hash_width,
+    }
+    return Roles(**{**chosen, **changes})
+
+
+def _file_table(name: str, kind: str, options: SourceOptions, position: Position) -> RowStream:
+    from budgetron.streams.csv_text import CsvBatches
+    from budgetron.streams.table import ParquetBatches, TableStream
+
+    if kind == "parquet":
+        _refuse(name, "Parquet", options, "delimiter", "header")
+        make: Any = partial(ParquetBatches, name)
+    else:
+        make = partial(CsvBatches, name, options.delimiter, options.header, options.skip_bad)
+    return TableStream(
+        make,
+        _roles(options),
+        skip_bad=options.skip_bad,
+        n_features=options.n_features,
+        **_common(options, position),
+    )
+
+
+def _table(table: Any, options: SourceOptions, position: Position, **roles: Any) -> RowStream:
+    from budgetron.streams.table import FrameBatches, TableStream
+
+    known = hasattr(table, "__arrow_c_stream__") or hasattr(table, "iloc") or type(table) is dict
+    if not known:
+        kinds = "a file name, a pair (X, y), or a pandas, polars or Arrow table"
+        raise TypeError(f"source must be {kinds}, not {type(table).__name__}")
+    name = roles.pop("name", "<table>")
+    _refuse(name, "tables", options, "delimiter", "header")
+    return TableStream(
+        partial(FrameBatches, table, name),
+        _roles(options, **roles),
+        skip_bad=options.skip_bad,
+        n_features=options.n_features,
+        **_common(options, position),
+    )
+
+
+def _arrays(
+    X: Any, y: Any = None, *, options: SourceOptions, position: Position, name: str = "<memory>"
+) -> RowStream:
+    from budgetron.streams.memory import ArrayStream, frame_of
+
+    if hasattr(X, "__arrow_c_stream__") or hasattr(X, "iloc"):
+        from budgetron.streams.table import FrameBatches
+
+        table = FrameBatches(X, name).with_column("<y>", y)
+        return _table(table, options, position, name=name, label="<y>")
+    _refuse(name, "arrays", options, "delimiter", "header")
+    if options.columns is None and not options.categorical and not options.hashed:
+        return ArrayStream(X, y, name, **_common(options, position))
+    return _table(frame_of(X, y, None, "<y>"), options, position, name=name, label="<y>")
+
+
+def _npz(name: str, options: SourceOptions, position: Position) -> RowStream:
+    from budgetron.streams.memory import frame_of, load_npz
+
+    if name == "-":
+        raise StreamError("<stdin>", None, "npz is not read from standard input: save it first")
+    label = options.label
+    if label is not None and not isinstance(label, str):
+        raise StreamError(name, None, f"label names the labels' array in an npz file, not {label}")
+    X, y, names = load_npz(name, label, options.part)
+    options = replace(options, label=None)
+    if options.columns is None and not options.categorical and not options.hashed:
+        return _arrays(X, y, options=options, position=position, name=name)
+    return _table(frame_of(X, y, names, "<y>"), options, position, name=name, label="<y>")
+
+
+def _data_set(text: str, options: SourceOptions, position: Position) -> RowStream:
+    """The files of a data set, one after the other; what is not asked for is read as it should."""
+    from budgetron import datasets
+    from budgetron.streams.chain import ChainStream
+
+    plain = SourceOptions()
+    asked = {
+        each.name: getattr(options, each.name)
+        for each in fields(options)
+        if getattr(options, each.name) != getattr(plain, each.name) and each.name != "rows"
+    }
+    try:
+        found = datasets.sources(text)
+    except datasets.DataError as error:
+        what = str(error).removeprefix(f"{text.partition('/')[0]}: ")
+        raise StreamError(f"data:{text}", None, what) from None
+    links = [partial(open_stream, path, replace(known, **asked)) for path, known in found]
+    if len(links) == 1:
+        path, known = found[0]
+        return open_stream(path, replace(known, **asked, rows=options.rows), position=position)
+    return ChainStream(f"data:{text}", links, **_common(options, position))
+
+
+def _synthetic(text: str, options: SourceOptions, position: Position) -> RowStream:
+    from budgetron.streams.synthetic import synthetic
+
+    name = f"synthetic:{text}"
+    _refuse(name, "synthetic streams", options, *_OF_TABLES, "delimiter", "header", "format")
+    common = _common(options, position)
+    if options.rows is None:
+        del common["rows"]
+    try:
+        return synthetic(text, **common)
+    except StreamError:
+        raise
+    except ValueError as error:
+        raise StreamError(name, None, str(error)) from None

@@ -1,0 +1,429 @@
+"""Tables and arrays as streams: CSV, Parquet, npz, pandas, polars, Arrow, NumPy, SciPy."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from budgetron.streams import SourceOptions, Stream, StreamError, open_stream
+from budgetron.streams.columns import MAX_CATEGORIES
+
+N = 500
+RANDOM = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "age": RANDOM.integers(18, 90, N),
+        "pay": RANDOM.normal(size=N).round(3),
+        "town": RANDOM.choice(["Ulm", "Bonn", "Köln", "Jena"], N),
+        "sex": RANDOM.choice(["f", "m"], N),
+        "label": RANDOM.choice([-1, 1], N),
+    }
+)
+
+
+def read(source: Any, **options: Any) -> tuple[Any, Any]:
+    """All rows, dense, the narrower chunks widened."""
+    chunks = list(open_stream(source, **options))
+    width = max(X.shape[1] for X, _ in chunks)
+    rows = [X.toarray() if scipy.sparse.issparse(X) else X for X, _ in chunks]
+    rows = [np.pad(X, ((0, 0), (0, width - X.shape[1]))) for X in rows]
+    return np.concatenate(rows), np.concatenate([y for _, y in chunks])
+
+
+def error_of(source: Any, **options: Any) -> str:
+    with pytest.raises(StreamError) as caught:
+        for _ in open_stream(source, **options):
+            pass
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The frame in every form."""
+    folder = tmp_path_factory.mktemp("tables")
+    text = FRAME.to_csv(index=False)
+    forms: dict[str, Any] = {"pandas": FRAME, "polars": pl.from_pandas(FRAME)}
+    forms["arrow"] = pa.Table.from_pandas(FRAME)
+    forms["categories"] = FRAME.astype({"town": "category", "sex": "category"})
+    for name, data in {
+        "rows.csv": text.encode(),
+        "rows.csv.gz": gzip.compress(text.encode()),
+        "rows.csv.xz": lzma.compress(text.encode()),
+        "rows.csv.zst": zstandard.compress(text.encode()),
+        "rows.tsv": text.replace(",", "\t").encode(),
+        "semicolons.csv": text.replace(",", ";").encode(),
+        "bom-crlf.csv": b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode(),
+        "no-newline.csv": text.rstrip("\n").encode(),
+    }.items():
+        forms[name] = folder / name
+        forms[name].write_bytes(data)
+    forms["rows.parquet"] = folder / "rows.parquet"
+    pq.write_table(forms["arrow"], forms["rows.parquet"], row_group_size=120)
+    return forms
+
+
+FORMS = [
+    "pandas",
+    "polars",
+    "arrow",
+    "categories",
+    "rows.csv",
+    "rows.csv.gz",
+    "rows.csv.xz",
+    "rows.csv.zst",
+    "rows.tsv",
+    "semicolons.csv",
+    "bom-crlf.csv",
+    "no-newline.csv",
+    "rows.parquet",
+]
+
+
+def one_hot() -> Any:
+    """Numbers, then a feature a category, in the order of rows and then of columns."""
+    features: dict[tuple[str, str], int] = {}
+    for row in FRAME[["town", "sex"]].to_dict("records"):
+        for pair in row.items():
+            features.setdefault(pair, len(features) + 2)
+    X = np.zeros((N, 2 + len(features)), np.float32)
+    X[:, :2] = FRAME[["age", "pay"]]
+    for name in ("town", "sex"):
+        for i, word in enumerate(FRAME[name]):
+            X[i, features[name, word]] = 1
+    return X
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("chunk_rows", [7, 4096])
+def test_every_form_gives_the_same_rows(files: dict[str, Any], form: str, chunk_rows: int) -> None:
+    options: dict[str, Any] = {"chunk_rows": chunk_rows}
+    X, y = read(files[form], columns=["age", "pay"], **options)
+    assert X.dtype == np.float32
+    assert_array_equal(X, FRAME[["age", "pay"]].to_numpy(np.float32))
+    assert_array_equal(y, FRAME["label"])
+    X, y = read(files[form], categorical=["town", "sex"], **options)
+    assert_array_equal(X, one_hot())
+    assert_array_equal(y, FRAME["label"])
+
+
+@pytest.mark.parametrize("form", ["pandas", "rows.csv", "rows.csv.gz", "rows.parquet"])
+@pytest.mark.parametrize(
+    "words", [{"columns": ["pay"]}, {"categorical": ["town"], "hashed": ["sex"]}]
+)
+def test_positions_and_bookmarks_resume(
+    files: dict[str, Any], form: str, words: dict[str, Any]
+) -> None:
+    stream = open_stream(files[form], chunk_rows=130, dtype="float64", **words)
+    assert isinstance(stream, Stream)
+    whole, y = read(files[form], dtype="float64", **words)
+    for _ in stream:
+        for position in (stream.bookmark, stream.position):
+            rest = stream.at(position)
+            assert rest.position == stream.position
+            chunks = list(rest)
+            if not chunks:
+                assert stream.position == N
+                continue
+            last = chunks[-1][0]
+            assert last.shape[1] == whole.shape[1]
+            last = last.toarray() if scipy.sparse.issparse(last) else last
+            assert_array_equal(last, whole[-len(last) :])
+            assert_array_equal(np.concatenate([c[1] for c in chunks]), y[stream.position :])
+    assert "501 is behind the end, which is 500" in error_of(files[form], position=N + 1, **words)
+
+
+def test_columns_by_name_number_and_order(files: dict[str, Any]) -> None:
+    for columns in (["pay", "age"], [1, 0], ["1", "age"], ["pay", -5]):
+        X, _ = read(files["rows.csv"], columns=columns)
+        assert_array_equal(X, FRAME[["pay", "age"]].to_numpy(np.float32))
+    X, y = read(files["rows.csv"], label="pay", columns=["age"])
+    assert_array_equal(y, FRAME["pay"])
+    X, y = read(files["rows.csv"], label=False, columns=["age"])
+    assert np.isnan(y).all()
+    X, y = read(files["rows.csv"], label="town", columns=["age"])
+    assert_array_equal(y, FRAME["town"])
+
+
+def test_hashing_is_stable_and_counts_words(files: dict[str, Any]) -> None:
+    X, _ = read(files["rows.csv"], hashed=["town", "sex"], hash_width=16)
+    assert X.shape == (N, 18)
+    assert_array_equal(X[:, 2:].sum(axis=1), np.full(N, 2))
+    groups = {tuple(row[2:]): (t, s) for row, t, s in zip(X, FRAME.town, FRAME.sex, strict=True)}
+    assert len(groups) > 4
+    again, _ = read(files["polars"], hashed=["town", "sex"], hash_width=16, chunk_rows=3)
+    assert_array_equal(X, again)
+    alone, _ = read(files["rows.csv"], columns=["town"], hashed=["town"], hash_width=16)
+    slot = zlib.crc32(b"town=Ulm") % 16
+    assert (alone[(FRAME.town == "Ulm").to_numpy(), slot] == 1).all()
+
+
+def test_without_a_header(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("5.1,3.5,setosa\n7,3.2,versicolor\n")
+    X, y = read(path, label=-1)
+    assert_array_equal(X, np.array([[5.1, 3.5], [7, 3.2]], np.float32))
+    assert y.tolist() == ["setosa", "versicolor"]
+    assert read(path, label=2, header=True, columns=[0])[1].tolist() == ["versicolor"]
+    path.write_text("2020,b,y\n1,2,3\n")
+    assert read(path, label="y", columns=["2020"], header=True)[0].tolist() == [[1]]
+
+
+def test_integers_then_decimals_in_a_column(tmp_path: Path) -> None:
+    """Arrow alone would take the column's type from the first block."""
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n" + "1,1\n" * 1_500_000 + "0.5,-1\n")
+    stream = open_stream(path, chunk_rows=10**7)
+    for X, y in stream:
+        last = X[-1, 0], y[-1]
+    assert last == (0.5, -1)
+    assert stream.position == 1_500_001
+    assert stream.bytes_read == stream.bytes_total
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, files: dict[str, Any]) -> None:
+    data = files["rows.csv.gz"].read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    X, _ = read("-", format="csv", categorical=["town", "sex"])
+    assert_array_equal(X, one_hot())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert "save standard input to a file" in error_of("-", format="parquet")
+    assert "save it first" in error_of("-", format="npz")
+
+
+# ---- arrays ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [np.asarray, scipy.sparse.csr_array, scipy.sparse.coo_matrix])
+def test_arrays(make: Any) -> None:
+    dense = RANDOM.normal(size=(50, 4)) * (RANDOM.random((50, 4)) < 0.5)
+    y = np.array(["a", "b"] * 25)
+    X, labels = read((make(dense), y), chunk_rows=7, dtype="float64")
+    assert_array_equal(X, dense)
+    assert_array_equal(labels, y)
+    X, labels = read((make(dense), y), position=33)
+    assert_array_equal(X, dense[33:].astype(np.float32))
+    before = dense.copy()
+    for chunk, _ in open_stream((dense, y), dtype="float64"):
+        chunk[:] = 7
+    assert_array_equal(dense, before)  # never the caller's memory
+    bad = dense.copy()
+    bad[12, 3] = np.nan
+    assert error_of((make(bad), y), chunk_rows=5) == (
+        "<memory>: row 13, column 3 is nan: fill it in or leave it out"
+    )
+    with pytest.raises(ValueError, match="y must have shape"):
+        open_stream((dense, y[:3]))
+    with pytest.raises(TypeError, match="source must be a file name"):
+        open_stream(7)
+
+
+def test_a_frame_and_its_labels() -> None:
+    X, y = read((FRAME[["age", "town"]], FRAME["label"]), categorical=["town"])
+    assert X.shape == (N, 5)
+    assert_array_equal(y, FRAME["label"])
+    X, y = read((np.array([[3, 1], [4, 2], [3, 5]]), [0, 1, 0]), categorical=[0])
+    assert_array_equal(X, [[1, 1, 0], [2, 0, 1], [5, 1, 0]])
+
+
+def test_npz(tmp_path: Path) -> None:
+    path = tmp_path / "set.npz"
+    X, y = np.arange(12).reshape(4, 3).astype(np.int16), np.array([1, 2, 3, 4], np.uint8)
+    np.savez_compressed(path, X=X, y=y, feature_names=["a", "b", "c"])
+    got, labels = read(path)
+    assert_array_equal(got, X)
+    assert_array_equal(labels, y)
+    assert_array_equal(read(path, columns=["c", "a"])[0], X[:, [2, 0]])
+    np.savez(path, X_train=X, y_train=y, X_test=X[:1], y_test=y[:1])
+    assert read(path)[0].shape == (5, 3)
+    assert read(path, part="test")[0].shape == (1, 3)
+    np.savez(path, rows=X)
+    assert error_of(path) == f"{path}: has no array 'X'; it has rows"
+    np.savez(path, X=X)
+    assert "has no array 'y'" in error_of(path)
+    np.savez(path, X=X, y=y[:2])
+    assert "not rows and labels" in error_of(path)
+    np.savez(path, X=X, y=np.array([{}, {}, {}, {}]))  # pickled
+    assert "no sound .npz file" in error_of(path)
+    for content in (b"", b"PK\x03\x04rest", path.read_bytes()[:200], b"text"):
+        path.write_bytes(content)
+        assert "no sound .npz file" in error_of(path)
+    assert error_of(tmp_path / "none.npz") == f"{tmp_path}/none.npz: no such file or directory"
+    np.save(tmp_path / "one.npy", X)
+    assert "is one array" in error_of(tmp_path / "one.npy", format="npz")
+
+
+# ---- what is wrong, in one line ----------------------------------------------------------------
+
+ADVICE = (
+    "has no value: fill it in, leave the column out (columns, --columns) "
+    "or pass over such rows (skip_bad, --skip-bad)"
+)
+
+
+@pytest.mark.parametrize("nothing", ["", "NA", "nan", "?", "null"])
+@pytest.mark.parametrize("column", ["a", "w", "y"])
+def test_missing_values_name_row_and_column(tmp_path: Path, nothing: str, column: str) -> None:
+    path = tmp_path / "rows.csv"
+    lines = [{"a": "1", "w": "x", "y": "1"} for _ in range(9)]
+    lines[4][column] = nothing
+    path.write_text("a,w,y\n" + "".join(",".join(line.values()) + "\n" for line in lines))
+    options = {"categorical": ["w"]}
+    assert error_of(path, **options) == f"{path}: row 5, column {column!r} {ADVICE}"
+    chunks = iter(open_stream(path, **options))
+    assert len(next(chunks)[1]) == 4  # the rows before it come first
+    with pytest.raises(StreamError):
+        next(chunks)
+    stream = open_stream(path, skip_bad=True, chunk_rows=2, **options)
+    assert sum(len(y) for _, y in stream) == 8
+    assert stream.n_bad == 1
+    assert stream.bad_messages == [f"{path}: row 5, column {column!r} {ADVICE}"]
+    rest = stream.at({"rows": 6, "bad": 1})
+    assert sum(len(y) for _, y in rest) == 2
+    if nothing != "?":  # a word to pandas
+        frame = pd.read_csv(path, dtype={"w": str})
+        assert error_of(frame, **options) == f"<table>: row 5, column {column!r} {ADVICE}"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "what"),
+    [
+        (b"", {}, ": is empty: not even a first line"),
+        (b"a,b\n1,2\n", {}, ": which column is the label? Name it"),
+        (b"a,y\n1,1\n2\n", {}, ": row 2 has 1 fields, not 2"),
+        (b"a,y\n1,1\n2,2,2\n", {}, ": row 2 has 3 fields, not 2"),
+        (b"a,y\n1,1\nred,2\n", {}, ": row 2, column 'a' holds 'red', not a number: words go into"),
+        (b"a,y\n1,1\n1,red\n", {}, ": row 2, column 'y' holds 'red', not a number as the labels"),
+        (b"a,y\n1e400,1\n", {}, ": row 1, column 'a' is not a finite number"),
+        (b"a,y\n1e39,1\n", {}, ": row 1, column 'a' is 1e+39, out of range of float32"),
+        (b"a,y\n-inf,1\n", {}, ": row 1, column 'a' is not a finite number"),
+        (b"a,a,y\n1,1,1\n", {}, ": two columns are called 'a'"),
+        (b"a y\n1 1\n", {}, ":1: there is but one column in 'a y': is the delimiter another"),
+        (b"a;y\n1;1\n", {"delimiter": ","}, ":1: there is but one column in 'a;y'"),
+        (b"1 1:2 4:1\n", {}, ":1: this is LIBSVM text, not CSV"),
+        ("a,y\n1,2\n".encode("utf-16"), {}, ":1: the text is UTF-16, not UTF-8"),
+        ("stra\xdfe,y\n1,2\n".encode("latin-1"), {}, ":1: is not UTF-8 text (byte 0xdf)"),
+        ("a,y\nK\xf6ln,2\n".encode("latin-1"), {"categorical": ["a"]}, "is not UTF-8 text"),
+        (b"\x00\x01\x02,\n", {}, ":1: byte 0x00 has no place in CSV text"),
+        (b"a,y\n1,2\n", {"columns": ["b"]}, ": there is no column 'b'; the columns are a, y"),
+        (b"ages,y\n1,2\n", {"columns": ["age"]}, "; did you mean 'ages'?"),
+        (b"a,y\n1,2\n", {"columns": [5]}, ": there is no column 5"),
+        (b"a,b,y\n1,2,3\n", {"columns": ["a"], "hashed": ["b"]}, "is not among the features"),
+        (b"y,z\n1,2\n", {"columns": []}, ": no column is left for the features"),
+        (b"a,y\nu,1\nv,1\n", {"categorical": ["a"], "n_features": 1}, "is one too many for 1"),
+        (b"a,y\n1,1\n", {"n_features": 3}, ": has 1 features, not 3"),
+    ],
+)
+def test_what_is_wrong_with_csv(
+    tmp_path: Path, text: bytes, options: dict[str, Any], what: str
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(text)
+    error = error_of(path, **options)
+    assert error.startswith(str(path))
+    assert what in error
+
+
+def test_rows_of_the_wrong_length_can_be_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n1,1\n2\n3,3\n4,4,4\n")
+    stream = open_stream(path, skip_bad=True)
+    assert [y.tolist() for _, y in stream] == [[1, 3]]
+    assert stream.n_bad == 2
+    assert "has 1 fields, not 2" in stream.bad_messages[0]
+
+
+def test_damaged_and_truncated_files(tmp_path: Path, files: dict[str, Any]) -> None:
+    path = tmp_path / "rows.parquet"
+    data = files["rows.parquet"].read_bytes()
+    for content in (b"", data[:-20], data[: len(data) // 2], b"a,b\n"):
+        path.write_bytes(content)
+        assert error_of(path).startswith(f"{path}: ")
+    path.write_bytes(data[:40] + bytes(200) + data[240:])
+    assert error_of(path, columns=["age"]).startswith(f"{path}: ")
+    for name in ("rows.csv.gz", "rows.csv.xz", "rows.csv.zst"):
+        packed = files[name].read_bytes()
+        path = tmp_path / name
+        path.write_bytes(packed[: len(packed) // 2])
+        assert "ends too early" in error_of(path, columns=["age"])
+    assert error_of(tmp_path / "no.csv") == f"{tmp_path}/no.csv: no such file or directory"
+    assert error_of(tmp_path / "no.parquet") == f"{tmp_path}/no.parquet: no such file or directory"
+    assert "directory" in error_of(tmp_path, format="parquet")
+
+
+def test_too_many_categories_are_no_categories() -> None:
+    frame = pl.DataFrame({"id": [str(i) for i in range(MAX_CATEGORIES + 1)]})
+    frame = frame.with_columns(y=pl.lit(1))
+    what = f"column 'id' has more than {MAX_CATEGORIES} categories: hash it instead"
+    assert what in error_of(frame, categorical=["id"])
+    assert read(frame, hashed=["id"], hash_width=8)[0].shape[1] == 8
+
+
+def test_kinds_that_are_no_numbers() -> None:
+    frame = pl.DataFrame({"at": [1, 2], "y": [0, 1]}).with_columns(pl.col("at").cast(pl.Date))
+    assert "column 'at' holds date32[day], not numbers" in error_of(frame)
+    frame = pl.DataFrame({"on": [True, False], "y": [0, 1]})
+    assert read(frame)[0].tolist() == [[1], [0]]
+
+
+def test_options_that_do_not_go_with_a_format(tmp_path: Path, files: dict[str, Any]) -> None:
+    (tmp_path / "rows").write_text("1 1:1\n")
+    assert error_of(tmp_path / "rows", label="y").endswith("label does not go with LIBSVM text")
+    assert "delimiter does not go with Parquet" in error_of(files["rows.parquet"], delimiter=";")
+    assert "columns does not go with synthetic" in error_of("synthetic:sea", columns=["a"])
+    with pytest.raises(ValueError, match="format must be one of"):
+        SourceOptions(format="xml")
+    with pytest.raises(ValueError, match="delimiter must be one character"):
+        open_stream(files["rows.csv"], delimiter=",,")
+    with pytest.raises(ValueError, match="hash_width"):
+        open_stream(files["rows.csv"], hash_width=0)
+
+
+def test_without_pyarrow_it_says_what_to_install(
+    files: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert "pip install 'budgetron[lab]'" in error_of(files["rows.csv"])
+
+
+# ---- the property: any table, in any chunks, through any form ----------------------------------
+
+WORDS = st.sampled_from(["red", "green", "blue", "Grün", "a,b", 'say "so"', "x"])
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.floats(-1e6, 1e6, width=32), WORDS, WORDS, st.integers(-2, 2)), min_size=1
+    ),
+    chunk_rows=st.integers(1, 9),
+)
+def test_csv_is_the_frame(
+    rows: list[tuple[float, str, str, int]],
+    chunk_rows: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    frame = pd.DataFrame(rows, columns=["a", "v", "w", "y"])
+    path = tmp_path_factory.getbasetemp() / "property.csv"
+    frame.to_csv(path, index=False)
+    options = {"categorical": ["v", "w"]}
+    expected, labels = read(frame, **options)
+    X, y = read(path, chunk_rows=chunk_rows, **options)
+    assert_array_equal(X, expected)
+    assert_array_equal(y, labels)
