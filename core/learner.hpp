@@ -5,13 +5,23 @@
 // may decide at once; `learn` is called right after `decide`, with the same row.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "expansion.hpp"
 #include "turn.hpp"
 
 namespace budgetron {
+
+// Stored examples with the coefs that `predict` gives them: it answers the sum over all terms of
+// coef(i, k) k(x_i, x) in output k.
+template <class Real>
+struct Term {
+  const Expansion<Real>* examples;
+  std::function<double(std::size_t i, std::size_t k)> coef;
+};
 
 template <class Real>
 class Learner {
@@ -35,6 +45,9 @@ class Learner {
   // The stored examples, for looking inside; null for learners that store none.
   [[nodiscard]] virtual const Expansion<Real>* expansion() const { return nullptr; }
 
+  // What `predict` answers, in terms of stored examples; none for learners that store none.
+  [[nodiscard]] virtual std::vector<Term<Real>> terms() const { return {}; }
+
   virtual void visit_state(StateVisitor& visitor) = 0;
   virtual void check_invariants() const {}
 };
@@ -52,6 +65,9 @@ class ExpansionLearner : public Learner<Real> {
   }
   void rearrange(const ClassChange& change) override { f_.rearrange(change); }
   [[nodiscard]] const Expansion<Real>* expansion() const override { return &f_; }
+  [[nodiscard]] std::vector<Term<Real>> terms() const override {
+    return {{&f_, [this](std::size_t i, std::size_t k) { return f_.coef(i, k); }}};
+  }
   void visit_state(StateVisitor& visitor) override { visitor.part("expansion", f_); }
   void check_invariants() const override { f_.check_invariants(); }
 

@@ -147,6 +147,13 @@ class Model {
     return look(*learner_);
   }
 
+  // Calls `look(learner, x)`, with x as the learner is to see it.
+  template <class Look>
+  auto inspect(const Sample<Real>& x, Look look) {
+    const std::lock_guard lock(mutex_);
+    return look(*learner_, prepared(x));
+  }
+
   State save() {
     const std::lock_guard lock(mutex_);
     StateVisitor visitor = StateVisitor::saver();
@@ -157,6 +164,8 @@ class Model {
     const std::lock_guard lock(mutex_);
     StateVisitor visitor = StateVisitor::loader(state);
     visit_state(visitor);
+    visitor.check_all_read();
+    if (preparation_ != nullptr) check_warmup(preparation_->warmup());
     outputs_.resize(outputs());
   }
   std::size_t memory_bytes() {
@@ -258,9 +267,21 @@ class Model {
     return best != code;
   }
 
+  // Kept targets are class codes of the classes known at their time, all of them in the end.
+  void check_warmup(const Warmup<Real>& warmup) const {
+    std::size_t classes = warmup.classes();
+    warmup.replay([&](const ClassChange& change) { classes = change.after; },
+                  [&](const Sample<Real>&, double target) {
+                    const bool code = target >= 0.0 && target < static_cast<double>(classes) &&
+                                      target == std::floor(target);
+                    require(task_ == Task::regression ? std::isfinite(target) : code, "targets");
+                  });
+    require(warmup.size() == 0 || classes == classes_, "warm-up classes");
+  }
+
   void visit_state(StateVisitor& visitor) {
     visitor.object(sizeof(*this));
-    visitor.field("classes", classes_);
+    visitor.fixed("classes", classes_);
     visitor.field("seen", counts_.seen);
     visitor.field("mistakes", counts_.mistakes);
     visitor.field("updates", counts_.updates);
@@ -268,7 +289,7 @@ class Model {
     visitor.part("random", random_);
     if (preparation_ != nullptr) {
       visitor.part("preparation", *preparation_);
-      if (visitor.mode() == StateVisitor::Mode::load) {
+      if (visitor.loading()) {
         learner_ = make_learner<Real>(preparation_->spec(), outputs());
       }
     }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -72,7 +71,7 @@ class PaddedMatrix {
     if (visitor.mode() == StateVisitor::Mode::save) pack(rows, columns, numbers);
     visitor.field(name, numbers);
     if (visitor.mode() == StateVisitor::Mode::save) return;
-    if (numbers.size() != rows * columns) throw std::invalid_argument("state: damaged " + name);
+    require(numbers.size() == rows * columns && all_finite(numbers), name);
     unpack(rows, columns, numbers.data());
   }
 

@@ -81,6 +81,13 @@ class Avm final : public ExpansionLearner<Real> {
     }
   }
 
+  [[nodiscard]] std::vector<Term<Real>> terms() const override {
+    if (average_ == Average::last || rounds_ == 0) return ExpansionLearner<Real>::terms();
+    return {{&f_, [this](std::size_t i, std::size_t k) {
+               return (older_.row(k)[i] + newer_.row(k)[i]) / averaged_rounds();
+             }}};
+  }
+
   bool learn(const Turn<Real>& turn) override {
     sum_up();
     const double t = static_cast<double>(++rounds_);
@@ -130,6 +137,7 @@ class Avm final : public ExpansionLearner<Real> {
     const std::size_t summed = average_ == Average::last ? 0 : f_.size();
     older_.visit_state(visitor, "older_sum", f_.outputs(), summed);
     newer_.visit_state(visitor, "newer_sum", f_.outputs(), summed);
+    if (visitor.loading()) require(largest_target_ >= 0.0, "largest target");
     zeros_.resize(f_.outputs(), 0.0);
     visitor.scratch(zeros_);
     visitor.scratch(inside_);

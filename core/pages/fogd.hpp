@@ -90,7 +90,7 @@ class Fogd final : public Learner<Real> {
 
   void visit_state(StateVisitor& visitor) override {
     visitor.object(sizeof(*this) + slots_.bytes());
-    visitor.field("outputs", outputs_);
+    visitor.fixed("outputs", outputs_);
     visitor.field("features", features_);  // in slot order, which is the order they were drawn in
     visitor.scratch(frequencies_);
     if (visitor.mode() == StateVisitor::Mode::load) draw_again();
@@ -201,7 +201,10 @@ class Fogd final : public Learner<Real> {
     features_.clear();
     frequencies_.clear();
     frequencies_.reserve(features.size() * stride_);
-    for (const std::int32_t feature : features) remember(feature);
+    for (const std::int32_t feature : features) {
+      require(feature >= 0 && slots_.find(feature) == Slots::kNone, "features");
+      remember(feature);
+    }
   }
 
   // Saved as the page has them, (2 D, K): those of the cosines, then those of the sines.
@@ -217,7 +220,7 @@ class Fogd final : public Learner<Real> {
     visitor.field("weights", weights);
     if (visitor.mode() == StateVisitor::Mode::save) return;
     const std::size_t half = components_ * outputs_;
-    if (weights.size() != 2 * half) throw std::invalid_argument("state: damaged weights");
+    require(weights.size() == 2 * half && all_finite(weights), "weights");
     cosine_weights_.unpack(outputs_, components_, weights.data());
     sine_weights_.unpack(outputs_, components_, weights.data() + half);
   }

@@ -104,13 +104,13 @@ class Engine:
     ) -> Floats | None:
         """Test then train, row by row; the decisions (n, outputs) if they are to be recorded."""
         if scipy.sparse.issparse(X):
-            return self.native.learn_csr(*_csr_parts(X), targets, record, unseen)
+            return self.native.learn_csr(*csr_parts(X), targets, record, unseen)
         return self.native.learn_dense(X, targets, record, unseen)
 
     def predict(self, X: Any) -> Floats:
         """Decisions, (n, outputs). Changes nothing."""
         if scipy.sparse.issparse(X):
-            return self.native.predict_csr(*_csr_parts(X))
+            return self.native.predict_csr(*csr_parts(X))
         return self.native.predict_dense(X)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class Engine:
         self.native.load(saved["state"])
 
 
-def _csr_parts(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+def csr_parts(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
     """Indptr, indices and values of a CSR matrix, sorted and without duplicates, as the core reads.
 
     The caller's matrix is never changed.

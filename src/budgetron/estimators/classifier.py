@@ -21,6 +21,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
     """A classifier that learns row by row; any number of classes, labels of any type."""
 
     _task: ClassVar[str] = "classification"
+    _fitted: ClassVar[dict[str, type]] = {
+        **OnlineEstimator._fitted,
+        "classes_": np.ndarray,
+        "_closed": bool,
+    }
 
     # ---- learning --------------------------------------------------------------------------------
 
@@ -165,6 +170,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             self._know(known)
             self._start(X.shape[1], len(known), X.dtype, growing=growing)
         return X
+
+    def _restored(self) -> None:
+        super()._restored()
+        if not np.array_equal(np.unique(self.classes_), self.classes_):
+            raise ValueError("classes_ are not in their order")
+        self._know(self.classes_)
 
     def _know(self, classes: NDArray[Any]) -> None:
         self.classes_ = classes
