@@ -18,7 +18,6 @@ import json
 import os
 import platform
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,7 +78,7 @@ def to_bytes(model: Any, extra: Document | None = None) -> bytes:
     from safetensors.numpy import save as to_safetensors
 
     kind = type(model)
-    if _estimators().get(kind.__name__) is not kind:
+    if _estimator(kind.__name__) is not kind:
         raise ModelFileError(f"a {kind.__name__} is no estimator of budgetron: it cannot be saved")
     document: Document = {
         "format": FORMAT,
@@ -160,20 +159,19 @@ def _versions() -> dict[str, str]:
 def _algorithm(model: Any) -> str | None:
     """Its name in the catalogue, by class and what the name fixes; None for none."""
     for name, entry in CATALOGUE.items():
-        if model._task in entry.tasks and type(model) is entry.estimator(model._task):
+        known = f"budgetron.estimators.{entry.module}" == type(model).__module__
+        if known and model._task in entry.tasks and type(model) is entry.estimator(model._task):
             if all(getattr(model, key) == value for key, value in entry.fixed.items()):
                 return name
     return None
 
 
-def _estimators() -> dict[str, type[OnlineEstimator]]:
-    """Every estimator a file may name: those this package exports."""
-    named = {
-        name: getattr(budgetron, name)
-        for name in budgetron.__all__
-        if name.endswith(("Classifier", "Regressor"))
-    }
-    return {name: kind for name, kind in named.items() if issubclass(kind, OnlineEstimator)}
+def _estimator(name: str) -> type[OnlineEstimator] | None:
+    """The estimator of this name, if it is one of those this package exports."""
+    if name not in budgetron.__all__ or not name.endswith(("Classifier", "Regressor")):
+        return None
+    kind = getattr(budgetron, name)
+    return kind if issubclass(kind, OnlineEstimator) else None
 
 
 def _text(document: Document) -> str:
@@ -234,8 +232,8 @@ def _open(path: str | os.PathLike[str], *, header_only: bool) -> tuple[Document,
     from safetensors import SafetensorError, safe_open
 
     name = os.fspath(path)
-    if Path(path).is_dir():
-        raise IsADirectoryError(f"{name} is a folder, not a model file")
+    with open(path, "rb"):  # what cannot be opened is an OSError as usual
+        pass
     try:
         with safe_open(path, framework="numpy") as file:
             text = (file.metadata() or {}).get(KEY)
@@ -261,7 +259,9 @@ def _open(path: str | os.PathLike[str], *, header_only: bool) -> tuple[Document,
 
 def _restore(document: Document, arrays: Arrays) -> Any:
     """The model, or any exception at all: `read` makes one line of it."""
-    kind = _estimators()[document["estimator"]]
+    kind = _estimator(document["estimator"])
+    if kind is None:
+        raise ValueError(f"there is no estimator {document['estimator']!r}")
     model = kind(**_decode_params(document["params"], kind))
     learned = document["learned"]
     if learned is None:

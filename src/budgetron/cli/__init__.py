@@ -14,6 +14,8 @@ import typer
 
 from budgetron.cli.algorithms import algorithms
 from budgetron.cli.demo import demo
+from budgetron.cli.info import info
+from budgetron.cli.predict import predict
 from budgetron.cli.run import run
 
 app = typer.Typer(
@@ -25,6 +27,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(run)
+app.command()(predict)
+app.command()(info)
 app.command()(algorithms)
 app.command()(demo)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from budgetron.cli.algorithms import check_parameters, find, jsonable, parse_setting, parse_value
+from budgetron.cli.checkpoint import Checkpoint, check_place
 from budgetron.cli.console import Ticker, bytes_text, fail, note, output, progress
 
 if TYPE_CHECKING:
@@ -58,6 +59,16 @@ def run(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of a table.")
     ] = False,
+    save: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Write the model here in the end.")
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL", help="Keep model and place here; after a kill the same command goes on."
+        ),
+    ] = None,
+    every: Annotated[int, typer.Option(min=1, help="Rows between checkpoints.")] = 100_000,
 ) -> None:
     """Learn FILE in one pass and report the mistakes made on the way."""
     found = find(algorithm)
@@ -77,23 +88,52 @@ def run(
     if dtype not in ("float32", "float64"):
         fail(f"budgetron: --dtype is float32 or float64, not {dtype!r}")
     labels = None if classes is None else _labels(classes)
+    if save is not None:
+        check_place("--save", save)
+    if checkpoint is not None and (file == "-" or not _readable_twice(file)):
+        fail(
+            "budgetron: standard input cannot be read again, so no checkpoint can resume it: "
+            "learn from a file, or leave --checkpoint out"
+        )
 
     from budgetron.streams import LibsvmStream, StreamError
 
     try:
         n_features = _resolve_width(file, found, parameters, n_features, skip_bad)
         model = _make(algorithm, parameters)
-        with LibsvmStream(file, dtype=dtype, skip_bad=skip_bad, n_features=n_features) as stream:
-            seconds = _learn(model, stream, labels)
+        resume: dict[str, int] = {}
+        keep: Checkpoint | None = None
+        if checkpoint is not None:
+            settings = {"algorithm": algorithm, **jsonable(parameters), "dtype": dtype}
+            settings |= {"n_features": n_features, "classes": labels, "skip_bad": skip_bad}
+            keep = Checkpoint(checkpoint, every, file, settings)
+            model = keep.model or model
+            resume = {"position": keep.position, "chunk_rows": min(every, 4096)}
+        with LibsvmStream(
+            file, dtype=dtype, skip_bad=skip_bad, n_features=n_features, **resume
+        ) as stream:
+            seconds = _learn(model, stream, labels, keep)
     except StreamError as error:
         fail(str(error))
     result = _result(algorithm, model, stream, seconds)
+    result["resumed_from"] = resume.get("position", 0)
     if stream.n_bad:
         note(f"{stream.n_bad} bad lines skipped; the first: {stream.bad_messages[0]}")
     if as_json:
         print(json.dumps(result))
     else:
         _print_table(result)
+    if save is not None:
+        _save(model, save)
+
+
+def _save(model: Any, path: str) -> None:
+    import budgetron
+
+    try:
+        budgetron.save(model, path)
+    except (budgetron.ModelFileError, OSError) as error:
+        fail(f"{path}: {error}")
 
 
 def _labels(text: str) -> list[float]:
@@ -157,17 +197,21 @@ def _make(algorithm: str, parameters: dict[str, Any]) -> Any:
         fail(f"budgetron: {error}")
 
 
-def _learn(model: Any, stream: LibsvmStream, labels: list[float] | None) -> float:
-    """Test, then train, on every row; the seconds it took."""
+def _learn(
+    model: Any, stream: LibsvmStream, labels: list[float] | None, keep: Checkpoint | None = None
+) -> float:
+    """Test, then train, on every row; the seconds it took, those before a checkpoint included."""
     now_and_then = Ticker()
     interrupted = False
-    start = time.perf_counter()
+    start = time.perf_counter() - (keep.seconds if keep else 0.0)
     with progress(Path(stream.name).name, stream.bytes_total) as report:
         try:
             for X, y in stream:
                 if labels is not None:
                     _check_labels(stream, y, labels)
                 _learn_chunk(model, X, y, labels)
+                if keep is not None:
+                    keep(model, stream.position)
                 if now_and_then():
                     report(stream.bytes_read, _status(model, time.perf_counter() - start))
         except KeyboardInterrupt:
@@ -175,9 +219,13 @@ def _learn(model: Any, stream: LibsvmStream, labels: list[float] | None) -> floa
     seconds = time.perf_counter() - start
     if interrupted:
         note(f"interrupted: {_status(model, seconds) if hasattr(model, 'classes_') else '0 rows'}")
+        if keep is not None and keep.position:
+            note(f"the same command goes on after row {keep.position:,}")
         raise typer.Exit(130)
     if not stream.position:
         fail(f"{stream.name}: no rows to learn from")
+    if keep is not None:
+        keep(model, stream.position, last=True)
     return seconds
 
 
