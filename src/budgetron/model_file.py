@@ -80,6 +80,7 @@ def to_bytes(model: Any, extra: Document | None = None) -> bytes:
     kind = type(model)
     if _estimator(kind.__name__) is not kind:
         raise ModelFileError(f"a {kind.__name__} is no estimator of budgetron: it cannot be saved")
+    model._validate_params()
     document: Document = {
         "format": FORMAT,
         "budgetron": budgetron.__version__,
@@ -263,6 +264,7 @@ def _restore(document: Document, arrays: Arrays) -> Any:
     if kind is None:
         raise ValueError(f"there is no estimator {document['estimator']!r}")
     model = kind(**_decode_params(document["params"], kind))
+    model._validate_params()
     learned = document["learned"]
     if learned is None:
         return model

@@ -65,7 +65,8 @@ def run(
     checkpoint: Annotated[
         str | None,
         typer.Option(
-            metavar="MODEL", help="Keep model and place here; after a kill the same command goes on."
+            metavar="MODEL",
+            help="Keep model and place here; after a kill the same command goes on.",
         ),
     ] = None,
     every: Annotated[int, typer.Option(min=1, help="Rows between checkpoints.")] = 100_000,
