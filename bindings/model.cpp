@@ -131,17 +131,17 @@ nb::object to_decision(std::span<const double> outputs) {
   return to_numpy(std::vector<double>(outputs.begin(), outputs.end()));
 }
 
-// The stored examples as CSR parts, in storage order.
+// Stored examples as CSR parts, in storage order.
 template <class Real>
-nb::tuple support(Model<Real>& model) {
+struct Examples {
   std::vector<std::int64_t> indptr{0};
   std::vector<std::int32_t> indices;
   std::vector<Real> values;
-  model.inspect([&](const Learner<Real>& learner) {
-    const Expansion<Real>* f = learner.expansion();
+
+  void take(const Expansion<Real>& f) {
     OwnedSample<Real> sample;
-    for (std::size_t i = 0; f != nullptr && i < f->size(); ++i) {
-      f->support().extract(i, sample);
+    for (std::size_t i = 0; i < f.size(); ++i) {
+      f.support().extract(i, sample);
       const Sample<Real> view = sample.view();
       for (std::size_t k = 0; k < view.count; ++k) {
         if (view.values[k] == Real(0)) continue;
@@ -150,9 +150,53 @@ nb::tuple support(Model<Real>& model) {
       }
       indptr.push_back(static_cast<std::int64_t>(values.size()));
     }
+  }
+  nb::tuple give() {
+    return nb::make_tuple(to_numpy(std::move(indptr)), to_numpy(std::move(indices)),
+                          to_numpy(std::move(values)));
+  }
+};
+
+template <class Real>
+nb::tuple support(Model<Real>& model) {
+  Examples<Real> examples;
+  model.inspect([&](const Learner<Real>& learner) {
+    if (learner.expansion() != nullptr) examples.take(*learner.expansion());
   });
-  return nb::make_tuple(to_numpy(std::move(indptr)), to_numpy(std::move(indices)),
-                        to_numpy(std::move(values)));
+  return examples.give();
+}
+
+// Of every stored example behind the answer to a sparse row: itself, its id, k(x_i, x), and its
+// share in each output.
+template <class Real>
+nb::tuple explain(Model<Real>& model, const Vector<std::int32_t>& indices,
+                  const Vector<Real>& values) {
+  Examples<Real> examples;
+  std::vector<std::int64_t> ids;
+  std::vector<double> kernels;
+  std::vector<double> shares;
+  std::size_t outputs = model.outputs();
+  model.explain({values.data(), indices.data(), values.size()},
+                [&](const std::vector<Share<Real>>& all, const Sample<Real>& x) {
+                  Row<Real> row;
+                  for (const Share<Real>& share : all) {
+                    const Expansion<Real>& f = *share.examples;
+                    examples.take(f);
+                    outputs = f.outputs();
+                    f.row(x, row);
+                    for (std::size_t i = 0; i < f.size(); ++i) {
+                      const double kernel = static_cast<double>(row.values[i]);
+                      ids.push_back(f.id(i));
+                      kernels.push_back(kernel);
+                      for (std::size_t k = 0; k < outputs; ++k) {
+                        shares.push_back(share.coef(i, k) * kernel);
+                      }
+                    }
+                  }
+                });
+  const std::size_t count = ids.size();
+  return nb::make_tuple(examples.give(), to_numpy(std::move(ids)), to_numpy(std::move(kernels)),
+                        to_numpy(std::move(shares), {count, outputs}));
 }
 
 template <class Real>
@@ -270,6 +314,7 @@ void bind(nb::module_& m, const char* name) {
       .def("support", &support<Real>)
       .def("coefs", &coefs<Real>)
       .def("ids", &ids<Real>)
+      .def("explain", &explain<Real>, "indices"_a.noconvert(), "values"_a.noconvert())
       .def("save", [](M& self) { return to_dict(self.save()); })
       .def(
           "load", [](M& self, const nb::dict& state) { self.load(to_state(state)); }, "state"_a)

@@ -63,6 +63,24 @@ class Averaging {
     }
   }
 
+  // Whether the sums are those of the learner's terms, as they are after every round.
+  [[nodiscard]] bool fits(const Learner<Real>& learner) const {
+    const Terms terms = learner.terms();
+    if (rounds_ == 0) return count_ == 0;
+    return count_ == terms.count &&
+           (terms.ids == nullptr
+                ? ids_.empty()
+                : std::equal(ids_.begin(), ids_.end(), terms.ids, terms.ids + terms.count));
+  }
+  [[nodiscard]] bool any() const { return rounds_ > 0; }
+  // The stored examples with their coefs in the mean; none where nothing is stored.
+  [[nodiscard]] std::vector<Share<Real>> shares(const Learner<Real>& learner) const {
+    if (learner.expansion() == nullptr) return {};
+    return {{learner.expansion(), [this](std::size_t i, std::size_t k) {
+               return (older_.row(k)[i] + newer_.row(k)[i]) / averaged_rounds();
+             }}};
+  }
+
   // The learner starts anew.
   void restart(std::size_t outputs) { *this = Averaging(suffix_ ? "suffix" : "mean", outputs); }
 
@@ -77,11 +95,9 @@ class Averaging {
     visitor.field("rounds", rounds_);
     visitor.field("count", count_);
     visitor.field("ids", ids_);
-    if (!ids_.empty() && ids_.size() != count_) {
-      throw std::invalid_argument("state: damaged averages");
-    }
     older_.visit_state(visitor, "older_sum", older_.rows(), count_);
     newer_.visit_state(visitor, "newer_sum", newer_.rows(), count_);
+    if (visitor.loading()) require(rounds_ >= 0, "averages");
     visitor.scratch(origins_);
     if (visitor.mode() == StateVisitor::Mode::count) moved_.visit_state(visitor, "", 0, 0);
   }

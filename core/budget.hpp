@@ -28,6 +28,8 @@ class Budget {
   // How many newcomers it has turned away, leaving f as it was.
   [[nodiscard]] virtual std::int64_t refusals() const { return 0; }
   virtual void visit_state(StateVisitor&) {}
+  // After loading: what it keeps beside f must be of f's size (`require`).
+  virtual void check_loaded(const Expansion<Real>&) const {}
   // Recomputes what it keeps beside f and throws std::logic_error where it differs.
   virtual void check_invariants(const Expansion<Real>&) const {}
 };

@@ -369,25 +369,37 @@ void Expansion<Real>::rearrange(const ClassChange& change) {
 template <class Real>
 void Expansion<Real>::visit_state(StateVisitor& visitor) {
   visitor.part("support", support_);
-  visitor.field("outputs", outputs_);
+  visitor.fixed("outputs", outputs_);
   visitor.field("scale", scale_);
   visitor.field("rate", rate_);
   visitor.field("squared_norm", squared_norm_);
-  if (visitor.mode() == StateVisitor::Mode::load) {
-    stride_ = support_.stride();
-    ids_.assign(stride_, 0);
-  }
   visitor.field("coefs", coefs_);
   visitor.field("ids", ids_);
   visitor.field("gram", gram_);
-  if (visitor.mode() == StateVisitor::Mode::load &&
-      (coefs_.size() != outputs_ * stride_ || ids_.size() != stride_ ||
-       (keeps_gram_ && gram_.size() != size() * (size() + 1) / 2))) {
-    throw std::invalid_argument("state: damaged expansion");
-  }
+  if (visitor.loading()) check_loaded();
   visitor.part("side_row", side_row_);
   visitor.scratch(side_sample_.values);
   visitor.scratch(side_sample_.indices);
+}
+
+// There are as many ids as columns, stored examples and padding; only then is room made for them.
+template <class Real>
+void Expansion<Real>::check_loaded() {
+  stride_ = ids_.size();
+  require(size() <= stride_ && (capacity_ == 0 || size() <= capacity_) &&
+              stride_ == padded(stride_) && coefs_.size() == outputs_ * stride_,
+          "expansion");
+  require(gram_.size() == (keeps_gram_ ? size() * (size() + 1) / 2 : 0), "Gram matrix");
+  require(all_finite(coefs_) && std::isfinite(factor()) && factor() != 0.0 && squared_norm_ >= 0.0,
+          "coefs");
+  for (const std::int64_t id : ids_) require(id >= 0, "ids");
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    for (std::size_t i = size(); i < stride_; ++i) {
+      require(stored_coefs(k)[i] == 0.0, "padding");
+    }
+  }
+  support_.reserve(stride_);
+  require(support_.stride() == stride_, "support");
 }
 
 template <class Real>

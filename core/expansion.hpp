@@ -144,6 +144,7 @@ class Expansion {
 
  private:
   void grow();
+  void check_loaded();
   void fold();  // scale into the stored coefs
   // <a_i, f(x_i)> of the stored numbers, before scale and rate.
   [[nodiscard]] double pull(std::size_t i) const;

@@ -5,8 +5,10 @@
 // may decide at once; `learn` is called right after `decide`, with the same row.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "expansion.hpp"
 #include "turn.hpp"
@@ -20,6 +22,14 @@ struct Terms {
   std::size_t stride = 0;
   double factor = 1.0;
   const std::int64_t* ids = nullptr;  // of terms that may change places or leave
+};
+
+// Stored examples with the coefs that `predict` gives them: it answers the sum over all shares of
+// coef(i, k) k(x_i, x) in output k.
+template <class Real>
+struct Share {
+  const Expansion<Real>* examples;
+  std::function<double(std::size_t i, std::size_t k)> coef;
 };
 
 template <class Real>
@@ -43,6 +53,9 @@ class Learner {
 
   // The stored examples, for looking inside; null for learners that store none.
   [[nodiscard]] virtual const Expansion<Real>* expansion() const { return nullptr; }
+
+  // What `predict` answers, in terms of stored examples; none for learners that store none.
+  [[nodiscard]] virtual std::vector<Share<Real>> shares() const { return {}; }
 
   virtual void visit_state(StateVisitor& visitor) = 0;
   virtual void check_invariants() const {}
@@ -68,6 +81,9 @@ class ExpansionLearner : public Learner<Real> {
   }
   void rearrange(const ClassChange& change) override { f_.rearrange(change); }
   [[nodiscard]] const Expansion<Real>* expansion() const override { return &f_; }
+  [[nodiscard]] std::vector<Share<Real>> shares() const override {
+    return {{&f_, [this](std::size_t i, std::size_t k) { return f_.coef(i, k); }}};
+  }
   void visit_state(StateVisitor& visitor) override { visitor.part("expansion", f_); }
   void check_invariants() const override { f_.check_invariants(); }
 

@@ -162,6 +162,15 @@ class Model {
     return look(*learner_);
   }
 
+  // Calls `look(shares, x)`: what `predict` sums up, and x as the learner is to see it.
+  template <class Look>
+  auto explain(const Sample<Real>& x, Look look) {
+    const auto inside = gate_.to_look();
+    OwnedSample<Real> scaled;
+    const bool averaged = averaging_ != nullptr && averaging_->any();
+    return look(averaged ? averaging_->shares(*learner_) : learner_->shares(), prepared(x, scaled));
+  }
+
   State save() {
     const auto inside = gate_.to_change();  // of scratch
     StateVisitor visitor = StateVisitor::saver();
@@ -172,6 +181,8 @@ class Model {
     const auto inside = gate_.to_change();
     StateVisitor visitor = StateVisitor::loader(state);
     visit_state(visitor);
+    visitor.check_all_read();
+    if (preparation_ != nullptr) check_warmup(preparation_->warmup());
     outputs_.resize(outputs());
   }
   std::size_t memory_bytes() {
@@ -299,9 +310,22 @@ class Model {
     return best != code;
   }
 
+  // Kept targets are class codes of the classes known at their time, all of them in the end.
+  void check_warmup(const Warmup<Real>& warmup) const {
+    std::size_t classes = warmup.classes();
+    warmup.replay([&](const ClassChange& change) { classes = change.after; },
+                  [&](const Sample<Real>&, double target, double weight) {
+                    require(weight > 0.0, "weights");
+                    const bool code = target >= 0.0 && target < static_cast<double>(classes) &&
+                                      target == std::floor(target);
+                    require(task_ == Task::regression ? std::isfinite(target) : code, "targets");
+                  });
+    require(warmup.size() == 0 || classes == classes_, "warm-up classes");
+  }
+
   void visit_state(StateVisitor& visitor) {
     visitor.object(sizeof(*this));
-    visitor.field("classes", classes_);
+    visitor.fixed("classes", classes_);
     visitor.field("seen", counts_.seen);
     visitor.field("mistakes", counts_.mistakes);
     visitor.field("updates", counts_.updates);
@@ -309,12 +333,15 @@ class Model {
     visitor.part("random", random_);
     if (preparation_ != nullptr) {
       visitor.part("preparation", *preparation_);
-      if (visitor.mode() == StateVisitor::Mode::load) {
+      if (visitor.loading()) {
         learner_ = make_learner<Real>(preparation_->spec(), outputs());
       }
     }
     visitor.part("learner", *learner_);
-    if (averaging_ != nullptr) visitor.part("averaging", *averaging_);
+    if (averaging_ != nullptr) {
+      visitor.part("averaging", *averaging_);
+      if (visitor.loading()) require(averaging_->fits(*learner_), "averages");
+    }
     visitor.part("row", row_);
     visitor.scratch(prepared_.values);
     visitor.scratch(prepared_.indices);

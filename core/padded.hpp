@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -73,7 +72,7 @@ class PaddedMatrix {
     if (visitor.mode() == StateVisitor::Mode::save) pack(rows, 0, columns, numbers);
     visitor.field(name, numbers);
     if (visitor.mode() == StateVisitor::Mode::save) return;
-    if (numbers.size() != rows * columns) throw std::invalid_argument("state: damaged " + name);
+    require(numbers.size() == rows * columns && all_finite(numbers), name);
     *this = PaddedMatrix(std::max(rows, rows_), std::max(columns, stride_));
     unpack(rows, 0, columns, numbers.data());
   }

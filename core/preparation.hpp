@@ -120,7 +120,7 @@ class Preparation {
     visitor.object(sizeof(*this) - sizeof(spec_) + spec_.bytes());
     auto scale = static_cast<std::int64_t>(scale_);
     visitor.field("scale", scale);
-    if (scale < 0 || scale > 2) throw std::invalid_argument("state: damaged scale");
+    require(scale >= 0 && scale <= 2, "scale");
     scale_ = static_cast<Scale>(scale);
     visitor.field("gamma", gamma_);
     visitor.field("seed", seed_);
@@ -129,6 +129,11 @@ class Preparation {
     visitor.field("warming_up", warming_up_);
     visitor.part("scaler", scaler_);
     visitor.part("warmup", warmup_);
+    if (!visitor.loading()) return;
+    require(std::isfinite(gamma_) && gamma_ > 0.0, "gamma");
+    require(warming_up_ ? finds_gamma_ || scale_ == Scale::undecided
+                        : warmup_.size() == 0 && scale_ != Scale::undecided,
+            "warm-up");
   }
 
  private:

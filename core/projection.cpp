@@ -81,9 +81,8 @@ void Projection::visit_state(StateVisitor& visitor) {
   visitor.field("size", size_);
   visitor.field("jitter", jitter_);
   visitor.field("factor", factor_);
-  if (factor_.size() != size_ * (size_ + 1) / 2) {
-    throw std::invalid_argument("state: damaged projection");
-  }
+  // size_ is compared first, so that its square cannot overflow.
+  require(size_ <= factor_.size() && factor_.size() == size_ * (size_ + 1) / 2, "projection");
   visitor.scratch(row_);
   visitor.scratch(border_);
   visitor.scratch(weights_);

@@ -5,6 +5,7 @@
 // std:: distributions do not promise. papers/random.py is its twin for the trace tests.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -72,7 +73,8 @@ class Random {
     std::vector<std::uint64_t> words(words_.begin(), words_.end());
     if (visitor.mode() == StateVisitor::Mode::count) return;
     visitor.field("words", words);
-    for (std::size_t i = 0; i < words_.size() && i < words.size(); ++i) words_[i] = words[i];
+    require(words.size() == words_.size(), "generator");
+    std::copy(words.begin(), words.end(), words_.begin());
   }
 
  private:

@@ -50,6 +50,7 @@ class Round final : public ExpansionLearner<Real> {
     visitor.part("expansion", f_);
     visitor.part("update", *update_);
     visitor.part("budget", *budget_);
+    if (visitor.loading()) budget_->check_loaded(f_);
     visitor.scratch(coefs_);
   }
   void check_invariants() const override {

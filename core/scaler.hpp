@@ -21,7 +21,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 #include "sample.hpp"
@@ -92,12 +91,14 @@ class Scaler {
     visitor.field("means", means_);
     visitor.field("squares", squares_);
     if (visitor.mode() != StateVisitor::Mode::load) return;
-    if (counts_.size() != features_.size() || means_.size() != features_.size() ||
-        squares_.size() != features_.size()) {
-      throw std::invalid_argument("state: damaged scaler");
-    }
+    const std::size_t size = features_.size();
+    require(counts_.size() == size && means_.size() == size && squares_.size() == size, "scaler");
     slots_.clear();
-    for (std::size_t slot = 0; slot < features_.size(); ++slot) {
+    for (std::size_t slot = 0; slot < size; ++slot) {
+      require(features_[slot] >= 0 && slots_.find(features_[slot]) == Slots::kNone &&
+                  counts_[slot] >= 1 && counts_[slot] <= rows_ && !std::isnan(means_[slot]) &&
+                  squares_[slot] >= 0.0,
+              "scaler");
       slots_.insert(features_[slot], static_cast<std::uint32_t>(slot));
     }
   }

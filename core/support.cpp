@@ -216,7 +216,6 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
   std::vector<std::int32_t> widths;
   std::vector<std::int32_t> indices;
   std::vector<Real> values;
-  std::size_t stride = stride_;
   if (!loading) {
     OwnedSample<Real> sample;
     for (std::size_t i = 0; i < size_; ++i) {
@@ -227,7 +226,6 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
       ends.push_back(static_cast<std::int64_t>(values.size()));
     }
   }
-  visitor.field("stride", stride);
   visitor.field("largest_norm", largest_norm_);
   visitor.field("ends", ends);
   visitor.field("widths", widths);
@@ -239,23 +237,28 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
   const bool squares = keeps_squares_;
   *this = Support(l1_);
   keeps_squares_ = squares;
-  if (stride > 0) reserve(stride);
+  require(ends.size() == widths.size() && all_finite(values) && largest_norm >= 0.0, "support");
+  reserve(ends.size());
+  static constexpr std::int32_t none = 0;  // a sparse example without values still has indices
   std::size_t value_at = 0;
   std::size_t index_at = 0;
-  if (ends.size() != widths.size()) throw std::invalid_argument("state: damaged support");
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const auto end = static_cast<std::size_t>(ends[i]);
-    const bool dense = widths[i] != kSparse;
-    if (end < value_at || end > values.size())
-      throw std::invalid_argument("state: damaged support");
+    require(end >= value_at && end <= values.size(), "support");
     const std::size_t count = end - value_at;
-    if (!dense && index_at + count > indices.size()) {
-      throw std::invalid_argument("state: damaged support");
+    const std::int32_t* features = nullptr;
+    if (widths[i] == kSparse) {
+      features = indices.empty() ? &none : indices.data() + index_at;
+      require(count <= indices.size() - index_at && strictly_increasing(features, count),
+              "support");
+      index_at += count;
+    } else {
+      require(widths[i] >= 0 && static_cast<std::size_t>(widths[i]) == count, "support");
     }
-    append({values.data() + value_at, dense ? nullptr : indices.data() + index_at, count});
+    append({values.data() + value_at, features, count});
     value_at = end;
-    if (!dense) index_at += count;
   }
+  require(value_at == values.size() && index_at == indices.size(), "support");
   largest_norm_ = largest_norm;
 }
 

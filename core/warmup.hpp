@@ -10,7 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -155,22 +155,51 @@ class Warmup {
   }
 
   void check() const {
-    bool whole = widths_.size() == size() && ends_.size() == size() && weights_.size() == size() &&
-                 join_sizes_.size() == join_rows_.size();
-    std::int64_t start = 0;
-    std::int64_t sparse = 0;
-    for (std::size_t i = 0; whole && i < size(); ++i) {
-      whole = ends_[i] >= start;
-      if (widths_[i] == kSparse) sparse += ends_[i] - start;
-      start = ends_[i];
+    const std::string what = "warm-up rows";
+    require(widths_.size() == size() && ends_.size() == size() && size() < kRows &&
+                weights_.size() == size() && join_sizes_.size() == join_rows_.size() &&
+                all_finite(values_) && all_finite(weights_),
+            what);
+    std::size_t start = 0;
+    std::size_t index = 0;
+    for (std::size_t i = 0; i < size(); ++i) {
+      const auto end = static_cast<std::size_t>(ends_[i]);
+      require(end >= start && end <= values_.size(), what);
+      const std::size_t count = end - start;
+      if (widths_[i] == kSparse) {
+        require(
+            count <= indices_.size() - index && strictly_increasing(indices_.data() + index, count),
+            what);
+        index += count;
+      } else {
+        require(widths_[i] >= 0 && static_cast<std::size_t>(widths_[i]) == count, what);
+      }
+      start = end;
     }
-    std::int64_t orders = 0;
-    for (const std::int64_t after : join_sizes_) orders += after;
-    if (!whole || start != static_cast<std::int64_t>(values_.size()) ||
-        sparse != static_cast<std::int64_t>(indices_.size()) ||
-        orders != static_cast<std::int64_t>(join_orders_.size())) {
-      throw std::invalid_argument("state: damaged warm-up rows");
+    require(start == values_.size() && index == indices_.size(), what);
+    check_joins();
+  }
+
+  // Each change keeps what was there, names no class that was not, and comes after the one before.
+  void check_joins() const {
+    const std::string what = "warm-up classes";
+    std::size_t classes = classes_;
+    std::size_t order = 0;
+    std::int64_t row = 0;
+    for (std::size_t i = 0; i < join_rows_.size(); ++i) {
+      const auto after = static_cast<std::size_t>(join_sizes_[i]);
+      require(after > classes && after <= join_orders_.size() - order && join_rows_[i] >= row &&
+                  join_rows_[i] <= static_cast<std::int64_t>(size()),
+              what);
+      for (const std::size_t end = order + after; order < end; ++order) {
+        require(
+            join_orders_[order] >= -1 && join_orders_[order] < static_cast<std::int64_t>(classes),
+            what);
+      }
+      classes = after;
+      row = join_rows_[i];
     }
+    require(order == join_orders_.size(), what);
   }
 
   std::size_t classes_;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,15 @@ def test_balanced_is_by_running_counts(classes: int, chunk: int) -> None:
         model = pickle.loads(pickle.dumps(model))
     same_state(plain, model)
     assert balanced(y).max() > 2 > 0.7 > balanced(y).min()
+
+
+@pytest.mark.parametrize("rule", ["balanced", {0: 2.0, 1: 0.5}])
+def test_a_model_file_goes_on_counting(rule: Any, tmp_path: Path) -> None:
+    X, y = stream(200)
+    whole = BY_NAME["rbp"].make(class_weight=rule).partial_fit(X, y)
+    half = BY_NAME["rbp"].make(class_weight=rule).partial_fit(X[:90], y[:90])
+    budgetron.save(half, tmp_path / "half.btn")
+    same_state(whole, budgetron.load(tmp_path / "half.btn").partial_fit(X[90:], y[90:]))
 
 
 def test_balanced_in_fit_and_row_by_row() -> None:

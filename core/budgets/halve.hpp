@@ -54,7 +54,8 @@ class Halve final : public Budget<Real> {
     sizes_.resize(n);
     order_.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
-      sizes_[i] = f.coef_size(i);
+      const double size = f.coef_size(i);
+      sizes_[i] = std::isnan(size) ? 0.0 : size;  // sorting must have an order, whatever was loaded
       order_[i] = i;
     }
     std::sort(order_.begin(), order_.end(), [&](std::size_t i, std::size_t j) {

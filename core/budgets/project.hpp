@@ -52,6 +52,9 @@ class Project final : public Budget<Real> {
     visitor.field("additions", additions_);
     visitor.part("projection", projection_);
   }
+  void check_loaded(const Expansion<Real>& f) const override {
+    require(projection_.size() == f.size(), "projection");
+  }
   void check_invariants(const Expansion<Real>& f) const override {
     projection_.check_invariants(f);
   }

@@ -100,6 +100,7 @@ class Avm final : public ExpansionLearner<Real> {
     visitor.field("entered", entered_);
     visitor.field("largest_target", largest_target_);
     visitor.field("projections", projections_);
+    if (visitor.loading()) require(largest_target_ >= 0.0, "largest target");
     zeros_.resize(f_.outputs(), 0.0);
     visitor.scratch(zeros_);
     visitor.scratch(inside_);

@@ -93,7 +93,7 @@ class Fogd final : public Learner<Real> {
 
   void visit_state(StateVisitor& visitor) override {
     visitor.object(sizeof(*this) + slots_.bytes());
-    visitor.field("outputs", outputs_);
+    visitor.fixed("outputs", outputs_);
     visitor.field("features", features_);  // in slot order, which is the order they were drawn in
     visitor.scratch(frequencies_);
     if (visitor.mode() == StateVisitor::Mode::load) draw_again();
@@ -204,7 +204,10 @@ class Fogd final : public Learner<Real> {
     features_.clear();
     frequencies_.clear();
     frequencies_.reserve(features.size() * stride_);
-    for (const std::int32_t feature : features) remember(feature);
+    for (const std::int32_t feature : features) {
+      require(feature >= 0 && slots_.find(feature) == Slots::kNone, "features");
+      remember(feature);
+    }
   }
 
   // Saved as the page has them, (2 D, K), without the padding between cosines and sines.
@@ -220,9 +223,7 @@ class Fogd final : public Learner<Real> {
     }
     visitor.field("weights", numbers);
     if (visitor.mode() == StateVisitor::Mode::save) return;
-    if (numbers.size() != 2 * components_ * outputs_) {
-      throw std::invalid_argument("state: damaged weights");
-    }
+    require(numbers.size() == 2 * components_ * outputs_ && all_finite(numbers), "weights");
     weights_ = PaddedMatrix(outputs_, 2 * stride_);
     weights_.unpack(outputs_, 0, components_, numbers.data());
     weights_.unpack(outputs_, stride_, components_, numbers.data() + components_ * outputs_);

@@ -71,6 +71,7 @@ class Nogd final : public ExpansionLearner<Real> {
     visitor.object(sizeof(*this));
     visitor.part("expansion", f_);
     visitor.field("rank", rank_);
+    if (visitor.loading()) require(rank_ <= most_ && (rank_ == 0 || f_.size() == budget_), "rank");
     projection_.visit_state(visitor, "projection", rank_, rank_ > 0 ? budget_ : 0);
     weights_.visit_state(visitor, "weights", f_.outputs(), rank_);
     coefs_.resize(f_.outputs());

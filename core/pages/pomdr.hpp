@@ -57,6 +57,14 @@ class Pomdr final : public ExpansionLearner<Real> {
     }
   }
 
+  // The rows of the window have their share too, which the guess gives them.
+  [[nodiscard]] std::vector<Share<Real>> shares() const override {
+    const double guess = rate() / static_cast<double>(std::max<std::size_t>(1, window_.size()));
+    return {{&f_, [this](std::size_t i, std::size_t k) { return f_.coef(i, k); }},
+            {&window_,
+             [this, guess](std::size_t i, std::size_t k) { return guess * window_.coef(i, k); }}};
+  }
+
   // Every row enters the window, so every round changes the model.
   bool learn(const Turn<Real>& turn) override {
     if (turn.margin < 1.0) update(turn);
@@ -82,6 +90,11 @@ class Pomdr final : public ExpansionLearner<Real> {
     visitor.field("projections", projections_);
     visitor.field("additions", additions_);
     visitor.part("projection", projection_);
+    if (visitor.loading()) {
+      const bool first_phase = f_.size() < first_ && halvings_ == 0;
+      require(!first_phase || projection_.size() == f_.size(), "projection");
+      require(f_.size() < size_ && alignment_ >= 0.0, "pomdr");
+    }
     visitor.part("side", side_);
     visitor.scratch(coefs_);
     visitor.scratch(guess_);

@@ -52,6 +52,7 @@ class ProjectronPlus final : public ExpansionLearner<Real> {
     visitor.object(sizeof(*this));
     visitor.part("expansion", f_);
     visitor.part("budget", budget_);
+    if (visitor.loading()) budget_.check_loaded(f_);
     visitor.field("margin_steps", margin_steps_);
     visitor.scratch(coefs_);
   }

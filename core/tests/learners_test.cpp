@@ -223,7 +223,96 @@ void exercise(const Spec& spec, Task task, std::size_t classes, bool sparse) {
   CHECK(whole.memory_bytes() > sizeof(Real));
 }
 
+// What a damaged or made-up file may put in the place of a number.
+template <class T>
+std::vector<T> extremes() {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (std::is_floating_point_v<T>) {
+    return {Limits::quiet_NaN(), Limits::infinity(), T(-1), T(0), Limits::max()};
+  } else {
+    return {static_cast<T>(-1), T(0), T(7), Limits::max(), Limits::min()};
+  }
+}
+
+// A state with something wrong is refused, or makes a model that can be used: never more than that.
+template <class Real>
+struct Damage {
+  const Spec& spec;
+  Task task;
+  std::size_t classes;
+  PreparationRules rules;
+  Data<Real> data{80, 2};
+  std::size_t refused = 0;
+
+  void load(const State& state) {
+    Model<Real> model(spec, task, classes, 5, false, rules);
+    try {
+      model.load(state);
+    } catch (const std::invalid_argument&) {
+      ++refused;
+      return;
+    }
+    std::vector<double> answers;
+    model.predict(data.rows(true, 0, 3), answers);
+    try {
+      model.learn(data.rows(false, 60, 72), data.targets.data() + 60, nullptr, false);
+    } catch (const std::logic_error&) {  // a debug build recomputes what was made up
+    }
+  }
+
+  void everywhere() {
+    Model<Real> model(spec, task, classes, 5, false, rules);
+    model.learn(data.rows(false, 0, 30), data.targets.data(), nullptr, false);
+    model.learn(data.rows(true, 30, 60), data.targets.data() + 30, nullptr, false);
+    const State sound = model.save();
+    for (const auto& [name, array] : sound) {
+      State state = sound;
+      state.erase(name);
+      CHECK_THROWS(model.load(state), std::invalid_argument);
+      std::visit([&](const auto& values) { spoil(sound, name, values); }, array);
+    }
+    State longer = sound;
+    longer["nobody reads this"] = std::vector<double>{1.0};
+    CHECK_THROWS(model.load(longer), std::invalid_argument);
+    CHECK(refused > 20);
+  }
+
+  template <class T>
+  void spoil(const State& sound, const std::string& name, const std::vector<T>& values) {
+    const auto with = [&](std::vector<T> other) {
+      State state = sound;
+      state[name] = std::move(other);
+      load(state);
+    };
+    std::vector<T> other = values;
+    other.push_back(T(1));
+    with(other);
+    if (values.empty()) return;
+    with({values.begin(), values.end() - 1});
+    for (const T extreme : extremes<T>()) {
+      for (const std::size_t at : {std::size_t{0}, values.size() - 1}) {
+        other = values;
+        other[at] = extreme;
+        with(other);
+      }
+    }
+  }
+};
+
 }  // namespace
+
+TEST(no_damaged_state_does_harm) {
+  reference::install_lapack();
+  for (const auto& spec : every_learner()) {
+    Damage<float>{*spec, Task::classification, 3, {}}.everywhere();
+  }
+  for (const auto& spec : every_regressor()) {
+    Damage<float>{*spec, Task::regression, 1, {}}.everywhere();
+  }
+  const PreparationRules rules{"auto", "median", 4};
+  const auto spec = round_of(part("perceptron"), part("unlimited"));
+  Damage<float>{*spec, Task::classification, 2, rules}.everywhere();
+}
 
 TEST(every_learner_survives_the_sanitizers) {
   reference::install_lapack();

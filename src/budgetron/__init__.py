@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         ProjectronRegressor,
     )
     from budgetron.estimators.shrinking_perceptron import ShrinkingPerceptronClassifier
+    from budgetron.model_file import ModelFileError, load, save
 
 # Where each public name lives: a new estimator adds its line here and in catalogue.py.
 _HOMES = {
@@ -67,6 +68,7 @@ _HOMES = {
     "ForgetronClassifier": "budgetron.estimators.forgetron",
     "ForgetronRegressor": "budgetron.estimators.forgetron",
     "KernelClassifier": "budgetron.estimators.free",
+    "ModelFileError": "budgetron.model_file",
     "NOGDClassifier": "budgetron.estimators.nogd",
     "NOGDRegressor": "budgetron.estimators.nogd",
     "OGDClassifier": "budgetron.estimators.ogd",
@@ -82,7 +84,9 @@ _HOMES = {
     "ProjectronPlusClassifier": "budgetron.estimators.projectron",
     "ShrinkingPerceptronClassifier": "budgetron.estimators.shrinking_perceptron",
     "algorithms": "budgetron.catalogue",
+    "load": "budgetron.model_file",
     "make": "budgetron.catalogue",
+    "save": "budgetron.model_file",
     "suggest_delta": "budgetron.diameter",
 }
 
@@ -103,6 +107,7 @@ __all__ = [
     "ForgetronClassifier",
     "ForgetronRegressor",
     "KernelClassifier",
+    "ModelFileError",
     "NOGDClassifier",
     "NOGDRegressor",
     "OGDClassifier",
@@ -119,7 +124,9 @@ __all__ = [
     "ShrinkingPerceptronClassifier",
     "__version__",
     "algorithms",
+    "load",
     "make",
+    "save",
     "suggest_delta",
 ]
 

@@ -117,14 +117,14 @@ class Engine:
     ) -> Floats | None:
         """Test then train, row by row; the decisions (n, outputs) if they are to be recorded."""
         if scipy.sparse.issparse(X):
-            return self.native.learn_csr(*_csr_parts(X), targets, weights, record, unseen)
+            return self.native.learn_csr(*csr_parts(X), targets, weights, record, unseen)
         return self.native.learn_dense(X, targets, weights, record, unseen)
 
     def predict(self, X: Any, *, threads: int = 1) -> Floats:
         """Decisions, (n, outputs), on up to so many threads. Changes nothing."""
         threads = max(1, min(threads, X.shape[0] // LEAST_ROWS_A_THREAD))
         if scipy.sparse.issparse(X):
-            return self.native.predict_csr(*_csr_parts(X), threads)
+            return self.native.predict_csr(*csr_parts(X), threads)
         return self.native.predict_dense(X, threads)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class Engine:
         self.native.load(saved["state"])
 
 
-def _csr_parts(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+def csr_parts(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
     """Indptr, indices and values of a CSR matrix, sorted and without duplicates, as the core reads.
 
     The caller's matrix is never changed.

@@ -15,6 +15,8 @@ import typer
 from budgetron.cli.algorithms import algorithms
 from budgetron.cli.data import data
 from budgetron.cli.demo import demo
+from budgetron.cli.info import info
+from budgetron.cli.predict import predict
 from budgetron.cli.reproduce import reproduce
 from budgetron.cli.run import run
 
@@ -27,6 +29,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(run)
+app.command()(predict)
+app.command()(info)
 app.command()(algorithms)
 app.command()(demo)
 app.command()(reproduce)

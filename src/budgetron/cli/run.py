@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,9 @@ import typer
 
 from budgetron.cli import sources
 from budgetron.cli.algorithms import check_parameters, find, jsonable, parse_setting, parse_value
+from budgetron.cli.checkpoint import Checkpoint, check_place
 from budgetron.cli.console import Ticker, bytes_text, fail, note, output, progress
+from budgetron.cli.tally import Errors, Mistakes
 
 if TYPE_CHECKING:
     from budgetron.streams import RowStream, SourceOptions
@@ -58,6 +60,14 @@ def run(
     dtype: sources.Dtype = "float32",
     skip_bad: sources.SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    save: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Write the model here in the end.")
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Keep model and place; the same command goes on."),
+    ] = None,
+    every: Annotated[int, typer.Option(min=1, help="Rows between checkpoints.")] = 100_000,
 ) -> None:
     """Learn FILE in one pass and report the mistakes or errors made on the way."""
     found = find(algorithm, task)
@@ -91,24 +101,53 @@ def run(
         fail("budgetron: learning takes labels: --label none is for rows without")
     if classes is not None and task == "regression":
         fail("budgetron: --classes is for classification; regression has none")
-    tally = _Errors() if task == "regression" else _Mistakes(_labels(classes))
+    if save is not None:
+        check_place("--save", save)
+    if checkpoint is not None and not sources.readable_twice(file):
+        fail(
+            "budgetron: standard input cannot be read again, so no checkpoint can resume it: "
+            "learn from a file, or leave --checkpoint out"
+        )
+    labels = _labels(classes)
+    tally = Errors() if task == "regression" else Mistakes(labels)
 
     from budgetron.streams import StreamError, open_stream
 
     try:
         options = _resolve_width(file, found, parameters, options)
         model = _make(algorithm, task, parameters)
-        with open_stream(file, options) as stream:
-            seconds = _learn(model, stream, tally)
+        keep: Checkpoint | None = None
+        if checkpoint is not None:
+            run_of = {"algorithm": algorithm, "task": task, "classes": labels}
+            run_of |= {**jsonable(parameters), **jsonable(asdict(options))}
+            keep = Checkpoint(checkpoint, every, file, run_of)
+            model = keep.model or model
+            if keep.model is not None:
+                tally.restore(keep.tally)
+            options = replace(options, chunk_rows=min(every, options.chunk_rows))
+        with open_stream(file, options, position=keep.bookmark if keep else 0) as stream:
+            seconds = _learn(model, stream, tally, keep)
     except StreamError as error:
         fail(str(error))
     result = _result(algorithm, model, stream, seconds, tally)
+    result["resumed_from"] = keep.resumed_from if keep else 0
     if stream.n_bad:
         note(f"{stream.n_bad} bad rows skipped; the first: {stream.bad_messages[0]}")
     if as_json:
         print(json.dumps(result))
     else:
         _print_table(result, tally)
+    if save is not None:
+        _save(model, save)
+
+
+def _save(model: Any, path: str) -> None:
+    import budgetron
+
+    try:
+        budgetron.save(model, path)
+    except (budgetron.ModelFileError, OSError) as error:
+        fail(f"{path}: {error}")
 
 
 def _labels(text: str | None) -> list[Any] | None:
@@ -158,15 +197,19 @@ def _make(algorithm: str, task: str, parameters: dict[str, Any]) -> Any:
         fail(f"budgetron: {error}")
 
 
-def _learn(model: Any, stream: RowStream, tally: _Mistakes | _Errors) -> float:
-    """Test, then train, on every row; the seconds it took."""
+def _learn(
+    model: Any, stream: RowStream, tally: Mistakes | Errors, keep: Checkpoint | None
+) -> float:
+    """Test, then train, on every row; the seconds it took, those before a checkpoint included."""
     now_and_then = Ticker()
     interrupted = False
-    start = time.perf_counter()
+    start = time.perf_counter() - (keep.seconds if keep else 0.0)
     with progress(Path(stream.name).name, stream.bytes_total) as report:
         try:
             for X, y in stream:
                 _learn_chunk(model, stream, X, y, tally)
+                if keep is not None:
+                    keep(model, stream.bookmark, tally.state())
                 if now_and_then():
                     report(stream.bytes_read, _status(model, tally, time.perf_counter() - start))
         except KeyboardInterrupt:
@@ -175,13 +218,17 @@ def _learn(model: Any, stream: RowStream, tally: _Mistakes | _Errors) -> float:
     if interrupted:
         known = hasattr(model, "n_features_in_")
         note(f"interrupted: {_status(model, tally, seconds) if known else '0 rows'}")
+        if keep is not None and keep.position:
+            note(f"the same command goes on after row {keep.position:,}")
         raise typer.Exit(130)
     if not stream.position:
         fail(f"{stream.name}: no rows to learn from")
+    if keep is not None:
+        keep(model, stream.bookmark, tally.state(), last=True)
     return seconds
 
 
-def _learn_chunk(model: Any, stream: RowStream, X: Any, y: Any, tally: _Mistakes | _Errors) -> None:
+def _learn_chunk(model: Any, stream: RowStream, X: Any, y: Any, tally: Mistakes | Errors) -> None:
     try:
         tally.learn(model, stream, X, y)
     except ValueError as error:  # a parameter's value, or labels that are no classes
@@ -190,81 +237,7 @@ def _learn_chunk(model: Any, stream: RowStream, X: Any, y: Any, tally: _Mistakes
         fail("budgetron: the model does not fit into memory; take a smaller budget")
 
 
-class _Mistakes:
-    """Learns rows as classes; the model counts its mistakes."""
-
-    def __init__(self, labels: list[Any] | None) -> None:
-        self._labels = labels
-
-    def learn(self, model: Any, stream: RowStream, X: Any, y: Any) -> None:
-        if self._labels is not None:
-            self._check(stream, y, self._labels)
-        model._prequential_growing(X, y, classes=self._labels)
-
-    def status(self, model: Any) -> str:
-        return f"{model.n_mistakes_ / max(model.n_seen_, 1):.2%} mistakes"
-
-    def result(self, model: Any) -> dict[str, Any]:
-        return {
-            "mistakes": int(model.n_mistakes_),
-            "mistake_rate": model.n_mistakes_ / model.n_seen_,
-            "classes": [_plain(label) for label in model.classes_],
-        }
-
-    def lines(self, result: dict[str, Any]) -> dict[str, str]:
-        return {
-            "mistakes": f"{result['mistakes']:,}",
-            "mistake rate": f"{result['mistake_rate']:.2%}",
-        }
-
-    def _check(self, stream: RowStream, y: Any, labels: list[Any]) -> None:
-        import numpy as np
-
-        strange = ~np.isin(y, labels)
-        if strange.any():
-            at = int(strange.argmax())
-            row = stream.position - len(y) + at + 1
-            known = ",".join(str(_plain(label)) for label in labels)
-            what = f"label {_plain(y[at])} of row {row} is not among --classes {known}"
-            fail(f"{stream.name}: {what}")
-
-
-class _Errors:
-    """Learns rows as numbers, and sums the errors of the predictions before."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self._squares = self._sizes = 0.0
-
-    def learn(self, model: Any, stream: RowStream, X: Any, y: Any) -> None:
-        import numpy as np
-
-        if y.dtype.kind not in "fiub":
-            fail(f"{stream.name}: label {y[0]!s} is not a number: regression takes numbers")
-        error = model._prequential_growing(X, y) - y
-        self.rows += len(error)
-        self._squares += float(np.square(error).sum())
-        self._sizes += float(np.abs(error).sum())
-
-    def status(self, model: Any) -> str:
-        return f"RMSE {(self._squares / max(self.rows, 1)) ** 0.5:.4g}"
-
-    def result(self, model: Any) -> dict[str, Any]:
-        return {"rmse": (self._squares / self.rows) ** 0.5, "mae": self._sizes / self.rows}
-
-    def lines(self, result: dict[str, Any]) -> dict[str, str]:
-        return {"RMSE": f"{result['rmse']:.4g}", "MAE": f"{result['mae']:.4g}"}
-
-
-def _plain(label: Any) -> Any:
-    """A label as JSON and people write it: 1, not 1.0; words as they are."""
-    if isinstance(label, str):
-        return str(label)
-    number = float(label)
-    return int(number) if number.is_integer() else number
-
-
-def _status(model: Any, tally: _Mistakes | _Errors, seconds: float) -> str:
+def _status(model: Any, tally: Mistakes | Errors, seconds: float) -> str:
     return (
         f"{model.n_seen_:,} rows · {tally.status(model)} · {model.n_seen_ / seconds:,.0f} rows/s · "
         f"{model.n_support_:,} stored · {bytes_text(model.memory_bytes_)}"
@@ -272,7 +245,7 @@ def _status(model: Any, tally: _Mistakes | _Errors, seconds: float) -> str:
 
 
 def _result(
-    algorithm: str, model: Any, stream: RowStream, seconds: float, tally: _Mistakes | _Errors
+    algorithm: str, model: Any, stream: RowStream, seconds: float, tally: Mistakes | Errors
 ) -> dict[str, Any]:
     rows = int(model.n_seen_)
     return {
@@ -294,7 +267,7 @@ def _result(
     }
 
 
-def _print_table(result: dict[str, Any], tally: _Mistakes | _Errors) -> None:
+def _print_table(result: dict[str, Any], tally: Mistakes | Errors) -> None:
     from rich.table import Table
     from rich.text import Text
 

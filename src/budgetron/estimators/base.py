@@ -27,7 +27,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from budgetron.compatibility import check_fits
-from budgetron.engine import Engine, Floats, PrecisionWarning, Preparation
+from budgetron.engine import Engine, Floats, PrecisionWarning, Preparation, csr_parts
+from budgetron.estimators.explanation import Explanation
 from budgetron.estimators.ranges import RANGES, ranges
 from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid
 
@@ -37,6 +38,22 @@ PRECISION_MESSAGE = (
     "the features are so large that float32 rounding of gamma ||x - z||^2 may pass 1e-3; "
     "scale the data or pass float64"
 )
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What an engine was built from; parameters that are set later change it no more.
+
+    Parameters
+    ----------
+    params : of the estimator, but for random_state, which became the seed
+    width : of the first rows
+    growing : whether later rows may be wider
+    """
+
+    params: dict[str, Any]
+    width: int
+    growing: bool
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -55,6 +72,15 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     random_state: Any = None
 
     _task: ClassVar[str]
+    _stores_examples: ClassVar[bool] = True
+    # What learning sets beside `_engine` and `_origin`, with its type: what a model file holds.
+    _fitted: ClassVar[dict[str, type]] = {
+        "n_features_in_": int,
+        "feature_names_in_": np.ndarray,
+        "_seed": int,
+        "_sparse": bool,
+        "_warned": bool,
+    }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions({"rbf", "laplacian", "poly", "linear", "sigmoid"})],
         "gamma": [*RANGES["gamma"], StrOptions({"auto", "median"})],
@@ -99,18 +125,31 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Build the engine; gamma "auto" is frozen here."""
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        machine = self._machine(self._kernel_part(width))
-        check_fits(machine)
-        self._engine = Engine(
-            machine.spec(),
-            self._task,
-            classes,
-            self._seed,
-            dtype,
-            self._preparation(0 if growing else width),
-            self.average,
-        )
+        params = self.get_params(deep=False)
+        del params["random_state"]
+        self._origin = Origin(params, width, growing)
+        self._engine = self._build(self._origin, classes, dtype)
         self._warned = False
+
+    def _build(self, origin: Origin, classes: int, dtype: np.dtype[Any]) -> Engine:
+        """The engine that this origin and `_seed` make, for the first time or out of a file."""
+        twin = type(self)(**origin.params)
+        twin._validate_params()
+        twin._seed, twin.n_features_in_ = self._seed, origin.width
+        machine = twin._machine(twin._kernel_part(origin.width))
+        check_fits(machine)
+        preparation = twin._preparation(0 if origin.growing else origin.width)
+        return Engine(
+            machine.spec(), self._task, classes, self._seed, dtype, preparation, twin.average
+        )
+
+    def _restored(self) -> None:
+        """The attributes of `_fitted` came out of a file: check them, and set what follows."""
+        names = getattr(self, "feature_names_in_", None)
+        if not 1 <= self.n_features_in_ < 2**31 or (
+            names is not None and len(names) != self.n_features_in_
+        ):
+            raise ValueError("n_features_in_ and feature_names_in_ do not go together")
 
     def _checked(self, X: Any, y: Any, *, anew: bool, growing: bool) -> tuple[Any, bool]:
         """The rows, valid and as many as there are targets, and whether they start the model."""
@@ -174,6 +213,46 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
     # ---- looking inside --------------------------------------------------------------------------
 
+    def explain(self, x: Any) -> Explanation:
+        """The stored examples behind the decision on one row, with their share in it.
+
+        Parameters
+        ----------
+        x : one row: an array of shape (d,) or (1, d), or a sparse matrix of one row
+
+        Returns
+        -------
+        explanation : Explanation
+            Its shares sum to what `decision_function` (of a regressor: `predict`) answers, up to
+            rounding. Merged examples count from the round of their merger. With averaging ("mean"
+            or "suffix" of AVM) coefs are the averaged ones; those of NOGD are what its weights on
+            features amount to; POMDR's last rows, from which it guesses, have shares as well.
+
+        Raises
+        ------
+        ValueError
+            If the learner stores no examples, as FOGD.
+        """
+        native = self._native
+        if not self._stores_examples:
+            raise ValueError(
+                f"{type(self).__name__} stores no examples, so none can explain its decisions"
+            )
+        if not scipy.sparse.issparse(x) and np.ndim(x) == 1:
+            x = np.asarray(x)[None, :]
+        rows = scipy.sparse.csr_array(self._rows(x, first=False))
+        if rows.shape[0] != 1:
+            raise ValueError(f"explain takes one row, not {rows.shape[0]}")
+        _, features, values = csr_parts(rows)
+        examples, rounds, kernels, shares = native.explain(features, values)
+        return Explanation(
+            classes=getattr(self, "classes_", None),
+            examples=self._as_rows(*examples),
+            rounds=rounds,
+            kernels=kernels,
+            shares=shares,
+        ).by_size()
+
     @property
     def _native(self) -> Any:
         if not hasattr(self, "_engine"):
@@ -186,7 +265,9 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
         With scaling these are the scaled values they entered with, not those of the stream.
         """
-        indptr, indices, values = self._native.support()
+        return self._as_rows(*self._native.support())
+
+    def _as_rows(self, indptr: Any, indices: Any, values: Any) -> Any:
         width = max(self.n_features_in_, int(indices.max(initial=-1)) + 1)
         shape = (len(indptr) - 1, width)
         rows = scipy.sparse.csr_array((values, indices, indptr), shape=shape)

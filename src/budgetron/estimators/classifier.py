@@ -25,6 +25,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
     class_weight: dict[Any, float] | str | None = None
 
     _task: ClassVar[str] = "classification"
+    _fitted: ClassVar[dict[str, type]] = {
+        **OnlineEstimator._fitted,
+        "classes_": np.ndarray,
+        "_class_counts": np.ndarray,
+        "_closed": bool,
+    }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineEstimator._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -192,6 +198,32 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
                     self._class_weights.check(known)
             self._start(X.shape[1], len(known), X.dtype, growing=growing)
         return X
+
+    def _restored(self) -> None:
+        super()._restored()
+        if not np.array_equal(np.unique(self.classes_), self.classes_):
+            raise ValueError("classes_ are not in their order")
+        self._know(self.classes_)
+        rule = self._origin.params.get("class_weight")
+        self._class_weights = None if rule is None else ClassWeights(rule)
+        counts = self.__dict__.pop("_counts_from_file")
+        if counts.dtype.kind not in "iu" or len(counts) not in (0, len(self.classes_)):
+            raise ValueError("the rows of the classes are not counted")
+        if self._class_weights is not None:
+            pairs = zip(self.classes_.tolist(), counts.tolist(), strict=False)
+            self._class_weights.counts = {label: count for label, count in pairs if count > 0}
+
+    @property
+    def _class_counts(self) -> NDArray[np.int64]:
+        """Rows learned of each class, where class_weight="balanced" counts them."""
+        if self._class_weights is None or not self._class_weights.counts:
+            return np.zeros(0, dtype=np.int64)
+        counts = [self._class_weights.counts.get(label, 0) for label in self.classes_.tolist()]
+        return np.array(counts, dtype=np.int64)
+
+    @_class_counts.setter
+    def _class_counts(self, counts: NDArray[Any]) -> None:
+        self._counts_from_file = counts
 
     def _know(self, classes: NDArray[Any]) -> None:
         self.classes_ = classes

@@ -74,6 +74,7 @@ class FOGDClassifier(OnlineClassifier):
     loss: str = Hinge.kind
     tau: float = SmoothHinge.tau
 
+    _stores_examples: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
         **ranges("step", "loss", "tau"),
@@ -141,6 +142,7 @@ class FOGDRegressor(GradientRegressor):
 
     n_components: int = Fogd.n_components
 
+    _stores_examples: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GradientRegressor._parameter_constraints,
         "n_components": FOGDClassifier._parameter_constraints["n_components"],

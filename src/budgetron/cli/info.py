@@ -1,0 +1,94 @@
+"""`budgetron info`: what is in a model file, from its header alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from budgetron.cli.console import bytes_text, fail, output
+
+
+def info(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="A model file or a checkpoint.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the header as one JSON object.")
+    ] = False,
+) -> None:
+    """Tell what is in a model file. Reads its header only, so damage behind it goes unnoticed."""
+    from budgetron.model_file import ModelFileError, read_header
+
+    try:
+        document = read_header(path)
+        size = Path(path).stat().st_size
+    except ModelFileError as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{path}: {(error.strerror or str(error)).lower()}")
+    if as_json:
+        print(json.dumps(document))
+        return
+    try:
+        lines = _lines(document, size)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        fail(f"{path}: damaged: its header is not that of a model")
+    _print(path, document, lines)
+
+
+def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
+    lines = {
+        "written by": f"budgetron {document['budgetron']}, format {document['format']}",
+        "algorithm": str(document["algorithm"] or "parts combined by hand"),
+        "estimator": str(document["estimator"]),
+        "parameters": ", ".join(f"{name}={_short(v)}" for name, v in document["params"].items()),
+        "file": bytes_text(size),
+    }
+    learned = document["learned"]
+    if learned is None:
+        return lines | {"rows learned": "none yet"}
+    attributes, counters = learned["attributes"], learned["counters"]
+    lines["rows learned"] = f"{counters['seen']:,}, {learned['dtype']}"
+    if document["task"] == "classification":
+        lines["mistakes"] = f"{counters['mistakes']:,}"
+        labels = attributes["classes_"]["values"]
+        lines["classes"] = f"{len(labels)}: {_listed(labels)}"
+    lines["updates"] = f"{counters['updates']:,}"
+    lines["stored examples"] = "none" if learned["stored"] is None else f"{learned['stored']:,}"
+    lines["features"] = f"{attributes['n_features_in_']:,}"
+    if "feature_names_in_" in attributes:
+        lines["features"] += f": {_listed(attributes['feature_names_in_']['values'])}"
+    lines["gamma"] = _short(learned["gamma"])
+    lines["scale"] = str(learned["scale"])
+    extra = document["extra"]
+    if extra is not None:
+        lines["checkpoint"] = f"after row {extra['position']:,}"
+    return lines
+
+
+def _short(value: Any) -> str:
+    """A value of the document as a person would write it."""
+    if isinstance(value, dict) and "part" in value:
+        inner = ", ".join(f"{name}={_short(each)}" for name, each in value["params"].items())
+        return f"{value['part']}({inner})"
+    return str(value["float"]) if isinstance(value, dict) else str(value)
+
+
+def _listed(names: list[Any], most: int = 8) -> str:
+    more = ", ..." if len(names) > most else ""
+    return ", ".join(map(str, names[:most])) + more
+
+
+def _print(path: str, document: dict[str, Any], lines: dict[str, str]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for name, value in lines.items():
+        table.add_row(name, Text(value))
+    console = output()
+    console.print(Text(path, style="bold"))
+    console.print(table)

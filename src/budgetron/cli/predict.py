@@ -1,0 +1,125 @@
+"""`budgetron predict`: what a saved model says of the rows of a file or of standard input."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from budgetron.cli.console import Ticker, fail, note, progress
+
+
+class Output(StrEnum):
+    """What to tell of a row."""
+
+    labels = "labels"
+    decisions = "decisions"
+    probabilities = "probabilities"
+
+
+class Format(StrEnum):
+    """How to write it."""
+
+    csv = "csv"
+    jsonl = "jsonl"
+
+
+def predict(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Of `budgetron run --save`.")],
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="LIBSVM text, plain or .gz/.xz/.bz2; - is stdin."),
+    ],
+    output: Annotated[Output, typer.Option(help="What to tell of each row.")] = Output.labels,
+    form: Annotated[
+        Format, typer.Option("--format", help="CSV with a header, or one JSON object a line.")
+    ] = Format.csv,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Pass over malformed lines, and count them.")
+    ] = False,
+) -> None:
+    """Predict the rows of FILE, whose own labels are not looked at."""
+    from budgetron.model_file import ModelFileError, load
+    from budgetron.streams import LibsvmStream, StreamError
+
+    try:
+        learner = load(model)
+    except ModelFileError as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{model}: {(error.strerror or str(error)).lower()}")
+    if not hasattr(learner, "_engine"):
+        fail(f"{model}: the model in it has not learned anything yet")
+    answer, columns = _answers(learner, output, model)
+    write = _writer(form, columns)
+    now_and_then = Ticker()
+    try:
+        with (
+            LibsvmStream(file, dtype=learner._engine.dtype, skip_bad=skip_bad) as stream,
+            progress(Path(stream.name).name, stream.bytes_total) as report,
+            warnings.catch_warnings(),
+        ):
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            for X, _ in stream:
+                write(answer(_in_width(learner, X)))
+                sys.stdout.flush()
+                if now_and_then():
+                    report(stream.bytes_read, f"{stream.position:,} rows")
+    except StreamError as error:
+        fail(str(error))
+    if stream.n_bad:
+        note(f"{stream.n_bad} bad lines skipped; the first: {stream.bad_messages[0]}")
+
+
+def _in_width(learner: Any, X: Any) -> Any:
+    """X as wide as the model; a model that meets wider rows takes them, as one that learns does."""
+    from scipy.sparse import csr_array
+
+    learner.n_features_in_ = width = max(learner.n_features_in_, X.shape[1])
+    wide = csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+    wide.has_canonical_format = True
+    return wide
+
+
+def _answers(
+    learner: Any, output: Output, path: str
+) -> tuple[Callable[[Any], list[list[Any]]], list[str]]:
+    """The function from rows to lines of the output, and what its columns are called."""
+    regression = not hasattr(learner, "classes_")
+    classes = [] if regression else [_plain(label) for label in learner.classes_.tolist()]
+    if output is Output.labels:
+        names = ["prediction" if regression else "label"]
+        return lambda X: [[_plain(each)] for each in learner.predict(X).tolist()], names
+    if output is Output.probabilities and not hasattr(learner, "predict_proba"):
+        fail(f"{path}: {type(learner).__name__} has no probabilities; there are labels, decisions")
+    if output is Output.probabilities:
+        return lambda X: list(learner.predict_proba(X).tolist()), list(map(str, classes))
+    decide = learner.predict if regression else learner.decision_function
+    if len(classes) > 2:
+        return lambda X: list(decide(X).tolist()), list(map(str, classes))
+    return lambda X: [[each] for each in decide(X).tolist()], ["decision"]
+
+
+def _plain(label: Any) -> Any:
+    """A label as it stood in the source: 1 and not 1.0."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
+
+
+def _writer(form: Format, columns: list[str]) -> Callable[[Iterable[list[Any]]], None]:
+    if form is Format.jsonl:
+
+        def write(lines: Iterable[list[Any]]) -> None:
+            for line in lines:
+                print(json.dumps(dict(zip(columns, line, strict=True))))
+
+        return write
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    table.writerow(columns)
+    return table.writerows

@@ -1,0 +1,228 @@
+"""Exact resume: a run killed at any moment goes on, and ends as if it had never been killed."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import stream
+
+from budgetron.catalogue import CATALOGUE
+from budgetron.cli import main
+
+ROWS = 60_000
+EVERY = 500
+KILLS = 20
+
+
+def write_libsvm(path: Path, rows: int) -> Path:
+    X, y = stream(rows, width=6)
+    lines = [
+        f"{2 * label - 1} " + " ".join(f"{j}:{v:.4g}" for j, v in enumerate(row, 1) if v)
+        for row, label in zip(X, y, strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_libsvm(tmp_path_factory.mktemp("source") / "rows.txt", ROWS)
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_libsvm(tmp_path_factory.mktemp("short") / "short.txt", 3000)
+
+
+# rbp draws from the generator, "auto" and "median" keep rows and deviations: all must be resumed.
+SETTINGS = ["--budget", "40", "--gamma", "median", "--scale", "auto", "--seed", "3"]
+
+
+def command(source: Path, *more: str) -> list[str]:
+    return ["run", str(source), "--algorithm", "rbp", *SETTINGS, "--json", *more]
+
+
+def call(arguments: list[str]) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    return int(end.value.code or 0)
+
+
+def result_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    capsys.readouterr()
+    assert call(arguments) == 0
+    return dict(json.loads(capsys.readouterr().out))
+
+
+class Watch:
+    """Counts how often the file has been replaced."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._last = self._look()
+        self.changes = 0
+
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            return None
+        return status.st_ino, status.st_mtime_ns
+
+    def __call__(self) -> int:
+        now = self._look()
+        self.changes += now != self._last
+        self._last = now
+        return self.changes
+
+
+def test_a_run_killed_twenty_times_ends_as_if_it_had_not_been(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "model.btn"
+    arguments = command(source, "--checkpoint", str(kept), "--every", str(EVERY))
+    # Real processes, forked from one that has imported everything: twenty starts in seconds.
+    processes = multiprocessing.get_context("forkserver")
+    homes = {f"budgetron.estimators.{entry.module}" for entry in CATALOGUE.values()}
+    processes.set_forkserver_preload(
+        [*sorted(homes), "budgetron.model_file", "budgetron.streams", "safetensors.numpy"]
+    )
+    dice = random.Random(0)
+    in_the_middle = 0
+    for _ in range(KILLS):
+        watch = Watch(kept)
+        process = processes.Process(target=main, args=(arguments,))
+        process.start()
+        wanted = dice.randint(1, 3)
+        give_up = time.monotonic() + 60
+        while watch() < wanted and process.is_alive() and time.monotonic() < give_up:
+            time.sleep(0.0005)
+        time.sleep(dice.random() * 0.02)
+        in_the_middle += process.is_alive() and kept.exists()
+        process.kill()
+        process.join()
+    assert in_the_middle >= 15
+    resumed = result_of(arguments, capsys)
+    assert 0 < resumed["resumed_from"] < ROWS  # so it learned fewer rows than there are
+    assert list(tmp_path.iterdir()) == [kept]  # nothing unfinished is left lying about
+
+    whole = result_of(command(source), capsys)
+    assert whole["resumed_from"] == 0
+    differs = {"seconds", "rows_per_second", "resumed_from", "memory_bytes"}  # scratch is not saved
+    assert {k: v for k, v in resumed.items() if k not in differs} == {
+        k: v for k, v in whole.items() if k not in differs
+    }
+    assert (whole["rows"], whole["mistakes"] > 1000) == (ROWS, True)
+
+
+def test_the_resumed_process_opens_the_source_behind_what_it_learned(
+    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from budgetron.estimators.classifier import OnlineClassifier
+
+    learned: list[int] = []
+    learn = OnlineClassifier._prequential_growing
+
+    def counting(self: Any, X: Any, y: Any, **more: Any) -> Any:
+        if sum(learned) >= 1500 and first:
+            raise KeyboardInterrupt
+        learned.append(len(y))
+        return learn(self, X, y, **more)
+
+    monkeypatch.setattr(OnlineClassifier, "_prequential_growing", counting)
+    arguments = command(short, "--checkpoint", str(tmp_path / "m.btn"), "--every", "500")
+    first = True
+    assert call(arguments) == 130
+    assert "the same command goes on after row 1,500" in capsys.readouterr().err
+    first, learned[:] = False, []
+    assert result_of(arguments, capsys)["resumed_from"] == 1500
+    assert sum(learned) == 1500
+    learned.clear()
+    again = result_of(arguments, capsys)  # finished: there is nothing left, and the answer stays
+    assert (sum(learned), again["rows"], again["resumed_from"]) == (0, 3000, 3000)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (["--gamma", "0.25"], "gamma was median, now 0.25"),
+        (["--budget", "41"], "budget was 40, now 41"),
+        (["--dtype", "float64"], "dtype was float32, now float64"),
+        (["--skip-bad"], "skip_bad was False, now True"),
+        (["--classes=-1,1"], "classes was None, now [-1.0, 1.0]"),
+        (["--set", "degree=2"], "degree was None, now 2"),
+    ],
+)
+def test_another_run_is_refused(
+    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: list[str], says: str
+) -> None:
+    kept = tmp_path / "model.btn"
+    arguments = command(short, "--checkpoint", str(kept))
+    assert call(arguments) == 0
+    before = kept.read_bytes()
+    capsys.readouterr()
+    assert call(arguments + change) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count("\n") == 1
+    assert kept.read_bytes() == before
+
+
+def test_another_source_is_refused(
+    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "rows.txt"
+    source.write_bytes(short.read_bytes())
+    arguments = command(source, "--checkpoint", str(tmp_path / "model.btn"))
+    assert call(arguments) == 0
+    text = bytearray(source.read_bytes())
+    text[-2:-1] = b"7" if text[-2:-1] != b"7" else b"8"
+    source.write_bytes(text)
+    capsys.readouterr()
+    assert call(arguments) == 2
+    assert "(source is another file now)" in capsys.readouterr().err
+
+
+def test_a_model_or_a_stranger_is_not_overwritten(
+    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, stranger = tmp_path / "model.btn", tmp_path / "letter.txt"
+    assert call(command(short, "--save", str(model))) == 0
+    stranger.write_text("dear reader")
+    for path, says in ((model, "no checkpoint of a run"), (stranger, "not a model file")):
+        before = path.read_bytes()
+        capsys.readouterr()
+        assert call(command(short, "--checkpoint", str(path))) == 2
+        assert says in capsys.readouterr().err
+        assert path.read_bytes() == before
+
+
+def test_standard_input_cannot_resume(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert call(command(Path("-"), "--checkpoint", str(tmp_path / "model.btn"))) == 2
+    assert "standard input cannot be read again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--save", "--checkpoint"])
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(
+    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    for path in (tmp_path, tmp_path / "nowhere" / "model.btn"):
+        assert call(command(short, option, str(path))) == 2
+        assert "folder" in capsys.readouterr().err
+
+
+def test_a_checkpoint_is_a_model(short: Path, tmp_path: Path) -> None:
+    import budgetron
+
+    kept, model = tmp_path / "kept.btn", tmp_path / "model.btn"
+    assert call(command(short, "--checkpoint", str(kept), "--save", str(model))) == 0
+    X = np.random.default_rng(0).normal(size=(20, 6)).astype(np.float32)
+    one, other = budgetron.load(kept), budgetron.load(model)
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))

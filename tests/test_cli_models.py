@@ -1,0 +1,180 @@
+"""`budgetron run --save`, `predict` and `info`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cases import BY_NAME, REGRESSION, numeric_stream, stream
+
+import budgetron
+from budgetron.cli import main
+
+
+def call(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    return int(end.value.code or 0)
+
+
+def libsvm(path: Path, X: np.ndarray, y: np.ndarray) -> Path:
+    lines = [
+        f"{label} " + " ".join(f"{j}:{float(v)!r}" for j, v in enumerate(row, 1) if v)
+        for row, label in zip(X, y, strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    X, y = stream(300, width=5)
+    libsvm(folder / "two.txt", X, 2 * y - 1)
+    libsvm(folder / "wider.txt", np.hstack([X, X]), 2 * y - 1)
+    X, y = stream(300, width=5, classes=3)
+    libsvm(folder / "three.txt", X, y)
+    for name in ("two", "three"):
+        source, model = folder / f"{name}.txt", folder / f"{name}.btn"
+        arguments = ("--budget", 30, "--gamma", 0.5, "--dtype", "float64", "--save", model)
+        assert call("run", source, "-a", "ahpatron", *arguments) == 0
+    return folder
+
+
+def lines(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_predict_says_what_the_saved_model_says(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, _ = stream(300, width=5)
+    model = budgetron.load(folder / "two.btn")
+    capsys.readouterr()
+    assert call("predict", folder / "two.btn", folder / "two.txt") == 0
+    header, *rows = lines(capsys.readouterr().out)
+    assert header == ["label"]
+    assert [int(label) for (label,) in rows] == model.predict(X).astype(int).tolist()
+    assert call("predict", folder / "two.btn", folder / "two.txt", "--output", "decisions") == 0
+    header, *rows = lines(capsys.readouterr().out)
+    assert header == ["decision"]
+    assert [float(f) for (f,) in rows] == model.decision_function(X).tolist()
+
+
+def test_three_classes_as_json_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X, _ = stream(300, width=5, classes=3)
+    model = budgetron.load(folder / "three.btn")
+    options = ("--output", "decisions", "--format", "jsonl")
+    capsys.readouterr()
+    assert call("predict", folder / "three.btn", folder / "three.txt", *options) == 0
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert list(said[0]) == ["0", "1", "2"]
+    assert [list(each.values()) for each in said] == model.decision_function(X).tolist()
+
+
+def test_text_labels_and_regression(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = stream(300, width=5)
+    words = np.array(["no, never", "yes"])[y]
+    model = BY_NAME["rbp"].make().fit(X, words)
+    budgetron.save(model, tmp_path / "words.btn")
+    assert call("predict", tmp_path / "words.btn", folder / "two.txt") == 0
+    _, *rows = lines(capsys.readouterr().out)
+    assert [label for (label,) in rows] == model.predict(X).tolist()
+    Z, targets = numeric_stream(100)
+    regressor = REGRESSION[0].make().fit(Z, targets)
+    budgetron.save(regressor, tmp_path / "number.btn")
+    libsvm(tmp_path / "rows.txt", Z, np.zeros(100, int))
+    assert call("predict", tmp_path / "number.btn", tmp_path / "rows.txt") == 0
+    header, *rows = lines(capsys.readouterr().out)
+    assert header == ["prediction"]
+    assert [float(value) for (value,) in rows] == regressor.predict(Z).tolist()
+
+
+def test_rows_wider_than_the_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in a run, a feature not met before counts: the distance to all that is stored grows."""
+    X, _ = stream(300, width=5)
+    model = budgetron.load(folder / "two.btn")
+    options = ("--output", "decisions")
+    capsys.readouterr()
+    assert call("predict", folder / "two.btn", folder / "wider.txt", *options) == 0
+    said = [float(f) for (f,) in lines(capsys.readouterr().out)[1:]]
+    support = np.hstack([model.support_vectors_.toarray(), np.zeros((model.n_support_, 5))])
+    distances = ((np.hstack([X, X])[:, None, :] - support) ** 2).sum(axis=2)
+    expected = np.exp(-0.5 * distances) @ model.dual_coef_[0]
+    np.testing.assert_allclose(said, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_standard_input_is_answered_as_it_comes(folder: Path) -> None:
+    command = "from budgetron.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", command, "predict", str(folder / "two.btn"), "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        for row in (folder / "two.txt").read_text().splitlines(keepends=True)[:3]:
+            process.stdin.write(row)
+            process.stdin.flush()
+            answer = process.stdout.readline()
+            if answer == "label\n":
+                answer = process.stdout.readline()
+            assert answer in ("-1\n", "1\n")
+        process.stdin.close()
+        assert process.stdout.read() == ""
+        assert process.wait() == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("two.btn", "two.txt", "--output", "probabilities"), "has no probabilities"),
+        (("two.txt", "two.txt"), "not a model file"),
+        (("nowhere.btn", "two.txt"), "nowhere.btn: no such file"),
+        (("two.btn", "nowhere.txt"), "nowhere.txt: no such file"),
+        (("two.btn", "two.btn"), "two.btn:1:"),
+        (("empty.btn", "two.txt"), "has not learned anything yet"),
+    ],
+)
+def test_mistakes_are_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str
+) -> None:
+    budgetron.save(BY_NAME["rbp"].make(), folder / "empty.btn")
+    capsys.readouterr()
+    paths = [folder / each if "." in each else each for each in arguments]
+    assert call("predict", *paths) == 2
+    said = capsys.readouterr()
+    assert says in said.err
+    assert said.err.count("\n") == 1
+
+
+def test_info_tells_what_is_inside(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert call("info", folder / "three.btn") == 0
+    text = capsys.readouterr().out
+    for part in ("ahpatron", "budgetron 0.1.0", "300, float64", "budget=30", "3: 0.0, 1.0, 2.0"):
+        assert part in text
+    assert call("info", folder / "three.btn", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["learned"]["counters"]["seen"] == 300
+    assert call("info", folder / "two.txt") == 2
+    assert "not a model file" in capsys.readouterr().err
+    by_hand = budgetron.KernelClassifier(radius=float("inf"))
+    budgetron.save(by_hand, folder / "by-hand.btn")
+    assert call("info", folder / "by-hand.btn") == 0
+    text = capsys.readouterr().out
+    assert "none yet" in text
+    assert "radius=inf" in text

@@ -1,0 +1,321 @@
+"""Model files: exact, whole or not there, refused in one line where they are not what they say.
+
+What a stranger may write into one is in test_model_file_fuzz.py, what this version wrote for good
+in test_golden.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from cases import BY_NAME, CASES, REGRESSION, Case, numeric_stream, same_state, stream
+
+import budgetron
+from budgetron import ModelFileError, durable, model_file
+from budgetron.model_file import to_bytes
+from budgetron.parts import Merge, SmoothHinge
+
+each_case = pytest.mark.parametrize("case", CASES + REGRESSION, ids=str)
+
+
+def rows_for(case: Case, rows: int = 200, classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    return numeric_stream(rows) if case.task == "regression" else stream(rows, classes=classes)
+
+
+def again(model: Any, folder: Path) -> Any:
+    budgetron.save(model, folder / "model.btn")
+    return budgetron.load(folder / "model.btn")
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    X, y = stream(100)
+    budgetron.save(BY_NAME["ahpatron"].make().fit(X, y), tmp_path / "model.btn")
+    return tmp_path / "model.btn"
+
+
+# ---- exactness -----------------------------------------------------------------------------------
+
+
+@each_case
+def test_a_loaded_model_goes_on_to_the_bit(case: Case, tmp_path: Path) -> None:
+    X, y = rows_for(case)
+    whole = case.make().partial_fit(X, y)
+    half = case.make().partial_fit(X[:90], y[:90])
+    loaded = again(half, tmp_path)
+    assert to_bytes(loaded) == to_bytes(half)
+    loaded.partial_fit(X[90:], y[90:])
+    same_state(loaded, whole)
+    assert to_bytes(loaded) == to_bytes(whole)
+    np.testing.assert_array_equal(loaded.predict(X), whole.predict(X))
+
+
+@each_case
+def test_every_attribute_is_in_the_file(case: Case) -> None:
+    """Learning sets nothing that `_fitted` does not list: else it would be lost."""
+    X, y = rows_for(case, 50)
+    model = case.make().partial_fit(X, y)
+    model.predict(X)
+    known = {*model.get_params(deep=False), *model._fitted, "_engine", "_origin", "_codes"}
+    known.add("_class_weights")  # made of a parameter and of _class_counts
+    assert vars(model).keys() <= known
+
+
+@pytest.mark.parametrize("cut", [1, 60, 199, 250])
+def test_in_the_warm_up_and_after_it(cut: int, tmp_path: Path) -> None:
+    X, y = stream(400, classes=3)
+    X = scipy.sparse.csr_array(X * [1, 10, 100, 1000])
+    make = BY_NAME["rbp"].make
+    whole = make(gamma="median", scale="auto").partial_fit(X, y)
+    loaded = again(make(gamma="median", scale="auto").partial_fit(X[:cut], y[:cut]), tmp_path)
+    same_state(loaded.partial_fit(X[cut:], y[cut:]), whole)
+    assert (loaded.scale_, loaded.gamma_) == (whole.scale_, whole.gamma_)
+
+
+def test_parts_combined_by_hand_and_infinities(tmp_path: Path) -> None:
+    X, y = stream(150)
+    model = budgetron.KernelClassifier(
+        update="gradient", loss=SmoothHinge(tau=0.3), budget=Merge(size=9), radius=float("inf")
+    ).partial_fit(X, y)
+    loaded = again(model, tmp_path)
+    assert loaded.get_params() == model.get_params()
+    same_state(loaded.partial_fit(X, y), model.partial_fit(X, y))
+
+
+def test_parameters_set_after_learning_are_kept_and_the_engine_stays(tmp_path: Path) -> None:
+    X, y = stream(150)
+    model = BY_NAME["ahpatron"].make(budget=8).fit(X, y).set_params(budget=30, gamma=2.0)
+    loaded = again(model, tmp_path)
+    assert (loaded.budget, loaded.gamma, loaded.gamma_) == (30, 2.0, 0.5)
+    same_state(loaded.partial_fit(X, y), model.partial_fit(X, y))
+    assert loaded.n_support_ <= 8
+
+
+def test_a_model_that_has_learned_nothing(tmp_path: Path) -> None:
+    loaded = again(BY_NAME["rbp"].make(budget=7), tmp_path)
+    assert loaded.get_params() == BY_NAME["rbp"].make(budget=7).get_params()
+    assert not hasattr(loaded, "_engine")
+
+
+def test_feature_names_and_declared_classes(tmp_path: Path) -> None:
+    import pandas
+
+    X, y = stream(80)
+    frame = pandas.DataFrame(X, columns=["a", "b", "ä", "d"])
+    loaded = again(BY_NAME["rbp"].make().partial_fit(frame, y, classes=[0, 1, 5]), tmp_path)
+    assert loaded.feature_names_in_.tolist() == ["a", "b", "ä", "d"]
+    with pytest.raises(ValueError, match="label 2 is not among"):
+        loaded.partial_fit(frame, y + 1)
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(frame.rename(columns={"a": "z"}))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["no", "yes", "ja"]),
+        np.array(["no", "yes", "ja"], dtype=object),
+        np.array([False, True, True]),
+        np.array([-3, 0, 2**62]),
+        np.array([1, 2, 250], dtype=np.uint8),
+        np.array([-1.0, 0.0, 1e9]),
+        np.array([1, 2, 3], dtype=np.float32),
+    ],
+    ids=lambda labels: f"{labels.dtype}",
+)
+def test_labels_keep_their_type(labels: np.ndarray, tmp_path: Path) -> None:
+    X, y = stream(100, classes=3)
+    model = BY_NAME["rbp"].make().fit(X, labels[y])
+    loaded = again(model, tmp_path)
+    np.testing.assert_array_equal(loaded.classes_, model.classes_)
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert loaded.predict(X).tolist() == model.predict(X).tolist()
+
+
+# ---- refused at save -----------------------------------------------------------------------------
+
+
+def test_what_cannot_be_written_is_refused_and_nothing_is_left(tmp_path: Path) -> None:
+    X, y = stream(60)
+    path = tmp_path / "model.btn"
+    days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")
+    dated = BY_NAME["rbp"].make().fit(X, days[y])
+    with pytest.raises(ModelFileError, match=r"labels are datetime64.* str, bool, int and float"):
+        budgetron.save(dated, path)
+    generator = BY_NAME["rbp"].make(random_state=np.random.RandomState(0)).fit(X, y)
+    with pytest.raises(ModelFileError, match=r"random_state: a RandomState.*use an int or None"):
+        budgetron.save(generator, path)
+    with pytest.raises(ValueError, match="'gamma' parameter"):
+        budgetron.save(BY_NAME["rbp"].make().fit(X, y).set_params(gamma=-1.0), path)
+    with pytest.raises(ModelFileError, match="a dict is no estimator of budgetron"):
+        budgetron.save({}, path)
+    assert list(tmp_path.iterdir()) == []
+
+
+class Stranger(budgetron.PerceptronClassifier):
+    """Not the package's own, so a file could not name it."""
+
+
+def test_a_class_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="Stranger is no estimator"):
+        budgetron.save(Stranger(), tmp_path / "model.btn")
+
+
+# ---- refused at load -----------------------------------------------------------------------------
+
+
+def refuse(path: Path, match: str) -> None:
+    with pytest.raises(ModelFileError, match=match) as raised:
+        budgetron.load(path)
+    assert "\n" not in str(raised.value)
+    assert str(path) in str(raised.value)
+
+
+def test_every_truncation_is_noticed(saved: Path) -> None:
+    whole = saved.read_bytes()
+    for length in [*range(0, 64), *range(64, len(whole), 97), len(whole) - 1]:
+        saved.write_bytes(whole[:length])
+        refuse(saved, "not a model file, or cut short")
+    saved.write_bytes(whole + b"x")
+    refuse(saved, "not a model file, or cut short")
+
+
+def test_every_flipped_bit_is_noticed(saved: Path) -> None:
+    whole = saved.read_bytes()
+    dice = np.random.default_rng(0)
+    for at in dice.integers(len(whole), size=300):
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << int(dice.integers(8))
+        saved.write_bytes(damaged)
+        refuse(saved, ".")
+
+
+def test_foreign_files(tmp_path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    path = tmp_path / "foreign"
+    path.write_bytes(pickle.dumps(BY_NAME["rbp"].make()))
+    refuse(path, "not a model file")
+    path.write_text("1 1:0.5\n" * 100)
+    refuse(path, "not a model file")
+    save_file({"weights": np.zeros(3)}, path)
+    refuse(path, "a safetensors file, but not of a budgetron model")
+    save_file({"weights": np.zeros(3)}, path, {"budgetron": "[" * 100_000})
+    refuse(path, "its header cannot be read")
+    with pytest.raises(FileNotFoundError):
+        budgetron.load(tmp_path / "nowhere")
+    with pytest.raises(IsADirectoryError):
+        budgetron.load(tmp_path)
+
+
+def test_a_file_of_another_format_says_who_wrote_it(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, version in ((2, "9.1.0"), (0, "0.0.1")):
+        with monkeypatch.context() as patch:
+            patch.setattr(model_file, "FORMAT", number)
+            patch.setattr(budgetron, "__version__", version)
+            budgetron.save(BY_NAME["rbp"].make(), saved)
+        refuse(saved, f"written by budgetron {version} in format {number}; .* reads format 1")
+
+
+# ---- written in one step -------------------------------------------------------------------------
+
+
+def test_a_failed_save_leaves_the_old_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = saved.read_bytes()
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(durable.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        budgetron.save(BY_NAME["rbp"].make(), saved)
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_synced_before_it_is_renamed_and_the_folder_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def synced(handle: int) -> None:
+        events.append("folder" if Path(f"/proc/self/fd/{handle}").is_dir() else "file")
+        sync(handle)
+
+    def replaced(a: Any, b: Any) -> None:
+        events.append("rename")
+        assert Path(a).parent == Path(b).parent
+        replace(a, b)
+
+    monkeypatch.setattr(durable.os, "fsync", synced)
+    monkeypatch.setattr(durable.os, "replace", replaced)
+    budgetron.save(BY_NAME["rbp"].make(), tmp_path / "model.btn")
+    assert events == ["file", "rename", "folder"]
+
+
+def test_the_file_can_be_read_by_whom_the_umask_lets_and_links_stay(tmp_path: Path) -> None:
+    link = tmp_path / "link.btn"
+    link.symlink_to(tmp_path / "model.btn")
+    before = os.umask(0o027)
+    try:
+        budgetron.save(BY_NAME["rbp"].make(), link)
+    finally:
+        os.umask(before)
+    assert link.is_symlink()
+    assert (tmp_path / "model.btn").stat().st_mode & 0o777 == 0o640
+
+
+# ---- the header ----------------------------------------------------------------------------------
+
+
+def test_the_header_is_read_without_the_arrays(tmp_path: Path) -> None:
+    """A file of a terabyte, all of it a hole: only its header can have been read."""
+    document = json.loads(json.dumps(model_file.read_header(_golden_like(tmp_path))))
+    text = json.dumps(document)
+    size = 1 << 40
+    header = json.dumps(
+        {
+            "__metadata__": {"budgetron": text},
+            "huge": {"dtype": "F64", "shape": [size // 8], "data_offsets": [0, size]},
+        }
+    ).encode()
+    path = tmp_path / "huge.btn"
+    with path.open("wb") as file:
+        file.write(struct.pack("<Q", len(header)) + header)
+        file.truncate(8 + len(header) + size)
+    assert model_file.read_header(path) == document
+
+
+def _golden_like(folder: Path) -> Path:
+    X, y = stream(60)
+    budgetron.save(BY_NAME["rbp"].make().fit(X, y), folder / "small.btn")
+    return folder / "small.btn"
+
+
+def test_the_header_says_what_is_inside(tmp_path: Path) -> None:
+    X, y = stream(60)
+    model = BY_NAME["bogd++"].make(random_state=7).fit(X, y)
+    budgetron.save(model, tmp_path / "model.btn")
+    document = model_file.read_header(tmp_path / "model.btn")
+    assert (document["algorithm"], document["estimator"]) == ("bogd++", "BOGDClassifier")
+    assert document["budgetron"] == budgetron.__version__
+    assert document["versions"]["numpy"] == np.__version__
+    learned = document["learned"]
+    assert learned["counters"] == {
+        "seen": 60,
+        "mistakes": model.n_mistakes_,
+        "updates": model.n_updates_,
+    }
+    assert learned["stored"] == model.n_support_
+    assert learned["attributes"]["classes_"]["values"] == [0, 1]

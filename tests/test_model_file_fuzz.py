@@ -1,0 +1,200 @@
+"""A hostile file with a right checksum is still only data: refused in one line, or a usable model.
+
+Documents and arrays of real files are changed at random and signed anew, so that nothing but the
+loader's own checks stands between them and the core. (The core's are also tested one by one and
+under sanitizers, in core/tests/learners_test.cpp.) BUDGETRON_FUZZ_EXAMPLES asks for more.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from cases import BY_NAME, REGRESSION, stream
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import budgetron
+from budgetron import ModelFileError, model_file
+from budgetron.parts import Merge
+
+EXAMPLES = int(os.environ.get("BUDGETRON_FUZZ_EXAMPLES", "300"))
+Parts = tuple[dict[str, Any], dict[str, np.ndarray]]
+
+
+class Originals(list[Parts]):
+    """Real files, taken apart."""
+
+    def __repr__(self) -> str:
+        return f"{len(self)} files"
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Originals:
+    X, y = stream(80, classes=3, sparse=True)
+    sparse = scipy.sparse.csr_array(X.astype(np.float32))
+    models = [BY_NAME[name].make().fit(X, y) for name in ("ahpatron", "fogd", "nogd", "pomdr")]
+    models += [
+        BY_NAME[name].make().partial_fit(sparse, np.array(["a", "b", "c"])[y])
+        for name in ("rbp", "projectron", "bsgd-merge", "forgetron", "avm")
+    ]
+    models += [
+        BY_NAME["bogd"].make(gamma="median", scale="auto").partial_fit(X, y),
+        budgetron.KernelClassifier(update="pegasos", budget=Merge(size=7)).fit(X, y == 1),
+        REGRESSION[-1].make().fit(X, X[:, 0]),
+        BY_NAME["pa"].make(),
+    ]
+    path = tmp_path_factory.mktemp("fuzz") / "model.btn"
+    parts = Originals()
+    for model in models:
+        budgetron.save(model, path)
+        parts.append(model_file._open(path, header_only=False))
+    return parts
+
+
+@pytest.fixture(autouse=True)
+def limited_memory() -> Iterator[None]:
+    """A file may describe a model larger than memory: that must be an error, not the end of all."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    if "asan" not in os.environ.get("LD_PRELOAD", ""):  # which reserves terabytes for itself
+        resource.setrlimit(resource.RLIMIT_AS, (used + (3 << 30), before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def sign(document: Any, arrays: dict[str, np.ndarray], path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    if isinstance(document, dict):
+        document["sha256"] = model_file._checksum(document, arrays)
+    save_file(arrays, path, {"budgetron": json.dumps(document)})
+
+
+def use(path: Path) -> str:
+    """Load, predict and go on learning; whether it was refused."""
+    try:
+        model = budgetron.load(path)
+    except ModelFileError as error:
+        return "refused" if "\n" not in str(error) else "refused in several lines"
+    if not hasattr(model, "_engine"):
+        return "loaded"
+    width = model.n_features_in_
+    columns = np.minimum([0, 1, width - 1], width - 1)
+    X = scipy.sparse.csr_array(
+        (np.ones(3), (np.arange(3), columns)), shape=(3, width), dtype=model._engine.dtype
+    )
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        assert len(model.predict(X)) == 3
+        targets = model.classes_[[0, -1, 0]] if hasattr(model, "classes_") else np.ones(3)
+        for _ in range(5):
+            model.partial_fit(X, targets)
+        model.predict(X)
+        if width < 1000 and model._stores_examples:
+            repr(model.explain(X[:1]))
+    return "loaded"
+
+
+junk: st.SearchStrategy[Any] = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 40),
+    st.sampled_from([2**31 - 1, 2**31, 2**62, 2**63, 2**64, -(2**63), 10**30]),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=5),
+    st.sampled_from(
+        ["auto", "median", "linear", "poly", "rbf", "str", "int64", "PerceptronUpdate"]
+    ),
+    st.lists(st.integers(-1, 3), max_size=3),
+    st.builds(lambda: {"float": "inf"}),
+    st.builds(lambda: {"part": "Halve", "params": {"size": 1}}),
+)
+
+
+def places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths to everything in a JSON document."""
+    found = [path] if path else []
+    if isinstance(tree, dict | list):
+        for key, inner in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            found += places(inner, (*path, key))
+    return found
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_made_up_documents(data: st.DataObject, originals: Originals, tmp_path: Path) -> None:
+    original, arrays = originals[data.draw(st.integers(0, len(originals) - 1), label="model")]
+    document = copy.deepcopy(original)
+    for _ in range(data.draw(st.integers(1, 3), label="changes")):
+        *way, key = data.draw(st.sampled_from(places(document)), label="place")
+        inner = document
+        for step in way:
+            inner = inner[step]
+        if data.draw(st.integers(0, 5), label="deleted") == 0:
+            del inner[key]
+        else:
+            inner[key] = data.draw(junk, label="value")
+    sign(document, arrays, tmp_path / "model.btn")
+    use(tmp_path / "model.btn")
+
+
+def damaged(data: st.DataObject, array: np.ndarray) -> np.ndarray:
+    array = array.ravel()
+    kind = data.draw(st.sampled_from(["value", "value", "shorter", "longer", "type", "shape"]))
+    if kind == "shorter" and array.size:
+        return array[: data.draw(st.integers(0, array.size - 1))].copy()
+    if kind == "longer":
+        return np.concatenate([array, np.ones(data.draw(st.integers(1, 20)), array.dtype)])
+    if kind == "type":
+        with np.errstate(all="ignore"):
+            return array.astype(data.draw(st.sampled_from(["<f8", "<f4", "<i8", "<i4", "<u8"])))
+    if kind == "shape":
+        return array.reshape(1, -1)
+    if not array.size:
+        return array
+    changed = array.copy()
+    if array.dtype.kind == "f":
+        values = st.sampled_from([np.nan, np.inf, -np.inf, 0.0, -1.0, 1e-300, 1e30, 0.5])
+    else:
+        limits = np.iinfo(array.dtype)
+        values = st.one_of(
+            st.integers(max(-3, int(limits.min)), 50),
+            st.sampled_from([int(limits.min), int(limits.max), int(limits.max) // 2]),
+        )
+    with np.errstate(all="ignore"):
+        changed[data.draw(st.integers(0, array.size - 1))] = data.draw(values)
+    return changed
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_made_up_arrays(data: st.DataObject, originals: Originals, tmp_path: Path) -> None:
+    document, originally = originals[data.draw(st.integers(0, len(originals) - 1), label="model")]
+    arrays = dict(originally)
+    for _ in range(data.draw(st.integers(1, 3), label="changes")):
+        name = data.draw(st.sampled_from([*sorted(arrays), "made/up"]), label="array")
+        if name not in arrays:
+            arrays[name] = np.ones(2)
+        elif data.draw(st.integers(0, 9), label="deleted") == 0:
+            del arrays[name]
+        else:
+            arrays[name] = damaged(data, arrays[name])
+    sign(dict(document), arrays, tmp_path / "model.btn")
+    use(tmp_path / "model.btn")
+
+
+def test_signing_anew_is_enough_to_be_read(originals: Originals, tmp_path: Path) -> None:
+    """Else the tests above would test the checksum alone."""
+    for document, arrays in originals:
+        sign(dict(document), arrays, tmp_path / "model.btn")
+        assert use(tmp_path / "model.btn") == "loaded"
