@@ -13,8 +13,10 @@ from typing import Annotated
 import typer
 
 from budgetron.cli.algorithms import algorithms
+from budgetron.cli.compare import compare
 from budgetron.cli.demo import demo
 from budgetron.cli.run import run
+from budgetron.cli.tune import tune
 
 app = typer.Typer(
     name="budgetron",
@@ -26,6 +28,8 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(algorithms)
+app.command()(compare)
+app.command()(tune)
 app.command()(demo)
 
 

@@ -6,7 +6,7 @@ it counts with, for whoever makes the predictions elsewhere. How rows are cut in
 no bit of a metric.
 """
 
-from budgetron.evaluate.loop import Evaluation, prequential
+from budgetron.evaluate.loop import Evaluation, held_out, prequential
 from budgetron.evaluate.metrics import ClassificationMetrics, RegressionMetrics
 
-__all__ = ["ClassificationMetrics", "Evaluation", "RegressionMetrics", "prequential"]
+__all__ = ["ClassificationMetrics", "Evaluation", "RegressionMetrics", "held_out", "prequential"]

@@ -68,4 +68,4 @@ def read(decisions: Floats, classes: NDArray[Any], y: NDArray[Any]) -> Answers:
 
 def nothing_yet(y: NDArray[Any], regression: bool) -> Answers:
     """To a learner that has learned nothing every row is the number 0, or of no label."""
-    return Answers.of(np.zeros(1) if regression else y, known=regression)
+    return Answers.of(np.zeros(len(y)) if regression else y, known=regression)

@@ -23,8 +23,8 @@ def bins(scores: Floats) -> NDArray[np.uint32]:
     with np.errstate(over="ignore"):
         bits = (scores + 0.0).astype(np.float32).view(np.uint32)  # + 0.0: one zero, not two
     negative = bits >> 31 == 1
-    ordered: NDArray[np.uint32] = np.where(negative, ~bits, bits | np.uint32(1 << 31)) >> 16
-    return ordered
+    ordered = np.where(negative, ~bits, bits | np.uint32(1 << 31))
+    return (ordered >> 16).astype(np.uint32)
 
 
 def binned_auc(others: Floats, positives: Floats) -> tuple[float, float]:

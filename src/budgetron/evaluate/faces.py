@@ -1,9 +1,9 @@
 """One way to talk to every learner: ours, scikit-learn's `partial_fit`/`predict`, River's `*_one`.
 
 A face answers three questions: what does the learner say to these rows if each is learned right
-after (`test_then_train`), what does it say to one row (`test`), and how much does it hold
-(`stored`, `bytes`). Ours run over whole chunks in the compiled loop; any other learner is asked row by row,
-since only that is test-then-train.
+after (`test_then_train`), what does it say to rows as it is (`test`), and how much does it hold
+(`stored`, `bytes`). Ours run over whole chunks in the compiled loop; any other learner is asked row
+by row, since only that is test-then-train.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetron.evaluate.answers import Answers, nothing_yet, read
+from budgetron.evaluate.answers import Answers, Floats, nothing_yet, read
 
 _NARROW = 4096  # a sparse row up to this width is made dense where that is quicker
 
@@ -27,7 +27,7 @@ class Face(Protocol):
 
     def test_then_train(self, X: Any, y: NDArray[Any]) -> Answers: ...
     def test(self, x: Any, y: NDArray[Any]) -> Answers:
-        """What it says to one row (y is only for the margin)."""
+        """What it says to rows (y is only for the margins)."""
 
     def train(self, x: Any, y: NDArray[Any]) -> None: ...
     @property
@@ -93,10 +93,9 @@ class _Native:
 
     def test_then_train(self, X: Any, y: NDArray[Any]) -> Answers:
         if self._regression:
-            return Answers.of(self._learn(X, y))
+            return Answers.of(self._decisions(X, y))
         if self._closed:
-            decisions = self._learn(X, y, **self._closed)
-            return read(decisions, self._model.classes_, y)
+            return read(self._decisions(X, y), self._model.classes_, y)
         # Cut where a class joins: what was known before its first row is then at hand.
         labels, firsts = np.unique(y, return_index=True)
         joins = np.sort(firsts[~np.isin(labels, self._classes)]).tolist()
@@ -110,13 +109,45 @@ class _Native:
 
     def _run(self, X: Any, y: NDArray[Any], *, joined: bool) -> Answers:
         before = self._classes
-        answers = read(self._learn(X, y), self._model.classes_, y)
+        answers = read(self._decisions(X, y), self._model.classes_, y)
         if joined and len(before) <= 1:
             answers.known[0] = len(before) == 1
             answers.values[0] = before[0] if len(before) else answers.values[0]
             answers.scores.setflags(write=True)
             answers.scores[0] = np.nan
         return answers
+
+    def _decisions(self, X: Any, y: NDArray[Any]) -> Floats:
+        """What the model says to each row before it learns it.
+
+        Rows that need no care go to the compiled loop as they are: the estimator's checks cost as
+        much as some hundred rounds, and would be most of the time of a small chunk.
+        """
+        targets = self._targets(y)
+        if targets is None or not self._plain(X):
+            said: Floats = self._learn(X, y, **self._closed)
+            return said
+        decisions = self._model._engine.learn(X, targets, record=True)
+        return decisions[:, 0] if decisions.shape[1] == 1 else decisions  # type: ignore[no-any-return]
+
+    def _targets(self, y: NDArray[Any]) -> Floats | None:
+        """What the engine learns for these labels; None if it takes the estimator to tell."""
+        if not hasattr(self._model, "_engine"):
+            return None
+        if self._regression:
+            return y if y.dtype == np.float64 and bool(np.isfinite(y).all()) else None
+        classes = self._classes
+        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        return codes.astype(np.float64) if bool((classes[codes] == y).all()) else None
+
+    def _plain(self, X: Any) -> bool:
+        """Whether the engine can read the rows as they are, and all are finite."""
+        if X.shape[1] != self._model.n_features_in_ or X.dtype != self._model._engine.dtype:
+            return False
+        dense = isinstance(X, np.ndarray)
+        return bool(np.isfinite(X if dense else X.data).all()) and (
+            not dense or X.flags.c_contiguous
+        )
 
     @property
     def _classes(self) -> NDArray[Any]:
@@ -206,6 +237,9 @@ class _River(_RowByRow):
         self._labels: set[Any] = set()
 
     def test(self, x: Any, y: NDArray[Any]) -> Answers:
+        return Answers.joined([self._test(x[i : i + 1], y[i : i + 1]) for i in range(len(y))])
+
+    def _test(self, x: Any, y: NDArray[Any]) -> Answers:
         row = _as_dict(x)
         value = self._model.predict_one(row)
         if value is None:

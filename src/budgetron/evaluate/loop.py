@@ -27,7 +27,8 @@ class Evaluation:
     task : "classification" or "regression"
     checkpoints : at each, a dict from a metric's name to its value: `rows`, the metrics of
         `ClassificationMetrics` or `RegressionMetrics`, each also with `window_` and `fading_`
-        before its name, `seconds` (spent in the learner), `stored` (examples) and `bytes`
+        before its name, `seconds` (of processor time, in the learner), `stored` (examples) and
+        `bytes`
     """
 
     task: str
@@ -111,9 +112,9 @@ def prequential(
         start = 0
         while start < len(targets):
             stop = min(start + chunk_rows, len(targets), start + end - rows)
-            before = time.perf_counter()
+            before = time.process_time()
             answers = tester.test_then_train(some[start:stop], targets[start:stop])
-            seconds += time.perf_counter() - before
+            seconds += time.process_time() - before
             count(targets[start:stop], answers)
             rows += stop - start
             start = stop
@@ -125,6 +126,40 @@ def prequential(
     if not found.checkpoints or found.last["rows"] != rows:
         found.checkpoints.append(_checkpoint(rows, count.metrics, learner, seconds))
     return found
+
+
+def held_out(
+    model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, task: str | None = None
+) -> dict[str, float]:
+    """Learn rows in order, once, then predict others: every metric of these.
+
+    Parameters
+    ----------
+    model : as for `prequential`
+    train, test : rows and labels, (X, y)
+    task : "classification" or "regression"; None: as the model says
+
+    Examples
+    --------
+    >>> import budgetron
+    >>> from budgetron.streams import two_gaussians
+    >>> X, y = two_gaussians(1000)
+    >>> model = budgetron.make("forgetron", budget=50, gamma=0.5)
+    >>> found = held_out(model, (X[:1500], y[:1500]), (X[1500:], y[1500:]))
+    >>> 0.05 < found["mistake_rate"] < 0.2
+    True
+    """
+    task = task or task_of(model)
+    (X, y), (others, labels) = (
+        (_rows(rows), np.asarray(targets)) for rows, targets in (train, test)
+    )
+    needed = task == "classification" and not hasattr(model, "prequential")
+    classes = np.unique(np.concatenate([y, labels])) if needed else None
+    learner = face(model, task, classes, growing=False)
+    learner.test_then_train(X, y)
+    count = _Counter(task, max(len(labels), 1), 1.0, None)
+    count(labels, learner.test(others, labels))
+    return count.metrics.values()
 
 
 class _Delayed:
