@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
@@ -17,31 +17,42 @@ R = TypeVar("R")
 _LIBRARIES = ("OPENBLAS", "OMP", "MKL")
 
 
-def unordered(
-    work: Callable[[T], R], jobs: list[T], processes: int
-) -> Iterator[tuple[T, R | Exception]]:
-    """Each job with its result, or with the exception it raised, as they come.
+class Workers:
+    """Processes at work, made by `workers`."""
 
-    With one process the work is done here, in order. If the caller stops, or is interrupted, the
-    workers are ended at once.
+    def __init__(self, pool: ProcessPoolExecutor | None) -> None:
+        self._pool = pool
 
-    Raises
-    ------
-    concurrent.futures.process.BrokenProcessPool
-        If a worker died.
-    """
-    if processes == 1 or len(jobs) <= 1:
-        from threadpoolctl import threadpool_limits
+    def unordered(
+        self, work: Callable[[T], R], jobs: Sequence[T]
+    ) -> Iterator[tuple[T, R | Exception]]:
+        """Each job with its result, or with the exception it raised, as they come.
 
-        for job in jobs:
-            with threadpool_limits(1):
-                result = _attempt(work, job)
-            yield job, result
-        return
-    with _workers(min(processes, len(jobs))) as pool:
-        waiting = {pool.submit(_attempt, work, job): job for job in jobs}
+        Raises
+        ------
+        concurrent.futures.process.BrokenProcessPool
+            If a worker died.
+        """
+        if self._pool is None:
+            for job in jobs:
+                yield job, _attempt(work, job)
+            return
+        waiting = {self._pool.submit(_attempt, work, job): job for job in jobs}
         for done in as_completed(waiting):
-            yield waiting.pop(done), done.result()
+            yield waiting[done], done.result()
+
+
+@contextmanager
+def workers(processes: int) -> Iterator[Workers]:
+    """So many processes; one is this one. If the block fails, they are ended at once."""
+    if processes > 1:
+        with _pool(processes) as pool:
+            yield Workers(pool)
+        return
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield Workers(None)
 
 
 def _attempt(work: Callable[[T], R], job: T) -> R | Exception:
@@ -57,7 +68,7 @@ def _plain(error: Exception) -> bool:
 
 
 @contextmanager
-def _workers(processes: int) -> Iterator[ProcessPoolExecutor]:
+def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
     before = {library: os.environ.get(f"{library}_NUM_THREADS") for library in _LIBRARIES}
     others = set(active_children())
     for library in _LIBRARIES:

@@ -105,7 +105,8 @@ def tune(
         print(json.dumps(_result(algorithm, stream, found, command)))
         return
     console = output()
-    console.print(_table(algorithm, found, by))
+    console.print(f"[bold]{algorithm}: {by} error on up to {found.rows:,} rows[/bold]")
+    console.print(_table(found))
     more = len(found.candidates) - _SHOWN
     if more > 0:
         console.print(f"and {more:,} more")
@@ -124,13 +125,12 @@ def _grid(texts: list[str]) -> dict[str, list[Any]]:
     return grid
 
 
-def _table(algorithm: str, found: Tuning, by: str) -> Any:
+def _table(found: Tuning) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    title = f"{algorithm}: {by} error on up to {found.rows:,} rows"
-    table = Table(title=Text(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    table = Table(box=SIMPLE_HEAD)
     names = list(found.best.params)
     for name in names:
         table.add_column(Text(name), justify="right")

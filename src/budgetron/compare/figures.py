@@ -182,5 +182,6 @@ def _save(figure: Any, path: Path, caption: str) -> Drawn:
 
     with matplotlib.rc_context(_STYLE):
         figure.savefig(f"{path}.png", dpi=150)
+        figure.set_layout_engine("none")  # it stays as it was laid out
         figure.savefig(f"{path}.svg", metadata={"Date": None})
     return Drawn(path, caption)

@@ -16,7 +16,7 @@ from budgetron.compare.data import Rows, saved
 from budgetron.compare.plan import Cell, Setup
 from budgetron.compare.store import Record, Store
 from budgetron.evaluate import prequential
-from budgetron.pool import unordered
+from budgetron.pool import workers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,12 +83,13 @@ def run(
         before = f", {kept:,} kept from before" if kept else ""
         report(0, f"{len(missing):,} cells to do{before}")
         try:
-            for done, (job, result) in enumerate(unordered(work, jobs, processes), start=1):
-                if isinstance(result, Exception):
-                    failures.append(Failure(job.cell, _said(result)))
-                else:
-                    store.add(result)
-                report(done, f"{done:,} of {len(missing):,} cells{before}")
+            with workers(min(processes, max(len(jobs), 1))) as pool:
+                for done, (job, result) in enumerate(pool.unordered(work, jobs), start=1):
+                    if isinstance(result, Exception):
+                        failures.append(Failure(job.cell, _said(result)))
+                    else:
+                        store.add(result)
+                    report(done, f"{done:,} of {len(missing):,} cells{before}")
         except BrokenProcessPool as error:
             raise ValueError(
                 "a worker process died, perhaps for lack of memory; finished cells are kept: "

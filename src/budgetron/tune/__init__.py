@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from budgetron.compare.data import Rows, load
 from budgetron.compare.plan import Cell, Settings, Setup
 from budgetron.compare.run import permuted
 from budgetron.compare.summary import ERRORS
 from budgetron.evaluate import held_out, prequential
 from budgetron.learners import named
-from budgetron.pool import unordered
+from budgetron.pool import workers
 from budgetron.tune.grids import combinations, paper_grid
 
 __all__ = ["Candidate", "Tuning", "combinations", "paper_grid", "tune"]
@@ -155,7 +153,7 @@ def _rungs(candidates: int, rows: int) -> list[int]:
 
 
 def _going_on(candidates: int, rung: int) -> int:
-    return math.ceil(candidates / KEEP**rung)
+    return -(-candidates // int(KEEP**rung))
 
 
 def _climb(
@@ -172,22 +170,22 @@ def _climb(
     done = 0
     active = list(range(total))
     found = list(candidates)
-    with tempfile.TemporaryDirectory(prefix="budgetron-") as name:
+    with tempfile.TemporaryDirectory(prefix="budgetron-") as name, workers(processes) as pool:
         folder = Path(name) / "rows"
         data.save(folder)
         for rung, rows in enumerate(rungs):
             active = active[: _going_on(total, rung)]
             trials = [_Trial(i, cell(found[i]), rows, by, folder) for i in active]
             try:
-                for trial, error in unordered(_try, trials, processes):
+                for trial, error in pool.unordered(_try, trials):
                     done += 1
                     found[trial.number] = _outcome(found[trial.number], rows, error)
                     report(done, f"{len(active):,} of {total:,} candidates on {rows:,} rows")
             except BrokenProcessPool as error:
                 raise ValueError("a worker process died, perhaps for lack of memory") from error
-            finally:
-                permuted.cache_clear()
-            active.sort(key=lambda i: found[i].error)  # stable: of the tied the first
+            # Stable, and back in the grid's order first: of the tied the first goes on.
+            active = sorted(sorted(active), key=lambda i: found[i].error)
+    permuted.cache_clear()
     return found
 
 
