@@ -284,7 +284,15 @@ def test_rivers_interface() -> None:
 def test_river_itself() -> None:
     linear_model = pytest.importorskip("river.linear_model")
     found = prequential(linear_model.LogisticRegression(), X[:300], Y[:300] > 0)
-    assert 0.5 < found.last["auc"] <= 1
+    assert 0.6 < found.last["auc"] <= 1
+    # River's two classes are False and True, whatever the labels are called.
+    for labels in (Y[:300], np.where(Y[:300] > 0, "yes", "no")):
+        named = prequential(linear_model.LogisticRegression(), X[:300], labels)
+        same(found, named)
+    with pytest.raises(ValueError, match="two classes"):
+        prequential(linear_model.LogisticRegression(), X, THREE)
+    with pytest.raises(ValueError, match="classes="):
+        prequential(linear_model.LogisticRegression(), [(X, Y)])
     assert found.last["bytes"] > 100
     assert prequential(linear_model.LinearRegression(), X[:50], TARGET[:50]).task == "regression"
 

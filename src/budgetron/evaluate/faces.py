@@ -51,7 +51,7 @@ def face(model: Any, task: str, classes: NDArray[Any] | None, growing: bool) -> 
     if hasattr(model, "partial_fit") and hasattr(model, "predict"):
         return _Batch(model, task, classes)
     if hasattr(model, "learn_one") and hasattr(model, "predict_one"):
-        return _River(model, task)
+        return _River(model, task, classes)
     raise TypeError(
         f"{type(model).__name__} has neither partial_fit and predict nor learn_one and predict_one"
     )
@@ -229,12 +229,23 @@ class _Batch(_RowByRow):
 
 
 class _River(_RowByRow):
-    """Anything with River's `learn_one` and `predict_one`, which take a row as a dict."""
+    """Anything with River's `learn_one` and `predict_one`, which take a row as a dict.
 
-    def __init__(self, model: Any, task: str) -> None:
+    River's classifiers of two classes (`_multiclass` False) know them as False and True only.
+    """
+
+    def __init__(self, model: Any, task: str, classes: NDArray[Any] | None) -> None:
         self._model = model
         self._regression = task == "regression"
         self._labels: set[Any] = set()
+        self._two: NDArray[Any] | None = None  # what False and True stand for
+        if not self._regression and getattr(model, "_multiclass", None) is False:
+            if classes is None:
+                raise ValueError(f"{type(model).__name__} must be told its labels: pass classes=")
+            if len(classes) > 2:
+                what = f"{type(model).__name__} is for two classes, and there are {len(classes)}"
+                raise ValueError(f"{what}; River's multiclass.OneVsRestClassifier is for more")
+            self._two = classes
 
     def test(self, x: Any, y: NDArray[Any]) -> Answers:
         return Answers.joined([self._test(x[i : i + 1], y[i : i + 1]) for i in range(len(y))])
@@ -244,6 +255,8 @@ class _River(_RowByRow):
         value = self._model.predict_one(row)
         if value is None:
             return nothing_yet(y, self._regression)
+        if self._two is not None:
+            value = self._two[-1] if value else self._two[0]
         answers = Answers.of(np.array([value]))
         if self._regression or len(self._labels) != 2:
             return answers
@@ -255,7 +268,7 @@ class _River(_RowByRow):
         return Answers(answers.values, answers.known, answers.margins, score)
 
     def train(self, x: Any, y: NDArray[Any]) -> None:
-        label = y[0].item()
+        label = y[0].item() if self._two is None else bool(y[0] == self._two[-1])
         self._model.learn_one(_as_dict(x), label)
         if not self._regression:
             self._labels.add(label)
@@ -272,7 +285,12 @@ class _River(_RowByRow):
 
 
 def _as_dict(x: Any) -> dict[int, float]:
-    """A row as River has it: feature number to value, of a sparse row what is there."""
-    if isinstance(x, np.ndarray):
-        return dict(enumerate(x[0].tolist()))
+    """A row as River has it: feature number to value.
+
+    A sparse row has its zeros too, so that it is learned as the dense row is (a scaler of River's
+    takes a missing feature for unknown, not for 0); only a very wide one has what is there.
+    """
+    if isinstance(x, np.ndarray) or x.shape[1] <= _NARROW:
+        row = x if isinstance(x, np.ndarray) else x.toarray()
+        return dict(enumerate(row[0].tolist()))
     return dict(zip(x.indices.tolist(), x.data.tolist(), strict=True))
