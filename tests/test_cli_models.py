@@ -70,7 +70,7 @@ def test_predict_says_what_the_saved_model_says(
 def test_three_classes_as_json_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     X, _ = stream(300, width=5, classes=3)
     model = budgetron.load(folder / "three.btn")
-    options = ("--output", "decisions", "--format", "jsonl")
+    options = ("--output", "decisions", "--json")
     capsys.readouterr()
     assert call("predict", folder / "three.btn", folder / "three.txt", *options) == 0
     said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

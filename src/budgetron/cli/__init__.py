@@ -13,12 +13,14 @@ from typing import Annotated
 import typer
 
 from budgetron.cli.algorithms import algorithms
+from budgetron.cli.compare import compare
 from budgetron.cli.data import data
 from budgetron.cli.demo import demo
 from budgetron.cli.info import info
 from budgetron.cli.predict import predict
 from budgetron.cli.reproduce import reproduce
 from budgetron.cli.run import run
+from budgetron.cli.tune import tune
 
 app = typer.Typer(
     name="budgetron",
@@ -32,6 +34,8 @@ app.command()(run)
 app.command()(predict)
 app.command()(info)
 app.command()(algorithms)
+app.command()(compare)
+app.command()(tune)
 app.command()(demo)
 app.command()(reproduce)
 app.add_typer(data, name="data")

@@ -6,8 +6,8 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,6 +76,29 @@ def progress(what: str, total: int | None) -> Iterator[Report]:
     ):
         bar = bars.add_task(what, total=total, text="")
         yield lambda done, text: bars.update(bar, completed=done, text=text)
+
+
+class Bar:
+    """A `progress` that begins when it is known how much there is to do."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._open = ExitStack()
+        self._report: Report = lambda done, text: None
+
+    def begin(self, total: int) -> None:
+        """From now on there is a bar."""
+        self._report = self._open.enter_context(progress(self._what, total))
+
+    def report(self, done: int, text: str) -> None:
+        """So much is done."""
+        self._report(done, text)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from budgetron.cli import sources
 from budgetron.cli.console import Ticker, fail, note, progress
 
 
@@ -24,30 +25,23 @@ class Output(StrEnum):
     probabilities = "probabilities"
 
 
-class Format(StrEnum):
-    """How to write it."""
-
-    csv = "csv"
-    jsonl = "jsonl"
-
-
 def predict(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Of `budgetron run --save`.")],
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="LIBSVM text, plain or .gz/.xz/.bz2; - is stdin."),
-    ],
+    file: sources.Source,
     output: Annotated[Output, typer.Option(help="What to tell of each row.")] = Output.labels,
-    form: Annotated[
-        Format, typer.Option("--format", help="CSV with a header, or one JSON object a line.")
-    ] = Format.csv,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Pass over malformed lines, and count them.")
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line instead of CSV.")
     ] = False,
+    format: sources.Format = None,
+    label: sources.Label = None,
+    columns: sources.Columns = None,
+    hashed: sources.Hashed = None,
+    delimiter: sources.Delimiter = None,
+    skip_bad: sources.SkipBad = False,
 ) -> None:
     """Predict the rows of FILE, whose own labels are not looked at."""
     from budgetron.model_file import ModelFileError, load
-    from budgetron.streams import LibsvmStream, StreamError
+    from budgetron.streams import StreamError, open_stream
 
     try:
         learner = load(model)
@@ -57,12 +51,21 @@ def predict(
         fail(f"{model}: {(error.strerror or str(error)).lower()}")
     if not hasattr(learner, "_engine"):
         fail(f"{model}: the model in it has not learned anything yet")
-    answer, columns = _answers(learner, output, model)
-    write = _writer(form, columns)
+    answer, names = _answers(learner, output, model)
+    write = _writer(names, as_json=as_json)
+    options = sources.source_options(
+        format=format,
+        label=label,
+        columns=columns,
+        hashed=hashed,
+        delimiter=delimiter,
+        dtype=learner._engine.dtype.name,
+        skip_bad=skip_bad,
+    )
     now_and_then = Ticker()
     try:
         with (
-            LibsvmStream(file, dtype=learner._engine.dtype, skip_bad=skip_bad) as stream,
+            open_stream(file, options) as stream,
             progress(Path(stream.name).name, stream.bytes_total) as report,
             warnings.catch_warnings(),
         ):
@@ -74,14 +77,19 @@ def predict(
                     report(stream.bytes_read, f"{stream.position:,} rows")
     except StreamError as error:
         fail(str(error))
+    except ValueError as error:  # another width than the model's
+        fail(f"{file}: {error}")
     if stream.n_bad:
         note(f"{stream.n_bad} bad lines skipped; the first: {stream.bad_messages[0]}")
 
 
 def _in_width(learner: Any, X: Any) -> Any:
     """X as wide as the model; a model that meets wider rows takes them, as one that learns does."""
+    import numpy as np
     from scipy.sparse import csr_array
 
+    if isinstance(X, np.ndarray):
+        return X
     learner.n_features_in_ = width = max(learner.n_features_in_, X.shape[1])
     wide = csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
     wide.has_canonical_format = True
@@ -112,8 +120,8 @@ def _plain(label: Any) -> Any:
     return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
-def _writer(form: Format, columns: list[str]) -> Callable[[Iterable[list[Any]]], None]:
-    if form is Format.jsonl:
+def _writer(columns: list[str], *, as_json: bool) -> Callable[[Iterable[list[Any]]], None]:
+    if as_json:
 
         def write(lines: Iterable[list[Any]]) -> None:
             for line in lines:

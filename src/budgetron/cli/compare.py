@@ -1,0 +1,158 @@
+"""`budgetron compare`: learners x budgets x streams x permutations, and everything about it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from budgetron.cli import sources
+from budgetron.cli.algorithms import parse_value
+from budgetron.cli.console import Bar, fail, note, output
+
+
+def compare(
+    streams: Annotated[list[str], typer.Argument(metavar="STREAM...", help=sources.SOURCE_HELP)],
+    algorithms: Annotated[
+        str,
+        typer.Option(
+            "--algorithms",
+            "-a",
+            help="Names with commas between; your own as module:attribute; label=name for one "
+            "that is there twice; all: the whole catalogue.",
+        ),
+    ],
+    budgets: Annotated[
+        str, typer.Option("--budgets", "-b", help="Examples (or bytes, as 256KB), as in 50,100.")
+    ] = "",
+    repeats: Annotated[int, typer.Option(min=1, help="Seeded permutations.")] = 10,
+    out: Annotated[Path, typer.Option(help="Folder for records, figures and report.")] = Path(
+        "comparison"
+    ),
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="[NAME.]PARAM=VALUE",
+            help="A parameter of one algorithm, or of all that have it; repeatable.",
+        ),
+    ] = None,
+    gamma: Annotated[
+        str | None, typer.Option(help="Kernel width: a number, auto or median.")
+    ] = None,
+    kernel: Annotated[str | None, typer.Option(help="rbf, linear, poly, ...")] = None,
+    scale: Annotated[str | None, typer.Option(help="standard, auto or none.")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="classification or regression, if the labels do not tell.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the first permutation.")] = 0,
+    rows: Annotated[int | None, typer.Option(min=1, help="Only the first rows.")] = None,
+    delay: Annotated[int, typer.Option(min=0, help="Labels come so many rows later.")] = 0,
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Do not permute: for streams that drift.")
+    ] = False,
+    checkpoints: Annotated[int, typer.Option(min=1, help="Points of the curves.")] = 50,
+    label: sources.Label = None,
+    dtype: sources.Dtype = "float32",
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="At once; one per core unless told.")
+    ] = None,
+) -> None:
+    """Compare learners on streams; finished parts are kept, so the command can be run again."""
+    _check_extra()
+    if dtype not in ("float32", "float64"):
+        fail(f"budgetron: --dtype is float32 or float64, not {dtype!r}")
+    if task not in (None, "classification", "regression"):
+        fail(f"budgetron: --task is classification or regression, not {task!r}")
+    from budgetron.compare import Settings
+    from budgetron.compare import compare as run
+    from budgetron.compare.tables import LEGEND, rich_table
+    from budgetron.streams import StreamError
+
+    common, own = split_settings(settings or [])
+    given = {"gamma": gamma, "kernel": kernel, "scale": scale}
+    common.update({name: parse_value(text) for name, text in given.items() if text is not None})
+    interrupted = False
+    comparison = None
+    with Bar("comparing") as bar:
+        try:
+            comparison = run(
+                streams,
+                names(algorithms, task),
+                out,
+                budgets=[parse_budget(text) for text in budgets.split(",") if text.strip()],
+                settings=Settings(repeats, seed, keep_order, delay, checkpoints),
+                common=common,
+                own=own,
+                task=task,
+                rows=rows,
+                dtype=dtype,
+                label=label,
+                processes=processes,
+                command=shlex.join(["budgetron", *sys.argv[1:]]),
+                report=bar.report,
+                begin=bar.begin,
+            )
+        except StreamError as error:
+            fail(str(error))
+        except (ValueError, OSError) as error:
+            fail(f"budgetron: {error}")
+        except MemoryError:
+            fail("budgetron: it does not fit into memory; take fewer --rows or --processes")
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted or comparison is None:
+        note(f"interrupted: finished cells are kept in {out}; the same command does the rest")
+        raise typer.Exit(130)
+    console = output()
+    for stream, lines in comparison.summary.items():
+        console.print(rich_table(stream, lines))
+    if comparison.summary:
+        console.print(LEGEND)
+        console.print(f"report: {out / 'report.html'}", markup=False, soft_wrap=True)
+    if comparison.failures:
+        for text in sorted({str(failure) for failure in comparison.failures}):
+            note(f"failed: {text}")
+        fail(f"budgetron: {len(comparison.failures)} cells failed; the others are kept in {out}")
+
+
+def names(text: str, task: str | None) -> list[str]:
+    """`a,b,c`, or all of the catalogue."""
+    if text.strip() == "all":
+        import budgetron
+
+        return [each.name for each in budgetron.algorithms(task or "classification")]
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    if not found:
+        fail("budgetron: --algorithms takes names with commas between, as in forgetron,ahpatron")
+    return found
+
+
+def parse_budget(text: str) -> int | str:
+    """A number of examples; anything else (256KB) is for the learner to read."""
+    value = parse_value(text)
+    return value if isinstance(value, int) and not isinstance(value, bool) else text.strip()
+
+
+def split_settings(texts: list[str]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """`param=value` for all, `name.param=value` for one: (common, own)."""
+    common: dict[str, Any] = {}
+    own: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        left, equals, value = text.partition("=")
+        label, _, parameter = left.strip().rpartition(".")
+        if not equals or not parameter:
+            fail(f"budgetron: --set takes param=value or name.param=value, not {text!r}")
+        (own.setdefault(label, {}) if label else common)[parameter] = parse_value(value)
+    return common, own
+
+
+def _check_extra() -> None:
+    try:
+        import matplotlib  # noqa: F401
+        import pyarrow  # noqa: F401
+    except ImportError:
+        fail("budgetron: compare draws figures and writes Parquet: pip install 'budgetron[lab]'")

@@ -1,0 +1,197 @@
+"""`budgetron tune`: search a grid on the beginning of a stream; prints the command to use it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from budgetron.cli import sources
+from budgetron.cli.algorithms import jsonable, parse_setting, parse_value
+from budgetron.cli.compare import parse_budget
+from budgetron.cli.console import Bar, fail, note, output
+
+if TYPE_CHECKING:
+    from budgetron.tune import Tuning
+
+_SHOWN = 12
+
+
+def tune(
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help=sources.SOURCE_HELP)],
+    algorithm: Annotated[
+        str, typer.Option("--algorithm", "-a", help="A name, or module:attribute.")
+    ],
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PARAM=V1,V2,...",
+            help="Values to try (numbers, or formulas in T, the rows: 10/sqrt(T)); repeatable. "
+            "Without: the grid of the papers.",
+        ),
+    ] = None,
+    budget: Annotated[str | None, typer.Option(help="Most examples to store.")] = None,
+    gamma: Annotated[str | None, typer.Option(help="Fix the kernel width.")] = None,
+    kernel: Annotated[str | None, typer.Option(help="rbf, linear, poly, ...")] = None,
+    scale: Annotated[str | None, typer.Option(help="standard, auto or none.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Fix a parameter; repeatable."),
+    ] = None,
+    rows: Annotated[int, typer.Option(min=2, help="Of the stream's beginning.")] = 10_000,
+    by: Annotated[str, typer.Option(help="prequential or held-out error.")] = "prequential",
+    task: Annotated[
+        str | None, typer.Option(help="classification or regression, if the labels do not tell.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the order and the learner.")] = 0,
+    keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not permute.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show every candidate all rows; stop none early.")
+    ] = False,
+    label: sources.Label = None,
+    dtype: sources.Dtype = "float32",
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="At once; one per core unless told.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of a table.")
+    ] = False,
+) -> None:
+    """Find good parameters on the first rows of a stream."""
+    if dtype not in ("float32", "float64"):
+        fail(f"budgetron: --dtype is float32 or float64, not {dtype!r}")
+    if task not in (None, "classification", "regression"):
+        fail(f"budgetron: --task is classification or regression, not {task!r}")
+    if by not in ("prequential", "held-out"):
+        fail(f"budgetron: --by is prequential or held-out, not {by!r}")
+    from budgetron.streams import StreamError
+    from budgetron.tune import tune as search
+
+    given = {"gamma": gamma, "kernel": kernel, "scale": scale}
+    fixed = {name: parse_value(text) for name, text in given.items() if text is not None}
+    if budget is not None:
+        fixed["budget"] = parse_budget(budget)
+    fixed.update(parse_setting(text) for text in settings or [])
+    found: Tuning | None = None
+    with Bar("tuning") as bar:
+        try:
+            found = search(
+                stream,
+                algorithm,
+                _grid(grid) if grid else None,
+                params=fixed,
+                rows=rows,
+                by=by,
+                task=task,
+                seed=seed,
+                keep_order=keep_order,
+                halving=not every,
+                dtype=dtype,
+                label=label,
+                processes=processes,
+                report=bar.report,
+                begin=bar.begin,
+            )
+        except StreamError as error:
+            fail(str(error))
+        except (ValueError, OSError) as error:
+            fail(f"budgetron: {error}")
+        except KeyboardInterrupt:
+            pass
+    if found is None:
+        note("interrupted")
+        raise typer.Exit(130)
+    command = _command(stream, algorithm, {**fixed, **found.best.params}, found.task, seed, dtype)
+    if as_json:
+        print(json.dumps(_result(algorithm, stream, found, command)))
+        return
+    console = output()
+    console.print(f"[bold]{algorithm}: {by} error on up to {found.rows:,} rows[/bold]")
+    console.print(_table(found))
+    more = len(found.candidates) - _SHOWN
+    if more > 0:
+        console.print(f"and {more:,} more")
+    console.print("use it:")
+    console.print(f"  {command}", markup=False, soft_wrap=True)
+
+
+def _grid(texts: list[str]) -> dict[str, list[Any]]:
+    grid = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        found = [parse_value(value) for value in values.split(",") if value.strip()]
+        if not equals or not name.strip() or not found:
+            fail(f"budgetron: --grid takes param=value,value,..., not {text!r}")
+        grid[name.strip()] = found
+    return grid
+
+
+def _table(found: Tuning) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD)
+    names = list(found.best.params)
+    for name in names:
+        table.add_column(Text(name), justify="right")
+    table.add_column("rows seen", justify="right")
+    table.add_column("mistakes" if found.task == "classification" else "RMSE", justify="right")
+    for number, candidate in enumerate(found.candidates[:_SHOWN]):
+        error = (
+            f"{candidate.error:.2%}" if found.task == "classification" else f"{candidate.error:.4f}"
+        )
+        cells = [_short(candidate.params[name]) for name in names]
+        cells += [f"{candidate.rows:,}", candidate.what or error]
+        table.add_row(*map(Text, cells), style="bold" if number == 0 else "")
+    return table
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _command(
+    stream: str, algorithm: str, params: dict[str, Any], task: str, seed: int, dtype: str
+) -> str:
+    """How to use the winner: `run`, or `compare` for what run cannot do."""
+    options = ("budget", "kernel", "gamma", "scale")
+    words = [f"--{name}={_text(params[name])}" for name in options if name in params]
+    others = [f"{name}={_text(each)}" for name, each in params.items() if name not in options]
+    for setting in others:
+        words += ["--set", setting]
+    if dtype != "float32":
+        words += ["--dtype", dtype]
+    if task == "classification" and ":" not in algorithm:
+        start = ["run", stream, "--algorithm", algorithm]
+    else:
+        start = ["compare", stream, "--algorithms", algorithm, "--task", task]
+        words = [word.replace("--budget=", "--budgets=") for word in words]
+    return shlex.join(["budgetron", *start, *words, "--seed", str(seed)])
+
+
+def _text(value: Any) -> str:
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _result(algorithm: str, stream: str, found: Tuning, command: str) -> dict[str, Any]:
+    return {
+        "algorithm": algorithm,
+        "source": stream,
+        "task": found.task,
+        "rows": found.rows,
+        "best": jsonable(found.best.params),
+        "error": found.best.error,
+        "candidates": [
+            {
+                "params": jsonable(each.params),
+                "rows": each.rows,
+                "error": jsonable(each.error),
+                "failed": each.what or None,
+            }
+            for each in found.candidates
+        ],
+        "command": command,
+    }

@@ -1,0 +1,156 @@
+"""Learners side by side: budgets, streams and permutations, in parallel, resumable.
+
+`compare` runs the cells a folder does not have yet (`plan`, `run`, `store`), sums them up
+(`summary`), and writes table, records, figures and a report (`tables`, `figures`, `report`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from budgetron.compare.about import about
+from budgetron.compare.data import Rows, load
+from budgetron.compare.plan import Cell, Settings, Setup, cells, setups
+from budgetron.compare.run import Failure, run, try_out
+from budgetron.compare.store import Record, Store
+from budgetron.compare.summary import Line, summarise
+
+__all__ = ["Comparison", "Failure", "Line", "Rows", "Settings", "compare", "load"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came out.
+
+    Attributes
+    ----------
+    summary : stream -> lines of its table
+    records : finished cells
+    failures : cells that raised
+    """
+
+    summary: dict[str, list[Line]]
+    records: list[Record]
+    failures: list[Failure]
+
+
+def compare(
+    streams: Sequence[Any],
+    algorithms: Sequence[str],
+    out: str | os.PathLike[str],
+    *,
+    budgets: Sequence[int | str] = (),
+    settings: Settings | None = None,
+    common: Mapping[str, Any] | None = None,
+    own: Mapping[str, Mapping[str, Any]] | None = None,
+    task: str | None = None,
+    rows: int | None = None,
+    dtype: str = "float32",
+    label: str | None = None,
+    processes: int | None = None,
+    command: str | None = None,
+    report: Callable[[int, str], None] = lambda done, text: None,
+    begin: Callable[[int], None] = lambda cells: None,
+) -> Comparison:
+    """Compare learners and write what was found into the folder `out`.
+
+    Parameters
+    ----------
+    streams : what `budgetron.streams.open_stream` opens by name, or (name, X, y)
+    algorithms : names of the catalogue, or module:attribute; label=name to have one twice
+    out : folder; cells finished there before are not run again
+    budgets : of the learners that have one
+    settings : repeats, seed and the like
+    common, own : parameters for all that have them; for one label
+    task : "classification" or "regression"; None: by the labels of each stream
+    rows : only so many of each stream
+    dtype : of the rows read from files
+    label : of tables: the label's column, by name or number; None: the one called so
+    processes : at once; None: one per core
+    command : what to say it was run by
+    report, begin : called with the number of cells done and a text; with the number to do
+
+    Examples
+    --------
+    >>> from budgetron.compare import Settings, compare
+    >>> from budgetron.streams import two_gaussians
+    >>> found = compare(
+    ...     [("noisy", *two_gaussians(200))], ["forgetron", "stoptron"], "out",
+    ...     budgets=[10], common={"gamma": 0.5}, settings=Settings(repeats=3), processes=1,
+    ... )  # doctest: +SKIP
+    >>> [line.algorithm for line in found.summary["noisy"]]  # doctest: +SKIP
+    ['forgetron', 'stoptron']
+    """
+    settings = settings or Settings()
+    processes = processes or os.cpu_count() or 1
+    folder = Path(out)
+    loaded = load(streams, rows, dtype, label)
+    if task is not None:
+        loaded = [replace(each, told=task) for each in loaded]
+    planned = _planned(loaded, algorithms, budgets, common or {}, own or {}, settings)
+    folder.mkdir(parents=True, exist_ok=True)
+    store = Store(folder / "cells.jsonl")
+    begin(sum(cell.key not in store.records for cell in planned))
+    failures = run(loaded, planned, store, processes, report)
+    records = [_relabelled(store, cell) for cell in planned if cell.key in store.records]
+    summary = summarise(records)
+    if records:
+        facts = about(loaded, settings, command, processes)
+        _write(folder, facts, summary, records)
+    return Comparison(summary, records, failures)
+
+
+def _planned(
+    loaded: Sequence[Rows],
+    algorithms: Sequence[str],
+    budgets: Sequence[int | str],
+    common: Mapping[str, Any],
+    own: Mapping[str, Mapping[str, Any]],
+    settings: Settings,
+) -> list[Cell]:
+    """All cells, after every setup has learned a few rows."""
+    chosen: dict[str, list[Setup]] = {}
+    for each in loaded:
+        if each.task not in chosen:
+            chosen[each.task] = setups(algorithms, budgets, each.task, common, own)
+    planned = cells([(each, chosen[each.task]) for each in loaded], settings)
+    streams = {each.name: each for each in loaded}
+    for cell in planned:
+        if cell.repeat == 0:
+            try_out(streams[cell.stream], cell.setup, cell)
+    return planned
+
+
+def _relabelled(store: Store, cell: Cell) -> Record:
+    """The record under today's names: an equal cell may have been run under others."""
+    record = store.records[cell.key]
+    return {
+        **record,
+        "stream": cell.stream,
+        "algorithm": cell.setup.label,
+        "repeat": cell.repeat,
+    }
+
+
+def _write(
+    folder: Path,
+    facts: dict[str, Any],
+    summary: dict[str, list[Line]],
+    records: list[Record],
+) -> None:
+    from budgetron.compare.figures import draw
+    from budgetron.compare.report import write_report
+    from budgetron.compare.tables import markdown, write_records
+
+    (folder / "about.json").write_text(
+        json.dumps(facts, indent=1, default=str) + "\n", encoding="utf-8"
+    )
+    (folder / "table.md").write_text(markdown(summary), encoding="utf-8")
+    write_records(folder, records)
+    figures = {stream: draw(folder / "figures", stream, lines) for stream, lines in summary.items()}
+    write_report(folder / "report.html", facts, summary, figures)

@@ -1,0 +1,187 @@
+"""Figures of a comparison, as PNG and SVG: error against rows, stored examples, bytes and time.
+
+An algorithm has the same colour, dash and marker in every figure. Colours are Okabe and Ito's,
+which colour-blind people can tell apart; beyond seven algorithms dashes and markers do.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from budgetron.compare.summary import ERRORS, Line, columns
+
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
+_MARKERS = "osD^vPX*"
+_STYLE: Any = {
+    "font.size": 10,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+    "svg.hashsalt": "budgetron",  # the same ids every time
+}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure's files, without ending, and what it shows."""
+
+    path: Path
+    caption: str
+
+
+def draw(folder: Path, stream: str, lines: Sequence[Line]) -> list[Drawn]:
+    """All figures of a stream."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = re.sub(r"[^\w.+-]+", "-", stream)
+    drawn = []
+    budgets = columns(lines)
+    bounded = [budget for budget in budgets if budget != "no budget"] or budgets
+    for budget in bounded:
+        chosen = [line for line in lines if line.budget_shown in (budget, "no budget")]
+        suffix = f"-{re.sub(r'[^0-9A-Za-z]+', '-', budget)}" if len(bounded) > 1 else ""
+        where = "" if budget == "no budget" else f", budget {budget}"
+        caption = f"Error so far, row by row{where}"
+        path = folder / f"{stem}-rows{suffix}"
+        drawn.append(_save(_curves(chosen, lines, f"{stream}{where}"), path, caption))
+    for name, (axis, caption) in _AMOUNTS.items():
+        figure = _amounts(lines, name, axis, stream)
+        if figure is not None:
+            drawn.append(_save(figure, folder / f"{stem}-{name}", caption))
+    return drawn
+
+
+# Amount -> axis and caption.
+_AMOUNTS = {
+    "stored": ("stored examples", "Error against stored examples, after the last row"),
+    "bytes": ("memory of the model", "Error against memory, after the last row"),
+    "time": ("time a row", "Error against time"),
+}
+
+
+def _curves(chosen: Sequence[Line], lines: Sequence[Line], title: str) -> Any:
+    """Mean error over the rows so far, with a band of one standard deviation."""
+    name, label, factor, _ = ERRORS[lines[0].task]
+    figure, axis = _figure(title, len(chosen))
+    styles = _styles(lines)
+    top = 0.0
+    for line in chosen:
+        curves = [[factor * point[name] for point in r["checkpoints"]] for r in line.records]
+        at = [point["rows"] for point in line.records[0]["checkpoints"]]
+        middle = [statistics.fmean(values) for values in zip(*curves, strict=True)]
+        style = {key: styles[line.algorithm][key] for key in ("color", "linestyle")}
+        shown = line.algorithm + (" (no budget)" if line.budget is None else "")
+        axis.plot(at, middle, label=shown, linewidth=1.6, **style)
+        top = max(top, *middle[len(middle) // 10 :])
+        if len(curves) > 1:
+            spread = [statistics.stdev(values) for values in zip(*curves, strict=True)]
+            low = [m - s for m, s in zip(middle, spread, strict=True)]
+            high = [m + s for m, s in zip(middle, spread, strict=True)]
+            axis.fill_between(at, low, high, color=style["color"], alpha=0.1, linewidth=0)
+    axis.set_xlabel("rows")
+    axis.set_ylabel(label)
+    axis.set_ylim(0, 1.08 * top if top > 0 else None)  # the first rows, all mistakes, may leave
+    axis.set_xlim(0, None)
+    axis.xaxis.set_major_formatter(_thousands())
+    _legend(figure, axis)
+    return figure
+
+
+def _amounts(lines: Sequence[Line], name: str, axis_label: str, title: str) -> Any:
+    """Error after the last row against an amount; an algorithm's budgets are joined by a line."""
+    label = ERRORS[lines[0].task][1]
+    styles = _styles(lines)
+    points: dict[str, list[tuple[float, Line]]] = {}
+    for line in lines:
+        amount = line.microseconds / 1e6 if name == "time" else line.means[name]
+        if math.isfinite(amount) and amount > 0:
+            points.setdefault(line.algorithm, []).append((amount, line))
+    if not points:
+        return None
+    figure, axis = _figure(title, len(points))
+    for algorithm, found in points.items():
+        found.sort(key=lambda point: point[0])
+        axis.errorbar(
+            [amount for amount, _ in found],
+            [line.mean for _, line in found],
+            [line.deviation for _, line in found],
+            label=algorithm + (" (no budget)" if found[0][1].budget is None else ""),
+            linewidth=1.2,
+            elinewidth=1,
+            markersize=5,
+            **styles[algorithm],
+        )
+    axis.set_xscale("log")
+    axis.set_xlabel(axis_label)
+    axis.set_ylabel(label)
+    _label_log(axis, {"bytes": "B", "time": "s"}.get(name, ""))
+    _legend(figure, axis)
+    return figure
+
+
+def _figure(title: str, entries: int) -> tuple[Any, Any]:
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(5.2, 3.4 + 0.19 * math.ceil(entries / 2)), layout="constrained")
+        axis = figure.subplots()
+        axis.set_title(title, loc="left")
+    return figure, axis
+
+
+def _legend(figure: Any, axis: Any) -> None:
+    """Below the axes, where it covers nothing."""
+    handles, labels = axis.get_legend_handles_labels()
+    longest = max(map(len, labels))
+    columns = 3 if longest <= 14 else 2 if longest <= 28 else 1
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
+
+
+def _styles(lines: Sequence[Line]) -> dict[str, dict[str, Any]]:
+    names = list(dict.fromkeys(line.algorithm for line in lines))
+    return {
+        name: {
+            "color": _COLOURS[i % len(_COLOURS)],
+            "linestyle": _DASHES[i // len(_COLOURS) % len(_DASHES)],
+            "marker": _MARKERS[i % len(_MARKERS)],
+        }
+        for i, name in enumerate(names)
+    }
+
+
+def _label_log(axis: Any, unit: str) -> None:
+    """Numbers like 200 and 5 kB, not powers of ten; more of them where there are few decades."""
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_xlim()
+    few = math.log10(high / low) < 1.2
+    locator = LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=8)
+    axis.xaxis.set_major_locator(locator)
+    axis.xaxis.set_major_formatter(EngFormatter(unit) if unit else _thousands())
+    axis.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _thousands() -> Any:
+    from matplotlib.ticker import FuncFormatter
+
+    return FuncFormatter(lambda value, _: f"{value:,.0f}")
+
+
+def _save(figure: Any, path: Path, caption: str) -> Drawn:
+    import matplotlib
+
+    with matplotlib.rc_context(_STYLE):
+        figure.savefig(f"{path}.png", dpi=150)
+        figure.set_layout_engine("none")  # it stays as it was laid out
+        figure.savefig(f"{path}.svg", metadata={"Date": None})
+    return Drawn(path, caption)

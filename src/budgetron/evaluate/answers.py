@@ -1,0 +1,71 @@
+"""What a learner says to rows, and how decisions become labels, margins and scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a learner said to rows, before it learned them.
+
+    Attributes
+    ----------
+    values : labels, or numbers in regression
+    known : False where it could not say anything yet
+    margins : for the hinge loss; nan where it gives no decisions
+    scores : for the AUC; nan where it gives none, or two classes are not known yet
+    """
+
+    values: NDArray[Any]
+    known: NDArray[np.bool_]
+    margins: Floats
+    scores: Floats
+
+    @classmethod
+    def of(cls, values: Any, known: bool = True) -> Answers:
+        """Answers without decisions."""
+        values = np.asarray(values)
+        nothing = np.full(len(values), np.nan)
+        return cls(values, np.full(len(values), known), nothing, nothing)
+
+    @classmethod
+    def joined(cls, parts: list[Answers]) -> Answers:
+        """All of them, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        names = ("values", "known", "margins", "scores")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def read(decisions: Floats, classes: NDArray[Any], y: NDArray[Any]) -> Answers:
+    """Decisions as answers: labels, margins, and scores if there are two classes."""
+    n = len(y)
+    nothing = np.full(n, np.nan)
+    if len(classes) == 1:  # a nameless opponent stands in, which wins below 0
+        return Answers(np.repeat(classes, n), decisions >= 0, decisions, nothing)
+    if decisions.ndim == 1:
+        margins = np.where(y == classes[1], decisions, -decisions)
+        labels = classes[(decisions >= 0).astype(np.intp)]
+        return Answers(labels, np.ones(n, dtype=bool), margins, decisions)
+    own = np.searchsorted(classes, y)
+    rows = np.arange(n)
+    mine = decisions[rows, np.minimum(own, len(classes) - 1)]
+    # A class that was not known had no coefs: its output was 0.
+    strange = (classes[np.minimum(own, len(classes) - 1)] != y) | np.isneginf(mine)
+    others = decisions.copy()
+    others[rows[~strange], own[~strange]] = -np.inf
+    margins = np.where(strange, 0.0, mine) - others.max(axis=1)
+    labels = classes[decisions.argmax(axis=1)]
+    return Answers(labels, np.ones(n, dtype=bool), margins, nothing)
+
+
+def nothing_yet(y: NDArray[Any], regression: bool) -> Answers:
+    """To a learner that has learned nothing every row is the number 0, or of no label."""
+    return Answers.of(np.zeros(len(y)) if regression else y, known=regression)

@@ -1,0 +1,383 @@
+"""`budgetron compare`: numbers, resuming, the same bits on any number of processes, the report."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_rel
+
+import budgetron
+from budgetron.cli import main
+from budgetron.compare import Settings, compare
+from budgetron.compare.store import Store
+from budgetron.compare.summary import summarise
+from budgetron.compare.tables import markdown
+from budgetron.learners import named
+from budgetron.streams import two_gaussians
+
+# Drawing takes most of the time of a small comparison; here only two are drawn.
+UNDRAWN = "import budgetron.compare.figures as f; f.draw = lambda *_: []; "
+COMMAND = [sys.executable, "-c", UNDRAWN + "from budgetron.cli import main; main()"]
+X, Y = two_gaussians(200, seed=5)
+TARGET = np.sin(X[:, 0]) + 0.1 * X[:, 1]
+SMALL = Settings(repeats=2, checkpoints=4)
+OPTIONS: dict[str, Any] = {"settings": SMALL, "common": {"gamma": 0.5}, "processes": 1}
+
+
+def text_of(X: Any, y: Any) -> str:
+    rows = zip(X.tolist(), y.tolist(), strict=True)
+    return "".join(f"{label!r} 1:{row[0]!r} 2:{row[1]!r}\n" for row, label in rows)
+
+
+def numbers(folder: Path) -> list[dict[str, str]]:
+    """Records without what differs from run to run."""
+    with (folder / "checkpoints.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        del row["seconds"]
+    return rows
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("budgetron.compare.figures.draw", lambda *_: [])
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """A small comparison: two learners with two budgets, one without, on two tasks."""
+    folder = tmp_path_factory.mktemp("compare")
+    streams = [("noisy", X, Y), ("wave", X, TARGET)]
+    options = {**OPTIONS, "budgets": [5, 10]}
+    both = compare([streams[1]], ["rbp"], folder / "wave", **OPTIONS, budgets=[5])
+    names = ["forgetron", "rbp", "perceptron"]
+    found = compare([streams[0]], names, folder / "noisy", **options)
+    assert both.summary["wave"][0].task == "regression"
+    return folder, found
+
+
+def test_errors_are_the_learners_own(done: tuple[Path, Any]) -> None:
+    _, found = done
+    assert not found.failures
+    lines = {(line.algorithm, line.budget): line for line in found.summary["noisy"]}
+    assert set(lines) == {
+        ("forgetron", 5),
+        ("forgetron", 10),
+        ("rbp", 5),
+        ("rbp", 10),
+        ("perceptron", None),
+    }
+    for repeat in (0, 1):
+        order = np.random.default_rng(repeat).permutation(len(Y))
+        model = budgetron.make("rbp", budget=5, gamma=0.5, random_state=repeat)
+        model.prequential(X[order], Y[order])
+        assert lines["rbp", 5].errors[repeat] == pytest.approx(100 * model.n_mistakes_ / len(Y))
+    assert lines["rbp", 5].means["stored"] == 5
+    assert [line.best for line in lines.values()].count(True) == 3
+
+
+def test_summary_by_hand() -> None:
+    def cells(name: str, *rates: float) -> list[dict[str, Any]]:
+        common = {"stream": "s", "task": "classification", "algorithm": name, "budget": 7}
+        return [
+            {
+                **common,
+                "repeat": r,
+                "checkpoints": [{"rows": 10.0, "seconds": 1.0, "mistake_rate": rate}],
+            }
+            for r, rate in enumerate(rates)
+        ]
+
+    records = cells("a", 0.1, 0.2, 0.3) + cells("b", 0.2, 0.31, 0.4) + cells("c", 0.1, 0.25, 0.3)
+    a, b, c = summarise(records)["s"]
+    assert a.shown == "20.00 ± 10.00"
+    assert (a.best, b.best, c.best) == (True, False, False)
+    assert b.p == pytest.approx(ttest_rel([20, 31, 40], [10, 20, 30]).pvalue)
+    assert (b.even, c.even) == (False, True)
+    assert math.isnan(a.p)
+    text = markdown(summarise(records))
+    assert "| a | **20.00 ± 10.00** |" in text
+    assert "| c | 21.67 ± 10.41 ≈ |" in text
+    assert "| b | 30.33 ± 10.02 |" in text
+
+
+def test_two_processes_give_the_bits_of_one(
+    done: tuple[Path, Any], tmp_path: Path, undrawn: None
+) -> None:
+    folder, _ = done
+    names = ["forgetron", "rbp", "perceptron"]
+    options = {**OPTIONS, "budgets": [5, 10], "processes": 2}
+    compare([("noisy", X, Y)], names, tmp_path, **options)
+    assert numbers(tmp_path) == numbers(folder / "noisy")
+    assert len(numbers(tmp_path)) == 5 * 2 * 4
+
+
+def test_records_and_figures(done: tuple[Path, Any]) -> None:
+    import pyarrow.parquet
+
+    folder, found = done
+    with (folder / "noisy" / "records.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(found.records) == 10
+    table = pyarrow.parquet.read_table(folder / "noisy" / "records.parquet").to_pylist()
+    for row, other in zip(rows, table, strict=True):
+        assert float(row["mistake_rate"]) == other["mistake_rate"]
+        assert row["budget"] == (other["budget"] or "")
+        assert int(row["rows"]) == other["rows"] == len(Y)
+    names = {path.name for path in (folder / "noisy" / "figures").iterdir()}
+    stems = ("rows-5", "rows-10", "stored", "bytes", "time")
+    assert names == {f"noisy-{stem}.{kind}" for stem in stems for kind in ("png", "svg")}
+    about = json.loads((folder / "noisy" / "about.json").read_text())
+    assert about["versions"]["budgetron"] == budgetron.__version__
+    assert about["settings"]["seed"] == 0
+    assert about["machine"]["cores"]
+    assert about["command"]
+
+
+def test_the_report_stands_alone(done: tuple[Path, Any]) -> None:
+    folder, _ = done
+    for name in ("noisy", "wave"):
+        page = (folder / name / "report.html").read_text(encoding="utf-8")
+        sources = re.findall(r'(?:src|href)="([^"]*)"', page)
+        assert sources
+        assert all(source.startswith(("data:", "#")) for source in sources)
+        assert "url(" not in page
+        assert "@import" not in page
+        assert 'name="viewport"' in page
+        assert page.count('<table class="sortable">') == 2
+        assert page.count("<figure>") == (5 if name == "noisy" else 4)
+        assert page.count('class="best"') == 2 * (3 if name == "noisy" else 1)
+
+
+def test_a_name_is_text_not_markup(tmp_path: Path, undrawn: None) -> None:
+    compare([("<b>&[red]", X, Y)], ["x=stoptron"], tmp_path, **OPTIONS, budgets=[5])
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<b>&[" not in page
+    assert "&lt;b&gt;&amp;[red]" in page
+
+
+# ---- resuming ------------------------------------------------------------------------------------
+
+
+def test_finished_cells_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("budgetron.compare._write", lambda *_: None)
+
+    def run(names: str = "forgetron,stoptron", **changed: Any) -> tuple[int, Any]:
+        todo: list[int] = []
+        options = {**OPTIONS, "budgets": [5], "begin": todo.append, **changed}
+        found = compare([("s", X, Y)], names.split(","), tmp_path, **options)
+        return todo[0], found
+
+    first, found = run()
+    again, same = run()
+    assert (first, again) == (4, 0)
+    assert same.records == found.records
+    assert run(settings=Settings(repeats=3, checkpoints=4))[0] == 2
+    assert run(budgets=[5, 6])[0] == 4
+    assert run(common={"gamma": 0.6})[0] == 4
+    assert run(settings=Settings(repeats=2, checkpoints=4, delay=1))[0] == 4
+    assert run("other=forgetron")[0] == 0
+    assert run(rows=300)[0] == 4
+
+
+def test_a_torn_line_is_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "cells.jsonl"
+    record = {"key": "a", "checkpoints": [{"rows": 1, "auc": math.nan}]}
+    Store(path).add(record)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"key": "b", "che')
+    store = Store(path)
+    assert list(store.records) == ["a"]
+    assert math.isnan(store.records["a"]["checkpoints"][0]["auc"])
+    store.add({**record, "key": "c"})
+    assert list(Store(path).records) == ["a", "c"]
+    assert path.read_bytes().startswith(whole)
+    path.write_bytes(whole + b"garbage\n" + whole.replace(b'"a"', b'"d"'))
+    assert list(Store(path).records) == ["a", "d"]
+
+
+def test_killed_and_run_again(tmp_path: Path) -> None:
+    """After SIGKILL the finished cells are there, no worker is left, and a rerun does the rest."""
+    (tmp_path / "s.libsvm").write_text(text_of(X, Y))
+    # A learner that is slow, and shows its process.
+    (tmp_path / "slow.py").write_text(
+        "import os, time\n"
+        "class Slow:\n"
+        "    def learn_one(self, x, y): pass\n"
+        "    def predict_one(self, x):\n"
+        "        open(f'pid-{os.getpid()}', 'w').close()\n"
+        "        time.sleep(0 if os.path.exists('hurry') else 0.01)\n"
+        "        return 1.0\n"
+    )
+    command = [*COMMAND, "compare", "s.libsvm", "-a", "stoptron,slow:Slow", "-b", "5"]
+    command += ["--repeats", "2", "--processes", "2", "--rows", "200", "--checkpoints", "2"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment)
+    cells = tmp_path / "comparison" / "cells.jsonl"
+    deadline = time.monotonic() + 120
+    while not (cells.exists() and cells.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = len(Store(cells).records)
+    assert 1 <= kept < 4
+    workers = {int(path.name.removeprefix("pid-")) for path in tmp_path.glob("pid-*")}
+    while any(map(_runs, workers)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not any(map(_runs, workers))
+    (tmp_path / "hurry").touch()
+    command[command.index("--processes") + 1] = "1"
+    again = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    assert "slow:Slow" in again.stdout
+    lines = cells.read_text().splitlines()
+    assert len(lines) == 4
+    assert len({json.loads(line)["key"] for line in lines}) == 4
+
+
+def _runs(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cli(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    undrawn: None,
+) -> Any:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "noisy.libsvm").write_text(text_of(X, Y))
+
+    def run(*arguments: str, code: int = 0) -> tuple[str, str]:
+        with pytest.raises(SystemExit) as exit:
+            main(["compare", *arguments, "--processes", "1"])
+        out, err = capsys.readouterr()
+        assert exit.value.code == code, err
+        assert "Traceback" not in err
+        return out, err
+
+    return run
+
+
+OWN = """
+class Constant:
+    def __init__(self, label=1.0):
+        self.label = label
+    def partial_fit(self, X, y):
+        return self
+    def predict(self, X):
+        return [self.label] * len(X)
+
+class Broken(Constant):
+    def predict(self, X):
+        if len(X) and X[0, 0] > 1.3:
+            raise KeyError("too large")
+        return [1.0]
+
+def factory():
+    return Constant(-1.0)
+
+thing = 3
+
+def nothing():
+    return object()
+"""
+
+
+def test_the_command(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "own_learners.py").write_text(OWN)
+    names = "low=forgetron,high=forgetron,own_learners:Constant,own_learners:factory"
+    out, err = cli(
+        "noisy.libsvm", "-a", names, "--budgets", "5", "--repeats", "2", "--gamma", "0.5",
+        "--set", "high.budget=40", "--set", "own_learners:Constant.label=-1", "--out", "found",
+    )  # fmt: skip
+    assert err == ""
+    lines = {line.split()[0]: line.split() for line in out.splitlines() if "±" in line}
+    share = f"{100 * np.mean(Y == 1):.2f}"
+    assert lines["own_learners:Constant"][3:6] == [share, "±", "0.00"]
+    assert lines["own_learners:factory"][3:6] == [share, "±", "0.00"]
+    assert lines["low"][1] == "5"
+    assert lines["high"][1] == "40"
+    assert "report: found/report.html" in out
+    assert (tmp_path / "found" / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["-a", "forgetorn"], "unknown algorithm 'forgetorn'; did you mean 'forgetron'?"),
+        (["-a", "missing_module:A"], "there is no module 'missing_module'"),
+        (["-a", "own_learners:Constnt"], "did you mean 'Constant'?"),
+        (["-a", "own_learners:thing"], "is a int, not a class"),
+        (["-a", "own_learners:nothing"], "makes a object, which has neither"),
+        (["-a", "f=own_learners:factory", "--set", "f.x=1"], "has no parameter 'x'"),
+        (["-a", ":"], "is not module:attribute"),
+        (["-a", "forgetron,forgetron"], "is there twice"),
+        (["-a", "forgetron", "--set", "x=1"], "none of the algorithms has a parameter 'x'"),
+        (["-a", "forgetron", "--set", "rbp.budget=1"], "is called 'rbp'"),
+        (["-a", "forgetron", "--set", "forgetron.step=1"], "no parameter 'step'"),
+        (["-a", "forgetron", "--set", "budget"], "--set takes"),
+        (["-a", "forgetron", "--budgets", "5,256KX"], "256KX"),
+        (["-a", "forgetron", "--budgets", "0"], "budget"),
+        (["-a", ","], "--algorithms takes"),
+        (["-a", "ahpatron", "--task", "regression"], "ahpatron does classification"),
+        (["-a", "forgetron", "--task", "x"], "--task is"),
+        (["-a", "forgetron", "--dtype", "int"], "--dtype is"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_line(
+    cli: Any, tmp_path: Path, arguments: list[str], complaint: str
+) -> None:
+    (tmp_path / "own_learners.py").write_text(OWN)
+    out, err = cli("noisy.libsvm", *arguments, code=2)
+    assert out == ""
+    assert err.count("\n") == 1
+    assert complaint in err
+    assert not (tmp_path / "comparison").exists()
+
+
+def test_streams_that_cannot_be_read(cli: Any, tmp_path: Path) -> None:
+    assert cli("missing", "-a", "rbp", code=2)[1] == "missing: no such file or directory\n"
+    (tmp_path / "empty").touch()
+    assert cli("empty", "-a", "rbp", code=2)[1] == "empty: no rows to learn from\n"
+
+
+def test_a_cell_that_fails_loses_no_other(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "own_learners.py").write_text(OWN)
+    first = np.argsort(X[:, 0])  # what breaks it comes after the rows tried beforehand
+    (tmp_path / "sorted.libsvm").write_text(text_of(X[first], Y[first]))
+    out, err = cli(
+        "sorted.libsvm", "-a", "rbp,own_learners:Broken", "-b", "5", "--repeats", "2", code=2
+    )
+    assert "rbp" in out
+    assert "Broken" not in out
+    assert "failed: own_learners:Broken on sorted: RuntimeError: KeyError('too large')" in err
+    assert err.endswith("2 cells failed; the others are kept in comparison\n")
+
+
+def test_own_learners_by_name() -> None:
+    learner = named("sklearn.linear_model:SGDClassifier")
+    assert "alpha" in (learner.parameters("classification") or [])
+    assert learner.version
+    with pytest.raises(ValueError, match=r"there is no module 'sklearn.nowhere'"):
+        named("sklearn.nowhere:A")
