@@ -53,6 +53,7 @@ def run(
     categorical: sources.Categorical = None,
     hashed: sources.Hashed = None,
     delimiter: sources.Delimiter = None,
+    header: sources.Header = None,
     rows: sources.Rows = None,
     n_features: sources.NFeatures = None,
     dtype: sources.Dtype = "float32",
@@ -82,6 +83,7 @@ def run(
         categorical=categorical,
         hashed=hashed,
         delimiter=delimiter,
+        header=header,
         rows=rows,
         dtype=dtype,
         n_features=n_features,
@@ -104,7 +106,8 @@ def run(
         fail(str(error))
     result = _result(algorithm, model, stream, seconds, tally)
     if stream.n_bad:
-        note(f"{stream.n_bad} bad rows skipped; the first: {stream.bad_messages[0]}")
+        rows_word = "row" if stream.n_bad == 1 else "rows"
+        note(f"{stream.n_bad} bad {rows_word} skipped; the first: {stream.bad_messages[0]}")
     if as_json:
         print(json.dumps(result))
     else:
