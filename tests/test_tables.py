@@ -134,19 +134,20 @@ def test_positions_and_bookmarks_resume(
     stream = open_stream(files[form], chunk_rows=130, dtype="float64", **words)
     assert isinstance(stream, Stream)
     whole, y = read(files[form], dtype="float64", **words)
-    for _ in stream:
-        for position in (stream.bookmark, stream.position):
-            rest = stream.at(position)
-            assert rest.position == stream.position
-            chunks = list(rest)
-            if not chunks:
-                assert stream.position == N
-                continue
+    positions: list[Any] = [0, 1, 133, 247, N - 1]
+    positions += [stream.bookmark for _ in stream]
+    assert positions[-1] == {"rows": N, "bad": 0}
+    for position in positions:
+        rest = stream.at(position)
+        behind = position if isinstance(position, int) else position["rows"]
+        assert rest.position == behind
+        chunks = list(rest)
+        assert_array_equal(np.concatenate([[], *(c[1] for c in chunks)]), y[behind:])
+        if chunks:
             last = chunks[-1][0]
             assert last.shape[1] == whole.shape[1]
             last = last.toarray() if scipy.sparse.issparse(last) else last
             assert_array_equal(last, whole[-len(last) :])
-            assert_array_equal(np.concatenate([c[1] for c in chunks]), y[stream.position :])
     assert "501 is behind the end, which is 500" in error_of(files[form], position=N + 1, **words)
 
 
