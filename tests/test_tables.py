@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -409,6 +409,7 @@ def test_without_pyarrow_it_says_what_to_install(
 WORDS = st.sampled_from(["red", "green", "blue", "Grün", "a,b", 'say "so"', "x"])
 
 
+@settings(max_examples=40)
 @given(
     rows=st.lists(
         st.tuples(st.floats(-1e6, 1e6, width=32), WORDS, WORDS, st.integers(-2, 2)), min_size=1

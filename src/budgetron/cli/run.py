@@ -13,6 +13,7 @@ import typer
 from budgetron.cli import sources
 from budgetron.cli.algorithms import check_parameters, find, jsonable, parse_setting, parse_value
 from budgetron.cli.console import Ticker, bytes_text, fail, note, output, progress
+from budgetron.cli.tally import Errors, Mistakes
 
 if TYPE_CHECKING:
     from budgetron.streams import RowStream, SourceOptions
@@ -93,7 +94,7 @@ def run(
         fail("budgetron: learning takes labels: --label none is for rows without")
     if classes is not None and task == "regression":
         fail("budgetron: --classes is for classification; regression has none")
-    tally = _Errors() if task == "regression" else _Mistakes(_labels(classes))
+    tally = Errors() if task == "regression" else Mistakes(_labels(classes))
 
     from budgetron.streams import StreamError, open_stream
 
@@ -161,7 +162,7 @@ def _make(algorithm: str, task: str, parameters: dict[str, Any]) -> Any:
         fail(f"budgetron: {error}")
 
 
-def _learn(model: Any, stream: RowStream, tally: _Mistakes | _Errors) -> float:
+def _learn(model: Any, stream: RowStream, tally: Mistakes | Errors) -> float:
     """Test, then train, on every row; the seconds it took."""
     now_and_then = Ticker()
     interrupted = False
@@ -184,7 +185,7 @@ def _learn(model: Any, stream: RowStream, tally: _Mistakes | _Errors) -> float:
     return seconds
 
 
-def _learn_chunk(model: Any, stream: RowStream, X: Any, y: Any, tally: _Mistakes | _Errors) -> None:
+def _learn_chunk(model: Any, stream: RowStream, X: Any, y: Any, tally: Mistakes | Errors) -> None:
     try:
         tally.learn(model, stream, X, y)
     except ValueError as error:  # a parameter's value, or labels that are no classes
@@ -193,81 +194,7 @@ def _learn_chunk(model: Any, stream: RowStream, X: Any, y: Any, tally: _Mistakes
         fail("budgetron: the model does not fit into memory; take a smaller budget")
 
 
-class _Mistakes:
-    """Learns rows as classes; the model counts its mistakes."""
-
-    def __init__(self, labels: list[Any] | None) -> None:
-        self._labels = labels
-
-    def learn(self, model: Any, stream: RowStream, X: Any, y: Any) -> None:
-        if self._labels is not None:
-            self._check(stream, y, self._labels)
-        model._prequential_growing(X, y, classes=self._labels)
-
-    def status(self, model: Any) -> str:
-        return f"{model.n_mistakes_ / max(model.n_seen_, 1):.2%} mistakes"
-
-    def result(self, model: Any) -> dict[str, Any]:
-        return {
-            "mistakes": int(model.n_mistakes_),
-            "mistake_rate": model.n_mistakes_ / model.n_seen_,
-            "classes": [_plain(label) for label in model.classes_],
-        }
-
-    def lines(self, result: dict[str, Any]) -> dict[str, str]:
-        return {
-            "mistakes": f"{result['mistakes']:,}",
-            "mistake rate": f"{result['mistake_rate']:.2%}",
-        }
-
-    def _check(self, stream: RowStream, y: Any, labels: list[Any]) -> None:
-        import numpy as np
-
-        strange = ~np.isin(y, labels)
-        if strange.any():
-            at = int(strange.argmax())
-            row = stream.position - len(y) + at + 1
-            known = ",".join(str(_plain(label)) for label in labels)
-            what = f"label {_plain(y[at])} of row {row} is not among --classes {known}"
-            fail(f"{stream.name}: {what}")
-
-
-class _Errors:
-    """Learns rows as numbers, and sums the errors of the predictions before."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self._squares = self._sizes = 0.0
-
-    def learn(self, model: Any, stream: RowStream, X: Any, y: Any) -> None:
-        import numpy as np
-
-        if y.dtype.kind not in "fiub":
-            fail(f"{stream.name}: label {y[0]!s} is not a number: regression takes numbers")
-        error = model._prequential_growing(X, y) - y
-        self.rows += len(error)
-        self._squares += float(np.square(error).sum())
-        self._sizes += float(np.abs(error).sum())
-
-    def status(self, model: Any) -> str:
-        return f"RMSE {(self._squares / max(self.rows, 1)) ** 0.5:.4g}"
-
-    def result(self, model: Any) -> dict[str, Any]:
-        return {"rmse": (self._squares / self.rows) ** 0.5, "mae": self._sizes / self.rows}
-
-    def lines(self, result: dict[str, Any]) -> dict[str, str]:
-        return {"RMSE": f"{result['rmse']:.4g}", "MAE": f"{result['mae']:.4g}"}
-
-
-def _plain(label: Any) -> Any:
-    """A label as JSON and people write it: 1, not 1.0; words as they are."""
-    if isinstance(label, str):
-        return str(label)
-    number = float(label)
-    return int(number) if number.is_integer() else number
-
-
-def _status(model: Any, tally: _Mistakes | _Errors, seconds: float) -> str:
+def _status(model: Any, tally: Mistakes | Errors, seconds: float) -> str:
     return (
         f"{model.n_seen_:,} rows · {tally.status(model)} · {model.n_seen_ / seconds:,.0f} rows/s · "
         f"{model.n_support_:,} stored · {bytes_text(model.memory_bytes_)}"
@@ -275,7 +202,7 @@ def _status(model: Any, tally: _Mistakes | _Errors, seconds: float) -> str:
 
 
 def _result(
-    algorithm: str, model: Any, stream: RowStream, seconds: float, tally: _Mistakes | _Errors
+    algorithm: str, model: Any, stream: RowStream, seconds: float, tally: Mistakes | Errors
 ) -> dict[str, Any]:
     rows = int(model.n_seen_)
     return {
@@ -297,7 +224,7 @@ def _result(
     }
 
 
-def _print_table(result: dict[str, Any], tally: _Mistakes | _Errors) -> None:
+def _print_table(result: dict[str, Any], tally: Mistakes | Errors) -> None:
     from rich.table import Table
     from rich.text import Text
 

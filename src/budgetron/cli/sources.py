@@ -61,7 +61,7 @@ def source_options(
 ) -> SourceOptions:
     """The options as the user typed them, for `open_stream`; ends the command if one is wrong."""
     from budgetron.streams import SourceOptions
-    from budgetron.streams.columns import spans
+    from budgetron.streams.roles import spans
 
     if dtype not in ("float32", "float64"):
         fail(f"budgetron: --dtype is float32 or float64, not {dtype!r}")

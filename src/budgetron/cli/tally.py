@@ -1,0 +1,84 @@
+"""What a run counts on the way, by task: mistakes of classes, errors of numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from budgetron.cli.console import fail
+
+if TYPE_CHECKING:
+    from budgetron.streams import RowStream
+
+
+class Mistakes:
+    """Learns rows as classes; the model counts its mistakes."""
+
+    def __init__(self, labels: list[Any] | None) -> None:
+        self._labels = labels
+
+    def learn(self, model: Any, stream: RowStream, X: Any, y: Any) -> None:
+        if self._labels is not None:
+            self._check(stream, y, self._labels)
+        model._prequential_growing(X, y, classes=self._labels)
+
+    def status(self, model: Any) -> str:
+        return f"{model.n_mistakes_ / max(model.n_seen_, 1):.2%} mistakes"
+
+    def result(self, model: Any) -> dict[str, Any]:
+        return {
+            "mistakes": int(model.n_mistakes_),
+            "mistake_rate": model.n_mistakes_ / model.n_seen_,
+            "classes": [plain(label) for label in model.classes_],
+        }
+
+    def lines(self, result: dict[str, Any]) -> dict[str, str]:
+        return {
+            "mistakes": f"{result['mistakes']:,}",
+            "mistake rate": f"{result['mistake_rate']:.2%}",
+        }
+
+    def _check(self, stream: RowStream, y: Any, labels: list[Any]) -> None:
+        import numpy as np
+
+        strange = ~np.isin(y, labels)
+        if strange.any():
+            at = int(strange.argmax())
+            row = stream.position - len(y) + at + 1
+            known = ",".join(str(plain(label)) for label in labels)
+            what = f"label {plain(y[at])} of row {row} is not among --classes {known}"
+            fail(f"{stream.name}: {what}")
+
+
+class Errors:
+    """Learns rows as numbers, and sums the errors of the predictions before."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._squares = self._sizes = 0.0
+
+    def learn(self, model: Any, stream: RowStream, X: Any, y: Any) -> None:
+        import numpy as np
+
+        if y.dtype.kind not in "fiub":
+            fail(f"{stream.name}: label {y[0]!s} is not a number: regression takes numbers")
+        error = model._prequential_growing(X, y) - y
+        self.rows += len(error)
+        self._squares += float(np.square(error).sum())
+        self._sizes += float(np.abs(error).sum())
+
+    def status(self, model: Any) -> str:
+        return f"RMSE {(self._squares / max(self.rows, 1)) ** 0.5:.4g}"
+
+    def result(self, model: Any) -> dict[str, Any]:
+        return {"rmse": (self._squares / self.rows) ** 0.5, "mae": self._sizes / self.rows}
+
+    def lines(self, result: dict[str, Any]) -> dict[str, str]:
+        return {"RMSE": f"{result['rmse']:.4g}", "MAE": f"{result['mae']:.4g}"}
+
+
+def plain(label: Any) -> Any:
+    """A label as JSON and people write it: 1, not 1.0; words as they are."""
+    if isinstance(label, str):
+        return str(label)
+    number = float(label)
+    return int(number) if number.is_integer() else number
