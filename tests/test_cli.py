@@ -424,7 +424,7 @@ def test_the_same_rows_from_every_source(cli: Cli, tmp_path: Path, file: str) ->
     np.savez(tmp_path / "rows.npz", X=X, y=Y)
     for source, options in [
         ("rows.csv", []),
-        ("bare.csv", ["--label", "-1"]),
+        ("bare.csv", ["--label", "-1", "--no-header"]),
         ("rows.csv", ["--label", "2", "--columns", "0-1", "--delimiter", ","]),
         ("rows.parquet", ["--label", "label", "--columns", "x0,x1"]),
         ("rows.npz", []),
@@ -512,7 +512,7 @@ def test_data(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     kept = tmp_path / "budgetron" / "data" / "toy"
     assert cli("data", "get", "toy")[0] == f"{kept}  (fetched, verified)\n"
     again = cli("data", "get", "toy")[0]
-    assert again == f"{kept}  (was here; the hash pinned at the first download)\n"
+    assert again == f"{kept}  (was here; the hash pinned at the first download holds)\n"
     assert cli("data", "path", "toy")[0] == f"{kept}\n"
     assert cli.json("run", "data:toy", "-a", "perceptron")["rows"] == 2
     error = cli.mistake("data", "get", "lost")

@@ -118,7 +118,7 @@ def test_a_set_is_fetched_verified_and_kept(origin: tuple[Path, str], empty_cach
     assert path == empty_cache / "toy.bz2" == datasets.locate(file)
     size = len(bz2.compress(TEXT))
     assert seen[-1] == (size, size)
-    assert datasets.verify(data_set, file, path) == "the checksum"
+    assert datasets.verify(data_set, file, path) == "the checksum holds"
     assert sorted(each.name for each in empty_cache.iterdir()) == ["pins.json", "toy.bz2"]
 
 
@@ -140,7 +140,7 @@ def test_without_a_checksum_rows_are_counted_and_the_hash_pinned(
     path = datasets.fetch(data_set, data_set.files[0])
     pins = json.loads((empty_cache / "pins.json").read_text())
     assert pins == {"toy.bz2": hashlib.sha256(TEXT).hexdigest()}
-    whose = "the hash pinned at the first download"
+    whose = "the hash pinned at the first download holds"
     assert datasets.verify(data_set, data_set.files[0], path) == whose
     # the origin changes: as many rows, but others
     (folder / "toy.bz2").write_bytes(bz2.compress(TEXT.replace(b"0.5", b"0.7")))
@@ -292,7 +292,7 @@ def test_the_real_ones_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
         for file in data_set.files:
             path = datasets.locate(file)
             assert path is not None
-            assert datasets.verify(data_set, file, path) == "the checksum"
+            assert datasets.verify(data_set, file, path) == "the checksum holds"
     X, _ = datasets.load("a9a")
     assert X.shape == (48_842, 123)
     X, _ = datasets.load("casp", rows=1000, dtype="float64")

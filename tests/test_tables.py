@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -134,19 +134,20 @@ def test_positions_and_bookmarks_resume(
     stream = open_stream(files[form], chunk_rows=130, dtype="float64", **words)
     assert isinstance(stream, Stream)
     whole, y = read(files[form], dtype="float64", **words)
-    for _ in stream:
-        for position in (stream.bookmark, stream.position):
-            rest = stream.at(position)
-            assert rest.position == stream.position
-            chunks = list(rest)
-            if not chunks:
-                assert stream.position == N
-                continue
+    positions: list[Any] = [0, 1, 133, 247, N - 1]
+    positions += [stream.bookmark for _ in stream]
+    assert positions[-1] == {"rows": N, "bad": 0}
+    for position in positions:
+        rest = stream.at(position)
+        behind = position if isinstance(position, int) else position["rows"]
+        assert rest.position == behind
+        chunks = list(rest)
+        assert_array_equal(np.concatenate([[], *(c[1] for c in chunks)]), y[behind:])
+        if chunks:
             last = chunks[-1][0]
             assert last.shape[1] == whole.shape[1]
             last = last.toarray() if scipy.sparse.issparse(last) else last
             assert_array_equal(last, whole[-len(last) :])
-            assert_array_equal(np.concatenate([c[1] for c in chunks]), y[stream.position :])
     assert "501 is behind the end, which is 500" in error_of(files[form], position=N + 1, **words)
 
 
@@ -408,6 +409,7 @@ def test_without_pyarrow_it_says_what_to_install(
 WORDS = st.sampled_from(["red", "green", "blue", "Grün", "a,b", 'say "so"', "x"])
 
 
+@settings(max_examples=40)
 @given(
     rows=st.lists(
         st.tuples(st.floats(-1e6, 1e6, width=32), WORDS, WORDS, st.integers(-2, 2)), min_size=1

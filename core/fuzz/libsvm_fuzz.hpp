@@ -101,7 +101,8 @@ inline std::string kind_of(std::string_view what) {
   return kind;
 }
 
-// The first bytes choose the options and the cuts, the rest is the text. Returns the complaints.
+// The first bytes choose the options and the cuts, the rest is the text. Returns the kind of the
+// first complaint.
 template <class Real>
 std::string check(std::string_view input) {
   if (input.size() < 4) return "";
@@ -130,12 +131,10 @@ std::string check(std::string_view input) {
   append(rows, cut.take());
   require(same(rows, expected), "cuts show in the rows", text);
   require(cut.n_bad() == whole.n_bad() && cut.max_index() == whole.max_index(), "cuts show", text);
-  std::string complaints;
   for (std::size_t i = 0; i < whole.bad().size(); ++i) {
     require(cut.bad()[i].line == whole.bad()[i].line && cut.bad()[i].what == whole.bad()[i].what,
             "cuts show in a message", text);
     require(whole.bad()[i].what.find('\n') == std::string::npos, "a message has lines", text);
-    complaints += kind_of(whole.bad()[i].what);
   }
 
   LibsvmParser<Real> head(options);
@@ -157,7 +156,7 @@ std::string check(std::string_view input) {
   LibsvmParser<Real> again;
   again.feed(printed(expected));
   require(!again.failed() && same(again.take(), expected), "printed rows read otherwise", text);
-  return complaints;
+  return whole.bad().empty() ? "" : kind_of(whole.bad().front().what);
 }
 
 class Mutator {
@@ -174,8 +173,8 @@ class Mutator {
     return input;
   }
 
-  void learn(const std::string& input, const std::string& complaints) {
-    if (seen_.insert(complaints).second) pool_.push_back(input);
+  void learn(const std::string& input, const std::string& complaint) {
+    if (seen_.insert(complaint).second) pool_.push_back(input);
   }
 
   std::size_t found() const { return seen_.size(); }

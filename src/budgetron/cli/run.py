@@ -55,6 +55,7 @@ def run(
     categorical: sources.Categorical = None,
     hashed: sources.Hashed = None,
     delimiter: sources.Delimiter = None,
+    header: sources.Header = None,
     rows: sources.Rows = None,
     n_features: sources.NFeatures = None,
     dtype: sources.Dtype = "float32",
@@ -92,6 +93,7 @@ def run(
         categorical=categorical,
         hashed=hashed,
         delimiter=delimiter,
+        header=header,
         rows=rows,
         dtype=dtype,
         n_features=n_features,
@@ -132,7 +134,8 @@ def run(
     result = _result(algorithm, model, stream, seconds, tally)
     result["resumed_from"] = keep.resumed_from if keep else 0
     if stream.n_bad:
-        note(f"{stream.n_bad} bad rows skipped; the first: {stream.bad_messages[0]}")
+        rows_word = "row" if stream.n_bad == 1 else "rows"
+        note(f"{stream.n_bad} bad {rows_word} skipped; the first: {stream.bad_messages[0]}")
     if as_json:
         print(json.dumps(result))
     else:

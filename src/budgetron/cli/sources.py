@@ -31,6 +31,10 @@ Columns = Annotated[str | None, typer.Option(help="Features, as in age,pay,3-7; 
 Categorical = Annotated[str | None, typer.Option(help="Columns of words to one-hot.")]
 Hashed = Annotated[str | None, typer.Option("--hash", help="Columns of words to hash.")]
 Delimiter = Annotated[str | None, typer.Option(help="Of CSV, if not the commonest.")]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether CSV names its columns, if unclear."),
+]
 Rows = Annotated[int | None, typer.Option(min=1, help="Stop after so many.")]
 Dtype = Annotated[str, typer.Option(help="float32 or float64.")]
 NFeatures = Annotated[
@@ -49,6 +53,7 @@ def source_options(
     categorical: str | None = None,
     hashed: str | None = None,
     delimiter: str | None = None,
+    header: bool | None = None,
     rows: int | None = None,
     dtype: str = "float32",
     n_features: int | None = None,
@@ -56,7 +61,7 @@ def source_options(
 ) -> SourceOptions:
     """The options as the user typed them, for `open_stream`; ends the command if one is wrong."""
     from budgetron.streams import SourceOptions
-    from budgetron.streams.columns import spans
+    from budgetron.streams.roles import spans
 
     if dtype not in ("float32", "float64"):
         fail(f"budgetron: --dtype is float32 or float64, not {dtype!r}")
@@ -72,6 +77,7 @@ def source_options(
             categorical=() if categorical is None else spans(categorical),
             hashed=() if hashed is None else spans(hashed),
             delimiter=delimiter,
+            header=header,
             n_features=n_features,
             skip_bad=skip_bad,
             rows=rows,

@@ -156,11 +156,11 @@ def verify(data_set: DataSet, file: File, path: Path) -> str:
             if found != known:
                 what = f"has SHA-256 {found[:12]}..., not {known[:12]}..., {whose}"
                 raise DataError(f"{data_set.name}: {path} {what}; delete it and get it again")
-            return whose
+            return f"{whose} holds"
         _count(data_set, file, path)
     except (OSError, StreamError) as error:
         raise DataError(f"{data_set.name}: {path} cannot be read: {error}") from error
-    return "rows and features"
+    return "rows and features hold"
 
 
 def _count(data_set: DataSet, file: File, path: Path) -> None:

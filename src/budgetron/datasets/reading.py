@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def options(data_set: DataSet, file: File, path: Path) -> SourceOptions:
     """How to read the file at `path`, which is the origin's own or one that stands for it."""
     from budgetron.streams import SourceOptions
-    from budgetron.streams.columns import spans
     from budgetron.streams.opening import format_of
+    from budgetron.streams.roles import spans
 
     kind = format_of(path.name)
     if path.name in file.held or not file.read:

@@ -48,7 +48,9 @@ class ChainStream(RowStream):
             self._link, self._before = position["link"], position["bad_before"]
             self._position = behind
             inner = {
-                key.removeprefix("in_"): value for key, value in position.items() if "in_" in key
+                key.removeprefix("in_"): value
+                for key, value in position.items()
+                if key.startswith("in_")
             }
         self._stream = self._links[self._link](position=inner)
         while self._position < behind:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from budgetron.streams.protocol import CHUNK_ROWS, StreamError
 
 if TYPE_CHECKING:
-    from budgetron.streams.columns import Column
     from budgetron.streams.protocol import Position, RowStream
+    from budgetron.streams.roles import Column
 
 FORMATS = ("libsvm", "csv", "parquet", "npz")
 _PACKED = (".gz", ".xz", ".bz2", ".zst")
@@ -172,7 +172,7 @@ def _libsvm(source: Any, options: SourceOptions, position: Position) -> RowStrea
 
 
 def _roles(options: SourceOptions, **changes: Any) -> Any:
-    from budgetron.streams.columns import Roles
+    from budgetron.streams.roles import Roles
 
     chosen = {
         "label": options.label,

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from budgetron.streams.columns import Encoder, Roles
+from budgetron.streams.columns import Encoder
 from budgetron.streams.protocol import CHUNK_ROWS, RowStream, StreamError, rows_of
+from budgetron.streams.roles import Roles
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
