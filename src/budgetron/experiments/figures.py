@@ -52,7 +52,7 @@ def draw(table: Table, figure: Figure, results: Results, path: Path) -> bool:
         if "y" in figure.log:
             axis.set_yscale("log")
     canvas.suptitle(f"{table.title}: figure {figure.number}, {figure.title}", x=0.01, ha="left")
-    if figure.colour is None:
+    if figure.colour is None and len(figure.algorithms) != 1:
         handles = {
             text: handle
             for axis in axes.flat
