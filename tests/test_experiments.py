@@ -211,8 +211,8 @@ def test_finished_runs_are_not_run_again(tmp_path: Path) -> None:
 
 
 def test_grids_are_settled_by_the_table_or_anew(tmp_path: Path) -> None:
-    grid = {"gamma": [1e3, 0.5]}
-    row = Row("P", "perceptron", {}, grid, {"gamma": 1e3})
+    grid = {"gamma": [100.0, 0.5]}
+    row = Row("P", "perceptron", {}, grid, {"gamma": 100.0})
     table, data_set = small(row=row)
     told, tuned, held, begun = (
         runner.measure(entry, data_set, 1, Lab(tmp_path, Here(), Cells()), tune=tune)[0]
@@ -227,7 +227,7 @@ def test_grids_are_settled_by_the_table_or_anew(tmp_path: Path) -> None:
     assert isinstance(tuned, Measured)
     assert isinstance(held, Measured)
     assert isinstance(begun, Measured)
-    assert told.chosen == {"gamma": 1e3}
+    assert told.chosen == {"gamma": 100.0}
     assert tuned.chosen == held.chosen == begun.chosen == {"gamma": 0.5}
     assert len(tuned.outcomes[0].curve) == 20
     assert tuned.mean < told.mean

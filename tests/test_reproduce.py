@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import lzma
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,19 @@ def test_a_folder_that_cannot_be_written_is_one_line(
     assert run("small", "--out", str(small)) == 2
     err = capsys.readouterr().err
     assert "choose another folder with --out" in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("content", ["1 1:0.5\nnonsense\n", "1 1:0.5\n0 1:0.25\n"])
+def test_data_that_is_not_the_papers_is_one_line(
+    small: Path, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = small.parent / "absent.libsvm.xz"
+    with lzma.open(path, "wt") as file:
+        file.write(content)
+    assert run("small", "--table", "1", "--sets", "absent", "--out", str(small)) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("budgetron: Small: absent: ")
     assert len(err.splitlines()) == 1
 
 

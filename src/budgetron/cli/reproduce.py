@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from zipfile import BadZipFile
 
 import typer
 
@@ -167,7 +168,10 @@ def _run(table: Table, permutations: int, lab: Lab, *, tune: bool) -> Results:
                 show(1000 * done // max(1, count), f"{done}/{count} runs")
 
             here = replace(lab, progress=tell)
-            lines = runner.measure(table, data_set, permutations, here, tune=tune)
+            try:
+                lines = runner.measure(table, data_set, permutations, here, tune=tune)
+            except (OSError, ValueError, LookupError, BadZipFile) as error:
+                fail(f"budgetron: {table.title}: {data_set.name}: {error}")
         results.append((data_set, lines))
     return results
 

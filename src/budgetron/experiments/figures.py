@@ -10,7 +10,7 @@ from typing import Any
 from budgetron.experiments.protocols import PROTOCOLS
 from budgetron.experiments.report import Results, measured
 from budgetron.experiments.runner import Measured
-from budgetron.experiments.tables import Figure, Row, Set, Table
+from budgetron.experiments.tables import Figure, Row, Table
 
 # What a run itself has to show; any other axis is a parameter the lines sweep.
 _OF_A_RUN = ("rows", "value", "seconds", "stored")
@@ -25,20 +25,23 @@ def draw(table: Table, figure: Figure, results: Results, path: Path) -> bool:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    panels: dict[str, tuple[Set, list[Line]]] = {}
+    panels: dict[str, list[Line]] = {}
     for data_set, row, ours in measured(results):
         chosen = not figure.algorithms or row.algorithm in figure.algorithms
         if ours.ended and chosen and (not figure.sets or data_set.name in figure.sets):
-            panels.setdefault(data_set.name, (data_set, []))[1].append((row, ours))
+            panels.setdefault(data_set.name, []).append((row, ours))
     if not panels:
         return False
+    algorithms = dict.fromkeys(row.algorithm for lines in panels.values() for row, _ in lines)
+    colours: Any = plt.get_cmap("tab10" if len(algorithms) <= 10 else "tab20")
+    colour_of = {algorithm: colours(number) for number, algorithm in enumerate(algorithms)}
     across = min(2, len(panels))
     down = math.ceil(len(panels) / across)
     size = (5.2 * across, 3.6 * down + 0.8)
     canvas, axes = plt.subplots(down, across, figsize=size, layout="constrained", squeeze=False)
     for axis in axes.flat[len(panels) :]:
         axis.set_visible(False)
-    for axis, (name, (_, lines)) in zip(axes.flat, panels.items(), strict=False):
+    for axis, (name, lines) in zip(axes.flat, panels.items(), strict=False):
         axis.set_title(name, loc="left")
         axis.set_xlabel(_title(table, figure.x))
         axis.set_ylabel(_title(table, figure.y))
@@ -46,13 +49,13 @@ def draw(table: Table, figure: Figure, results: Results, path: Path) -> bool:
         if figure.colour is not None:
             _map(canvas, axis, table, figure, lines)
         else:
-            _curves(axis, figure, lines)
+            _curves(axis, figure, lines, colour_of)
         if "x" in figure.log:
             axis.set_xscale("log")
         if "y" in figure.log:
             axis.set_yscale("log")
     canvas.suptitle(f"{table.title}: figure {figure.number}, {figure.title}", x=0.01, ha="left")
-    if figure.colour is None:
+    if figure.colour is None and len(figure.algorithms) != 1:
         handles = {
             text: handle
             for axis in axes.flat
@@ -64,21 +67,17 @@ def draw(table: Table, figure: Figure, results: Results, path: Path) -> bool:
     return True
 
 
-def _curves(axis: Any, figure: Figure, lines: list[Line]) -> None:
-    from matplotlib import pyplot as plt
-
-    algorithms = list(dict.fromkeys(row.algorithm for row, _ in lines))
-    colours: Any = plt.get_cmap("tab10" if len(algorithms) <= 10 else "tab20")
-    for number, algorithm in enumerate(algorithms):
+def _curves(axis: Any, figure: Figure, lines: list[Line], colour_of: dict[str, Any]) -> None:
+    for algorithm, colour in colour_of.items():
         mine = [line for line in lines if line[0].algorithm == algorithm]
+        if not mine:
+            continue
         points = _along(figure, mine[0][1]) if figure.x == "rows" else _ends(figure, mine)
         xs, ys, lows, highs = (list(column) for column in zip(*points, strict=True))
-        style = {"color": colours(number), "label": algorithm}
-        axis.plot(xs, ys, marker="o" if len(xs) < 15 else None, markersize=4, lw=1.3, **style)
-        if figure.spread == "range" and any(
-            high > low for low, high in zip(lows, highs, strict=True)
-        ):
-            axis.fill_between(xs, lows, highs, color=style["color"], alpha=0.25, lw=0)
+        marker = "o" if len(xs) < 15 else None
+        axis.plot(xs, ys, marker=marker, markersize=4, lw=1.3, color=colour, label=algorithm)
+        if figure.spread == "range" and lows != highs:
+            axis.fill_between(xs, lows, highs, color=colour, alpha=0.25, lw=0)
 
 
 def _along(figure: Figure, ours: Measured) -> list[tuple[float, float, float, float]]:
