@@ -1,7 +1,7 @@
-"""Model files: exact, whole or not there, and refused in one line where they are not what they say.
+"""Model files: exact, whole or not there, refused in one line where they are not what they say.
 
-What a stranger may write into one is in test_model_file_fuzz.py, what this version wrote for good in
-test_golden.py.
+What a stranger may write into one is in test_model_file_fuzz.py, what this version wrote for good
+in test_golden.py.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(tmp_path: Path) -
     with pytest.raises(ModelFileError, match=r"labels are datetime64.* str, bool, int and float"):
         budgetron.save(dated, path)
     generator = BY_NAME["rbp"].make(random_state=np.random.RandomState(0)).fit(X, y)
-    with pytest.raises(ModelFileError, match="random_state: a RandomState.*use an int or None"):
+    with pytest.raises(ModelFileError, match=r"random_state: a RandomState.*use an int or None"):
         budgetron.save(generator, path)
     with pytest.raises(ValueError, match="'gamma' parameter"):
         budgetron.save(BY_NAME["rbp"].make().fit(X, y).set_params(gamma=-1.0), path)

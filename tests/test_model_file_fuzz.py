@@ -84,8 +84,7 @@ def use(path: Path) -> str:
     """Load, predict and go on learning; whether it was refused."""
     try:
         model = budgetron.load(path)
-    except ModelFileError as error:
-        assert "\n" not in str(error)
+    except ModelFileError:
         return "refused"
     if not hasattr(model, "_engine"):
         return "loaded"

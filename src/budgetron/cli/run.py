@@ -105,9 +105,13 @@ def run(
         resume: dict[str, int] = {}
         keep: Checkpoint | None = None
         if checkpoint is not None:
-            settings = {"algorithm": algorithm, **jsonable(parameters), "dtype": dtype}
-            settings |= {"n_features": n_features, "classes": labels, "skip_bad": skip_bad}
-            keep = Checkpoint(checkpoint, every, file, settings)
+            which: dict[str, Any] = {
+                "algorithm": algorithm,
+                "dtype": dtype,
+                "n_features": n_features,
+            }
+            which |= {"classes": labels, "skip_bad": skip_bad, **jsonable(parameters)}
+            keep = Checkpoint(checkpoint, every, file, which)
             model = keep.model or model
             resume = {"position": keep.position, "chunk_rows": min(every, 4096)}
         with LibsvmStream(
