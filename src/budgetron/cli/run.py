@@ -112,7 +112,7 @@ def run(
             }
             which |= {"classes": labels, "skip_bad": skip_bad, **jsonable(parameters)}
             keep = Checkpoint(checkpoint, every, file, which)
-            model = keep.model or model
+            model = model if keep.model is None else keep.model
             resume = {"position": keep.position, "chunk_rows": min(every, 4096)}
         with LibsvmStream(
             file, dtype=dtype, skip_bad=skip_bad, n_features=n_features, **resume
