@@ -16,13 +16,13 @@ from cases import stream
 from budgetron.catalogue import CATALOGUE
 from budgetron.cli import main
 
-ROWS = 60_000
+ROWS = 100_000
 EVERY = 500
 KILLS = 20
 
 
 def write_libsvm(path: Path, rows: int) -> Path:
-    X, y = stream(rows, width=6)
+    X, y = stream(rows)
     lines = [
         f"{2 * label - 1} " + " ".join(f"{j}:{v:.4g}" for j, v in enumerate(row, 1) if v)
         for row, label in zip(X, y, strict=True)
@@ -223,6 +223,6 @@ def test_a_checkpoint_is_a_model(short: Path, tmp_path: Path) -> None:
 
     kept, model = tmp_path / "kept.btn", tmp_path / "model.btn"
     assert call(command(short, "--checkpoint", str(kept), "--save", str(model))) == 0
-    X = np.random.default_rng(0).normal(size=(20, 6)).astype(np.float32)
+    X = np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32)
     one, other = budgetron.load(kept), budgetron.load(model)
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))

@@ -274,6 +274,9 @@ def test_the_file_can_be_read_by_whom_the_umask_lets_and_links_stay(tmp_path: Pa
         os.umask(before)
     assert link.is_symlink()
     assert (tmp_path / "model.btn").stat().st_mode & 0o777 == 0o640
+    (tmp_path / "model.btn").chmod(0o600)
+    budgetron.save(BY_NAME["rbp"].make(), link)  # what was private stays so
+    assert (tmp_path / "model.btn").stat().st_mode & 0o777 == 0o600
 
 
 # ---- the header ----------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ import budgetron
 from budgetron import ModelFileError, model_file
 from budgetron.parts import Merge
 
-EXAMPLES = int(os.environ.get("BUDGETRON_FUZZ_EXAMPLES", "300"))
+EXAMPLES = int(os.environ.get("BUDGETRON_FUZZ_EXAMPLES", "100"))
 Parts = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 

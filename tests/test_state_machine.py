@@ -78,7 +78,7 @@ class Machine:
 
 
 @pytest.mark.parametrize(("case", "more"), LEARNERS, ids=lambda value: str(value)[:30])
-@settings(max_examples=15, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
 @given(steps=operations)
 def test_any_sequence_equals_the_plain_loop(
     case: Case, more: dict[str, Any], steps: list[tuple[str, int]], tmp_path: Path

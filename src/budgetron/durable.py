@@ -9,19 +9,22 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import stat
 from pathlib import Path
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Put `data` in the file's place, on disk by the time this returns.
 
-    A symbolic link stays one: what it points to is replaced.
+    A symbolic link stays one: what it points to is replaced. The file keeps its permissions.
     """
     place = Path(os.path.realpath(path))
     beside = place.with_name(f".{place.name}.{secrets.token_hex(8)}.unfinished")
     try:
         # As open() would: readable by whom the umask lets.
         with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+            if place.exists() and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), stat.S_IMODE(place.stat().st_mode))
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -17,23 +17,16 @@ import hashlib
 import json
 import os
 import platform
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import budgetron
-from budgetron.catalogue import CATALOGUE
 from budgetron.durable import write_whole
-from budgetron.estimators.base import OnlineEstimator, Origin
-from budgetron.model_values import decode, decode_labels, encode, encode_labels
+from budgetron.model_document import Arrays, Document, describe, restore
 
 FORMAT = 1
 KEY = "budgetron"  # of the document in the header
-Document = dict[str, Any]
-Arrays = dict[str, NDArray[Any]]
-_PLAIN = (int, bool, float, str)
 
 
 class ModelFileError(ValueError):
@@ -77,72 +70,19 @@ def to_bytes(model: Any, extra: Document | None = None) -> bytes:
     """
     from safetensors.numpy import save as to_safetensors
 
-    kind = type(model)
-    if _estimator(kind.__name__) is not kind:
-        raise ModelFileError(f"a {kind.__name__} is no estimator of budgetron: it cannot be saved")
-    model._validate_params()
+    try:
+        described, arrays = describe(model)
+    except TypeError as error:
+        raise ModelFileError(str(error)) from None
     document: Document = {
         "format": FORMAT,
         "budgetron": budgetron.__version__,
         "versions": _versions(),
-        "estimator": kind.__name__,
-        "algorithm": _algorithm(model),
-        "task": model._task,
-        "params": _params(model.get_params(deep=False)),
-        "learned": None,
+        **described,
         "extra": extra,
     }
-    arrays: Arrays = {}
-    if hasattr(model, "_engine"):
-        arrays = model._engine.native.save()
-        document["learned"] = _learned(model, arrays)
     document["sha256"] = _checksum(document, arrays)
     return bytes(to_safetensors(arrays, {KEY: _text(document)}))
-
-
-def _learned(model: Any, arrays: Arrays) -> Document:
-    """All about a fitted model that is not in its arrays, and what is worth knowing of them."""
-    stored = arrays.get("learner/expansion/support/ends")
-    return {
-        "origin": {
-            "params": _params(model._origin.params),
-            "width": model._origin.width,
-            "growing": model._origin.growing,
-        },
-        "dtype": model._engine.dtype.name,
-        "generator": "xoshiro256++",
-        "counters": {name: int(arrays[name][0]) for name in ("seen", "mistakes", "updates")},
-        "stored": None if stored is None else len(stored),
-        "gamma": None if model.gamma_ is None else encode(model.gamma_),
-        "scale": model.scale_,
-        "attributes": {
-            name: _attribute(name, getattr(model, name))
-            for name in model._fitted
-            if hasattr(model, name)
-        },
-    }
-
-
-def _attribute(name: str, value: Any) -> Any:
-    if not isinstance(value, np.ndarray):
-        return encode(value)
-    try:
-        return encode_labels(value)
-    except TypeError as error:
-        raise ModelFileError(
-            f"{name}: {error}; a model file holds str, bool, int and float"
-        ) from None
-
-
-def _params(params: dict[str, Any]) -> Document:
-    written = {}
-    for name, value in params.items():
-        try:
-            written[name] = encode(value)
-        except TypeError as error:
-            hint = "; use an int or None" if name == "random_state" else ""
-            raise ModelFileError(f"parameter {name}: {error} to a model file{hint}") from None
-    return written
 
 
 def _versions() -> dict[str, str]:
@@ -155,28 +95,6 @@ def _versions() -> dict[str, str]:
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
     }
-
-
-def _algorithm(model: Any) -> str | None:
-    """Its name in the catalogue, by class and what the name fixes; None for none."""
-    for name, entry in CATALOGUE.items():
-        known = f"budgetron.estimators.{entry.module}" == type(model).__module__
-        if (
-            known
-            and model._task in entry.tasks
-            and type(model) is entry.estimator(model._task)
-            and all(getattr(model, key) == value for key, value in entry.fixed.items())
-        ):
-            return name
-    return None
-
-
-def _estimator(name: str) -> type[OnlineEstimator] | None:
-    """The estimator of this name, if it is one of those this package exports."""
-    if name not in budgetron.__all__ or not name.endswith(("Classifier", "Regressor")):
-        return None
-    kind = getattr(budgetron, name)
-    return kind if issubclass(kind, OnlineEstimator) else None
 
 
 def _text(document: Document) -> str:
@@ -219,7 +137,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, Document]:
     if document.get("sha256") != _checksum(document, arrays):
         raise ModelFileError(f"{name}: damaged: its checksum is not that of its contents")
     try:
-        return _restore(document, arrays), document
+        return restore(document, arrays), document
     except MemoryError:
         raise ModelFileError(f"{name}: the model does not fit into memory") from None
     except Exception as error:
@@ -256,54 +174,7 @@ def _open(path: str | os.PathLike[str], *, header_only: bool) -> tuple[Document,
         raise ModelFileError(f"{name}: damaged: its header cannot be read") from None
     if written != FORMAT:
         raise ModelFileError(
-            f"{name}: written by budgetron {' '.join(wrote.split())[:40]} "
-            f"in format {written!r:.20}; budgetron {budgetron.__version__} reads format {FORMAT}"
+            f"{name}: written by budgetron {' '.join(wrote.split())[:40]} in format {written!r:.20}"
+            f"; budgetron {budgetron.__version__} reads format {FORMAT}"
         )
     return document, arrays
-
-
-def _restore(document: Document, arrays: Arrays) -> Any:
-    """The model, or any exception at all: `read` makes one line of it."""
-    kind = _estimator(document["estimator"])
-    if kind is None:
-        raise ValueError(f"there is no estimator {document['estimator']!r}")
-    model = kind(**_decode_params(document["params"], kind))
-    model._validate_params()
-    learned = document["learned"]
-    if learned is None:
-        return model
-    for name, wanted in model._fitted.items():
-        if name in learned["attributes"]:
-            setattr(model, name, _decode_attribute(name, learned["attributes"][name], wanted))
-        elif name != "feature_names_in_":
-            raise ValueError(f"{name} is missing")
-    origin = learned["origin"]
-    width, growing = origin["width"], origin["growing"]
-    if type(width) is not int or type(growing) is not bool or not 1 <= width < 2**31:
-        raise ValueError("the width is no width")
-    model._origin = Origin(_decode_params(origin["params"], kind), width, growing)
-    model._restored()
-    if learned["dtype"] not in ("float32", "float64"):
-        raise ValueError("rows are float32 or float64")
-    classes = len(model.classes_) if model._task == "classification" else 1
-    model._engine = model._build(model._origin, classes, np.dtype(learned["dtype"]))
-    model._engine.native.load(arrays)
-    if model._engine.native.support()[1].max(initial=-1) >= model.n_features_in_:
-        raise ValueError("a stored example is wider than the rows")
-    return model
-
-
-def _decode_params(written: Document, kind: Any) -> dict[str, Any]:
-    known = {field.name for field in fields(kind)}
-    if not written.keys() <= known:
-        raise ValueError(f"{kind.__name__} has no parameter {min(written.keys() - known)!r}")
-    return {name: decode(value) for name, value in written.items()}
-
-
-def _decode_attribute(name: str, written: Any, wanted: type) -> Any:
-    if wanted is np.ndarray:
-        return decode_labels(written)
-    value = decode(written)
-    if type(value) is not wanted or wanted not in _PLAIN:
-        raise ValueError(f"{name} is no {wanted.__name__}")
-    return value

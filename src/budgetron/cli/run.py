@@ -123,8 +123,8 @@ def run(
             run_of = {"algorithm": algorithm, "task": task, "classes": labels}
             run_of |= {**jsonable(parameters), **jsonable(asdict(options))}
             keep = Checkpoint(checkpoint, every, file, run_of)
-            model = keep.model or model
             if keep.model is not None:
+                model = keep.model
                 tally.restore(keep.tally)
             options = replace(options, chunk_rows=min(every, options.chunk_rows))
         with open_stream(file, options, position=keep.bookmark if keep else 0) as stream:
