@@ -35,6 +35,9 @@ class Learner {
   // The stored examples, for looking inside; null for learners that store none.
   [[nodiscard]] virtual const Expansion<Real>* expansion() const { return nullptr; }
 
+  // The rounds in which it saw the stream change; for learners that watch for it.
+  [[nodiscard]] virtual std::span<const std::int64_t> drifts() const { return {}; }
+
   virtual void visit_state(StateVisitor& visitor) = 0;
   virtual void check_invariants() const {}
 };

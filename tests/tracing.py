@@ -135,7 +135,7 @@ def run_trace(
     rows = as_format(X, layout)
     known = {"classes": np.arange(classes)} if classes else {}
     model.partial_fit(rows[:1], y[:1], **known)
-    kinks = (0.0, 1.0) if classes else (0.0, -case.params["epsilon"])
+    kinks = (0.0, 1.0) if classes else (0.0, -case.params.get("epsilon", 0.0))
     native = model._engine.native
     page = make_page(case, kernel, X.shape[1], native.outputs, model._engine.seed)
     splits = ties = 0
