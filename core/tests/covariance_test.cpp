@@ -119,26 +119,26 @@ TEST(a_covariance_follows_the_matrix_it_stands_for) {
 }
 
 TEST(a_covariance_stays_positive_where_the_matrix_does_not) {
-  // The same two nearly equal rows over and over, with next to no noise: after a while what is left
-  // of their difference is below the rounding of P.
-  Covariance covariance(2);
+  // Rows with next to no noise: what is left unknown sinks below the rounding of P.
+  constexpr std::size_t n = 3;
+  Random random(1);
+  Covariance covariance(n);
   Plain plain;
   const Numbers none(kPanel, 0.0);
-  for (int i = 0; i < 2; ++i) {
+  for (std::size_t i = 0; i < n; ++i) {
     covariance.append(none.data(), 1e-6);
     plain.append(none, 1e-6);
   }
   double least = 1.0;
   Numbers gain(kPanel, 0.0);
   for (int turn = 0; turn < 1000; ++turn) {
-    Numbers k(kPanel, 0.0);
-    k[0] = 1.0;
-    k[1] = turn % 2 == 0 ? 1.0 : 1.0 + 1e-7;
+    const Numbers k = draw(random, covariance);
     CHECK(covariance.project(k.data()) > 0.0);
     covariance.condition(1e-12, gain.data());
     covariance.check_invariants();
     const std::vector<double> v = plain.times(k);
-    const double energy = k[0] * v[0] + k[1] * v[1];
+    double energy = 0.0;
+    for (std::size_t i = 0; i < n; ++i) energy += k[i] * v[i];
     least = std::min(least, energy);
     plain.subtract(v, 1.0 / (energy + 1e-12));
   }

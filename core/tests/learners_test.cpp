@@ -140,6 +140,12 @@ std::vector<std::shared_ptr<Spec>> every_regressor() {
                                 {"budget", whole(9)},
                                 {"step", 0.3},
                                 {"loss", part("absolute")}}));
+  specs.push_back(part("budgetron", {{"kernel", rbf()},
+                                     {"budget", whole(9)},
+                                     {"r", 0.1},
+                                     {"jitter", 0.01},
+                                     {"replace", text("never")},
+                                     {"admission", text("error")}}));
   for (const double regularization : {0.01, 2.0}) {
     specs.push_back(part("avm", {{"kernel", rbf()},
                                  {"width", whole(4)},
