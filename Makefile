@@ -61,6 +61,7 @@ bench: $(BUILT)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset bench -j $(JOBS)
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/learners.py
+	$(BIN)/python benchmarks/covariance.py
 
 soak: $(BUILT)
 	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/test_soak.py -v

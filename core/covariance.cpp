@@ -43,14 +43,25 @@ void Covariance::product(double* out) {
 }
 
 void Covariance::condition(double r, double* out) {
-  double alpha = r;
-  for (std::size_t j = 0; j < size_; ++j) {
-    const double next = alpha + projected_[j] * weights_[j];
-    slopes_[j] = -projected_[j] / alpha;
-    variances_[j] = std::max(variances_[j] * (alpha / next), kLeastVariance);
-    alpha = next;
-  }
+  settle(0, r);
   panel_functions().condition(columns_.data(), panels(), weights_.data(), slopes_.data(), out);
+}
+
+void Covariance::settle(std::size_t first, double alpha) {
+  // The sums wait for each other; the divisions, apart from them, need not.
+  for (std::size_t j = first; j < size_; ++j) {
+    slopes_[j] = alpha;
+    alpha += projected_[j] * weights_[j];
+  }
+  for (std::size_t j = first; j + 1 < size_; ++j) {
+    const double variance = variances_[j] * (slopes_[j] / slopes_[j + 1]);
+    variances_[j] = variance > kLeastVariance ? variance : kLeastVariance;
+  }
+  if (first < size_) {
+    const std::size_t last = size_ - 1;
+    variances_[last] = std::max(variances_[last] * (slopes_[last] / alpha), kLeastVariance);
+  }
+  for (std::size_t j = first; j < size_; ++j) slopes_[j] = -projected_[j] / slopes_[j];
 }
 
 void Covariance::append(const double* d, double delta2) {
@@ -76,14 +87,9 @@ void Covariance::column(std::size_t i, double* out) {
 
 void Covariance::remove(std::size_t i) {
   project_unit(i);
-  double alpha = variances_[i];  // r = 0: nothing before column i matters
+  // r = 0: nothing before column i matters, and after it alpha is D_i.
   for (std::size_t j = 0; j <= i; ++j) slopes_[j] = 0.0;
-  for (std::size_t j = i + 1; j < size_; ++j) {
-    const double next = alpha + projected_[j] * weights_[j];
-    slopes_[j] = -projected_[j] / alpha;
-    variances_[j] = std::max(variances_[j] * (alpha / next), kLeastVariance);
-    alpha = next;
-  }
+  settle(i + 1, variances_[i]);
   panel_functions().condition(columns_.data(), panels(), weights_.data(), slopes_.data(),
                               projected_.data());
   const std::size_t last = size_ - 1;

@@ -68,6 +68,8 @@ class Covariance {
   }
   [[nodiscard]] static std::size_t height(std::size_t j) { return kPanel * (j / kPanel + 1); }
   void resize(std::size_t size);
+  // D and -f_j/alpha_j-1 for the columns from `first` on, alpha being that of the one before.
+  void settle(std::size_t first, double alpha);
   // f <- U'e_i, row i of U.
   void project_unit(std::size_t i);
 

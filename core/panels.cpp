@@ -13,14 +13,19 @@ namespace {
 
 constexpr std::size_t kTogether = 4;  // columns
 
-// Lanes are added in halves on every instruction set.
-inline double sum_lanes(const Doubles* sums) {
-  double lanes[kPanel];
-  for (std::size_t j = 0; j < kPanel; ++j) {
-    lanes[j] = sums[j / kWidth<double>][static_cast<int>(j % kWidth<double>)];
+// Lanes are added in halves on every instruction set: 8 to 4, 4 to 2, 2 to 1.
+template <std::size_t vectors>
+inline double sum_lanes(Doubles (&sums)[vectors]) {
+#pragma GCC unroll 4
+  for (std::size_t half = vectors / 2; half > 0; half /= 2) {
+#pragma GCC unroll 4
+    for (std::size_t b = 0; b < half; ++b) sums[b] = sums[b] + sums[b + half];
   }
+  double lanes[kWidth<double>];
 #pragma GCC unroll 8
-  for (std::size_t half = kPanel / 2; half > 0; half /= 2) {
+  for (std::size_t j = 0; j < kWidth<double>; ++j) lanes[j] = sums[0][static_cast<int>(j)];
+#pragma GCC unroll 8
+  for (std::size_t half = kWidth<double> / 2; half > 0; half /= 2) {
 #pragma GCC unroll 8
     for (std::size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
   }
