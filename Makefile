@@ -74,6 +74,7 @@ bench: $(BUILT)
 	$(BIN)/python benchmarks/learners.py
 	$(BIN)/python benchmarks/classes.py
 	$(BIN)/python benchmarks/streams.py
+	$(BIN)/python benchmarks/covariance.py
 
 soak: $(BUILT)
 	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/test_soak.py -v

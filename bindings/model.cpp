@@ -227,6 +227,14 @@ nb::object ids(Model<Real>& model) {
 }
 
 template <class Real>
+nb::object drifts(Model<Real>& model) {
+  return to_numpy(model.inspect([](const Learner<Real>& learner) {
+    const std::span<const std::int64_t> rounds = learner.drifts();
+    return std::vector<std::int64_t>(rounds.begin(), rounds.end());
+  }));
+}
+
+template <class Real>
 std::size_t size(Model<Real>& model) {
   return model.inspect([](const Learner<Real>& learner) {
     const Expansion<Real>* f = learner.expansion();
@@ -315,6 +323,7 @@ void bind(nb::module_& m, const char* name) {
       .def("coefs", &coefs<Real>)
       .def("ids", &ids<Real>)
       .def("explain", &explain<Real>, "indices"_a.noconvert(), "values"_a.noconvert())
+      .def("drifts", &drifts<Real>)
       .def("save", [](M& self) { return to_dict(self.save()); })
       .def(
           "load", [](M& self, const nb::dict& state) { self.load(to_state(state)); }, "state"_a)

@@ -56,6 +56,8 @@ class Learner {
 
   // What `predict` answers, in terms of stored examples; none for learners that store none.
   [[nodiscard]] virtual std::vector<Share<Real>> shares() const { return {}; }
+  // The rounds in which it saw the stream change; for learners that watch for it.
+  [[nodiscard]] virtual std::span<const std::int64_t> drifts() const { return {}; }
 
   virtual void visit_state(StateVisitor& visitor) = 0;
   virtual void check_invariants() const {}

@@ -3,7 +3,7 @@
 // scale = "standard": row t is divided by the standard deviations of rows 1..t-1 (scaler.hpp), to
 // be decided and to be learned alike, and then counted. "auto": the first kRows rows pass as they
 // are; then Scaler::uneven() decides once and for all. If it says yes those rows are scaled after
-// all, each by the ones before it, as "standard" would have done.
+// all, each by the deviations of all of them (docs/decisions/0021), and later ones as above.
 //
 // gamma = "median": 1 over the median squared distance between the rows so far, as the learner sees
 // them; without two different rows, and with kernels that are no function of a distance, 1/d. It is
@@ -12,7 +12,7 @@
 //
 // Whenever that changes what the learner should have seen or been, the model makes a new learner
 // and replays the kept rows (warmup.hpp): afterwards it is, to the bit, the learner that had this
-// gamma from the start. Once settled the rows are freed. Reasons: docs/decisions/0010.
+// gamma from the start. Once settled the rows are freed. Reasons: docs/decisions/0012.
 //
 // Cost: O(non-zeros) a row while scaling; warming up O(kRows^2 non-zeros) for distances and less
 // than 2.3 kRows rounds for the replays.
@@ -156,13 +156,14 @@ class Preparation {
   // True if the kept rows changed.
   bool decide_scale() {
     const bool uneven = scaler_.uneven();
-    scaler_ = Scaler();
     scale_ = uneven ? Scale::standard : Scale::none;
-    if (!uneven) return false;
+    if (!uneven) {
+      scaler_ = Scaler();
+      return false;
+    }
     OwnedSample<Real> scaled;
     warmup_.change_rows([&](const Sample<Real>& x) {
       scaler_.transform(x, scaled);
-      scaler_.count(x);
       return scaled.view();
     });
     return true;

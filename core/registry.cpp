@@ -6,6 +6,7 @@
 #include <string>
 
 #include "pages/avm.hpp"
+#include "pages/budgetron.hpp"
 #include "pages/fogd.hpp"
 #include "pages/forgetron.hpp"
 #include "pages/nogd.hpp"
@@ -25,6 +26,7 @@ std::unique_ptr<Learner<Real>> make_learner(const Spec& spec, std::size_t output
   if (kind == "forgetron") return std::make_unique<Forgetron<Real>>(spec, outputs);
   if (kind == "projectron-plus") return std::make_unique<ProjectronPlus<Real>>(spec, outputs);
   if (kind == "pomdr") return std::make_unique<Pomdr<Real>>(spec, outputs);
+  if (kind == "budgetron") return std::make_unique<Budgetron<Real>>(spec, outputs);
   throw std::invalid_argument("no learner is called '" + kind + "'");
 }
 

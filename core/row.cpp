@@ -1,4 +1,4 @@
-// The only SIMD file: see row.hpp. Compiled once per instruction set with BUDGETRON_ISA set.
+// The kernel row in SIMD: see row.hpp. Compiled once per instruction set with BUDGETRON_ISA set.
 //
 // GCC/Clang vector types of the machine's full width, in local arrays with constant bounds, which
 // the compiler keeps in registers. The multiply-add is written out per instruction set instead of
@@ -9,99 +9,16 @@
 // all slots in pieces of 256 bytes: on Zen 3 that took 1 to 1.3 times as long beyond L1, 0.9 to 1
 // times within.
 #include "row.hpp"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "vectors.hpp"
 
 namespace budgetron {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr std::size_t kBytes = 64;
-#elif defined(__AVX2__)
-constexpr std::size_t kBytes = 32;
-#else
-constexpr std::size_t kBytes = 16;
-#endif
 constexpr std::size_t kDotLanes = 16;  // = kLanes of aligned.hpp
 // Sums of this many bytes stay in L1 between the passes over them: 32 kB is the smallest L1 met.
 constexpr std::size_t kTileBytes = 16384;
 constexpr std::size_t kTerms = 4;  // terms a pass adds: one load and store of a sum per four
 constexpr int kStep = 8;           // vectors that go through exp in step
-
-typedef float Floats __attribute__((vector_size(kBytes), may_alias));
-typedef double Doubles __attribute__((vector_size(kBytes), may_alias));
-typedef std::uint32_t Words32 __attribute__((vector_size(kBytes)));
-typedef std::uint64_t Words64 __attribute__((vector_size(kBytes)));
-// As many floats as there are doubles in a vector: what one conversion takes.
-typedef float HalfFloats __attribute__((vector_size(kBytes / 2), may_alias));
-
-template <class Real>
-struct Traits;
-template <>
-struct Traits<float> {
-  using Vector = Floats;
-  using Words = Words32;
-  static constexpr int shift = 23;
-  static constexpr float magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  static constexpr float ln2_high = 0.693359375f;
-  static constexpr float ln2_low = -2.12194440e-4f;
-  static constexpr float lowest = -87.3f;  // exp stays a normal number above this
-  static constexpr float highest = 88.0f;
-  static constexpr int degree = 7;  // Taylor on |r| <= ln2/2: relative error below 1e-8
-  static constexpr std::uint32_t sign = 0x80000000u;
-};
-template <>
-struct Traits<double> {
-  using Vector = Doubles;
-  using Words = Words64;
-  static constexpr int shift = 52;
-  static constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52
-  static constexpr double ln2_high = 6.93147180369123816490e-01;
-  static constexpr double ln2_low = 1.90821492927058770002e-10;
-  static constexpr double lowest = -708.3;
-  static constexpr double highest = 709.0;
-  static constexpr int degree = 13;  // relative error below 1e-17
-  static constexpr std::uint64_t sign = 0x8000000000000000u;
-};
-
-template <class Real>
-using Vector = typename Traits<Real>::Vector;
-template <class Real>
-constexpr std::size_t kWidth = kBytes / sizeof(Real);
-
-template <class Real>
-inline Vector<Real> load(const Real* p) {
-  return *reinterpret_cast<const Vector<Real>*>(p);
-}
-template <class Real>
-inline void store(Real* p, Vector<Real> v) {
-  *reinterpret_cast<Vector<Real>*>(p) = v;
-}
-template <class Real>
-inline Vector<Real> all(Real x) {
-  return x - Vector<Real>{};
-}
-
-inline Floats multiply_add(Floats a, Floats b, Floats c) {
-#if defined(__AVX512F__)
-  return (Floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-#elif defined(__FMA__)
-  return (Floats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-#else
-  return a * b + c;
-#endif
-}
-inline Doubles multiply_add(Doubles a, Doubles b, Doubles c) {
-#if defined(__AVX512F__)
-  return (Doubles)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
-#elif defined(__FMA__)
-  return (Doubles)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
-#else
-  return a * b + c;
-#endif
-}
 
 template <class Real>
 inline Vector<Real> absolute(Vector<Real> v) {

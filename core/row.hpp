@@ -10,9 +10,9 @@
 //   poly   : (gamma dot_i + coef0)^degree      linear : dot_i      sigmoid : tanh(gamma dot_i +
 //   coef0)
 //
-// row.cpp is the only SIMD file. It is compiled once per instruction set; `row_functions` picks the
-// best one the machine has when the library is loaded. BUDGETRON_ISA=baseline|avx2|avx512 in the
-// environment picks a lesser one.
+// row.cpp and panels.cpp are the SIMD files. They are compiled once per instruction set;
+// `row_functions` picks the best one the machine has when the library is loaded.
+// BUDGETRON_ISA=baseline|avx2|avx512 in the environment picks a lesser one.
 //
 // Cost: padded(n) * count multiply-adds, plus one vectorised exp per stored example.
 #pragma once

@@ -1,18 +1,23 @@
-// Picks the row functions of the best instruction set this machine has, once, at first use.
+// Picks the row and panel functions of the best instruction set this machine has, once, at first
+// use.
 #include <cstdlib>
 #include <string_view>
 
+#include "panels.hpp"
 #include "row.hpp"
 
 namespace budgetron {
 
 extern const RowFunctions<float> row_functions_float_baseline;
 extern const RowFunctions<double> row_functions_double_baseline;
+extern const PanelFunctions panel_functions_baseline;
 #if defined(__x86_64__)
 extern const RowFunctions<float> row_functions_float_avx2;
 extern const RowFunctions<double> row_functions_double_avx2;
+extern const PanelFunctions panel_functions_avx2;
 extern const RowFunctions<float> row_functions_float_avx512;
 extern const RowFunctions<double> row_functions_double_avx512;
+extern const PanelFunctions panel_functions_avx512;
 #endif
 
 namespace {
@@ -21,6 +26,7 @@ struct Choice {
   const char* name = "baseline";
   const RowFunctions<float>* floats = &row_functions_float_baseline;
   const RowFunctions<double>* doubles = &row_functions_double_baseline;
+  const PanelFunctions* panels = &panel_functions_baseline;
 };
 
 Choice choose() {
@@ -31,11 +37,12 @@ Choice choose() {
   if (wanted == "baseline") return choice;
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    choice = {"avx2", &row_functions_float_avx2, &row_functions_double_avx2};
+    choice = {"avx2", &row_functions_float_avx2, &row_functions_double_avx2, &panel_functions_avx2};
     if (wanted == "avx2") return choice;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
-      choice = {"avx512", &row_functions_float_avx512, &row_functions_double_avx512};
+      choice = {"avx512", &row_functions_float_avx512, &row_functions_double_avx512,
+                &panel_functions_avx512};
     }
   }
 #endif
@@ -57,6 +64,7 @@ template <>
 const RowFunctions<double>& row_functions<double>() {
   return *chosen().doubles;
 }
+const PanelFunctions& panel_functions() { return *chosen().panels; }
 const char* instruction_set() { return chosen().name; }
 
 }  // namespace budgetron

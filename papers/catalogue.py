@@ -11,6 +11,7 @@ from papers.avm.avm import AVM
 from papers.bogd.bogd import BOGD
 from papers.bsgd.bsgd import BSGD
 from papers.budget_perceptron.budget_perceptron import BudgetPerceptron
+from papers.budgetron.budgetron import Budgetron
 from papers.forgetron.forgetron import Forgetron
 from papers.lsokl.fogd import FOGD
 from papers.lsokl.nogd import NOGD
@@ -52,4 +53,5 @@ PAGES: dict[str, tuple[type[Page], dict[str, Any]]] = {
     "pomdr": (POMDR, {}),
     "ahpatron": (Ahpatron, {}),
     "avm": (AVM, {}),
+    "budgetron": (Budgetron, {}),
 }

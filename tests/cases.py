@@ -78,6 +78,11 @@ def avm(label: str = "", *branches: str, **params: Any) -> Case:
     return Case("avm", shared | params, ISOTROPIC, ("stand_ins", *branches), label)
 
 
+def belief(replace: str, kernels: tuple[str, ...], *branches: str, label: str = "") -> Case:
+    params = {"budget": 10, "r": 0.3, "jitter": 0.05, "replace": replace, "scale": None}
+    return Case("budgetron", params, kernels, ("admissions", *branches), label)
+
+
 HINGE = {"loss": "hinge", "tau": 0.5}
 STEPS = {"step": 0.5, "regularization": 0.01}
 
@@ -224,6 +229,9 @@ CASES = [
     avm("rectangle", "capped", cover="rectangle", average="mean"),
     avm("suffix", "capped", average="suffix", loss="smooth-hinge"),
     avm("bernoulli", "entered", beta=2.0, rho=0.5, budget=None, loss="logistic"),
+    belief("auto", DEFINITE),
+    belief("never", ("rbf",), label="never"),
+    belief("always", ("rbf", "linear"), "replacements", label="always"),
 ]
 # Further settings of the same learners, traced too.
 SMOOTH = {"loss": "smooth-hinge", "tau": 0.7}
@@ -387,6 +395,15 @@ REGRESSION = [
             "budget": None,
             "branches": ("stand_ins", "entered", "projections"),
         },
+    ),
+    regress(
+        "budgetron",
+        budget=12,
+        r=0.3,
+        jitter=0.05,
+        scale=None,
+        kernels=DEFINITE,
+        branches=("admissions",),
     ),
 ]
 BY_NAME = {case.name: case for case in CASES if not case.label}

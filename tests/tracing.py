@@ -145,7 +145,7 @@ def run_trace(
     weights = np.ones(len(y)) if weights is None else weights
     known = {"classes": np.arange(classes)} if classes else {}
     model.partial_fit(rows[:1], y[:1], sample_weight=weights[:1], **known)
-    kinks = (0.0, 1.0) if classes else (0.0, -case.params["epsilon"])
+    kinks = (0.0, 1.0) if classes else (0.0, -case.params.get("epsilon", 0.0))
     native = model._engine.native
     page = make_page(case, kernel, X.shape[1], native.outputs, model._engine.seed)
     splits = ties = 0

@@ -75,6 +75,14 @@ std::vector<std::shared_ptr<Spec>> every_learner() {
                                  {"window", whole(4)},
                                  {"first", whole(3)},
                                  {"near", 0.1}}));
+  for (const char* replace : {"auto", "never", "always"}) {
+    specs.push_back(part("budgetron", {{"kernel", rbf()},
+                                       {"budget", whole(9)},
+                                       {"r", 0.1},
+                                       {"jitter", 0.01},
+                                       {"replace", text(replace)},
+                                       {"admission", text("mistake")}}));
+  }
   specs.push_back(part("fogd", {{"kernel", rbf()},
                                 {"n_components", whole(13)},
                                 {"step", 0.5},
@@ -129,6 +137,12 @@ std::vector<std::shared_ptr<Spec>> every_regressor() {
                                 {"budget", whole(9)},
                                 {"step", 0.3},
                                 {"loss", part("absolute")}}));
+  specs.push_back(part("budgetron", {{"kernel", rbf()},
+                                     {"budget", whole(9)},
+                                     {"r", 0.1},
+                                     {"jitter", 0.01},
+                                     {"replace", text("never")},
+                                     {"admission", text("error")}}));
   for (const double regularization : {0.01, 2.0}) {
     specs.push_back(part("avm", {{"kernel", rbf()},
                                  {"width", whole(4)},

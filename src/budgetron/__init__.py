@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         BudgetPerceptronClassifier,
         BudgetPerceptronRegressor,
     )
+    from budgetron.estimators.budgetron import BudgetronClassifier, BudgetronRegressor
     from budgetron.estimators.fogd import FOGDClassifier, FOGDRegressor
     from budgetron.estimators.forgetron import ForgetronClassifier, ForgetronRegressor
     from budgetron.estimators.free import KernelClassifier
@@ -63,6 +64,8 @@ _HOMES = {
     "BudgetPassiveAggressiveClassifier": "budgetron.estimators.budget_passive_aggressive",
     "BudgetPerceptronClassifier": "budgetron.estimators.budget_perceptron",
     "BudgetPerceptronRegressor": "budgetron.estimators.budget_perceptron",
+    "BudgetronClassifier": "budgetron.estimators.budgetron",
+    "BudgetronRegressor": "budgetron.estimators.budgetron",
     "FOGDClassifier": "budgetron.estimators.fogd",
     "FOGDRegressor": "budgetron.estimators.fogd",
     "ForgetronClassifier": "budgetron.estimators.forgetron",
@@ -102,6 +105,8 @@ __all__ = [
     "BudgetPassiveAggressiveClassifier",
     "BudgetPerceptronClassifier",
     "BudgetPerceptronRegressor",
+    "BudgetronClassifier",
+    "BudgetronRegressor",
     "FOGDClassifier",
     "FOGDRegressor",
     "ForgetronClassifier",

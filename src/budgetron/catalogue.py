@@ -212,6 +212,13 @@ CATALOGUE: dict[str, Entry] = {
         "Pegasos whose rows are rounded to the core points of cells",
         tasks=BOTH,
     ),
+    "budgetron": Entry(
+        "budgetron",
+        "Budgetron",
+        "this library; after Crammer, Kulesza & Dredze, NIPS 2009",
+        "confidence-weighted: knows how sure it is of each coef, and when the stream changes",
+        tasks=BOTH,
+    ),
 }
 
 

@@ -73,6 +73,7 @@ PAGES: dict[str, Rule] = {
         Rule("forgetron", _always, "it needs norms"),
         Rule("projectron-plus", _always, "it solves for projections"),
         Rule("pomdr", _always, "it solves for projections"),
+        Rule("budgetron", _always, "its covariance starts as the inverse kernel matrix"),
         Rule("nogd", _always, "it takes square roots of eigenvalues"),
         Rule("fogd", _always, "it draws from a spectral density", ISOTROPIC, NOT_ISOTROPIC),
         Rule("avm", _always, "its cells are balls and boxes", ISOTROPIC, NOT_ISOTROPIC),

@@ -526,3 +526,21 @@ class Pomdr(Part):
     first: int = 25
     near: float = 0.01
     kind: ClassVar[str] = "pomdr"
+
+
+@dataclass(frozen=True)
+class Budgetron(Part):
+    """A Gaussian belief over the coefs of at most ``budget`` examples.
+
+    ``r`` is the variance of a sight, ``jitter`` what is added to k(x, x). ``replace`` is "never",
+    "always" or "auto", after a drift. ``admission`` says which rows are stored while there is room:
+    "mistake", "margin" (all with loss), or "error", which regresses.
+    """
+
+    kernel: Part
+    budget: int = 100
+    r: float = 0.1
+    jitter: float = 0.01
+    replace: str = "auto"
+    admission: str = "mistake"
+    kind: ClassVar[str] = "budgetron"

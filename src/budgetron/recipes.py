@@ -12,6 +12,7 @@ from budgetron.parts import (
     AlmaUpdate,
     Avm,
     AvpUpdate,
+    Budgetron,
     Fogd,
     Forgetron,
     GradientUpdate,
@@ -253,4 +254,18 @@ def avm(
         rho=float(rho),
         budget=0 if budget is None else int(budget),
         loss=loss,
+    )
+
+
+def budgetron(
+    kernel: Part, *, budget: int, r: float, jitter: float, replace: str, admission: str
+) -> Part:
+    """Budgetron: confidence-weighted, with what it knows of its coefs in a covariance."""
+    return Budgetron(
+        kernel,
+        budget=int(budget),
+        r=float(r),
+        jitter=float(jitter),
+        replace=replace,
+        admission=admission,
     )

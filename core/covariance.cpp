@@ -1,0 +1,175 @@
+#include "covariance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace budgetron {
+namespace {
+
+// A variance that underflows would be 0, and P singular: it stops here.
+constexpr double kLeastVariance = std::numeric_limits<double>::min();
+
+}  // namespace
+
+void Covariance::resize(std::size_t size) {
+  if (columns_.capacity() == 0) {
+    const std::size_t most = (capacity_ + kPanel - 1) / kPanel;
+    columns_.reserve(panel_numbers(most));
+    for (auto* vector : {&variances_, &projected_, &weights_, &slopes_}) {
+      vector->reserve(kPanel * most);
+    }
+  }
+  size_ = size;
+  columns_.resize(panel_numbers(panels()), 0.0);
+  for (auto* vector : {&variances_, &projected_, &weights_, &slopes_}) {
+    vector->resize(length(), 0.0);
+  }
+}
+
+double Covariance::project(const double* k) {
+  panel_functions().project(columns_.data(), panels(), k, projected_.data());
+  double energy = 0.0;
+  for (std::size_t j = 0; j < size_; ++j) {
+    weights_[j] = variances_[j] * projected_[j];
+    energy += projected_[j] * weights_[j];
+  }
+  return energy;
+}
+
+void Covariance::product(double* out) {
+  panel_functions().combine(columns_.data(), panels(), weights_.data(), out);
+}
+
+void Covariance::condition(double r, double* out) {
+  settle(0, r);
+  panel_functions().condition(columns_.data(), panels(), weights_.data(), slopes_.data(), out);
+}
+
+void Covariance::settle(std::size_t first, double alpha) {
+  // The sums wait for each other; the divisions, apart from them, need not.
+  for (std::size_t j = first; j < size_; ++j) {
+    slopes_[j] = alpha;
+    alpha += projected_[j] * weights_[j];
+  }
+  for (std::size_t j = first; j + 1 < size_; ++j) {
+    const double variance = variances_[j] * (slopes_[j] / slopes_[j + 1]);
+    variances_[j] = variance > kLeastVariance ? variance : kLeastVariance;
+  }
+  if (first < size_) {
+    const std::size_t last = size_ - 1;
+    variances_[last] = std::max(variances_[last] * (slopes_[last] / alpha), kLeastVariance);
+  }
+  for (std::size_t j = first; j < size_; ++j) slopes_[j] = -projected_[j] / slopes_[j];
+}
+
+void Covariance::append(const double* d, double delta2) {
+  const std::size_t j = size_;
+  resize(j + 1);
+  double* column = columns_.data() + start(j);
+  for (std::size_t i = 0; i < j; ++i) column[i] = -d[i];
+  column[j] = 1.0;
+  variances_[j] = 1.0 / delta2;
+}
+
+void Covariance::project_unit(std::size_t i) {
+  for (std::size_t j = 0; j < size_; ++j) {
+    projected_[j] = j < i ? 0.0 : columns_[start(j) + i];
+    weights_[j] = variances_[j] * projected_[j];
+  }
+}
+
+void Covariance::column(std::size_t i, double* out) {
+  project_unit(i);
+  product(out);
+}
+
+void Covariance::remove(std::size_t i) {
+  project_unit(i);
+  // r = 0: nothing before column i matters, and after it alpha is D_i.
+  for (std::size_t j = 0; j <= i; ++j) slopes_[j] = 0.0;
+  settle(i + 1, variances_[i]);
+  panel_functions().condition(columns_.data(), panels(), weights_.data(), slopes_.data(),
+                              projected_.data());
+  const std::size_t last = size_ - 1;
+  for (std::size_t j = i + 1; j <= last; ++j) {
+    const double* from = columns_.data() + start(j);
+    double* to = columns_.data() + start(j - 1);  // ends where `from` starts
+    std::copy(from, from + i, to);
+    std::copy(from + i + 1, from + j + 1, to + i);
+    std::fill(to + j, to + height(j - 1), 0.0);
+    variances_[j - 1] = variances_[j];
+  }
+  std::fill_n(columns_.data() + start(last), height(last), 0.0);
+  variances_[last] = projected_[last] = weights_[last] = slopes_[last] = 0.0;
+  resize(last);
+}
+
+void Covariance::diagonal(double* out) const {
+  std::fill_n(out, length(), 0.0);
+  for (std::size_t j = 0; j < size_; ++j) {
+    const double* column = columns_.data() + start(j);
+    for (std::size_t i = 0; i <= j; ++i) out[i] += variances_[j] * (column[i] * column[i]);
+  }
+}
+
+void Covariance::copy(const Covariance& other) {
+  resize(other.size_);
+  std::copy(other.columns_.begin(), other.columns_.end(), columns_.begin());
+  std::copy(other.variances_.begin(), other.variances_.end(), variances_.begin());
+}
+
+void Covariance::free() { *this = Covariance(capacity_); }
+
+void Covariance::visit_state(StateVisitor& visitor, const std::string& name) {
+  if (visitor.mode() == StateVisitor::Mode::count) {
+    for (const auto* vector : {&columns_, &variances_, &projected_, &weights_, &slopes_}) {
+      visitor.scratch(*vector);
+    }
+    return;
+  }
+  std::vector<double> packed;
+  if (visitor.mode() == StateVisitor::Mode::save) {
+    for (std::size_t j = 0; j < size_; ++j) {
+      const double* column = columns_.data() + start(j);
+      packed.insert(packed.end(), column, column + j);
+      packed.push_back(variances_[j]);
+    }
+  }
+  visitor.field(name, packed);
+  if (visitor.mode() == StateVisitor::Mode::save) return;
+  require(all_finite(packed), name);
+  free();
+  const double* from = packed.data();
+  const double* const end = from + packed.size();
+  for (std::size_t j = 0; from != end; ++j) {
+    require(static_cast<std::size_t>(end - from) >= j + 1 && j != capacity_ && from[j] > 0.0, name);
+    resize(j + 1);
+    double* column = columns_.data() + start(j);
+    std::copy(from, from + j, column);
+    column[j] = 1.0;
+    variances_[j] = from[j];
+    from += j + 1;
+  }
+}
+
+void Covariance::check_invariants() const {
+  const auto fail = [](const char* what) {
+    throw std::logic_error(std::string("covariance invariant broken: ") + what);
+  };
+  if (size_ > capacity_ || columns_.size() != panel_numbers(panels())) fail("its size");
+  for (std::size_t j = 0; j < length(); ++j) {
+    const double* column = columns_.data() + start(j);
+    for (std::size_t i = 0; i < height(j); ++i) {
+      if (!std::isfinite(column[i])) fail("a number is not finite");
+      if (i >= j && column[i] != (i == j && j < size_ ? 1.0 : 0.0)) fail("U is not triangular");
+    }
+    if (j < size_ && !(variances_[j] > 0.0 && std::isfinite(variances_[j]))) {
+      fail("it is not positive definite");
+    }
+    if (j >= size_ && variances_[j] != 0.0) fail("a variance of the padding is not 0");
+  }
+}
+
+}  // namespace budgetron
