@@ -285,10 +285,31 @@ struct Damage {
       CHECK_THROWS(model.load(state), std::invalid_argument);
       std::visit([&](const auto& values) { spoil(sound, name, values); }, array);
     }
+    Model<Real> younger(spec, task, classes, 5, false, rules);
+    younger.learn(data.rows(false, 0, 7), data.targets.data(), nullptr, false);
+    graft(sound, younger.save());
+    graft(younger.save(), sound);
     State longer = sound;
     longer["nobody reads this"] = std::vector<double>{1.0};
     CHECK_THROWS(model.load(longer), std::invalid_argument);
     CHECK(refused > 20);
+  }
+
+  // Each piece of one state in the other: sound in itself, but perhaps not of the other's size.
+  void graft(const State& into, const State& from) {
+    std::set<std::string> pieces;
+    for (const auto& [name, values] : from) {
+      for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
+        pieces.insert(name.substr(0, at + 1));
+      }
+    }
+    for (const std::string& piece : pieces) {
+      State state = into;
+      for (const auto& [name, values] : from) {
+        if (name.starts_with(piece)) state[name] = values;
+      }
+      load(state);
+    }
   }
 
   template <class T>
