@@ -164,7 +164,7 @@ def _label_log(axis: Any, unit: str) -> None:
     from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_xlim()
-    few = math.log10(high / low) < 1.2
+    few = math.log10(high / low) < 2
     locator = LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=8)
     axis.xaxis.set_major_locator(locator)
     axis.xaxis.set_major_formatter(EngFormatter(unit) if unit else _thousands())
