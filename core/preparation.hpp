@@ -3,7 +3,7 @@
 // scale = "standard": row t is divided by the standard deviations of rows 1..t-1 (scaler.hpp), to
 // be decided and to be learned alike, and then counted. "auto": the first kRows rows pass as they
 // are; then Scaler::uneven() decides once and for all. If it says yes those rows are scaled after
-// all, each by the deviations of all of them (docs/decisions/0021), and later ones as above.
+// all, each by the deviations of all of them (docs/decisions/0016), and later ones as above.
 //
 // gamma = "median": 1 over the median squared distance between the rows so far, as the learner sees
 // them; without two different rows, and with kernels that are no function of a distance, 1/d. It is

@@ -1,0 +1,49 @@
+"""Budgetron on streams that change, beside a learner that an oracle restarts at each change.
+
+    python benchmarks/drift.py [--budget 100] [--rows 60000] [--seeds 2]
+
+Gradual changes have no right moment to restart: there the oracle takes the best of the beginning,
+the middle and the end of all changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from typing import Any
+
+import budgetron
+from budgetron.streams.drifting import KINDS, drifting
+
+
+def mistakes(X: Any, y: Any, budget: int, replace: str) -> int:
+    model = budgetron.make("budgetron", budget=budget, replace=replace)
+    return int(model.fit(X, y).n_mistakes_)
+
+
+def restarted(X: Any, y: Any, changes: list[int], budget: int) -> int:
+    pieces = itertools.pairwise([0, *changes, len(y)])
+    return sum(mistakes(X[a:b], y[a:b], budget, "never") for a, b in pieces)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Budgetron on streams that change.")
+    parser.add_argument("--budget", type=int, default=100)
+    parser.add_argument("--rows", type=int, default=60_000)
+    parser.add_argument("--seeds", type=int, default=2)
+    options = parser.parse_args()
+    print("| stream | seed | oracle % | auto % | never % | always % | auto / oracle |")
+    print("|---" * 7 + "|")
+    for kind in KINDS:
+        for seed in range(options.seeds):
+            X, y, changes = drifting(kind, options.rows, seed)
+            width = options.rows // 12 if kind == "gradual" else 0
+            late = {0, width // 2, width}
+            oracle = min(restarted(X, y, [c + d for c in changes], options.budget) for d in late)
+            found = [mistakes(X, y, options.budget, how) for how in ("auto", "never", "always")]
+            shares = " | ".join(f"{100 * count / len(y):.2f}" for count in (oracle, *found))
+            print(f"| {kind} | {seed} | {shares} | {found[0] / oracle:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
