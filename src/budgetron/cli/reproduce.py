@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -61,6 +62,7 @@ def reproduce(
     """
     from budgetron.experiments import data, report, runner
     from budgetron.experiments.cells import Cells
+    from budgetron.pool import workers
 
     tasks = _tasks(paper, table, figure)
     if any(task.figures for task in tasks):
@@ -77,7 +79,7 @@ def reproduce(
         )
     count = 1 if quick else permutations
     worse = False
-    with runner.workers(processes) as pool:
+    with workers(processes or os.cpu_count() or 1) as pool:
         lab = runner.Lab(folder, pool, cells)
         for task in tasks:
             results = _run(task.table, count, lab, tune=tune)
