@@ -7,7 +7,6 @@ import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from zipfile import BadZipFile
 
 import typer
 
@@ -172,7 +171,7 @@ def _run(table: Table, permutations: int, lab: Lab, *, tune: bool) -> Results:
             here = replace(lab, progress=tell)
             try:
                 lines = runner.measure(table, data_set, permutations, here, tune=tune)
-            except (OSError, ValueError, LookupError, BadZipFile) as error:
+            except (OSError, ValueError, RuntimeError) as error:
                 fail(f"budgetron: {table.title}: {data_set.name}: {error}")
         results.append((data_set, lines))
     return results
