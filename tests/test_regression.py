@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tracing import find_field, run_trace
+from tracing import STARTS, find_field, run_trace
 
 import budgetron
 from budgetron.catalogue import CATALOGUE
@@ -49,7 +49,7 @@ def test_every_regressor_of_the_catalogue_has_a_case() -> None:
 )
 def test_follows_its_page(case: Case, kernel: str, layout: str) -> None:
     X, y = numeric_stream(ROWS, sparse=layout == "csr")
-    model = run_trace(case, kernel, X, y, 0, layout)
+    model = run_trace(case, kernel, X, y, 0, layout, first=STARTS[layout])
     if case.budget is not None:
         assert model.n_support_ <= case.budget
         assert attempts(model) >= 3 * case.budget, "the stream was too easy to mean anything"
