@@ -58,6 +58,14 @@ def test_follows_its_page(case: Case, kernel: str, layout: str) -> None:
         assert find_field(state, branch)[0] >= 2, f"{branch} hardly happened"
 
 
+@each_case
+def test_follows_its_page_with_weights(case: Case) -> None:
+    X, y = numeric_stream(150)
+    weights = np.random.default_rng(0).choice([0.25, 1.0, 3.0], size=len(y))
+    model = run_trace(case, "rbf", X, y, 0, "dense", weights)
+    assert not np.array_equal(model.predict(X), case.make(random_state=1).fit(X, y).predict(X))
+
+
 # ---- how rows come -------------------------------------------------------------------------------
 
 

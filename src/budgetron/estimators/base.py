@@ -9,6 +9,7 @@ regressor.py.
 from __future__ import annotations
 
 import itertools
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,7 +90,11 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         "average": [StrOptions({"last", "mean", "suffix"})],
         "n_epochs": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
         "random_state": ["random_state"],
     }
 
@@ -172,7 +177,8 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     def _predict(self, X: Any) -> Floats:
         """The outputs of every row, (n, outputs)."""
         rows = self._rows(X, first=False)
-        return self._engine.predict(rows, threads=effective_n_jobs(self.n_jobs))
+        threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
+        return self._engine.predict(rows, threads=threads)
 
     @contextmanager
     def _unchanged_if_refused(self) -> Iterator[None]:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from budgetron.engine import Floats
 from budgetron.estimators.base import OnlineEstimator
-from budgetron.estimators.weights import ClassWeights, sample_weights
+from budgetron.estimators.weights import ClassWeights, product, sample_weights
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -103,7 +103,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         self._check_width(x)
         if self._class_weights is None:
             return self._engine.native.learn_one(x, code)
-        return self._engine.native.learn_one(x, code, self._class_weights.of_one(y))
+        decision = self._engine.native.learn_one(x, code, self._class_weights.of_one(y))
+        self._class_weights.count(y)
+        return decision
 
     def decision_one(self, x: NDArray[Any]) -> float | Floats:
         """The decision on one row, under `learn_one`'s conditions."""
@@ -123,6 +125,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row; of tied classes the first, of two the second."""
         decisions = self.decision_function(X)
+        if len(self.classes_) == 0:
+            raise ValueError("no class is known yet: all rows so far had the weight 0")
         if decisions.ndim > 1:
             codes = decisions.argmax(axis=1)
         elif len(self.classes_) == 1:
@@ -152,7 +156,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
     ) -> Floats | None:
         with self._unchanged_if_refused():
             X = self._prepare(X, y, classes=classes, anew=anew, growing=growing)
-            weights = sample_weights(sample_weight, X)
+            weights = sample_weights(sample_weight, len(y))
         decisions = None
         for piece in self._passes(len(y)) if anew else [None]:
             if piece is None:
@@ -243,9 +247,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         """Learn X in runs of rows between which a class joins (closed classes: one run)."""
         if self._class_weights is not None:
             by_class = self._class_weights.of_rows(y, None if weights is None else weights > 0)
-            weights = by_class if weights is None else weights * by_class
-        labels, firsts = np.unique(y, return_index=True)
-        joins = np.sort(firsts[~np.isin(labels, self.classes_)]).tolist()
+            weights = product(weights, by_class)
+        # A row of weight 0 joins no class; it is only decided, whatever its code.
+        come = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+        labels, firsts = np.unique(y[come], return_index=True)
+        joins = np.sort(come[firsts[~np.isin(labels, self.classes_)]]).tolist()
         bounds = sorted({0, len(y), *joins})
         runs: list[Run] = []
         for start, end in itertools.pairwise(bounds):
