@@ -83,10 +83,10 @@ def suggest_delta(
     if not issparse(X):
         X = X - X.mean(axis=0)  # of distances none changes, but for the rounding of large offsets
     size = float(abs(X).max()) or 1.0
-    distances = euclidean_distances(X / size)[np.triu_indices(X.shape[0], k=1)] * size
+    distances = euclidean_distances(X / size)[np.triu_indices(X.shape[0], k=1)]
     apart = distances[distances > _NO_DISTANCE * distances.max()]
     if apart.size == 0:
         raise ValueError("X has no two different rows in its sample; delta has no scale then")
     middle, reach = 2 * float(distances.mean()), 2 * float(distances.std())
     low = middle - reach if reach < middle else min(middle, float(apart.min()))
-    return SuggestedDelta(middle, low, middle + reach)
+    return SuggestedDelta(size * middle, size * low, size * (middle + reach))

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d
 
 from budgetron.engine import Floats
 
@@ -26,9 +25,9 @@ def sample_weights(sample_weight: Any, count: int) -> Floats | None:
         return None
     if np.ndim(sample_weight) == 0:
         sample_weight = np.full(count, sample_weight)
-    weights: Floats = np.ascontiguousarray(column_or_1d(sample_weight), dtype=np.float64)
-    if len(weights) != count:
-        raise ValueError(f"sample_weight has {len(weights)} numbers for {count} rows")
+    weights: Floats = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    if weights.shape != (count,):
+        raise ValueError(f"sample_weight has the shape {weights.shape}, for {count} rows")
     _check(weights)
     return weights
 
