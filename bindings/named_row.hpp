@@ -32,7 +32,7 @@ class NamedRow {
   // The row x; `learning`: names it had not met join `names`.
   Sample<Real> read(const nb::dict& names, const nb::handle& x, bool learning) {
     if (!nb::isinstance<nb::dict>(x)) {
-      const nb::str text = nb::str("a row is a dict of features, not {!r}");
+      const nb::str text = nb::str("a row is a dict of features, not {!r:.80}");
       throw nb::type_error(nb::cast<nb::str>(text.attr("format")(x)).c_str());
     }
     const nb::ft_object2_guard guard(names, x);
@@ -65,7 +65,7 @@ class NamedRow {
     const double number =
         PyFloat_CheckExact(value.ptr()) ? PyFloat_AS_DOUBLE(value.ptr()) : converted(value);
     if (std::isfinite(static_cast<Real>(number))) return number;
-    const nb::str text = nb::str("feature {!r} is {!r}: values must be finite numbers");
+    const nb::str text = nb::str("feature {!r} is {!r:.80}: values must be finite numbers");
     const nb::object message = text.attr("format")(name, value);
     throw nb::value_error(nb::cast<nb::str>(message).c_str());
   }

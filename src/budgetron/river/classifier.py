@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from river.base import MiniBatchClassifier
 
 from budgetron.engine import Floats
-from budgetron.river.learner import FLOAT64, RiverLearner, checked_weight
+from budgetron.river.learner import FLOAT64, RiverLearner
 from budgetron.river.probabilities import probabilities
 
 
@@ -48,15 +49,19 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         y : label
         w : weight, a number >= 0; a row of weight w moves f by w times as much
         """
+        if w != 1.0:
+            w = self._weight(x, w)
+            if w == 0.0:
+                return
         estimator = self._estimator
         try:
             code = estimator._codes[y]
         except (AttributeError, KeyError):  # not started, or a label not seen yet
-            row = self._row(x)
-            self._learn([*x], row, [y], None if w == 1.0 else [w])
+            self._learn(x, self._row(x), [y], [w])
             return
-        if w != 1.0 or estimator._class_weights is not None:
-            w = self._weight(x, y, w)
+        if estimator._class_weights is not None:
+            self._check(x)  # before the row is counted
+            w *= estimator._class_weights.of_one(y)
         estimator._engine.native.learn_named(self._names, x, code, w)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
@@ -68,30 +73,23 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         y : pandas Series of labels
         w : weights, numbers >= 0; None for all 1
         """
-        if len(X) == 0:
-            return
-        self._learn([*X.columns], self._rows(X), list(y), w)
+        self._learn(X.columns, self._rows(X), list(y), w)
 
-    def _learn(self, names: list[Any], rows: Any, labels: list[Any], weights: Any) -> None:
+    def _learn(self, names: Iterable[Any], rows: Any, labels: list[Any], weights: Any) -> None:
         if None in labels:
             raise ValueError("y is None: a classifier learns from labels")
-        self._learn_rows(self._names.unknown(names), rows, _as_array(labels), weights)
-        self._labels = self._estimator.classes_.tolist()
+        self._learn_rows(names, rows, _as_array(labels), weights)
+        if self._started:
+            self._labels = self._estimator.classes_.tolist()
 
     def _begin(self, width: int, *, growing: bool) -> None:
         closed = self.classes is not None
         self._estimator._begin(self._declared(), width, FLOAT64, closed=closed, growing=growing)
 
-    def _weight(self, x: dict[Any, Any], y: Any, w: float) -> float:
-        """W times the weight of the class, which counts the row: so x must be valid."""
-        w = checked_weight(w)
-        rule = self._estimator._class_weights
-        if rule is None or w == 0.0:
-            return w
+    def _check(self, x: dict[Any, Any]) -> None:
+        """Refuse what learning x would refuse."""
         self._row(x)
         self._names.fresh(self._names.unknown(x), True)
-        weight: float = rule.of_one(y)
-        return w * weight
 
     # ---- deciding --------------------------------------------------------------------------------
 
@@ -99,6 +97,7 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         """The label of one row; None while no class is known."""
         labels = self._labels
         if len(labels) < 2:
+            self._row(x)  # to refuse what it would refuse later
             return self._only_label()
         decision = self._estimator._engine.native.predict_named(self._names, x)
         if decision.__class__ is float:
@@ -109,6 +108,7 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         """The probability of each class known; an empty dict while there is none."""
         labels = self._labels
         if len(labels) < 2:
+            self._row(x)
             return self._only_shares()
         decision = self._estimator._engine.native.predict_named(self._names, x)
         shares = probabilities(self._estimator, np.array([decision]), lambda: self._row(x))

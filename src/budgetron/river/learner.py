@@ -10,7 +10,7 @@ Subclasses are dataclasses made from the estimators' by making.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from math import isfinite
 from numbers import Integral
@@ -87,17 +87,31 @@ class RiverLearner(Estimator):
     def _begin(self, width: int, *, growing: bool) -> None:
         raise NotImplementedError
 
-    def _learn_rows(self, names: list[Any], rows: Any, y: Any, weights: Any) -> None:
-        """Learn rows (CSR) the estimator's own way; `names` are those they bring.
+    def _learn_rows(self, names: Iterable[Any], rows: Any, y: Any, weights: Any) -> None:
+        """Learn rows (CSR) of these features the estimator's own way.
 
-        What is refused changes nothing.
+        What is refused changes nothing; rows of weight 0 are as if they had not come.
         """
+        if weights is not None and len(weights) == len(y) == rows.shape[0]:
+            kept = np.asarray(weights) != 0
+            rows, y, weights = rows[kept], np.asarray(y)[kept], np.asarray(weights)[kept]
+        if len(y) == rows.shape[0] == 0:
+            return
+        names = self._names.unknown(names)
         numbers = self._names.fresh(names, True)
         with self._estimator._unchanged_if_refused():
             if not self._started:
                 self._start(len(self._names) + len(names))
             self._estimator._learn(rows, y, weights, growing=True)
         self._names.update(zip(names, numbers, strict=True))
+
+    def _weight(self, x: dict[Any, Any], w: float) -> float:
+        """The weight of a row; one of weight 0 has to be valid, and no more becomes of it."""
+        if not (isfinite(w) and w >= 0):
+            raise ValueError(f"w={w!r} must be a finite number >= 0")
+        if w == 0.0:
+            self._row(x)
+        return float(w)
 
     def _row(self, x: dict[Any, Any]) -> Any:
         """One row as CSR."""
@@ -133,10 +147,3 @@ def _finite(X: Any) -> Any:
         for value in X[name].tolist():
             _core.named_row(names, {name: value})  # which tells what is no number
     return X.to_numpy(dtype=np.float64)
-
-
-def checked_weight(w: Any) -> float:
-    """A row's weight."""
-    if not (isfinite(w) and w >= 0):
-        raise ValueError(f"w={w!r} must be a finite number >= 0")
-    return float(w)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 from river.base import MiniBatchRegressor
 
-from budgetron.river.learner import FLOAT64, RiverLearner, checked_weight
+from budgetron.river.learner import FLOAT64, RiverLearner
 
 
 class RiverRegressor(RiverLearner, MiniBatchRegressor):
@@ -24,16 +24,15 @@ class RiverRegressor(RiverLearner, MiniBatchRegressor):
         y : target, a finite number
         w : weight, a number >= 0; a row of weight w moves f by w times as much
         """
-        if not self._started:
-            names = self._names.unknown(x)
-            self._learn_rows(names, self._row(x), [y], None if w == 1.0 else [w])
-            return
-        target = float(y)
-        if not isfinite(target):
-            raise ValueError(f"target {y!r} is not a finite number")
+        target = _target(y)
         if w != 1.0:
-            w = checked_weight(w)
-        self._estimator._engine.native.learn_named(self._names, x, target, w)
+            w = self._weight(x, w)
+            if w == 0.0:
+                return
+        if self._started:
+            self._estimator._engine.native.learn_named(self._names, x, target, w)
+        else:
+            self._learn_rows(x, self._row(x), [target], [w])
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn the rows of a frame, in their order; leaves the same bits as `learn_one` on each.
@@ -44,8 +43,7 @@ class RiverRegressor(RiverLearner, MiniBatchRegressor):
         y : pandas Series of finite numbers
         w : weights, numbers >= 0; None for all 1
         """
-        if len(X) > 0:
-            self._learn_rows(self._names.unknown(X.columns), self._rows(X), list(y), w)
+        self._learn_rows(X.columns, self._rows(X), list(y), w)
 
     def _begin(self, width: int, *, growing: bool) -> None:
         self._estimator._start(width, 1, FLOAT64, growing=growing)
@@ -55,6 +53,7 @@ class RiverRegressor(RiverLearner, MiniBatchRegressor):
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> float:
         """f(x) of one row."""
         if not self._started:
+            self._row(x)  # to refuse what it would refuse later
             return 0.0
         prediction: float = self._estimator._engine.native.predict_named(self._names, x)
         return prediction
@@ -66,3 +65,13 @@ class RiverRegressor(RiverLearner, MiniBatchRegressor):
         if not self._started:
             return pd.Series(0.0, index=X.index)
         return pd.Series(self._estimator._engine.predict(self._rows(X))[:, 0], index=X.index)
+
+
+def _target(y: Any) -> float:
+    try:
+        target = float(y)
+    except TypeError:
+        target = nan
+    if not isfinite(target):
+        raise ValueError(f"target {y!r} is not a finite number")
+    return target
