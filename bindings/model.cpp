@@ -301,19 +301,6 @@ void bind(nb::module_& m, const char* name) {
           },
           "x"_a.noconvert())
       .def(
-          "learn_named",
-          [](M& self, const nb::dict& names, const nb::handle& x, double target, double weight) {
-            const Sample<Real> row = named_row<Real>().read(names, x, true);
-            return to_decision(self.learn_one(row, target, weight));
-          },
-          "names"_a, "x"_a, "target"_a, "weight"_a = 1.0)
-      .def(
-          "predict_named",
-          [](M& self, const nb::dict& names, const nb::handle& x) {
-            return to_decision(self.predict_one(named_row<Real>().read(names, x, false)));
-          },
-          "names"_a, "x"_a)
-      .def(
           "join",
           [](M& self, std::size_t after, std::vector<int> order) {
             self.join({self.classes(), after, std::move(order)});
@@ -337,6 +324,19 @@ void bind(nb::module_& m, const char* name) {
       .def("coefs", &coefs<Real>)
       .def("ids", &ids<Real>)
       .def("explain", &explain<Real>, "indices"_a.noconvert(), "values"_a.noconvert())
+      .def(
+          "learn_named",
+          [](M& self, const nb::dict& names, const nb::handle& x, double target, double weight) {
+            const Sample<Real> row = named_row<Real>().read(names, x, true);
+            return to_decision(self.learn_one(row, target, weight));
+          },
+          "names"_a, "x"_a, "target"_a, "weight"_a = 1.0)
+      .def(
+          "predict_named",
+          [](M& self, const nb::dict& names, const nb::handle& x) {
+            return to_decision(self.predict_one(named_row<Real>().read(names, x, false)));
+          },
+          "names"_a, "x"_a)
       .def("drifts", &drifts<Real>)
       .def("save", [](M& self) { return to_dict(self.save()); })
       .def(
