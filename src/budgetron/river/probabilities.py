@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -24,12 +23,7 @@ def probabilities(estimator: Any, decisions: Floats, rows: Callable[[], Any]) ->
     rows : the rows they are about, as CSR
     """
     if hasattr(estimator, "predict_proba"):
-        asked = rows()
-        width = max(asked.shape[1], estimator.n_features_in_)
-        asked.resize((asked.shape[0], width))
-        wide = copy.copy(estimator)  # rows to be predicted may have features not learned yet
-        wide.n_features_in_ = width
-        own: Floats = wide.predict_proba(asked)
+        own: Floats = estimator._engine.predict(rows(), probabilities=True)
         return own
     if decisions.ndim == 1:
         share = 0.5 * (1.0 + np.tanh(0.5 * decisions))
