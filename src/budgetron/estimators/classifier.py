@@ -124,7 +124,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row; of tied classes the first, of two the second."""
-        decisions = self.decision_function(X)
+        return self._choose(self.decision_function(X))
+
+    def _choose(self, decisions: Floats) -> NDArray[Any]:
         if len(self.classes_) == 0:
             raise ValueError("no class is known yet: all rows so far had the weight 0")
         if decisions.ndim > 1:
@@ -192,16 +194,28 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
                 "all are numbers or none is"
             )
         if first:
-            self._closed: bool = closed
             self._sparse = not isinstance(X, np.ndarray)
-            self._know(known)
-            self._class_weights: ClassWeights | None = None
-            if self.class_weight is not None:
-                self._class_weights = ClassWeights(self.class_weight)
-                if closed:
-                    self._class_weights.check(known)
-            self._start(X.shape[1], len(known), X.dtype, growing=growing)
+            self._begin(known, X.shape[1], X.dtype, closed=closed, growing=growing)
         return X
+
+    def _begin(
+        self,
+        known: NDArray[Any],
+        width: int,
+        dtype: np.dtype[Any],
+        *,
+        closed: bool,
+        growing: bool,
+    ) -> None:
+        """Build the model for the classes known so far, all there will be if they are closed."""
+        self._closed: bool = closed
+        self._know(known)
+        self._class_weights: ClassWeights | None = None
+        if self.class_weight is not None:
+            self._class_weights = ClassWeights(self.class_weight)
+            if closed:
+                self._class_weights.check(known)
+        self._start(width, len(known), dtype, growing=growing)
 
     def _restored(self) -> None:
         super()._restored()
