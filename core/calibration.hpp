@@ -92,8 +92,9 @@ class Sigmoid {
     const double prior = 0.25 * kPrior;
     const double curve = curve_ + prior;
     slope_ = 1.0;
-    if (squares_ >= kLeastSquare) {
-      const double square = squares_ / (positives_ + negatives_);
+    const double total = positives_ + negatives_;
+    const double square = total > 0.0 ? squares_ / total : 0.0;
+    if (square >= kLeastSquare) {
       const double curve_mm = curve_mm_ + prior * square;
       const double least = kLeastSlope / std::sqrt(square);
       const double free =
@@ -118,16 +119,15 @@ class Sigmoid {
     return 0.25 * above / below;
   }
 
-  // Whether rows could have made these numbers.
+  // Whether rows could have made these numbers: whoever goes on from them stays finite.
   [[nodiscard]] bool sound() const {
     for (const auto& [name, number] : kNumbers) {
-      if (!std::isfinite(this->*number)) return false;
+      if (!(std::abs(this->*number) <= 1e150)) return false;
     }
     for (const double sum : {positives_, negatives_, squares_, curve_mm_, curve_}) {
       if (sum < 0.0) return false;
     }
-    return curve_m_ * curve_m_ <= (1.0 + 1e-9) * curve_mm_ * curve_ + kLeastSquare &&
-           (squares_ == 0.0 || positives_ + negatives_ > 0.0) && slope_ > 0.0;
+    return curve_m_ * curve_m_ <= (1.0 + 1e-9) * curve_mm_ * curve_ + kLeastSquare && slope_ > 0.0;
   }
 
  private:

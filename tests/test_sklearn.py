@@ -13,7 +13,7 @@ from sklearn.datasets import make_blobs
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_classifiers_train, parametrize_with_checks
 
 import budgetron
 from budgetron.catalogue import CATALOGUE
@@ -26,15 +26,21 @@ OF_ALL = {
 }
 OF_CLASSIFIERS = {
     "check_class_weight_classifiers": "its rows are 20 wide and gamma = 1/d: f is 0 between stored "
-    "examples, whatever they weigh (test_class_weights_decide has the check with gamma = 0.001)"
+    "examples, whatever they weigh (test_class_weights_decide has the check with gamma = 0.001)",
+    "check_classifiers_train": "wants the likeliest class to be predict's; predict goes by the sign "
+    "of f, probabilities by a fitted offset too (test_all_but_likeliest_class has the rest of it)",
 }
 OF_ONE: dict[str, dict[str, str]] = {
     "PassiveAggressiveRegressor": {
         "check_regressors_train": "sets C = 0.01 for classes of this name; with C = 1 R^2 is 0.83"
     }
 }
-# Those that pass all the same: all that this Forgetron adds, it shrinks to almost nothing.
-PASSES = {("ForgetronClassifier(variant='basic')", "check_class_weight_classifiers")}
+# Those that pass all the same: all that this Forgetron adds, it shrinks to almost nothing; Budgetron
+# takes its gamma from the rows.
+PASSES = {
+    ("ForgetronClassifier(variant='basic')", "check_class_weight_classifiers"),
+    ("BudgetronClassifier()", "check_class_weight_classifiers"),
+}
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:
@@ -60,6 +66,19 @@ def every_estimator() -> list[Any]:
 )
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+@pytest.mark.parametrize("memory", [{}, {"readonly_memmap": True, "X_dtype": "float32"}])
+@pytest.mark.parametrize("estimator", list(filter(is_classifier, every_estimator())), ids=str)
+def test_all_but_likeliest_class(estimator: Any, memory: dict[str, Any]) -> None:
+    """check_classifiers_train, of a class that is the same but for its probabilities."""
+
+    class Deciding(type(estimator)):  # type: ignore[misc]
+        predict_proba = property()  # not there
+
+    deciding = Deciding(**estimator.get_params())
+    assert not hasattr(deciding, "predict_proba")
+    check_classifiers_train(type(estimator).__name__, deciding, **memory)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

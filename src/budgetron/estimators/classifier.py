@@ -148,8 +148,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         >>> X = np.tile([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], (50, 1))
         >>> model = PerceptronClassifier(gamma=1.0).fit(X, X[:, 0] == X[:, 1])
         >>> model.predict_proba(X[:2]).round(2)
-        array([[0.06, 0.94],
-               [0.94, 0.06]])
+        array([[0.08, 0.92],
+               [0.92, 0.08]])
         """
         check_is_fitted(self)
         return self._predict(X, probabilities=True)
