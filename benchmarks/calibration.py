@@ -1,6 +1,6 @@
 """How good the probabilities are: calibration error and log loss on a9a.
 
-    python benchmarks/calibration.py [NAME ...]
+    python benchmarks/calibration.py [--average mean] [NAME ...]
 
 The rows of the training file come in a random order, in chunks of 50: each chunk is first given
 probabilities, then learned. The table tells of all of these, which are what a stream meets, and of
@@ -43,20 +43,20 @@ LEARNERS: dict[str, dict[str, Any]] = {
 }
 
 
-def make(name: str) -> Any:
-    return budgetron.make(name, gamma=0.125, random_state=0, **LEARNERS.get(name, {}))
+def make(name: str, average: str = "last") -> Any:
+    own = LEARNERS.get(name, {})
+    return budgetron.make(name, gamma=0.125, average=average, random_state=0, **own)
 
 
-def walk(name: str, X: Any, codes: Codes) -> tuple[Floats, Any]:
-    """The probability of class 1 of each row before it was learned, and the model at the end."""
-    model = make(name)
+def walk(model: Any, X: Any, codes: Codes) -> Floats:
+    """The probability of class 1 of each row before it was learned."""
     told = [np.full(CHUNK, 0.5)]
     model.partial_fit(X[:CHUNK], codes[:CHUNK], classes=[0, 1])
     for start in range(CHUNK, len(codes), CHUNK):
         now = slice(start, start + CHUNK)
         told.append(model.predict_proba(X[now])[:, 1])
         model.partial_fit(X[now], codes[now])
-    return np.concatenate(told), model
+    return np.concatenate(told)
 
 
 def expected_calibration_error(P: Floats, codes: Codes) -> float:
@@ -88,7 +88,9 @@ def load(name: str) -> tuple[Any, Codes]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Calibration error and log loss on a9a.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: {' '.join(LEARNERS)}")
-    names = parser.parse_args().names or list(LEARNERS)
+    parser.add_argument("--average", default="last", help="last, mean or suffix")
+    options = parser.parse_args()
+    names = options.names or list(LEARNERS)
     X, codes = load("a9a")
     order = np.random.default_rng(0).permutation(len(codes))
     X, codes = X[order], codes[order]
@@ -98,7 +100,8 @@ def main() -> None:
     for heading in ("stored", "ECE", "log loss", "below base rate", "test ECE", "test below"):
         table.add_column(heading, justify="right")
     for name in names:
-        P, model = walk(name, X, codes)
+        model = make(name, options.average)
+        P = walk(model, X, codes)
         P_test = model.predict_proba(X_test)[:, 1]
         table.add_row(
             name,

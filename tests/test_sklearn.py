@@ -27,16 +27,16 @@ OF_ALL = {
 OF_CLASSIFIERS = {
     "check_class_weight_classifiers": "its rows are 20 wide and gamma = 1/d: f is 0 between stored "
     "examples, whatever they weigh (test_class_weights_decide has the check with gamma = 0.001)",
-    "check_classifiers_train": "wants the likeliest class to be predict's; predict goes by the sign "
-    "of f, probabilities by a fitted offset too (test_all_but_likeliest_class has the rest of it)",
+    "check_classifiers_train": "wants the likeliest class to be predict's, which goes by f "
+    "alone, probabilities by a fitted offset too (test_all_but_likeliest_class has the rest of it)",
 }
 OF_ONE: dict[str, dict[str, str]] = {
     "PassiveAggressiveRegressor": {
         "check_regressors_train": "sets C = 0.01 for classes of this name; with C = 1 R^2 is 0.83"
     }
 }
-# Those that pass all the same: all that this Forgetron adds, it shrinks to almost nothing; Budgetron
-# takes its gamma from the rows.
+# Those that pass all the same: all that this Forgetron adds, it shrinks to almost nothing;
+# Budgetron takes its gamma from the rows.
 PASSES = {
     ("ForgetronClassifier(variant='basic')", "check_class_weight_classifiers"),
     ("BudgetronClassifier()", "check_class_weight_classifiers"),

@@ -121,10 +121,10 @@ class Engine:
         `calibrate` is False for rows that were learned before: decisions on them are too sure for
         probabilities to be fitted to.
         """
-        how = (targets, weights, record, unseen, calibrate)
         if scipy.sparse.issparse(X):
-            return self.native.learn_csr(*csr_parts(X), *how)
-        return self.native.learn_dense(X, *how)
+            parts = csr_parts(X)
+            return self.native.learn_csr(*parts, targets, weights, record, unseen, calibrate)
+        return self.native.learn_dense(X, targets, weights, record, unseen, calibrate)
 
     def predict(self, X: Any, *, threads: int = 1, probabilities: bool = False) -> Floats:
         """Decisions, (n, outputs), or probabilities, (n, classes), on up to so many threads."""
