@@ -99,9 +99,14 @@ Rows<Real> csr_rows(const Vector<std::int64_t>& indptr, const Vector<std::int32_
   return rows;
 }
 
+Answer to_answer(bool probabilities) {
+  return probabilities ? Answer::probabilities : Answer::outputs;
+}
+
 template <class Real>
 nb::object learn(Model<Real>& model, const Rows<Real>& rows, const Vector<double>& targets,
-                 const std::optional<Vector<double>>& weights, bool record, bool unseen) {
+                 const std::optional<Vector<double>>& weights, bool record, bool unseen,
+                 bool calibrate) {
   if (targets.size() != rows.count || (weights && weights->size() != rows.count))
     throw std::invalid_argument("rows, targets and weights differ in number");
   std::vector<double> decisions;
@@ -109,21 +114,22 @@ nb::object learn(Model<Real>& model, const Rows<Real>& rows, const Vector<double
   {
     nb::gil_scoped_release released;
     outputs = model.learn(rows, targets.data(), weights ? weights->data() : nullptr,
-                          record ? &decisions : nullptr, unseen);
+                          record ? &decisions : nullptr, unseen, calibrate);
   }
   if (!record) return nb::none();
   return to_numpy(std::move(decisions), {rows.count, outputs});
 }
 
 template <class Real>
-nb::object predict(Model<Real>& model, const Rows<Real>& rows, std::size_t threads) {
-  std::vector<double> decisions;
-  std::size_t outputs = 0;
+nb::object predict(Model<Real>& model, const Rows<Real>& rows, std::size_t threads,
+                   bool probabilities) {
+  std::vector<double> answers;
+  std::size_t width = 0;
   {
     nb::gil_scoped_release released;
-    outputs = model.predict(rows, decisions, threads);
+    width = model.predict(rows, answers, threads, to_answer(probabilities));
   }
-  return to_numpy(std::move(decisions), {rows.count, outputs});
+  return to_numpy(std::move(answers), {rows.count, width});
 }
 
 // One decision as a float, several as an array.
@@ -260,34 +266,36 @@ void bind(nb::module_& m, const char* name) {
       .def(
           "learn_dense",
           [](M& self, Matrix<Real> x, Vector<double> targets, std::optional<Vector<double>> weights,
-             bool record, bool unseen) {
-            return learn(self, dense_rows<Real>(x), targets, weights, record, unseen);
+             bool record, bool unseen, bool calibrate) {
+            return learn(self, dense_rows<Real>(x), targets, weights, record, unseen, calibrate);
           },
           "x"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert().none(), "record"_a,
-          "unseen"_a)
+          "unseen"_a, "calibrate"_a = true)
       .def(
           "learn_csr",
           [](M& self, Vector<std::int64_t> indptr, Vector<std::int32_t> indices,
              Vector<Real> values, Vector<double> targets, std::optional<Vector<double>> weights,
-             bool record, bool unseen) {
+             bool record, bool unseen, bool calibrate) {
             return learn(self, csr_rows<Real>(indptr, indices, values), targets, weights, record,
-                         unseen);
+                         unseen, calibrate);
           },
           "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(),
-          "targets"_a.noconvert(), "weights"_a.noconvert().none(), "record"_a, "unseen"_a)
+          "targets"_a.noconvert(), "weights"_a.noconvert().none(), "record"_a, "unseen"_a,
+          "calibrate"_a = true)
       .def(
           "predict_dense",
-          [](M& self, Matrix<Real> x, std::size_t threads) {
-            return predict(self, dense_rows<Real>(x), threads);
+          [](M& self, Matrix<Real> x, std::size_t threads, bool probabilities) {
+            return predict(self, dense_rows<Real>(x), threads, probabilities);
           },
-          "x"_a.noconvert(), "threads"_a)
+          "x"_a.noconvert(), "threads"_a, "probabilities"_a = false)
       .def(
           "predict_csr",
           [](M& self, Vector<std::int64_t> indptr, Vector<std::int32_t> indices,
-             Vector<Real> values, std::size_t threads) {
-            return predict(self, csr_rows<Real>(indptr, indices, values), threads);
+             Vector<Real> values, std::size_t threads, bool probabilities) {
+            return predict(self, csr_rows<Real>(indptr, indices, values), threads, probabilities);
           },
-          "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(), "threads"_a)
+          "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(), "threads"_a,
+          "probabilities"_a = false)
       .def(
           "learn_one",
           [](M& self, Vector<Real> x, double target, double weight) {
@@ -298,6 +306,13 @@ void bind(nb::module_& m, const char* name) {
           "predict_one",
           [](M& self, Vector<Real> x) {
             return to_decision(self.predict_one({x.data(), nullptr, x.size()}));
+          },
+          "x"_a.noconvert())
+      .def(
+          "probabilities_one",
+          [](M& self, Vector<Real> x) {
+            const auto answer = self.probabilities_one({x.data(), nullptr, x.size()});
+            return to_numpy(std::vector<double>(answer.begin(), answer.end()));
           },
           "x"_a.noconvert())
       .def(

@@ -10,6 +10,9 @@
 // A row that makes a kernel value or an output overflow is predicted and not learned. A row of
 // weight 0 is decided, and otherwise as if it had not come.
 //
+// Probabilities (calibration.hpp) rest on the decisions as they were recorded: what a warm-up
+// replays or a later epoch repeats is not counted again.
+//
 // Threads: who learns is alone inside for the whole call; who decides goes in for one row at a
 // time, together with others who decide, so that a row is always decided by one model between two
 // rounds (gate.hpp). Looking inside is deciding (`inspect`).
@@ -20,10 +23,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "averaging.hpp"
+#include "calibration.hpp"
 #include "gate.hpp"
 #include "learner.hpp"
 #include "parallel.hpp"
@@ -34,6 +39,9 @@
 namespace budgetron {
 
 enum class Task { classification, regression };
+
+// What predict tells of a row: the outputs of f, or the probability of every class.
+enum class Answer { outputs, probabilities };
 
 // The rows of one call: dense (row-major) or CSR with sorted indices.
 template <class Real>
@@ -77,12 +85,11 @@ class Model {
     if (rules.any()) {
       preparation_ = std::make_unique<Preparation<Real>>(spec, rules, classes, seed);
     }
+    if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
     if (average != "last") averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
   }
 
-  [[nodiscard]] std::size_t outputs() const {
-    return wide_ ? classes_ : ClassChange::outputs(classes_);
-  }
+  [[nodiscard]] std::size_t outputs() const { return outputs_of(classes_); }
   [[nodiscard]] std::size_t classes() const { return classes_; }
   [[nodiscard]] const Counts& counts() const { return counts_; }
   // Not before gamma and scale are settled: what they will be decides it.
@@ -98,13 +105,15 @@ class Model {
 
   // Test, then train, row by row. `decisions`, if given, takes the outputs of every row; returns
   // how many each has. `weights`: null for all 1. `unseen`: the first row's class has just joined,
-  // so no prediction of it could be right.
+  // so no prediction of it could be right. `calibrate`: these rows were not learned before, so
+  // their decisions say something of those on new rows.
   std::size_t learn(const Rows<Real>& rows, const double* targets, const double* weights,
-                    std::vector<double>* decisions, bool unseen) {
+                    std::vector<double>* decisions, bool unseen, bool calibrate = true) {
     const auto inside = gate_.to_change();
     if (decisions != nullptr) decisions->reserve(rows.count * outputs());
     for (std::size_t i = 0; i < rows.count; ++i) {
-      learn_row(rows[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0);
+      learn_row(rows[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0,
+                calibrate);
       if (decisions != nullptr) {
         decisions->insert(decisions->end(), outputs_.begin(), outputs_.end());
       }
@@ -115,27 +124,32 @@ class Model {
   // One row; the decision before it was learned, outputs() numbers.
   std::span<const double> learn_one(const Sample<Real>& x, double target, double weight = 1.0) {
     const auto inside = gate_.to_change();
-    learn_row(x, target, weight, false);
+    learn_row(x, target, weight, false, true);
     return outputs_;
   }
 
-  // The outputs of every row, on so many threads; returns how many each has. If a class joins
-  // meanwhile it starts anew, so that all rows of an answer speak of the same classes.
-  std::size_t predict(const Rows<Real>& rows, std::vector<double>& decisions,
-                      std::size_t threads = 1) {
+  // The answer on every row, on so many threads; returns how many numbers each has. If a class
+  // joins meanwhile it starts anew, so that all rows of an answer speak of the same classes.
+  std::size_t predict(const Rows<Real>& rows, std::vector<double>& answers, std::size_t threads = 1,
+                      Answer kind = Answer::outputs) {
     while (true) {
-      const std::size_t width = inspect([&](const auto&) { return outputs(); });
-      decisions.resize(rows.count * width);
+      const std::size_t classes = inspect([&](const auto&) { return classes_; });
+      const std::size_t width = this->width(kind, classes);
+      answers.resize(rows.count * width);
       std::atomic<bool> stale = false;
       share_out(rows.count, threads, [&](std::size_t begin, std::size_t end) {
         Row<Real> row;
         OwnedSample<Real> scaled;
+        const bool plain = kind == Answer::outputs;
+        std::vector<double> outputs(plain ? 0 : outputs_of(classes));
         for (std::size_t i = begin; i < end && !stale; ++i) {
           const auto inside = gate_.to_look();
-          if (outputs() != width) {
+          if (classes_ != classes) {
             stale = true;
           } else {
-            predict_row(rows[i], row, scaled, {decisions.data() + i * width, width});
+            const std::span<double> answer(answers.data() + i * width, width);
+            predict_row(rows[i], row, scaled, plain ? answer : outputs);
+            if (!plain) calibration_->answer(outputs, answer);
           }
         }
       });
@@ -148,10 +162,19 @@ class Model {
     predict_row(x, row_, prepared_, outputs_);
     return outputs_;
   }
+  // The probability of every class.
+  std::span<const double> probabilities_one(const Sample<Real>& x) {
+    const auto inside = gate_.to_change();  // of row_, outputs_ and probabilities_
+    predict_row(x, row_, prepared_, outputs_);
+    probabilities_.resize(width(Answer::probabilities, classes_));
+    calibration_->answer(outputs_, probabilities_);
+    return probabilities_;
+  }
 
   void join(const ClassChange& change) {
     const auto inside = gate_.to_change();
     if (preparation_ != nullptr) preparation_->join(change);
+    if (calibration_ != nullptr) calibration_->rearrange(change);
     rearrange(change);
   }
 
@@ -197,6 +220,10 @@ class Model {
   }
 
  private:
+  [[nodiscard]] std::size_t outputs_of(std::size_t classes) const {
+    return wide_ ? classes : ClassChange::outputs(classes);
+  }
+
   // x as the learner is to see it: itself, or a view of `out`.
   Sample<Real> prepared(const Sample<Real>& x, OwnedSample<Real>& out) const {
     return preparation_ == nullptr ? x : preparation_->prepare(x, out);
@@ -208,13 +235,20 @@ class Model {
     if (averaging_ != nullptr) averaging_->decide(*learner_, row, outputs);
   }
 
-  void learn_row(const Sample<Real>& x, double target, double weight, bool unseen) {
+  // How many numbers an answer has.
+  [[nodiscard]] std::size_t width(Answer kind, std::size_t classes) const {
+    if (kind == Answer::outputs) return outputs_of(classes);
+    if (calibration_ == nullptr) throw std::invalid_argument("a regression has no probabilities");
+    return classes;
+  }
+
+  void learn_row(const Sample<Real>& x, double target, double weight, bool unseen, bool calibrate) {
     const Sample<Real> seen = prepared(x, prepared_);
     if (weight == 0.0) {
       learner_->decide(seen, row_, outputs_);
       return;
     }
-    run_round(seen, target, weight, unseen);
+    run_round(seen, target, weight, unseen, calibrate);
     if (preparation_ != nullptr) {
       preparation_->count(x, seen, target, weight, [this] { rebuild(); });
     }
@@ -234,7 +268,7 @@ class Model {
     if (averaging_ != nullptr) averaging_->restart(outputs());
     warmup.replay([this](const ClassChange& change) { rearrange(change); },
                   [this](const Sample<Real>& x, double target, double weight) {
-                    run_round(x, target, weight, false);
+                    run_round(x, target, weight, false, false);
                   });
     counts_ = counts;
     outputs_ = decision;
@@ -247,8 +281,11 @@ class Model {
     outputs_.resize(outputs());
   }
 
-  void run_round(const Sample<Real>& x, double target, double weight, bool unseen) {
+  void run_round(const Sample<Real>& x, double target, double weight, bool unseen, bool calibrate) {
     learner_->decide(x, row_, outputs_);
+    if (calibrate && calibration_ != nullptr && classes_ > 1) {
+      calibration_->count(answer(), static_cast<std::size_t>(target), weight);
+    }
     Turn<Real> turn;
     turn.x = x;
     turn.row = &row_;
@@ -278,6 +315,14 @@ class Model {
     sound = sound && std::abs(target) * weight < kLargest;
     if (sound) learn_turn(turn);
     ++counts_.seen;
+  }
+
+  // What predict would say of the row just decided: probabilities are for its answers.
+  std::span<const double> answer() {
+    if (averaging_ == nullptr) return outputs_;
+    averaged_ = outputs_;
+    averaging_->decide(*learner_, row_, averaged_);
+    return averaged_;
   }
 
   void learn_turn(const Turn<Real>& turn) {
@@ -343,11 +388,14 @@ class Model {
       visitor.part("averaging", *averaging_);
       if (visitor.loading()) require(averaging_->fits(*learner_), "averages");
     }
+    if (calibration_ != nullptr) visitor.part("calibration", *calibration_);
     visitor.part("row", row_);
     visitor.scratch(prepared_.values);
     visitor.scratch(prepared_.indices);
     visitor.scratch(outputs_);
     visitor.scratch(direction_);
+    visitor.scratch(averaged_);
+    visitor.scratch(probabilities_);
   }
 
   static constexpr double kLargest = 1e150;  // beyond, squares overflow
@@ -362,10 +410,13 @@ class Model {
   double gamma_;  // of the spec
   std::unique_ptr<Preparation<Real>> preparation_;
   std::unique_ptr<Averaging<Real>> averaging_;  // null: predict answers with the last
+  std::unique_ptr<Calibration> calibration_;    // null in regression
   Row<Real> row_;
   OwnedSample<Real> prepared_;
   std::vector<double> outputs_;
   std::vector<double> direction_;
+  std::vector<double> averaged_;
+  std::vector<double> probabilities_;
   Gate gate_;
 };
 

@@ -14,7 +14,9 @@ OF_ALL = {
 }
 OF_CLASSIFIERS = {
     "check_class_weight_classifiers": "its rows are 20 wide and gamma = 1/d: f is 0 between stored "
-    "examples, whatever they weigh (test_class_weights_decide has the check with gamma = 0.001)"
+    "examples, whatever they weigh (test_class_weights_decide has the check with gamma = 0.001)",
+    "check_classifiers_train": "wants the likeliest class to be predict's, which goes by f alone, "
+    "probabilities by a fitted offset too (test_all_but_likeliest_class has the rest of it)",
 }
 OF_ONE: dict[str, dict[str, str]] = {
     "PassiveAggressiveRegressor": {

@@ -78,6 +78,18 @@ def test_three_classes_as_json_lines(folder: Path, capsys: pytest.CaptureFixture
     assert [list(each.values()) for each in said] == model.decision_function(X).tolist()
 
 
+def test_probabilities_by_class(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, classes, header in (("two", 2, ["-1", "1"]), ("three", 3, ["0", "1", "2"])):
+        X, _ = stream(300, width=5, classes=classes)
+        model, source = folder / f"{name}.btn", folder / f"{name}.txt"
+        capsys.readouterr()
+        assert call("predict", model, source, "--output", "probabilities") == 0
+        told, *rows = lines(capsys.readouterr().out)
+        assert told == header
+        said = np.array(rows, dtype=float)
+        np.testing.assert_array_equal(said, budgetron.load(model).predict_proba(X))
+
+
 def test_text_labels_and_regression(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -142,7 +154,7 @@ def test_standard_input_is_answered_as_it_comes(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("two.btn", "two.txt", "--output", "probabilities"), "has no probabilities"),
+        (("number.btn", "two.txt", "--output", "probabilities"), "has no probabilities"),
         (("two.txt", "two.txt"), "not a model file"),
         (("nowhere.btn", "two.txt"), "nowhere.btn: no such file"),
         (("two.btn", "nowhere.txt"), "nowhere.txt: no such file"),
@@ -154,6 +166,7 @@ def test_mistakes_are_one_line(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str
 ) -> None:
     budgetron.save(BY_NAME["rbp"].make(), folder / "empty.btn")
+    budgetron.save(REGRESSION[0].make().fit(*numeric_stream(20)), folder / "number.btn")
     capsys.readouterr()
     paths = [folder / each if "." in each else each for each in arguments]
     assert call("predict", *paths) == 2

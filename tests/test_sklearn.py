@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from cases import CASES, Case, same_state, stream
 from expected_failures import expected_failures
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_blobs
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_classifiers_train, parametrize_with_checks
 
 import budgetron
 from budgetron.catalogue import CATALOGUE
@@ -32,6 +32,19 @@ def every_estimator() -> list[Any]:
 )
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+@pytest.mark.parametrize("memory", [{}, {"readonly_memmap": True, "X_dtype": "float32"}])
+@pytest.mark.parametrize("estimator", list(filter(is_classifier, every_estimator())), ids=str)
+def test_all_but_likeliest_class(estimator: Any, memory: dict[str, Any]) -> None:
+    """check_classifiers_train, of a class that is the same but for its probabilities."""
+
+    class Deciding(type(estimator)):  # type: ignore[misc]
+        predict_proba = property()  # not there
+
+    deciding = Deciding(**estimator.get_params())
+    assert not hasattr(deciding, "predict_proba")
+    check_classifiers_train(type(estimator).__name__, deciding, **memory)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

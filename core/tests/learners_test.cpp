@@ -268,6 +268,9 @@ struct Damage {
     }
     std::vector<double> answers;
     model.predict(data.rows(true, 0, 3), answers);
+    if (task == Task::classification) {
+      model.predict(data.rows(true, 0, 3), answers, 1, Answer::probabilities);
+    }
     try {
       model.learn(data.rows(false, 60, 72), data.targets.data() + 60, nullptr, false);
     } catch (const std::logic_error&) {  // a debug build recomputes what was made up

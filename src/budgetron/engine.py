@@ -114,18 +114,24 @@ class Engine:
         *,
         record: bool = False,
         unseen: bool = False,
+        calibrate: bool = True,
     ) -> Floats | None:
-        """Test then train, row by row; the decisions (n, outputs) if they are to be recorded."""
-        if scipy.sparse.issparse(X):
-            return self.native.learn_csr(*csr_parts(X), targets, weights, record, unseen)
-        return self.native.learn_dense(X, targets, weights, record, unseen)
+        """Test then train, row by row; the decisions (n, outputs) if they are to be recorded.
 
-    def predict(self, X: Any, *, threads: int = 1) -> Floats:
-        """Decisions, (n, outputs), on up to so many threads. Changes nothing."""
+        `calibrate` is False for rows that were learned before: decisions on them are too sure for
+        probabilities to be fitted to.
+        """
+        if scipy.sparse.issparse(X):
+            parts = csr_parts(X)
+            return self.native.learn_csr(*parts, targets, weights, record, unseen, calibrate)
+        return self.native.learn_dense(X, targets, weights, record, unseen, calibrate)
+
+    def predict(self, X: Any, *, threads: int = 1, probabilities: bool = False) -> Floats:
+        """Decisions, (n, outputs), or probabilities, (n, classes), on up to so many threads."""
         threads = max(1, min(threads, X.shape[0] // LEAST_ROWS_A_THREAD))
         if scipy.sparse.issparse(X):
-            return self.native.predict_csr(*csr_parts(X), threads)
-        return self.native.predict_dense(X, threads)
+            return self.native.predict_csr(*csr_parts(X), threads, probabilities)
+        return self.native.predict_dense(X, threads, probabilities)
 
     def __getstate__(self) -> dict[str, Any]:
         return {

@@ -25,7 +25,7 @@ import budgetron
 from budgetron.durable import write_whole
 from budgetron.model_document import Arrays, Document, describe, restore
 
-FORMAT = 1
+FORMAT = 2
 KEY = "budgetron"  # of the document in the header
 
 

@@ -8,7 +8,6 @@ regressor.py.
 
 from __future__ import annotations
 
-import itertools
 import os
 import warnings
 from collections.abc import Iterator
@@ -164,21 +163,24 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         check_consistent_length(X, y)
         return self._rows(X, first=first, growing=growing), first
 
-    def _passes(self, count: int) -> Iterator[NDArray[np.intp] | None]:
-        """The rows `fit` learns, piece by piece over all epochs; None stands for all in order."""
-        if not self.shuffle:
-            yield from itertools.repeat(None, self.n_epochs)
-            return
-        generator = np.random.default_rng(self._seed)
-        for _ in range(self.n_epochs):
-            order = generator.permutation(count)
-            yield from (order[i : i + PIECE] for i in range(0, count, PIECE))
+    def _passes(self, count: int) -> Iterator[tuple[int, NDArray[np.intp] | None]]:
+        """The rows `fit` learns, piece by piece over all epochs, each with its epoch, from 0.
 
-    def _predict(self, X: Any) -> Floats:
-        """The outputs of every row, (n, outputs)."""
+        None stands for all in order.
+        """
+        generator = np.random.default_rng(self._seed)
+        for epoch in range(self.n_epochs):
+            if not self.shuffle:
+                yield epoch, None
+                continue
+            order = generator.permutation(count)
+            yield from ((epoch, order[i : i + PIECE]) for i in range(0, count, PIECE))
+
+    def _predict(self, X: Any, *, probabilities: bool = False) -> Floats:
+        """The outputs of every row, (n, outputs), or its probabilities, (n, classes)."""
         rows = self._rows(X, first=False)
         threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
-        return self._engine.predict(rows, threads=threads)
+        return self._engine.predict(rows, threads=threads, probabilities=probabilities)
 
     @contextmanager
     def _unchanged_if_refused(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from budgetron.engine import Floats
 from budgetron.estimators.base import OnlineEstimator
@@ -138,6 +138,41 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of each class, (n, K), in the order of ``classes_``.
+
+        A sigmoid of the decision, fitted while learning to the decisions made before each row was
+        learned; beyond two classes one a class, normalised. The offset of the sigmoid need not be
+        0, so the likeliest class may be another than `predict`'s, which goes by f alone. Of rows
+        that `fit` visits again only the first visit counts. With `class_weight` or `sample_weight`
+        probabilities are those of the weighted stream.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from budgetron import PerceptronClassifier
+        >>> X = np.tile([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], (50, 1))
+        >>> model = PerceptronClassifier(gamma=1.0).fit(X, X[:, 0] == X[:, 1])
+        >>> model.predict_proba(X[:2]).round(2)
+        array([[0.08, 0.92],
+               [0.92, 0.08]])
+        """
+        check_is_fitted(self)
+        return self._predict(X, probabilities=True)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The logarithm of `predict_proba`; -inf where that is 0."""
+        with np.errstate(divide="ignore"):
+            logs: Floats = np.log(self.predict_proba(X))
+        return logs
+
+    def probabilities_one(self, x: NDArray[Any]) -> Floats:
+        """The probability of each class for one row, (K,), under `learn_one`'s conditions."""
+        native = self._native
+        self._check_width(x)
+        probabilities: Floats = native.probabilities_one(x)
+        return probabilities
+
     @property
     def n_mistakes_(self) -> int:
         """Wrong predictions among the rows learned, each made before the row was learned."""
@@ -160,12 +195,13 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             X = self._prepare(X, y, classes=classes, anew=anew, growing=growing)
             weights = sample_weights(sample_weight, len(y))
         decisions = None
-        for piece in self._passes(len(y)) if anew else [None]:
+        for epoch, piece in self._passes(len(y)) if anew else [(0, None)]:
+            new = epoch == 0
             if piece is None:
-                decisions = self._learn_rows(X, y, weights, record=record)
+                decisions = self._learn_rows(X, y, weights, record=record, calibrate=new)
             else:
                 own = None if weights is None else weights[piece]
-                self._learn_rows(X[piece], y[piece], own, record=False)
+                self._learn_rows(X[piece], y[piece], own, record=False, calibrate=new)
         self._warn_if_coarse()
         return decisions
 
@@ -256,7 +292,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         self._know(after)
 
     def _learn_rows(
-        self, X: Any, y: NDArray[Any], weights: Floats | None, *, record: bool
+        self, X: Any, y: NDArray[Any], weights: Floats | None, *, record: bool, calibrate: bool
     ) -> Floats | None:
         """Learn X in runs of rows between which a class joins (closed classes: one run)."""
         if self._class_weights is not None:
@@ -275,7 +311,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             targets = np.searchsorted(self.classes_, y[start:end]).astype(np.float64)
             rows = X if end - start == len(y) else X[start:end]
             own = None if weights is None else weights[start:end]
-            decisions = self._engine.learn(rows, targets, own, record=record, unseen=joined)
+            decisions = self._engine.learn(
+                rows, targets, own, record=record, unseen=joined, calibrate=calibrate
+            )
             if decisions is not None:
                 runs.append(Run(self.classes_, decisions, y[start] if joined else None))
         return self._assemble(runs) if record else None

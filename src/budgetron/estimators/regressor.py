@@ -121,7 +121,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
                 self._start(X.shape[1], 1, X.dtype, growing=growing)
             weights = sample_weights(sample_weight, len(y))
         predictions = None
-        for piece in self._passes(len(y)) if anew else [None]:
+        for _, piece in self._passes(len(y)) if anew else [(0, None)]:
             if piece is None:
                 predictions = self._engine.learn(X, y, weights, record=record)
             else:

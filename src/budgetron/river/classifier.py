@@ -11,7 +11,6 @@ from river.base import MiniBatchClassifier
 
 from budgetron.engine import Floats
 from budgetron.river.learner import FLOAT64, RiverLearner
-from budgetron.river.probabilities import probabilities
 
 
 class RiverClassifier(RiverLearner, MiniBatchClassifier):
@@ -59,10 +58,12 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         except (AttributeError, KeyError):  # not started, or a label not seen yet
             self._learn(x, self._row(x), [y], [w])
             return
-        if estimator._class_weights is not None:
-            self._check(x)  # before the row is counted
-            w *= estimator._class_weights.of_one(y)
+        by_class = estimator._class_weights
+        if by_class is not None:
+            w *= by_class.of_one(y)
         estimator._engine.native.learn_named(self._names, x, code, w)
+        if by_class is not None and w > 0:
+            by_class.count(y)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn the rows of a frame, in their order; leaves the same bits as `learn_one` on each.
@@ -86,11 +87,6 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         closed = self.classes is not None
         self._estimator._begin(self._declared(), width, FLOAT64, closed=closed, growing=growing)
 
-    def _check(self, x: dict[Any, Any]) -> None:
-        """Refuse what learning x would refuse."""
-        self._row(x)
-        self._names.fresh(self._names.unknown(x), True)
-
     # ---- deciding --------------------------------------------------------------------------------
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
@@ -110,8 +106,7 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         if len(labels) < 2:
             self._row(x)
             return self._only_shares()
-        decision = self._estimator._engine.native.predict_named(self._names, x)
-        shares = probabilities(self._estimator, np.array([decision]), lambda: self._row(x))
+        shares = self._estimator._engine.predict(self._row(x), probabilities=True)
         return dict(zip(labels, shares[0].tolist(), strict=True))
 
     def predict_many(self, X: Any) -> Any:
@@ -128,8 +123,7 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
 
         if len(self._labels) < 2:
             return pd.DataFrame([self._only_shares()] * len(X), index=X.index)
-        rows = self._rows(X)
-        shares = probabilities(self._estimator, self._decisions(rows), lambda: rows)
+        shares = self._estimator._engine.predict(self._rows(X), probabilities=True)
         return pd.DataFrame(shares, index=X.index, columns=self._labels)
 
     def _only_label(self) -> Any:
