@@ -51,6 +51,14 @@ class Learner {
   // A class has joined.
   virtual void rearrange(const ClassChange& change) = 0;
 
+  // Takes all the memory this learner, and a row it decides, will ever need; called on a learner
+  // that has seen nothing. Contract: nothing is allocated afterwards.
+  virtual void reserve(const Room& room) = 0;
+  virtual void reserve_row(Row<Real>& row) const = 0;
+  [[nodiscard]] virtual std::size_t most_terms() const = 0;
+  // Whether x could be stored if nothing else were.
+  [[nodiscard]] virtual bool fits_alone(const Sample<Real>&) const { return true; }
+
   // The stored examples, for looking inside; null for learners that store none.
   [[nodiscard]] virtual const Expansion<Real>* expansion() const { return nullptr; }
 
@@ -82,6 +90,10 @@ class ExpansionLearner : public Learner<Real> {
     return row_functions<Real>().dot(row.values.data(), coefs, count);
   }
   void rearrange(const ClassChange& change) override { f_.rearrange(change); }
+  void reserve(const Room& room) override { f_.reserve(room); }
+  void reserve_row(Row<Real>& row) const override { f_.reserve_row(row); }
+  [[nodiscard]] std::size_t most_terms() const override { return f_.capacity(); }
+  [[nodiscard]] bool fits_alone(const Sample<Real>& x) const override { return f_.fits_alone(x); }
   [[nodiscard]] const Expansion<Real>* expansion() const override { return &f_; }
   [[nodiscard]] std::vector<Share<Real>> shares() const override {
     return {{&f_, [this](std::size_t i, std::size_t k) { return f_.coef(i, k); }}};

@@ -32,8 +32,21 @@ class Halve final : public Budget<Real> {
     f.keep_gram();
   }
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
-    if (f.size() == size_) halve(f, *turn.row);
+    while (!f.has_room(turn.x)) {
+      if (f.size() > 1) {
+        halve(f, *turn.row);
+      } else {
+        f.remove(0, *turn.row);
+      }
+    }
     f.add(turn, coefs);
+  }
+  void reserve(const Expansion<Real>& f) override {
+    const std::size_t kept = size_ / 2;
+    order_.reserve(size_);
+    sizes_.reserve(size_);
+    factor_.reserve(kept * kept);
+    theta_.reserve(kept * f.outputs());
   }
   void visit_state(StateVisitor& visitor) override {
     visitor.field("halvings", halvings_);

@@ -31,17 +31,20 @@ class Remove : public Budget<Real> {
   [[nodiscard]] std::size_t capacity() const override { return size_; }
   [[nodiscard]] std::int64_t refusals() const override { return refusals_; }
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
-    if (f.size() < size_) {
-      f.add(turn, coefs);
-      return;
-    }
-    const std::size_t i = leaver(f, turn, coefs);
-    if (i == f.size()) {
-      ++refusals_;
-    } else {
+    while (!f.has_room(turn.x)) {
+      const std::size_t i = leaver(f, turn, coefs);
+      if (i == f.size()) {
+        ++refusals_;
+        return;
+      }
       ++removals_;
-      f.replace(i, turn, coefs);
+      if (f.fits_instead(i, turn.x)) {
+        f.replace(i, turn, coefs);
+        return;
+      }
+      f.remove(i, *turn.row);
     }
+    f.add(turn, coefs);
   }
   void visit_state(StateVisitor& visitor) override {
     visitor.field("removals", removals_);
@@ -89,6 +92,11 @@ class RemoveMargin final : public Remove<Real> {
   using Remove<Real>::Remove;
 
   void prepare(Expansion<Real>& f) const override { f.keep_gram(); }
+  void reserve(const Expansion<Real>& f) override {
+    for (auto* numbers : {&coefs_, &values_, &products_, &squares_}) {
+      numbers->reserve(f.capacity() + 1);
+    }
+  }
   void visit_state(StateVisitor& visitor) override {
     Remove<Real>::visit_state(visitor);
     visitor.scratch(coefs_);

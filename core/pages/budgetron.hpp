@@ -67,10 +67,10 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (!regresses && loss <= 0.0) return false;
     gather(*turn.row);
     if (wants(turn.margin)) {
-      if (f_.size() < budget_) {
+      if (f_.has_room(turn.x)) {
         admit(turn, f_.size());
       } else if (replacing()) {
-        const std::size_t column = drop();
+        const std::size_t column = make_place(turn);
         f_.decide(*turn.row, moves_);
         loss = std::max(0.0, 1.0 - f_.inner(turn.direction, moves_) / turn.weight);
         gather(*turn.row);
@@ -89,6 +89,13 @@ class Budgetron final : public ExpansionLearner<Real> {
     f_.rearrange(change);
     zeros_.resize(f_.outputs(), 0.0);
     moves_.resize(f_.outputs(), 0.0);
+  }
+
+  void reserve(const Room& room) override {
+    f_.reserve(room);
+    belief_.reserve();
+    prior_.reserve();
+    reserve();
   }
 
   void visit_state(StateVisitor& visitor) override {
@@ -204,6 +211,24 @@ class Budgetron final : public ExpansionLearner<Real> {
     kernel_[n] = turn.self;
     ++admissions_;
     if (!keeps_prior()) prior_.free();
+  }
+
+  // Drops examples until x has room; returns the column it is to have.
+  std::size_t make_place(const Turn<Real>& turn) {
+    while (true) {
+      const std::size_t column = drop();
+      if (f_.fits_instead(column, turn.x)) return column;
+      leave(column, *turn.row);
+      if (f_.has_room(turn.x)) return f_.size();
+    }
+  }
+
+  // The example of this column, which is dropped, leaves it too; the last one moves there.
+  void leave(std::size_t column, Row<Real>& row) {
+    f_.remove(column, row);
+    for (std::uint32_t& other : order_) {
+      if (other == f_.size()) other = static_cast<std::uint32_t>(column);
+    }
   }
 
   // Conditions on a_i = 0 for the least certain to be another; returns the column that is free now.

@@ -48,6 +48,12 @@ class ProjectronPlus final : public ExpansionLearner<Real> {
     return true;
   }
 
+  void reserve(const Room& room) override {
+    f_.reserve(room);
+    budget_.reserve(f_);
+    coefs_.reserve(f_.outputs());
+  }
+
   void visit_state(StateVisitor& visitor) override {
     visitor.object(sizeof(*this));
     visitor.part("expansion", f_);
