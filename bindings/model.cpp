@@ -322,6 +322,7 @@ void bind(nb::module_& m, const char* name) {
       .def_prop_ro("gamma", &M::gamma)
       .def_prop_ro("size", &size<Real>)
       .def_prop_ro("memory_bytes", &M::memory_bytes)
+      .def("lower", &M::lower, "budget"_a, "slots"_a)
       .def("support", &support<Real>)
       .def("coefs", &coefs<Real>)
       .def("ids", &ids<Real>)

@@ -30,6 +30,10 @@ class Budget {
   virtual void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) = 0;
   // How many newcomers it has turned away, leaving f as it was.
   [[nodiscard]] virtual std::int64_t refusals() const { return 0; }
+  // At most so many examples from now on: by its own rule, or the oldest leave.
+  virtual void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) {
+    while (f.size() > size) f.remove(f.oldest(), row);
+  }
   // Takes all the memory it will ever need, beside f, which has taken its own.
   virtual void reserve(const Expansion<Real>&) {}
   virtual void visit_state(StateVisitor&) {}

@@ -189,6 +189,17 @@ class Model {
     if (preparation_ != nullptr) check_warmup(preparation_->warmup());
     outputs_.resize(outputs());
   }
+  // Makes what is stored fit a model of a smaller budget, which can then load this one's state.
+  void lower(std::size_t budget, std::size_t slots) {
+    const auto inside = gate_.to_change();
+    learner_->lower(budget, slots, row_, random_);
+    if (averaging_ == nullptr) return;
+    if (learner_->expansion() != nullptr) {
+      averaging_->follow(*learner_);
+    } else {
+      averaging_->restart(outputs());
+    }
+  }
   std::size_t memory_bytes() {
     const auto inside = gate_.to_change();  // of scratch
     StateVisitor visitor = StateVisitor::counter();

@@ -64,6 +64,11 @@ class Round final : public ExpansionLearner<Real> {
     budget_->check_invariants(f_);
   }
 
+ protected:
+  void lower_to(std::size_t size, Row<Real>& row, Random& random) override {
+    budget_->lower_to(size, f_, row, random);
+  }
+
  private:
   using ExpansionLearner<Real>::f_;
 

@@ -109,8 +109,7 @@ void Support<Real>::reserve_all(std::size_t examples, const Room& room) {
 
 template <class Real>
 std::size_t Support<Real>::free_slots() const {
-  const std::size_t taken = references_.size() - free_.size() - (l1_ ? 1 : 0);
-  return room_.slots - taken;
+  return room_.slots - features();
 }
 
 // How many slots x would take.

@@ -57,6 +57,9 @@ class Support {
   [[nodiscard]] bool fits(const Sample<Real>& x) const;
   [[nodiscard]] bool fits_instead(std::size_t i, const Sample<Real>& x) const;
   [[nodiscard]] bool fits_alone(const Sample<Real>& x) const;
+  [[nodiscard]] std::size_t features() const {  // that have a slot
+    return references_.size() - free_.size() - (l1_ && !references_.empty() ? 1 : 0);
+  }
   // How many terms `gather` finds at most, and values `extract`. With a room.
   [[nodiscard]] std::size_t most_terms() const { return l1_ ? room_.width : most_values(); }
   [[nodiscard]] std::size_t most_values() const { return std::min(room_.width, room_.slots); }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "budget.hpp"
+#include "budgets/lightest.hpp"
 
 namespace budgetron {
 
@@ -41,6 +42,9 @@ class Absorb final : public Budget<Real> {
       f.remove(r, *turn.row);
     }
     f.add(turn, joint_);
+  }
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
+    while (f.size() > size) f.remove(lightest(f), row);
   }
   void reserve(const Expansion<Real>& f) override {
     sizes_.reserve(size_);

@@ -145,6 +145,9 @@ class Merge final : public Budget<Real> {
     }
   }
 
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
+    while (f.size() > size) f.remove(lightest(f), row);
+  }
   void reserve(const Expansion<Real>& f) override {
     f.reserve_row(side_);
     mine_.reserve(f.outputs());

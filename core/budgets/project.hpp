@@ -44,6 +44,13 @@ class Project final : public Budget<Real> {
     }
   }
 
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
+    while (f.size() > size) {
+      const std::size_t i = f.oldest();
+      f.remove(i, row);
+      projection_.remove(i);
+    }
+  }
   void reserve(const Expansion<Real>&) override { projection_.reserve(false); }
 
   // For rules that ask first how far x is from the span.
@@ -86,24 +93,27 @@ class ProjectSmallest final : public Budget<Real> {
         f.shift(projection_.weights(), projection_.values(), coefs);
         return;
       }
-      const bool last = f.fits_instead(m, turn.x);
-      leaving_.resize(coefs.size());
-      for (std::size_t k = 0; k < coefs.size(); ++k) leaving_[k] = f.coef(m, k);
       const double self = f.stored_self(m);
-      f.row_of_stored(m, side_);
-      const Real joint = turn.row->values[m];  // k(x_m, x)
-      f.remove(m, *turn.row);
-      projection_.remove(m);
-      if (last) {
-        enter(f, turn, coefs, m, joint, self);
-        return;
+      if (!f.fits_instead(m, turn.x)) {
+        take_out(f, m, *turn.row);
+        spread(f, m, self);
+        continue;
       }
-      if (f.size() == 0) break;
-      side_.values[m] = side_.values[f.size()];  // of the column that moved to m
-      projection_.project(side_.values.data(), self);
-      f.shift(projection_.weights(), projection_.values(), leaving_);
+      const Real joint = turn.row->values[m];  // k(x_m, x)
+      take_out(f, m, *turn.row);
+      enter(f, turn, coefs, m, joint, self);
+      return;
     }
     f.add(turn, coefs);
+  }
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
+    while (f.size() > size) {
+      refresh(f);
+      const std::size_t m = lightest(f);
+      const double self = f.stored_self(m);
+      take_out(f, m, row);
+      spread(f, m, self);
+    }
   }
   void reserve(const Expansion<Real>& f) override {
     projection_.reserve(true);
@@ -122,6 +132,23 @@ class ProjectSmallest final : public Budget<Real> {
   }
 
  private:
+  // m leaves; its coefs are in leaving_ then, and its kernel row in side_.
+  void take_out(Expansion<Real>& f, std::size_t m, Row<Real>& row) {
+    leaving_.resize(f.outputs());
+    for (std::size_t k = 0; k < leaving_.size(); ++k) leaving_[k] = f.coef(m, k);
+    f.row_of_stored(m, side_);
+    f.remove(m, row);
+    projection_.remove(m);
+  }
+
+  // m, taken out, is projected onto the others.
+  void spread(Expansion<Real>& f, std::size_t m, double self) {
+    if (f.size() == 0) return;
+    side_.values[m] = side_.values[f.size()];  // of the column that moved to m
+    projection_.project(side_.values.data(), self);
+    f.shift(projection_.weights(), projection_.values(), leaving_);
+  }
+
   // x comes in for m, which has left column m, and m is projected onto all there is then.
   void enter(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs,
              std::size_t m, Real joint, double self) {

@@ -54,6 +54,14 @@ class Sampled final : public Budget<Real> {
     }
     f.add(turn, clipped_);
   }
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random& random) override {
+    while (f.size() > size) {
+      const std::size_t leaver = draw(f, random);
+      if (f.size() > 1) grow_others(f, leaver);
+      f.remove(leaver, row);
+      ++draws_;
+    }
+  }
   void reserve(const Expansion<Real>& f) override {
     for (auto* numbers : {&p_, &sizes_, &changes_}) numbers->reserve(size_);
     clipped_.reserve(f.outputs());

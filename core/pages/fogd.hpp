@@ -101,6 +101,27 @@ class Fogd final : public Learner<Real> {
   }
   [[nodiscard]] std::size_t most_terms() const override { return 2 * stride_; }
 
+  // The last frequencies leave. f, a mean over D frequencies, becomes the mean over the others.
+  void lower(std::size_t components, std::size_t slots, Row<Real>&, Random&) override {
+    components = std::min(components, components_);
+    const std::size_t stride = padded(components);
+    PaddedMatrix fewer(outputs_, 2 * stride);
+    const double growth =
+        std::sqrt(static_cast<double>(components_) / static_cast<double>(components));
+    for (std::size_t k = 0; k < outputs_; ++k) {
+      for (std::size_t i = 0; i < components; ++i) {
+        fewer.row(k)[i] = growth * weights_.row(k)[i];
+        fewer.row(k)[stride + i] = growth * weights_.row(k)[stride_ + i];
+      }
+    }
+    weights_.swap(fewer);
+    components_ = components;
+    stride_ = stride;
+    root_ = 1.0 / std::sqrt(static_cast<double>(components));
+    if (slots > 0 && features_.size() > slots) features_.resize(slots);
+    draw_again();
+  }
+
   void rearrange(const ClassChange& change) override {
     weights_.rearrange(change);
     outputs_ = weights_.rows();

@@ -89,6 +89,13 @@ class Nogd final : public ExpansionLearner<Real> {
     visitor.scratch(coefs_);
   }
 
+ protected:
+  // What is left starts over as OGD, with the coefs it has.
+  void lower_to(std::size_t size, Row<Real>& row, Random&) override {
+    while (f_.size() > size) f_.remove(f_.oldest(), row);
+    rank_ = 0;
+  }
+
  private:
   using ExpansionLearner<Real>::f_;
   // An eigenvalue below this share of the largest is rounding error.

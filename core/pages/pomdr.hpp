@@ -105,7 +105,7 @@ class Pomdr final : public ExpansionLearner<Real> {
       const bool first_phase = f_.size() < first_ && halvings_ == 0;
       require(!first_phase || projection_.size() == f_.size(), "projection");
       require(f_.size() < size_ && alignment_ >= 0.0, "pomdr");
-      if (!first_phase && projection_.size() == 0) projection_ = Projection(first_);
+      if (!first_phase) projection_ = Projection(first_);
     }
     visitor.part("side", side_);
     visitor.scratch(coefs_);
@@ -117,6 +117,20 @@ class Pomdr final : public ExpansionLearner<Real> {
     f_.check_invariants();
     window_.check_invariants();
     if (projection_.size() > 0) projection_.check_invariants(f_);
+  }
+
+  void lower(std::size_t budget, std::size_t slots, Row<Real>& row, Random& random) override {
+    ExpansionLearner<Real>::lower(budget, slots, row, random);
+    window_.reserve_row(row);
+    while (slots > 0 && window_.support().features() > slots) {
+      window_.remove(window_.oldest(), row);
+    }
+  }
+
+ protected:
+  // One place is free after every round.
+  void lower_to(std::size_t size, Row<Real>& row, Random&) override {
+    while (f_.size() > 0 && f_.size() >= size) halve(row);
   }
 
  private:
