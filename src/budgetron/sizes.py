@@ -40,6 +40,6 @@ def parse_bytes(text: str, name: str = "size") -> int:
             f"{name}={text!r} is no size: give a number of bytes as '256KB' (256,000), '256KiB' "
             "(262,144), or with B, MB, MiB, GB, GiB"
         )
-    whole, _, fraction = match[1].partition(".")
+    whole, _, fraction = str(match[1]).partition(".")
     unit = _UNITS[match[2].lower()]
-    return int(whole) * unit + int(fraction or 0) * unit // 10 ** len(fraction)
+    return int(whole) * unit + int(fraction or 0) * unit // int(10 ** len(fraction))

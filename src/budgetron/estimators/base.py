@@ -12,16 +12,14 @@ import itertools
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -29,9 +27,9 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 
 from budgetron.compatibility import check_fits
 from budgetron.engine import Engine, Floats, PrecisionWarning, Preparation, Room, csr_parts
+from budgetron.estimators.budgeted import Budgeted
 from budgetron.estimators.explanation import Explanation
 from budgetron.estimators.ranges import RANGES, ranges
-from budgetron.estimators.room import Shape, largest
 from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid
 from budgetron.sizes import parse_bytes
 
@@ -59,11 +57,11 @@ class Origin:
     params: dict[str, Any]
     width: int
     growing: bool
-    room: Room = Room()
+    room: Room = field(default_factory=Room)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
+class OnlineEstimator(Budgeted):
     """A learner behind scikit-learn's interface; subclasses say what it is made of."""
 
     kernel: str = "rbf"
@@ -79,7 +77,6 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
 
     _task: ClassVar[str]
     _stores_examples: ClassVar[bool] = True
-    _budget_name: ClassVar[str] = "budget"  # the parameter that says how much is kept, if any does
     # What learning sets beside `_engine` and `_origin`, with its type: what a model file holds.
     _fitted: ClassVar[dict[str, type]] = {
         "n_features_in_": int,
@@ -141,40 +138,6 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
             self._origin = self._within(self._origin, limit, classes, dtype)
         self._engine = self._build(self._origin, classes, dtype)
         self._warned = False
-
-    def _within(
-        self, origin: Origin, limit: int, classes: int, dtype: np.dtype[Any], most: int = 2**31 - 1
-    ) -> Origin:
-        """This origin with the largest budget, at most `most`, whose model takes `limit` bytes."""
-        if origin.growing or not getattr(self, "_closed", True):
-            what = (
-                "a fixed number of features" if origin.growing else "all classes in the first call"
-            )
-            how = "learn arrays of one width" if origin.growing else "pass classes=, or use fit"
-            raise ValueError(f"{self._budget_name} in bytes needs {what}: {how}")
-
-        def sized(budget: int, room: Room) -> Origin:
-            params = self._with_budget(origin.params, budget)
-            return replace(origin, params=params, room=room)
-
-        def peak(budget: int, room: Room) -> int:
-            engine = self._build(sized(budget, room), classes, dtype)
-            return int(engine.native.memory_bytes)
-
-        shape = Shape(origin.width, np.dtype(dtype).itemsize, self._sparse, self._stores_examples)
-        found = largest(limit, self._least_budget, most, shape, peak, self._budget_name)
-        return sized(*found)
-
-    @property
-    def _least_budget(self) -> int:
-        return 1
-
-    def _budget_in(self, params: dict[str, Any]) -> Any:
-        """The budget among these parameters."""
-        return params.get(self._budget_name)
-
-    def _with_budget(self, params: dict[str, Any], budget: int) -> dict[str, Any]:
-        return {**params, self._budget_name: budget}
 
     def _build(self, origin: Origin, classes: int, dtype: np.dtype[Any]) -> Engine:
         """The engine that this origin and `_seed` make, for the first time or out of a file."""
@@ -262,66 +225,6 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    # ---- the budget of a live model --------------------------------------------------------------
-
-    def lower_budget(self, budget: int | str) -> Self:
-        """Go on with a smaller budget.
-
-        Stored examples leave by the learner's own rule, or the oldest where it has none; FOGD drops
-        its last frequencies. What is freed is given back. The parameter is set too, so that a clone
-        starts with it.
-
-        Parameters
-        ----------
-        budget : int, or bytes as "64KB"
-            At most what it is now.
-
-        Raises
-        ------
-        ValueError
-            If it is more than now, or too few bytes; then nothing has changed.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import make_circles
-        >>> from budgetron import ForgetronClassifier
-        >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
-        >>> model = ForgetronClassifier(budget=20, gamma=1.0).fit(X, y)
-        >>> model.lower_budget(8).n_support_
-        8
-        """
-        name, native, origin = self._budget_name, self._native, self._origin
-        classes, dtype = native.classes, self._engine.dtype
-        now = self.budget_
-        if isinstance(budget, str):
-            limit = parse_bytes(budget, name)
-            if origin.room.limit and limit > origin.room.limit:
-                raise ValueError(f"{name}={budget!r} is above the {origin.room.limit} bytes it has")
-            lower = self._within(origin, limit, classes, dtype, most=now or 2**31 - 1)
-        else:
-            if isinstance(budget, bool) or not isinstance(budget, Integral):
-                raise ValueError(f"{name}={budget!r} is neither a whole number nor bytes as '64KB'")
-            if budget < self._least_budget or (now is not None and budget > now):
-                most = "" if now is None else f" and at most {now}, what it is now"
-                raise ValueError(f"{name}={budget} must be at least {self._least_budget}{most}")
-            lower = replace(origin, params=self._with_budget(origin.params, int(budget)))
-        engine = self._build(lower, classes, dtype)
-        shrunk = deepcopy(self._engine)
-        shrunk.native.lower(self._budget_in(lower.params), lower.room.slots)
-        engine.native.load(shrunk.native.save())
-        self._engine, self._origin = engine, lower
-        self.set_params(**self._with_budget(self.get_params(deep=False), budget))
-        return self
-
-    @property
-    def budget_(self) -> int | None:
-        """The budget in force: of bytes, how many examples (FOGD: frequencies). None for no limit."""
-        self._native  # noqa: B018
-        budget = self._budget_in(self._origin.params)
-        if self._budget_name not in self._origin.params:
-            raise AttributeError(f"{type(self).__name__} has no budget")
-        return None if budget is None else int(budget)
 
     # ---- looking inside --------------------------------------------------------------------------
 

@@ -152,7 +152,7 @@ class KernelClassifier(OnlineClassifier):
             }
         return self._part(family).get_params()
 
-    # ---- the budget, which is a part's size -------------------------------------------------------
+    # ---- the budget, which is a part's size ------------------------------------------------------
 
     def _budget_in(self, params: dict[str, Any]) -> Any:
         budget = params["budget"]
