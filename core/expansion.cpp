@@ -421,8 +421,11 @@ void Expansion<Real>::check_loaded() {
       require(stored_coefs(k)[i] == 0.0, "padding");
     }
   }
-  const bool room = capacity_ > 0 && support_.stride() == padded(capacity_);  // or filled to it
-  if (room || (capacity_ > 0 && stride_ > padded(capacity_))) set_stride(padded(capacity_));
+  // The state of a larger budget, or one that goes into a room.
+  const std::size_t most = padded(capacity_);
+  if (capacity_ > 0 && (stride_ > most || (stride_ < most && support_.stride() == most))) {
+    set_stride(most);
+  }
   support_.reserve(stride_);
   require(support_.stride() == stride_, "support");
 }

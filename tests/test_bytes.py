@@ -14,7 +14,7 @@ import scipy.sparse
 import budgetron
 from budgetron import parts
 from budgetron.sizes import parse_bytes
-from tests.cases import CASES, REGRESSION, Case, numeric_stream, same_state, stream
+from cases import CASES, REGRESSION, Case, numeric_stream, same_state, stream
 
 WIDTH = 6
 LIMIT = 9_000
@@ -24,7 +24,12 @@ def budget_name(case: Case) -> str:
     return "n_components" if case.name == "fogd" else "budget"
 
 
-SIZED = [case for case in CASES + REGRESSION if case.params.get(budget_name(case)) is not None]
+OTHER_LOSSES = ("logistic", "smooth-hinge", "absolute", "epsilon-insensitive")  # the same memory
+SIZED = [
+    case
+    for case in CASES + REGRESSION
+    if case.params.get(budget_name(case)) is not None and case.label not in OTHER_LOSSES
+]
 each_sized = pytest.mark.parametrize("case", SIZED, ids=str)
 
 
@@ -315,7 +320,7 @@ def test_finding_the_budget_is_quick() -> None:
         seconds = []
         for _ in range(3):
             model = budgetron.make(name, budget="256KB")
-            start = time.perf_counter()
+            start = time.process_time()
             model.partial_fit(X, [0], classes=[0, 1])
-            seconds.append(time.perf_counter() - start)
-        assert min(seconds) < 0.1  # a few ms; machines have bad moments
+            seconds.append(time.process_time() - start)
+        assert min(seconds) < 0.05

@@ -20,6 +20,9 @@ class Model32:
         gamma_rule: str = "fixed",
         width: int = 0,
         average: str = "last",
+        slots: int = 0,
+        warmup_rows: int = 0,
+        warmup_values: int = 0,
     ) -> None: ...
     def learn_dense(
         self,

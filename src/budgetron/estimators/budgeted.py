@@ -121,6 +121,11 @@ class Budgeted(BaseEstimator):  # type: ignore[misc]
         return sized(*found)
 
     @property
+    def in_bytes(self) -> bool:
+        """Whether the budget is given in bytes: then width and classes must be known first."""
+        return isinstance(self._budget_in(self.get_params(deep=False)), str)
+
+    @property
     def _least_budget(self) -> int:
         return 1
 

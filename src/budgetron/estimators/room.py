@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from budgetron.engine import Room
 
 SLOTS_AN_EXAMPLE = 64
-SLOTS_OF_A_MAP = (
-    1024  # of learners that store no examples: other features are drawn when they occur
-)
+SLOTS_OF_A_MAP = 256  # where no examples are stored: other features are drawn when they occur
 WARM_UP_ROWS = 200
 WARM_UP_SHARE = 4  # the warm-up takes at most a quarter of the bytes
 
