@@ -5,7 +5,8 @@
 // exactly (x, coefs) and touches nothing else.
 //
 // Room is both a place and, where the bytes are limited, slots for the features of x (room.hpp):
-// budgets ask `has_room`. If one example that leaves does not free enough of them, the rule goes on.
+// budgets ask `has_room`. If one example that leaves does not free enough of them, the rule goes
+// on.
 #pragma once
 
 #include <cstdint>

@@ -308,8 +308,8 @@ class Model {
     }
     coarse_ |= row_.coarse;
     // k(x, x) <= 0 (an all-zero row under a linear kernel): predicted, not learned. So is what
-    // overflows: one such row would leave nothing finite behind. So is a row with more features than
-    // there is room for in all.
+    // overflows: one such row would leave nothing finite behind. So is a row with more features
+    // than there is room for in all.
     bool sound = row_.self > 0.0 && std::isfinite(row_.self) && learner_->fits_alone(x);
     for (const double output : outputs_) sound = sound && std::isfinite(output);
     if (sound) learn_turn(turn);

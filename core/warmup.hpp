@@ -5,8 +5,8 @@
 // therefore shows a new learner exactly what the old one was shown, and each target means what it
 // meant then.
 //
-// Cost: the squared distances of n rows O(n^2 non-zeros). Memory: the rows, at most kRows, and their
-// distances.
+// Cost: the squared distances of n rows O(n^2 non-zeros). Memory: the rows, at most kRows, and
+// their distances.
 #pragma once
 
 #include <algorithm>
@@ -189,9 +189,10 @@ class Warmup {
 
   void check() const {
     const std::string what = "warm-up rows";
-    require(widths_.size() == size() && ends_.size() == size() && size() < most_rows_ && values_.size() <= most_values_ &&
-                weights_.size() == size() && join_sizes_.size() == join_rows_.size() &&
-                all_finite(values_) && all_finite(weights_),
+    require(widths_.size() == size() && ends_.size() == size() && size() < most_rows_ &&
+                values_.size() <= most_values_ && weights_.size() == size() &&
+                join_sizes_.size() == join_rows_.size() && all_finite(values_) &&
+                all_finite(weights_),
             what);
     std::size_t start = 0;
     std::size_t index = 0;

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+from cases import CASES, REGRESSION, Case, numeric_stream, same_state, stream
 
 import budgetron
 from budgetron import parts
 from budgetron.sizes import parse_bytes
-from cases import CASES, REGRESSION, Case, numeric_stream, same_state, stream
 
 WIDTH = 6
 LIMIT = 9_000

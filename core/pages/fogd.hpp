@@ -14,7 +14,8 @@
 // is the row of a linear kernel "against D examples" (row.hpp).
 //
 // Cost: D multiply-adds a non-zero of x, D cosines and sines, 2 D K for f and 2 D an output moved.
-// With a room (room.hpp) those beyond its slots are drawn each time. Memory: D Reals a feature seen, 2 D K float64 weights.
+// With a room (room.hpp) those beyond its slots are drawn each time. Memory: D Reals a feature
+// seen, 2 D K float64 weights.
 #pragma once
 
 #include <cmath>

@@ -160,8 +160,8 @@ class Forgetron final : public ExpansionLearner<Real> {
     return {r, s * s * f_.stored_self(r) - 2.0 * product, 2.0 * s};
   }
 
-  // f <- phi (f + y k(x, .)), in the place of r if the budget is full, and of the oldest after it as
-  // long as the features of x find no slots.
+  // f <- phi (f + y k(x, .)), in the place of r if the budget is full, and of the oldest after it
+  // as long as the features of x find no slots.
   void enter(const Turn<Real>& turn, double phi, std::size_t r) {
     shrinks_ += phi < 1.0;
     f_.scale(phi);

@@ -173,9 +173,9 @@ class Nogd final : public ExpansionLearner<Real> {
   std::size_t budget_;
   std::size_t most_;  // eigenvalues to keep at most
   double step_;
-  std::size_t rank_ = 0;       // eigenvalues kept; 0 while OGD runs
-  PaddedMatrix projection_;    // E^(-1/2) V', rank x B
-  PaddedMatrix weights_;       // w, outputs x rank
+  std::size_t rank_ = 0;     // eigenvalues kept; 0 while OGD runs
+  PaddedMatrix projection_;  // E^(-1/2) V', rank x B
+  PaddedMatrix weights_;     // w, outputs x rank
   Changing changing_;
   std::vector<double> phi_;    // phi(x) of this round
   std::vector<double> coefs_;  // coefs of this round

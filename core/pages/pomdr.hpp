@@ -10,7 +10,8 @@
 //   phase 1, until |S| = first (B0): d = K^-1 k ; delta <= near (or x in the span up to rounding):
 //            a += lambda y d,    A += max(0, d'Kd - 2 y sum_i d_i v(x_i))
 //   else     add (x, lambda y),  A += max(0, k(x, x) - 2 y v(x))
-//   |S| = B (or no slots for the features of x): the older floor(B/2) stay, each other coef goes to its nearest among them (the largest
+//   |S| = B (or no slots for the features of x): the older floor(B/2) stay, each other coef goes to
+//   its nearest among them (the largest
 //            kernel value, the older of the tied), f gets norm U, A = 0
 //
 // Cost: M kernel values more a round; M more rows on rounds that project (phase 1); O(B^2) at a

@@ -1,4 +1,5 @@
-// Every update, budget and page as a spec, and rows to teach them: what tests of all learners run over.
+// Every update, budget and page as a spec, and rows to teach them: what tests of all learners run
+// over.
 #pragma once
 
 #include <initializer_list>
@@ -27,7 +28,7 @@ inline std::shared_ptr<Spec> rbf() { return part("rbf", {{"gamma", 0.5}}); }
 inline std::shared_ptr<Spec> hinge() { return part("hinge"); }
 
 inline std::shared_ptr<Spec> round_of(std::shared_ptr<Spec> update, std::shared_ptr<Spec> budget,
-                               double radius = std::numeric_limits<double>::infinity()) {
+                                      double radius = std::numeric_limits<double>::infinity()) {
   return part("round",
               {{"kernel", rbf()}, {"update", update}, {"budget", budget}, {"radius", radius}});
 }
