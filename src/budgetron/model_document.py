@@ -55,7 +55,7 @@ def _learned(model: Any, arrays: Arrays) -> Document:
             "params": _params(model._origin.params),
             "width": model._origin.width,
             "growing": model._origin.growing,
-            "room": asdict(model._origin.room),
+            **({"room": asdict(model._origin.room)} if model._origin.room.slots else {}),
         },
         "dtype": model._engine.dtype.name,
         "generator": "xoshiro256++",
