@@ -47,6 +47,7 @@ cpp-tests: $(SETUP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset sanitize
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset sanitize -j $(JOBS)
 	build/sanitize/core_tests
+	build/sanitize/bytes_tests
 
 # The parser's fuzzer for a bounded time; another seed, other bytes. (libFuzzer has its own options.)
 FUZZ_SECONDS := 60

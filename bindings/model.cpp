@@ -257,12 +257,15 @@ void bind(nb::module_& m, const char* name) {
           "__init__",
           [](M* self, const nb::dict& spec, const std::string& task, std::size_t classes,
              std::uint64_t seed, bool wide, const std::string& scale, const std::string& gamma,
-             std::size_t width, const std::string& average) {
+             std::size_t width, const std::string& average, std::size_t slots,
+             std::size_t warmup_rows, std::size_t warmup_values) {
             const Task kind = task == "regression" ? Task::regression : Task::classification;
-            new (self) M(*to_spec(spec), kind, classes, seed, wide, {scale, gamma, width}, average);
+            const PreparationRules rules{scale, gamma, width, warmup_rows, warmup_values};
+            new (self) M(*to_spec(spec), kind, classes, seed, wide, rules, average, {width, slots});
           },
           "spec"_a, "task"_a, "classes"_a, "seed"_a, "wide"_a = false, "scale"_a = "none",
-          "gamma_rule"_a = "fixed", "width"_a = 0, "average"_a = "last")
+          "gamma_rule"_a = "fixed", "width"_a = 0, "average"_a = "last", "slots"_a = 0,
+          "warmup_rows"_a = 0, "warmup_values"_a = 0)
       .def(
           "learn_dense",
           [](M& self, Matrix<Real> x, Vector<double> targets, std::optional<Vector<double>> weights,
@@ -335,6 +338,7 @@ void bind(nb::module_& m, const char* name) {
       .def_prop_ro("gamma", &M::gamma)
       .def_prop_ro("size", &size<Real>)
       .def_prop_ro("memory_bytes", &M::memory_bytes)
+      .def("lower", &M::lower, "budget"_a, "slots"_a)
       .def("support", &support<Real>)
       .def("coefs", &coefs<Real>)
       .def("ids", &ids<Real>)

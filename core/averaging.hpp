@@ -81,6 +81,15 @@ class Averaging {
              }}};
   }
 
+  // Takes the memory for so many terms; with ids for those that may move.
+  void reserve(std::size_t terms, bool moving) {
+    for (PaddedMatrix* sums : {&older_, &newer_}) sums->widen(terms);
+    if (!moving) return;
+    moved_.widen(terms);
+    ids_.reserve(terms);
+    origins_.reserve(terms);
+  }
+
   // The learner starts anew.
   void restart(std::size_t outputs) { *this = Averaging(suffix_ ? "suffix" : "mean", outputs); }
 

@@ -14,21 +14,32 @@
 
 namespace budgetron {
 
+namespace {
+
+template <class Made>
+std::unique_ptr<Made> made(const Spec& spec) {
+  auto budget = std::make_unique<Made>(spec);
+  budget->object_bytes = sizeof(Made);
+  return budget;
+}
+
+}  // namespace
+
 template <class Real>
 std::unique_ptr<Budget<Real>> make_budget(const Spec& spec) {
   const std::string& kind = spec.text("kind");
-  if (kind == "unlimited") return std::make_unique<Unlimited<Real>>(spec);
-  if (kind == "remove-oldest") return std::make_unique<RemoveOldest<Real>>(spec);
-  if (kind == "remove-random") return std::make_unique<RemoveRandom<Real>>(spec);
-  if (kind == "remove-margin") return std::make_unique<RemoveMargin<Real>>(spec);
-  if (kind == "remove-smallest") return std::make_unique<RemoveSmallest<Real>>(spec);
-  if (kind == "refuse") return std::make_unique<Refuse<Real>>(spec);
-  if (kind == "absorb") return std::make_unique<Absorb<Real>>(spec);
-  if (kind == "sample") return std::make_unique<Sampled<Real>>(spec);
-  if (kind == "halve") return std::make_unique<Halve<Real>>(spec);
-  if (kind == "project") return std::make_unique<Project<Real>>(spec);
-  if (kind == "project-smallest") return std::make_unique<ProjectSmallest<Real>>(spec);
-  if (kind == "merge") return std::make_unique<Merge<Real>>(spec);
+  if (kind == "unlimited") return made<Unlimited<Real>>(spec);
+  if (kind == "remove-oldest") return made<RemoveOldest<Real>>(spec);
+  if (kind == "remove-random") return made<RemoveRandom<Real>>(spec);
+  if (kind == "remove-margin") return made<RemoveMargin<Real>>(spec);
+  if (kind == "remove-smallest") return made<RemoveSmallest<Real>>(spec);
+  if (kind == "refuse") return made<Refuse<Real>>(spec);
+  if (kind == "absorb") return made<Absorb<Real>>(spec);
+  if (kind == "sample") return made<Sampled<Real>>(spec);
+  if (kind == "halve") return made<Halve<Real>>(spec);
+  if (kind == "project") return made<Project<Real>>(spec);
+  if (kind == "project-smallest") return made<ProjectSmallest<Real>>(spec);
+  if (kind == "merge") return made<Merge<Real>>(spec);
   throw std::invalid_argument("no budget is called '" + kind + "'");
 }
 

@@ -13,14 +13,16 @@ constexpr double kLeastVariance = std::numeric_limits<double>::min();
 
 }  // namespace
 
-void Covariance::resize(std::size_t size) {
-  if (columns_.capacity() == 0) {
-    const std::size_t most = (capacity_ + kPanel - 1) / kPanel;
-    columns_.reserve(panel_numbers(most));
-    for (auto* vector : {&variances_, &projected_, &weights_, &slopes_}) {
-      vector->reserve(kPanel * most);
-    }
+void Covariance::reserve() {
+  const std::size_t most = (capacity_ + kPanel - 1) / kPanel;
+  columns_.reserve(panel_numbers(most));
+  for (auto* vector : {&variances_, &projected_, &weights_, &slopes_}) {
+    vector->reserve(kPanel * most);
   }
+}
+
+void Covariance::resize(std::size_t size) {
+  if (columns_.capacity() == 0) reserve();
   size_ = size;
   columns_.resize(panel_numbers(panels()), 0.0);
   for (auto* vector : {&variances_, &projected_, &weights_, &slopes_}) {

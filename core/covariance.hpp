@@ -54,6 +54,7 @@ class Covariance {
   void diagonal(double* out) const;         // P_ii of every i
   void column(std::size_t i, double* out);  // P e_i
 
+  void reserve();                      // the memory for `capacity`, at once
   void copy(const Covariance& other);  // P <- other's P
   void free();                         // no examples, no memory
 

@@ -57,15 +57,38 @@ void Expansion<Real>::grow() {
   const std::size_t wanted =
       capacity_ > 0 ? capacity_ : std::max<std::size_t>(kLanes, 2 * support_.size());
   support_.reserve(wanted);
-  const std::size_t stride = support_.stride();
-  AlignedVector<double> wider(outputs_ * stride, 0.0);
-  for (std::size_t k = 0; k < outputs_; ++k) {
-    std::copy_n(coefs_.data() + k * stride_, size(), wider.data() + k * stride);
-  }
-  coefs_.swap(wider);
-  ids_.resize(stride, 0);
-  stride_ = stride;
+  set_stride(support_.stride());
   if (keeps_gram_) gram_.reserve(wanted * (wanted + 1) / 2);
+}
+
+// Coefs and ids in so many columns, and not a byte more.
+template <class Real>
+void Expansion<Real>::set_stride(std::size_t stride) {
+  AlignedVector<double> moved(outputs_ * stride, 0.0);
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    std::copy_n(coefs_.data() + k * stride_, size(), moved.data() + k * stride);
+  }
+  coefs_.swap(moved);
+  std::vector<std::int64_t> ids(stride, 0);
+  std::copy_n(ids_.begin(), std::min(stride, ids_.size()), ids.begin());
+  ids_.swap(ids);
+  stride_ = stride;
+}
+
+template <class Real>
+void Expansion<Real>::reserve(const Room& room) {
+  support_.reserve_all(capacity_, room);
+  set_stride(support_.stride());
+  if (keeps_gram_) gram_.reserve(capacity_ * (capacity_ + 1) / 2);
+  if (keeps_norm_ && !keeps_gram_) reserve_row(side_row_);
+  reserve_sample(side_sample_);
+}
+
+template <class Real>
+void Expansion<Real>::reserve_row(Row<Real>& row) const {
+  row.values.resize(std::max(row.values.size(), stride_));
+  if (keeps_distances_) row.distances.resize(std::max(row.distances.size(), stride_));
+  row.reserve_terms(support_.most_terms());
 }
 
 template <class Real>
@@ -397,6 +420,11 @@ void Expansion<Real>::check_loaded() {
     for (std::size_t i = size(); i < stride_; ++i) {
       require(stored_coefs(k)[i] == 0.0, "padding");
     }
+  }
+  // The state of a larger budget, or one that goes into a room.
+  const std::size_t most = padded(capacity_);
+  if (capacity_ > 0 && (stride_ > most || (stride_ < most && support_.stride() == most))) {
+    set_stride(most);
   }
   support_.reserve(stride_);
   require(support_.stride() == stride_, "support");

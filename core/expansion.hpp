@@ -57,7 +57,24 @@ class Expansion {
     support_.keep_squared_norms();
   }
 
+  // Takes all the memory there will be. Called before anything is stored.
+  void reserve(const Room& room);
+  // The same for a row, and for an example taken out.
+  void reserve_row(Row<Real>& row) const;
+  void reserve_sample(OwnedSample<Real>& sample) const { sample.reserve(support_.most_values()); }
+
   [[nodiscard]] std::size_t size() const { return support_.size(); }
+  [[nodiscard]] std::size_t capacity() const { return capacity_; }
+  // Whether x can be added; whether its features find slots (room.hpp) as things are, in the place
+  // of example i, or where nothing else is stored.
+  [[nodiscard]] bool has_room(const Sample<Real>& x) const {
+    return (capacity_ == 0 || size() < capacity_) && support_.fits(x);
+  }
+  [[nodiscard]] bool fits(const Sample<Real>& x) const { return support_.fits(x); }
+  [[nodiscard]] bool fits_instead(std::size_t i, const Sample<Real>& x) const {
+    return support_.fits_instead(i, x);
+  }
+  [[nodiscard]] bool fits_alone(const Sample<Real>& x) const { return support_.fits_alone(x); }
   [[nodiscard]] std::size_t outputs() const { return outputs_; }
   [[nodiscard]] const Kernel& kernel() const { return kernel_; }
   [[nodiscard]] const Support<Real>& support() const { return support_; }
@@ -144,6 +161,7 @@ class Expansion {
 
  private:
   void grow();
+  void set_stride(std::size_t stride);
   void check_loaded();
   void fold();  // scale into the stored coefs
   // <a_i, f(x_i)> of the stored numbers, before scale and rate.

@@ -99,30 +99,41 @@ void cholesky_solve(std::size_t n, const double* factor, double* b) {
   installed(potrs)("L", &size, &one, const_cast<double*>(factor), &size, b, &size, &info);
 }
 
-void eigen(std::size_t n, double* a, double* values, double* vectors) {
-  if (n == 0) return;
-  const OneThread one_thread;
+namespace {
+
+// dsyevr on A; lengths of -1 ask for the lengths that the work should have.
+int run_eigen(std::size_t n, double* a, double* values, double* vectors, int* spans,
+              double* numbers, int length, int* wholes, int whole_length) {
   int size = static_cast<int>(n);
   int info = 0;
   int found = 0;
   int unused = 0;
   double bound = 0.0;
   double tolerance = 0.0;  // the routine's own
-  std::vector<int> spans(2 * n);
+  installed(syevr)("V", "A", "L", &size, a, &size, &bound, &bound, &unused, &unused, &tolerance,
+                   &found, values, vectors, &size, spans, numbers, &length, wholes, &whole_length,
+                   &info);
+  return info;
+}
+
+}  // namespace
+
+void EigenWork::resize(std::size_t n) {
   double wanted = 0.0;
   int wanted_whole = 0;
-  std::vector<double> work;
-  std::vector<int> whole_work;
-  const auto run = [&](double* doubles, int length, int* wholes, int whole_length) {
-    installed(syevr)("V", "A", "L", &size, a, &size, &bound, &bound, &unused, &unused, &tolerance,
-                     &found, values, vectors, &size, spans.data(), doubles, &length, wholes,
-                     &whole_length, &info);
-  };
-  run(&wanted, -1, &wanted_whole, -1);  // asks for the sizes
-  work.resize(static_cast<std::size_t>(wanted));
-  whole_work.resize(static_cast<std::size_t>(wanted_whole));
-  run(work.data(), static_cast<int>(work.size()), whole_work.data(),
-      static_cast<int>(whole_work.size()));
+  run_eigen(n, nullptr, nullptr, nullptr, nullptr, &wanted, -1, &wanted_whole, -1);
+  spans.resize(2 * n);
+  numbers.resize(static_cast<std::size_t>(wanted));
+  wholes.resize(static_cast<std::size_t>(wanted_whole));
+}
+
+void eigen(std::size_t n, double* a, double* values, double* vectors, EigenWork& work) {
+  if (n == 0) return;
+  const OneThread one_thread;
+  work.resize(n);
+  const int info = run_eigen(n, a, values, vectors, work.spans.data(), work.numbers.data(),
+                             static_cast<int>(work.numbers.size()), work.wholes.data(),
+                             static_cast<int>(work.wholes.size()));
   if (info != 0) throw std::runtime_error("the eigenvalues of a Gram matrix did not converge");
 }
 

@@ -29,7 +29,15 @@ bool cholesky(std::size_t n, double* a);
 void cholesky_solve(std::size_t n, const double* factor, double* b);
 
 // Eigenvalues, ascending, and the eigenvectors that go with them in columns, n x n. Destroys A.
-void eigen(std::size_t n, double* a, double* values, double* vectors);
+// What it works in is the caller's, who may take it in advance.
+struct EigenWork {
+  std::vector<int> spans;
+  std::vector<double> numbers;
+  std::vector<int> wholes;
+
+  void resize(std::size_t n);
+};
+void eigen(std::size_t n, double* a, double* values, double* vectors, EigenWork& work);
 
 // b <- L^-1 b, or with `transposed` (L')^-1 b, for packed lower L in ROW-major rows of growing
 // length (row i has i + 1 numbers): the layout of a factor that grows by bordering.

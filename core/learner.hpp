@@ -51,8 +51,20 @@ class Learner {
   // A class has joined.
   virtual void rearrange(const ClassChange& change) = 0;
 
+  // Takes all the memory this learner, and a row it decides, will ever need; called on a learner
+  // that has seen nothing. Contract: nothing is allocated afterwards.
+  virtual void reserve(const Room& room) = 0;
+  virtual void reserve_row(Row<Real>& row) const = 0;
+  [[nodiscard]] virtual std::size_t most_terms() const = 0;
+  // Whether x could be stored if nothing else were.
+  [[nodiscard]] virtual bool fits_alone(const Sample<Real>&) const { return true; }
+
   // The stored examples, for looking inside; null for learners that store none.
   [[nodiscard]] virtual const Expansion<Real>* expansion() const { return nullptr; }
+
+  // Examples leave by the learner's own rule, or the oldest, until a learner with this budget could
+  // go on, and then until their features have `slots` (0: any number). `row` is scratch.
+  virtual void lower(std::size_t budget, std::size_t slots, Row<Real>& row, Random& random) = 0;
 
   // What `predict` answers, in terms of stored examples; none for learners that store none.
   [[nodiscard]] virtual std::vector<Share<Real>> shares() const { return {}; }
@@ -82,6 +94,15 @@ class ExpansionLearner : public Learner<Real> {
     return row_functions<Real>().dot(row.values.data(), coefs, count);
   }
   void rearrange(const ClassChange& change) override { f_.rearrange(change); }
+  void reserve(const Room& room) override { f_.reserve(room); }
+  void reserve_row(Row<Real>& row) const override { f_.reserve_row(row); }
+  [[nodiscard]] std::size_t most_terms() const override { return f_.capacity(); }
+  [[nodiscard]] bool fits_alone(const Sample<Real>& x) const override { return f_.fits_alone(x); }
+  void lower(std::size_t budget, std::size_t slots, Row<Real>& row, Random& random) override {
+    f_.reserve_row(row);
+    lower_to(budget, row, random);
+    while (slots > 0 && f_.support().features() > slots) lower_to(f_.size() - 1, row, random);
+  }
   [[nodiscard]] const Expansion<Real>* expansion() const override { return &f_; }
   [[nodiscard]] std::vector<Share<Real>> shares() const override {
     return {{&f_, [this](std::size_t i, std::size_t k) { return f_.coef(i, k); }}};
@@ -90,6 +111,11 @@ class ExpansionLearner : public Learner<Real> {
   void check_invariants() const override { f_.check_invariants(); }
 
  protected:
+  // At most so many examples.
+  virtual void lower_to(std::size_t size, Row<Real>& row, Random&) {
+    while (f_.size() > size) f_.remove(f_.oldest(), row);
+  }
+
   Expansion<Real> f_;
 };
 

@@ -71,15 +71,18 @@ class Model {
  public:
   // `wide`: two classes get two outputs, as more classes do, instead of one. Same decisions
   // f_1 - f_0; there to prove just that. `average`: what `predict` answers with, the "last"
-  // hypothesis or a mean (averaging.hpp); rounds decide and learn with the last.
+  // hypothesis or a mean (averaging.hpp); rounds decide and learn with the last. `room`: take all
+  // memory now (room.hpp); the classes are then those there will ever be.
   Model(const Spec& spec, Task task, std::size_t classes, std::uint64_t seed, bool wide = false,
-        const PreparationRules& rules = {}, const std::string& average = "last")
+        const PreparationRules& rules = {}, const std::string& average = "last",
+        const Room& room = {})
       : task_(task),
         classes_(classes),
         wide_(wide),
         random_(seed),
         learner_(make_learner<Real>(spec, outputs())),
-        gamma_(make_kernel(spec.part("kernel")).gamma) {
+        gamma_(make_kernel(spec.part("kernel")).gamma),
+        room_(room) {
     spec.check_all_used();
     outputs_.resize(outputs());
     if (rules.any()) {
@@ -87,6 +90,7 @@ class Model {
     }
     if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
     if (average != "last") averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
+    if (room.given()) reserve(rules);
   }
 
   [[nodiscard]] std::size_t outputs() const { return outputs_of(classes_); }
@@ -208,6 +212,17 @@ class Model {
     if (preparation_ != nullptr) check_warmup(preparation_->warmup());
     outputs_.resize(outputs());
   }
+  // Makes what is stored fit a model of a smaller budget, which can then load this one's state.
+  void lower(std::size_t budget, std::size_t slots) {
+    const auto inside = gate_.to_change();
+    learner_->lower(budget, slots, row_, random_);
+    if (averaging_ == nullptr) return;
+    if (learner_->expansion() != nullptr) {
+      averaging_->follow(*learner_);
+    } else {
+      averaging_->restart(outputs());
+    }
+  }
   std::size_t memory_bytes() {
     const auto inside = gate_.to_change();  // of scratch
     StateVisitor visitor = StateVisitor::counter();
@@ -242,7 +257,28 @@ class Model {
     return classes;
   }
 
+  void reserve(const PreparationRules& rules) {
+    reserve_learner();
+    learner_->reserve_row(row_);
+    direction_.reserve(outputs());
+    averaged_.reserve(outputs());
+    probabilities_.reserve(classes_);
+    if (preparation_ == nullptr) return;
+    preparation_->reserve(rules);
+    if (preparation_->warming_up()) decision_.reserve(outputs());
+    if (preparation_->scales()) prepared_.reserve(room_.width);
+  }
+  void reserve_learner() {
+    if (!room_.given()) return;
+    learner_->reserve(room_);
+    if (averaging_ == nullptr) return;
+    averaging_->reserve(learner_->most_terms(), learner_->expansion() != nullptr);
+  }
+
   void learn_row(const Sample<Real>& x, double target, double weight, bool unseen, bool calibrate) {
+    if (preparation_ != nullptr && weight != 0.0) {
+      preparation_->make_place(x, [this] { rebuild(); });
+    }
     const Sample<Real> seen = prepared(x, prepared_);
     if (weight == 0.0) {
       learner_->decide(seen, row_, outputs_);
@@ -258,20 +294,22 @@ class Model {
   // of this round stand as they were made.
   void rebuild() {
     const Counts counts = std::exchange(counts_, {});
-    const std::vector<double> decision = outputs_;
-    const Warmup<Real>& warmup = preparation_->warmup();
+    decision_ = outputs_;
+    Warmup<Real>& warmup = preparation_->warmup();
     coarse_ = false;
     random_ = Random(preparation_->seed());
     classes_ = warmup.classes();
     outputs_.resize(outputs());
+    learner_.reset();  // before there is another: there is room for one
     learner_ = make_learner<Real>(preparation_->spec(), outputs());
     if (averaging_ != nullptr) averaging_->restart(outputs());
+    reserve_learner();
     warmup.replay([this](const ClassChange& change) { rearrange(change); },
                   [this](const Sample<Real>& x, double target, double weight) {
                     run_round(x, target, weight, false, false);
                   });
     counts_ = counts;
-    outputs_ = decision;
+    outputs_ = decision_;
   }
 
   void rearrange(const ClassChange& change) {
@@ -309,8 +347,9 @@ class Model {
     }
     coarse_ |= row_.coarse;
     // k(x, x) <= 0 (an all-zero row under a linear kernel): predicted, not learned. So is what
-    // overflows: one such row would leave nothing finite behind.
-    bool sound = row_.self > 0.0 && std::isfinite(row_.self);
+    // overflows: one such row would leave nothing finite behind. So is a row with more features
+    // than there is room for in all.
+    bool sound = row_.self > 0.0 && std::isfinite(row_.self) && learner_->fits_alone(x);
     for (const double output : outputs_) sound = sound && std::abs(output) * weight < kLargest;
     sound = sound && std::abs(target) * weight < kLargest;
     if (sound) learn_turn(turn);
@@ -357,7 +396,7 @@ class Model {
   }
 
   // Kept targets are class codes of the classes known at their time, all of them in the end.
-  void check_warmup(const Warmup<Real>& warmup) const {
+  void check_warmup(Warmup<Real>& warmup) const {
     std::size_t classes = warmup.classes();
     warmup.replay([&](const ClassChange& change) { classes = change.after; },
                   [&](const Sample<Real>&, double target, double weight) {
@@ -380,7 +419,10 @@ class Model {
     if (preparation_ != nullptr) {
       visitor.part("preparation", *preparation_);
       if (visitor.loading()) {
+        learner_.reset();
         learner_ = make_learner<Real>(preparation_->spec(), outputs());
+        if (averaging_ != nullptr) averaging_->restart(outputs());
+        reserve_learner();
       }
     }
     visitor.part("learner", *learner_);
@@ -396,6 +438,7 @@ class Model {
     visitor.scratch(direction_);
     visitor.scratch(averaged_);
     visitor.scratch(probabilities_);
+    visitor.scratch(decision_);
   }
 
   static constexpr double kLargest = 1e150;  // beyond, squares overflow
@@ -417,6 +460,8 @@ class Model {
   std::vector<double> direction_;
   std::vector<double> averaged_;
   std::vector<double> probabilities_;
+  std::vector<double> decision_;  // of the round in which the learner is made anew
+  Room room_;
   Gate gate_;
 };
 

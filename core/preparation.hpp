@@ -14,6 +14,9 @@
 // and replays the kept rows (warmup.hpp): afterwards it is, to the bit, the learner that had this
 // gamma from the start. Once settled the rows are freed. Reasons: docs/decisions/0012.
 //
+// Where bytes are limited (room.hpp) fewer rows may be kept: the warm-up ends with the last that
+// has a place, or before the first whose values have none.
+//
 // Cost: O(non-zeros) a row while scaling; warming up O(kRows^2 non-zeros) for distances and less
 // than 2.3 kRows rounds for the replays.
 #pragma once
@@ -37,6 +40,8 @@ struct PreparationRules {
   std::string scale = "none";   // or "standard", "auto"
   std::string gamma = "fixed";  // as the spec has it, or "median"
   std::size_t width = 0;        // d; 0 if it grows with the stream
+  std::size_t rows = 0;         // with a room: the most rows that are kept ...
+  std::size_t values = 0;       // ... and values in all of them
 
   [[nodiscard]] bool any() const { return scale != "none" || gamma != "fixed"; }
 };
@@ -75,7 +80,15 @@ class Preparation {
   [[nodiscard]] double gamma() const { return gamma_; }
   [[nodiscard]] bool warming_up() const { return warming_up_; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }  // of the generator
-  [[nodiscard]] const Warmup<Real>& warmup() const { return warmup_; }
+  [[nodiscard]] Warmup<Real>& warmup() { return warmup_; }
+  [[nodiscard]] bool scales() const { return scale_ != Scale::none; }
+
+  // Takes all the memory it will ever need.
+  void reserve(const PreparationRules& rules) {
+    if (scale_ != Scale::none) scaler_.reserve(rules.width, scale_ == Scale::undecided);
+    if (warming_up_) warmup_.reserve(rules.rows, rules.values, finds_gamma_ && by_distance_);
+    if (scale_ == Scale::undecided) scaled_.reserve(rules.width);
+  }
   // What to build, with the gamma in force.
   [[nodiscard]] Spec spec() const {
     return finds_gamma_ ? spec_.with("kernel", "gamma", gamma_) : spec_;
@@ -98,18 +111,13 @@ class Preparation {
       if (x.values[k] == Real(0)) continue;
       features_ = std::max(features_, static_cast<std::size_t>(x.feature(k)) + 1);
     }
-    const bool last = warmup_.size() == Warmup<Real>::kRows;
-    bool changed = last && scale_ == Scale::undecided && decide_scale();
-    if (finds_gamma_ && (last || due(warmup_.size()))) {
-      const double gamma = find_gamma();
-      changed |= gamma != gamma_;
-      gamma_ = gamma;
-    }
-    if (changed) rebuild();
-    if (last) {
-      warmup_.free();
-      warming_up_ = false;
-    }
+    settle(warmup_.full(), rebuild);
+  }
+
+  // Before the round of x: without a place to keep it the warm-up is over.
+  template <class Rebuild>
+  void make_place(const Sample<Real>& x, Rebuild rebuild) {
+    if (warming_up_ && !warmup_.fits(x)) settle(true, rebuild);
   }
 
   void join(const ClassChange& change) {
@@ -117,7 +125,10 @@ class Preparation {
   }
 
   void visit_state(StateVisitor& visitor) {
-    visitor.object(sizeof(*this) - sizeof(spec_) + spec_.bytes());
+    // While warming up the learner may be made anew, from a copy of the spec.
+    visitor.object(sizeof(*this) - sizeof(spec_) + (warming_up_ ? 3 : 1) * spec_.bytes());
+    visitor.scratch(scaled_.values);
+    visitor.scratch(scaled_.indices);
     auto scale = static_cast<std::int64_t>(scale_);
     visitor.field("scale", scale);
     require(scale >= 0 && scale <= 2, "scale");
@@ -130,6 +141,7 @@ class Preparation {
     visitor.part("scaler", scaler_);
     visitor.part("warmup", warmup_);
     if (!visitor.loading()) return;
+    if (!warming_up_ && warmup_.size() == 0) end_warmup();
     require(std::isfinite(gamma_) && gamma_ > 0.0, "gamma");
     require(warming_up_ ? finds_gamma_ || scale_ == Scale::undecided
                         : warmup_.size() == 0 && scale_ != Scale::undecided,
@@ -139,12 +151,29 @@ class Preparation {
  private:
   enum class Scale { none, standard, undecided };
 
+  template <class Rebuild>
+  void settle(bool last, Rebuild rebuild) {
+    bool changed = last && scale_ == Scale::undecided && decide_scale();
+    if (finds_gamma_ && (last || due(warmup_.size()))) {
+      const double gamma = find_gamma();
+      changed |= gamma != gamma_;
+      gamma_ = gamma;
+    }
+    if (changed) rebuild();
+    if (last) end_warmup();
+  }
+  void end_warmup() {
+    warmup_.free();
+    scaled_ = OwnedSample<Real>();
+    warming_up_ = false;
+  }
+
   // After which rows before the last gamma is found: the powers of two.
   [[nodiscard]] bool due(std::size_t rows) const {
     return (rows & (rows - 1)) == 0 && (rows > 1 || width_ == 0);
   }
 
-  [[nodiscard]] double find_gamma() const {
+  [[nodiscard]] double find_gamma() {
     if (by_distance_) {
       const double gamma = 1.0 / warmup_.median_squared_distance();
       const Real usable = static_cast<Real>(gamma);  // neither 0 nor infinite in the row's type
@@ -161,11 +190,7 @@ class Preparation {
       scaler_ = Scaler();
       return false;
     }
-    OwnedSample<Real> scaled;
-    warmup_.change_rows([&](const Sample<Real>& x) {
-      scaler_.transform(x, scaled);
-      return scaled.view();
-    });
+    warmup_.change_rows([&](const Sample<Real>& x) { return scaler_.transform(x, scaled_); });
     return true;
   }
 
@@ -180,6 +205,7 @@ class Preparation {
   Scale scale_ = Scale::none;
   Scaler scaler_;
   Warmup<Real> warmup_;
+  OwnedSample<Real> scaled_;  // a kept row, when all are scaled
 };
 
 }  // namespace budgetron

@@ -27,6 +27,15 @@ double Projection::solve(double self) {
   return distance;
 }
 
+void Projection::reserve(bool removes) {
+  factor_.reserve(capacity_ * (capacity_ + 1) / 2);
+  for (auto* numbers : {&row_, &border_, &weights_}) numbers->reserve(capacity_);
+  if (!removes) return;
+  moved_.reserve(capacity_);
+  first_.reserve(capacity_);
+  second_.reserve(capacity_);
+}
+
 void Projection::append() {
   const std::size_t needed = (size_ + 1) * (size_ + 2) / 2;
   if (factor_.capacity() < needed && size_ < capacity_) {

@@ -49,6 +49,8 @@ class Projection {
   [[nodiscard]] std::span<const double> values() const { return row_; }
   [[nodiscard]] double reach() const { return reach_; }
 
+  // Takes the memory for `capacity` examples, which may also be removed or not.
+  void reserve(bool removes);
   void append();
   void remove(std::size_t i);
   // No examples, and from now on this jitter.

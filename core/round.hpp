@@ -45,8 +45,14 @@ class Round final : public ExpansionLearner<Real> {
     return changed;
   }
 
+  void reserve(const Room& room) override {
+    f_.reserve(room);
+    budget_->reserve(f_);
+    coefs_.reserve(f_.outputs());
+  }
+
   void visit_state(StateVisitor& visitor) override {
-    visitor.object(sizeof(*this));
+    visitor.object(sizeof(*this) + update_->object_bytes + budget_->object_bytes);
     visitor.part("expansion", f_);
     visitor.part("update", *update_);
     visitor.part("budget", *budget_);
@@ -56,6 +62,11 @@ class Round final : public ExpansionLearner<Real> {
   void check_invariants() const override {
     f_.check_invariants();
     budget_->check_invariants(f_);
+  }
+
+ protected:
+  void lower_to(std::size_t size, Row<Real>& row, Random& random) override {
+    budget_->lower_to(size, f_, row, random);
   }
 
  private:

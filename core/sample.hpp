@@ -31,6 +31,10 @@ struct OwnedSample {
   std::vector<std::int32_t> indices;
   bool dense = false;
 
+  void reserve(std::size_t count) {
+    values.reserve(count);
+    indices.reserve(count);
+  }
   [[nodiscard]] Sample<Real> view() const {
     return {values.data(), dense ? nullptr : indices.data(), values.size()};
   }

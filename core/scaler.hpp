@@ -73,14 +73,24 @@ class Scaler {
 
   // The rule of scale="auto": the largest deviation exceeds 1 and twice the median one. Over the
   // features that had a value other than 0, which layout and width of the stream do not change.
-  [[nodiscard]] bool uneven() const {
-    std::vector<double> deviations(features_.size());
-    for (std::size_t slot = 0; slot < deviations.size(); ++slot) {
-      deviations[slot] = deviation(slot);
+  [[nodiscard]] bool uneven() {
+    deviations_.resize(features_.size());
+    for (std::size_t slot = 0; slot < deviations_.size(); ++slot) {
+      deviations_[slot] = deviation(slot);
     }
-    if (deviations.empty()) return false;
-    const double largest = *std::max_element(deviations.begin(), deviations.end());
-    return largest > 1.0 && largest > 2.0 * median(deviations);
+    if (deviations_.empty()) return false;
+    const double largest = *std::max_element(deviations_.begin(), deviations_.end());
+    return largest > 1.0 && largest > 2.0 * median(deviations_);
+  }
+
+  // Takes the memory for rows of this width; `decides`: uneven() will be asked.
+  void reserve(std::size_t width, bool decides) {
+    slots_.reserve(width, width);
+    features_.reserve(width);
+    counts_.reserve(width);
+    means_.reserve(width);
+    squares_.reserve(width);
+    if (decides) deviations_.reserve(width);
   }
 
   void visit_state(StateVisitor& visitor) {
@@ -90,6 +100,7 @@ class Scaler {
     visitor.field("counts", counts_);
     visitor.field("means", means_);
     visitor.field("squares", squares_);
+    visitor.scratch(deviations_);
     if (visitor.mode() != StateVisitor::Mode::load) return;
     const std::size_t size = features_.size();
     require(counts_.size() == size && means_.size() == size && squares_.size() == size, "scaler");
@@ -144,6 +155,7 @@ class Scaler {
   std::vector<std::int64_t> counts_;    // n
   std::vector<double> means_;           // m
   std::vector<double> squares_;         // q
+  std::vector<double> deviations_;      // of all, where they are compared
 };
 
 }  // namespace budgetron

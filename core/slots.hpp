@@ -2,9 +2,11 @@
 //
 // Small feature numbers (all of a dense array, most LIBSVM files) are looked up in a plain vector;
 // a feature number beyond kDirect, as hashed text has, goes through an open-addressing table, so
-// memory follows the features that are stored and never the largest number seen.
+// memory follows the features that are stored and never the largest number seen. With memory taken
+// in advance (`reserve`) all features go where that is smaller.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -22,7 +24,7 @@ class Slots {
 
   [[nodiscard]] std::uint32_t find(std::int32_t feature) const {
     const auto at = static_cast<std::size_t>(feature);
-    if (at < kDirect) return at < direct_.size() ? direct_[at] : kNone;
+    if (at < direct_limit_) return at < direct_.size() ? direct_[at] : kNone;
     if (table_.empty()) return kNone;
     for (std::size_t i = home(feature);; i = (i + 1) & (table_.size() - 1)) {
       if (table_[i].slot == kNone || table_[i].feature == feature) return table_[i].slot;
@@ -32,7 +34,7 @@ class Slots {
   // Precondition: `feature` has no slot.
   void insert(std::int32_t feature, std::uint32_t slot) {
     const auto at = static_cast<std::size_t>(feature);
-    if (at < kDirect) {
+    if (at < direct_limit_) {
       if (at >= direct_.size()) direct_.resize(at + 1, kNone);
       direct_[at] = slot;
       return;
@@ -45,7 +47,7 @@ class Slots {
   // Precondition: `feature` has a slot.
   void erase(std::int32_t feature) {
     const auto at = static_cast<std::size_t>(feature);
-    if (at < kDirect) {
+    if (at < direct_limit_) {
       direct_[at] = kNone;
       return;
     }
@@ -65,8 +67,20 @@ class Slots {
 
   void clear() {
     direct_.clear();
-    table_.clear();
+    table_.assign(table_.size(), Entry{});
     used_ = 0;
+  }
+
+  // Memory for `count` features at a time out of `width`. Precondition: nothing has a slot.
+  void reserve(std::size_t width, std::size_t count) {
+    const std::size_t entries = std::bit_ceil(2 * count);
+    const bool direct = width * sizeof(std::uint32_t) <= entries * sizeof(Entry);
+    direct_limit_ = direct ? width : 0;
+    if (direct) {
+      direct_.reserve(width);
+    } else {
+      table_.assign(entries, Entry{});
+    }
   }
 
   [[nodiscard]] std::size_t bytes() const {
@@ -98,6 +112,7 @@ class Slots {
     }
   }
 
+  std::size_t direct_limit_ = kDirect;  // features below are in direct_
   std::vector<std::uint32_t> direct_;
   std::vector<Entry> table_;
   std::size_t used_ = 0;

@@ -59,13 +59,20 @@ class Spec {
   // What it holds, texts and the nodes of its trees included (three pointers and a colour each).
   [[nodiscard]] std::size_t bytes() const {
     constexpr std::size_t node = 4 * sizeof(void*);
+    constexpr std::size_t shared = 2 * sizeof(void*);  // what a shared pointer counts in
+    const std::size_t inside = std::string().capacity();
+    const auto apart = [&](const std::string& text) {  // short texts lie in the object itself
+      return text.capacity() > inside ? text.capacity() + 1 : 0;
+    };
     std::size_t sum = sizeof(*this);
     for (const auto& [name, value] : values_) {
-      sum += node + sizeof(name) + sizeof(value) + name.capacity();
-      if (const auto* part = std::get_if<std::shared_ptr<Spec>>(&value)) sum += (*part)->bytes();
-      if (const auto* text = std::get_if<std::string>(&value)) sum += text->capacity();
+      sum += node + sizeof(name) + sizeof(value) + apart(name);
+      if (const auto* part = std::get_if<std::shared_ptr<Spec>>(&value)) {
+        sum += shared + (*part)->bytes();
+      }
+      if (const auto* text = std::get_if<std::string>(&value)) sum += apart(*text);
     }
-    for (const auto& name : asked_) sum += node + sizeof(name) + name.capacity();
+    for (const auto& name : asked_) sum += node + sizeof(name) + apart(name);
     return sum;
   }
 

@@ -31,6 +31,18 @@ void Support<Real>::set_norms(std::size_t i, const Sample<Real>& x) {
 
 template <class Real>
 void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
+  if (room_.given() && !l1_ && !room_.all()) {
+    row.norm = norm_of(x);
+    row.term_values.clear();
+    row.term_slots.clear();
+    for (std::size_t k = 0; k < x.count; ++k) {
+      const std::uint32_t slot = slots_.find(x.feature(k));
+      if (x.values[k] == Real(0) || slot == Slots::kNone) continue;
+      row.term_values.push_back(x.values[k]);
+      row.term_slots.push_back(slot);
+    }
+    return;
+  }
   row.term_values.resize(x.count);
   row.term_slots.resize(x.count);
   std::size_t terms = 0;
@@ -76,6 +88,77 @@ void Support<Real>::reserve(std::size_t examples) {
 }
 
 template <class Real>
+void Support<Real>::reserve_all(std::size_t examples, const Room& room) {
+  room_ = room;
+  stride_ = padded(examples);
+  const std::size_t slots = room.slots + (l1_ ? 1 : 0);
+  values_.reserve(slots * stride_);
+  norms_.resize(stride_, Real(0));
+  if (keeps_squares_) squared_norms_.resize(stride_, Real(0));
+  widths_.resize(stride_, 0);
+  slots_.reserve(room.width, room.slots);
+  references_.reserve(slots);
+  free_.reserve(slots);
+  slot_features_.resize(slots, -1);
+  listed_.reserve(most_values());
+  if (l1_) {
+    references_.push_back(1);  // held for ever
+    values_.resize(stride_, Real(0));
+  }
+}
+
+template <class Real>
+std::size_t Support<Real>::free_slots() const {
+  return room_.slots - features();
+}
+
+// How many slots x would take.
+template <class Real>
+std::size_t Support<Real>::strangers(const Sample<Real>& x) const {
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < x.count; ++k) {
+    count += x.values[k] != Real(0) && slots_.find(x.feature(k)) == Slots::kNone;
+  }
+  return count;
+}
+
+template <class Real>
+bool Support<Real>::fits(const Sample<Real>& x) const {
+  return !room_.given() || room_.all() || strangers(x) <= free_slots();
+}
+
+template <class Real>
+bool Support<Real>::fits_instead(std::size_t i, const Sample<Real>& x) const {
+  if (fits(x)) return true;
+  const auto alone = [&](std::uint32_t slot) {  // only example i has it
+    return references_[slot] == 1 && slot_values(slot)[i] != Real(0);
+  };
+  std::size_t freed = 0;
+  for (std::uint32_t slot = l1_ ? 1 : 0; slot < references_.size(); ++slot) freed += alone(slot);
+  for (std::size_t k = 0; k < x.count; ++k) {
+    const std::uint32_t slot = slots_.find(x.feature(k));
+    freed -= x.values[k] != Real(0) && slot != Slots::kNone && alone(slot);
+  }
+  return strangers(x) <= free_slots() + freed;
+}
+
+template <class Real>
+bool Support<Real>::fits_alone(const Sample<Real>& x) const {
+  if (!room_.given() || room_.all() || x.count <= room_.slots) return true;
+  const auto zeros = std::count(x.values, x.values + x.count, Real(0));
+  return x.count - static_cast<std::size_t>(zeros) <= room_.slots;
+}
+
+template <class Real>
+void Support<Real>::list_features(std::size_t i, std::vector<std::int32_t>& out) const {
+  out.clear();
+  for (std::uint32_t slot = l1_ ? 1 : 0; slot < references_.size(); ++slot) {
+    if (slot_values(slot)[i] != Real(0)) out.push_back(slot_features_[slot]);
+  }
+  std::sort(out.begin(), out.end());
+}
+
+template <class Real>
 std::uint32_t Support<Real>::acquire(std::int32_t feature) {
   std::uint32_t slot = slots_.find(feature);
   if (slot == Slots::kNone) {
@@ -88,6 +171,7 @@ std::uint32_t Support<Real>::acquire(std::int32_t feature) {
       free_.pop_back();
     }
     slots_.insert(feature, slot);
+    if (room_.given()) slot_features_[slot] = feature;
   }
   ++references_[slot];
   return slot;
@@ -105,7 +189,7 @@ void Support<Real>::release(std::int32_t feature) {
 // Column i is all zeros and free.
 template <class Real>
 void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
-  if (x.dense()) {
+  if (whole(x)) {
     // Exactly what is needed, in one piece: dense storage never holds more than it says.
     std::size_t missing = 0;
     for (std::size_t k = 0; k < x.count; ++k) missing += slots_.find(x.feature(k)) == Slots::kNone;
@@ -118,10 +202,10 @@ void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
     }
   } else {
     widths_[i] = kSparse;
-    features_[i].clear();
+    if (!room_.given()) features_[i].clear();
     for (std::size_t k = 0; k < x.count; ++k) {
       if (x.values[k] == Real(0)) continue;
-      features_[i].push_back(x.feature(k));
+      if (!room_.given()) features_[i].push_back(x.feature(k));
       const std::uint32_t slot = acquire(x.feature(k));
       slot_values(slot)[i] = x.values[k];
     }
@@ -131,14 +215,14 @@ void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
 
 template <class Real>
 void Support<Real>::vacate(std::size_t i) {
-  for_each_feature(i, [&](std::int32_t feature) {
+  for_each_feature(i, listed_, [&](std::int32_t feature) {
     slot_values(slots_.find(feature))[i] = Real(0);
     release(feature);
   });
   norms_[i] = Real(0);
   if (keeps_squares_) squared_norms_[i] = Real(0);
   widths_[i] = 0;
-  features_[i].clear();
+  if (!room_.given()) features_[i].clear();
 }
 
 template <class Real>
@@ -166,7 +250,7 @@ void Support<Real>::remove(std::size_t i) {
   const std::size_t last = size_ - 1;
   vacate(i);
   if (i != last) {
-    for_each_feature(last, [&](std::int32_t feature) {
+    for_each_feature(last, listed_, [&](std::int32_t feature) {
       Real* values = slot_values(slots_.find(feature));
       values[i] = values[last];
       values[last] = Real(0);
@@ -177,7 +261,7 @@ void Support<Real>::remove(std::size_t i) {
       squared_norms_[last] = Real(0);
     }
     widths_[i] = widths_[last];
-    features_[i].swap(features_[last]);
+    if (!room_.given()) features_[i].swap(features_[last]);
     norms_[last] = Real(0);
     widths_[last] = 0;
   }
@@ -189,10 +273,24 @@ void Support<Real>::extract(std::size_t i, OwnedSample<Real>& out) const {
   out.dense = widths_[i] != kSparse;
   out.values.clear();
   out.indices.clear();
-  for_each_feature(i, [&](std::int32_t feature) {
+  if (!out.dense && room_.given()) {
+    list_features(i, out.indices);
+    for (const std::int32_t feature : out.indices) {
+      out.values.push_back(slot_values(slots_.find(feature))[i]);
+    }
+    return;
+  }
+  for_each_feature(i, out.indices, [&](std::int32_t feature) {
     out.values.push_back(slot_values(slots_.find(feature))[i]);
     if (!out.dense) out.indices.push_back(feature);
   });
+}
+
+// Of loaded rows, which nobody has checked yet.
+template <class Real>
+bool Support<Real>::in_width(const Sample<Real>& x) const {
+  return x.count <= room_.width &&
+         (x.count == 0 || static_cast<std::size_t>(x.feature(x.count - 1)) < room_.width);
 }
 
 // Saved as rows, example by example; loading stores them again in the same columns. Slots may be
@@ -209,6 +307,8 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
     visitor.scratch(widths_);
     visitor.scratch(features_);
     for (const auto& features : features_) visitor.scratch(features);
+    visitor.scratch(slot_features_);
+    visitor.scratch(listed_);
     return;
   }
   const bool loading = visitor.mode() == StateVisitor::Mode::load;
@@ -235,8 +335,11 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
 
   const double largest_norm = largest_norm_;
   const bool squares = keeps_squares_;
+  const Room room = room_;
+  const std::size_t stride = stride_;
   *this = Support(l1_);
   keeps_squares_ = squares;
+  if (room.given()) reserve_all(stride, room);
   require(ends.size() == widths.size() && all_finite(values) && largest_norm >= 0.0, "support");
   reserve(ends.size());
   static constexpr std::int32_t none = 0;  // a sparse example without values still has indices
@@ -255,7 +358,9 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
     } else {
       require(widths[i] >= 0 && static_cast<std::size_t>(widths[i]) == count, "support");
     }
-    append({values.data() + value_at, features, count});
+    const Sample<Real> x{values.data() + value_at, features, count};
+    require(!room_.given() || (size_ < stride_ && fits(x) && in_width(x)), "support");
+    append(x);
     value_at = end;
   }
   require(value_at == values.size() && index_at == indices.size(), "support");
@@ -267,12 +372,13 @@ void Support<Real>::check_invariants() const {
   const auto fail = [](const std::string& what) {
     throw std::logic_error("support invariant broken: " + what);
   };
+  std::vector<std::int32_t> listed;
   std::vector<std::uint32_t> references(references_.size(), 0);
   if (l1_ && !references.empty()) references[kZeroSlot] = 1;
   std::size_t stored = 0;
   OwnedSample<Real> sample;
   for (std::size_t i = 0; i < size_; ++i) {
-    for_each_feature(i, [&](std::int32_t feature) {
+    for_each_feature(i, listed, [&](std::int32_t feature) {
       const std::uint32_t slot = slots_.find(feature);
       if (slot == Slots::kNone) fail("a stored feature has no slot");
       ++references[slot];

@@ -8,15 +8,21 @@
 // Invariants: padding columns and absent features are 0; references[s] counts the examples that
 // have slot s; norms[i] is the norm of column i by the row's own arithmetic.
 //
-// Cost: append, replace, remove and extract are O(features of the example); growing is O(all).
+// With a room (room.hpp) all memory is taken in advance and slots are limited. Which features an
+// example has is then not listed but read from its column: the slots where it is not 0.
+//
+// Cost: append, replace, remove and extract are O(features of the example), with a room O(slots);
+// growing is O(all).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "aligned.hpp"
 #include "kernel.hpp"
+#include "room.hpp"
 #include "sample.hpp"
 #include "slots.hpp"
 #include "state.hpp"
@@ -45,6 +51,18 @@ class Support {
   void gather(const Sample<Real>& x, Row<Real>& row) const;
 
   void reserve(std::size_t examples);
+  // Takes all memory there will be, for so many examples. Precondition: empty.
+  void reserve_all(std::size_t examples, const Room& room);
+  // Whether the features of x find slots: beside what is stored, in the place of example i, alone.
+  [[nodiscard]] bool fits(const Sample<Real>& x) const;
+  [[nodiscard]] bool fits_instead(std::size_t i, const Sample<Real>& x) const;
+  [[nodiscard]] bool fits_alone(const Sample<Real>& x) const;
+  [[nodiscard]] std::size_t features() const {  // that have a slot
+    return references_.size() - free_.size() - (l1_ && !references_.empty() ? 1 : 0);
+  }
+  // How many terms `gather` finds at most, and values `extract`. With a room.
+  [[nodiscard]] std::size_t most_terms() const { return l1_ ? room_.width : most_values(); }
+  [[nodiscard]] std::size_t most_values() const { return std::min(room_.width, room_.slots); }
   void append(const Sample<Real>& x);
   void replace(std::size_t i, const Sample<Real>& x);
   void remove(std::size_t i);
@@ -67,9 +85,21 @@ class Support {
   void occupy(std::size_t i, const Sample<Real>& x);
   void vacate(std::size_t i);
   void set_norms(std::size_t i, const Sample<Real>& x);
+  // Stored with all its features, zeros too; else without its zeros.
+  [[nodiscard]] bool whole(const Sample<Real>& x) const {
+    return x.dense() && (!room_.given() || room_.all());
+  }
+  [[nodiscard]] std::size_t strangers(const Sample<Real>& x) const;
+  [[nodiscard]] std::size_t free_slots() const;
+  [[nodiscard]] bool in_width(const Sample<Real>& x) const;
+  void list_features(std::size_t i, std::vector<std::int32_t>& out) const;
+  // In their order; `listed` is where a column is read into, which takes turns with no one.
   template <class Visit>
-  void for_each_feature(std::size_t i, Visit visit) const {
-    if (widths_[i] == kSparse) {
+  void for_each_feature(std::size_t i, std::vector<std::int32_t>& listed, Visit visit) const {
+    if (widths_[i] == kSparse && room_.given()) {
+      list_features(i, listed);
+      for (const std::int32_t feature : listed) visit(feature);
+    } else if (widths_[i] == kSparse) {
       for (const std::int32_t feature : features_[i]) visit(feature);
     } else {
       for (std::int32_t feature = 0; feature < widths_[i]; ++feature) visit(feature);
@@ -89,6 +119,10 @@ class Support {
   std::vector<std::uint32_t> free_;        // slots without references
   std::vector<std::int32_t> widths_;       // per example: its width if dense, else kSparse
   std::vector<std::vector<std::int32_t>> features_;  // per example: its features if sparse
+  // With a room, instead:
+  Room room_;
+  std::vector<std::int32_t> slot_features_;  // per slot
+  std::vector<std::int32_t> listed_;         // the features of the example that leaves or moves
 };
 
 }  // namespace budgetron

@@ -26,6 +26,10 @@ struct Row {
   std::vector<Real> term_values;          // the features of x that have a slot ...
   std::vector<std::uint32_t> term_slots;  // ... and where
 
+  void reserve_terms(std::size_t count) {
+    term_values.reserve(count);
+    term_slots.reserve(count);
+  }
   void visit_state(StateVisitor& visitor) {
     visitor.scratch(values);
     visitor.scratch(distances);

@@ -10,19 +10,30 @@
 
 namespace budgetron {
 
+namespace {
+
+template <class Made, class... Given>
+std::unique_ptr<Made> made(const Given&... given) {
+  auto update = std::make_unique<Made>(given...);
+  update->object_bytes = sizeof(Made);
+  return update;
+}
+
+}  // namespace
+
 std::unique_ptr<Update> make_update(const Spec& spec) {
   const std::string& kind = spec.text("kind");
-  if (kind == "perceptron") return std::make_unique<PerceptronUpdate>(spec);
-  if (kind == "shrinking") return std::make_unique<ShrinkingUpdate>(spec);
-  if (kind == "avp") return std::make_unique<AvpUpdate>(spec);
-  if (kind == "alma") return std::make_unique<AlmaUpdate>(spec);
-  if (kind == "tube") return std::make_unique<TubeUpdate>(spec);
-  if (kind == "passive-aggressive") return std::make_unique<PassiveAggressiveUpdate>(spec, 1.0);
+  if (kind == "perceptron") return made<PerceptronUpdate>(spec);
+  if (kind == "shrinking") return made<ShrinkingUpdate>(spec);
+  if (kind == "avp") return made<AvpUpdate>(spec);
+  if (kind == "alma") return made<AlmaUpdate>(spec);
+  if (kind == "tube") return made<TubeUpdate>(spec);
+  if (kind == "passive-aggressive") return made<PassiveAggressiveUpdate>(spec, 1.0);
   if (kind == "tube-passive-aggressive") {
-    return std::make_unique<PassiveAggressiveUpdate>(spec, -spec.number("epsilon"));
+    return made<PassiveAggressiveUpdate>(spec, -spec.number("epsilon"));
   }
-  if (kind == "gradient") return std::make_unique<GradientUpdate>(spec);
-  if (kind == "pegasos") return std::make_unique<PegasosUpdate>(spec);
+  if (kind == "gradient") return made<GradientUpdate>(spec);
+  if (kind == "pegasos") return made<PegasosUpdate>(spec);
   throw std::invalid_argument("no update is called '" + kind + "'");
 }
 

@@ -6,6 +6,7 @@
 // never the expansion, so every update goes with every budget.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "spec.hpp"
@@ -26,6 +27,8 @@ class Update {
   virtual ~Update() = default;
   virtual Move move(const Facts& facts) = 0;
   virtual void visit_state(StateVisitor&) {}
+
+  std::size_t object_bytes = 0;  // of the object itself, whichever it is; its maker knows
 };
 
 std::unique_ptr<Update> make_update(const Spec& spec);

@@ -5,11 +5,14 @@
 // therefore shows a new learner exactly what the old one was shown, and each target means what it
 // meant then.
 //
-// Cost: the squared distances of n rows O(n^2 non-zeros). Memory: the rows, at most kRows.
+// Cost: the squared distances of n rows O(n^2 non-zeros). Memory: the rows, at most kRows, and
+// their distances.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,13 +44,31 @@ double squared_distance(const Sample<Real>& a, const Sample<Real>& b) {
 template <class Real>
 class Warmup {
  public:
-  static constexpr std::size_t kRows = 200;
+  static constexpr std::size_t kRows = 200;  // unless memory is for fewer
 
   // `classes`: how many were known before the first row.
   explicit Warmup(std::size_t classes) : classes_(classes) {}
 
   [[nodiscard]] std::size_t size() const { return targets_.size(); }
   [[nodiscard]] std::size_t classes() const { return classes_; }
+
+  // Takes the memory for so many rows of so many values together, beyond which nothing is kept.
+  void reserve(std::size_t rows, std::size_t values, bool distances) {
+    most_rows_ = rows;
+    most_values_ = values;
+    values_.reserve(values);
+    indices_.reserve(values);
+    widths_.reserve(rows);
+    ends_.reserve(rows);
+    targets_.reserve(rows);
+    weights_.reserve(rows);
+    views_.reserve(rows);
+    if (distances) distances_.reserve(rows * (rows - 1) / 2);
+  }
+  [[nodiscard]] bool full() const { return size() == most_rows_; }
+  [[nodiscard]] bool fits(const Sample<Real>& x) const {
+    return x.count <= most_values_ - values_.size();
+  }
 
   void add(const Sample<Real>& x, double target, double weight) {
     append(x);
@@ -62,31 +83,42 @@ class Warmup {
   }
 
   // Median of the squared distances other than 0 between all pairs of rows; 0 if there is none.
-  [[nodiscard]] double median_squared_distance() const {
-    const std::vector<Sample<Real>> rows = views();
-    std::vector<double> distances;
-    distances.reserve(rows.size() * (rows.size() - 1) / 2);
-    for (std::size_t i = 1; i < rows.size(); ++i) {
+  [[nodiscard]] double median_squared_distance() {
+    look();
+    distances_.clear();
+    for (std::size_t i = 1; i < views_.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
-        const double distance = squared_distance(rows[i], rows[j]);
-        if (distance != 0.0) distances.push_back(distance);
+        const double distance = squared_distance(views_[i], views_[j]);
+        if (distance != 0.0) distances_.push_back(distance);
       }
     }
-    return median(distances);
+    return median(distances_);
   }
 
-  // change(x) in the place of every row x, in their order.
+  // change(x) in the place of every row x, in their order. It may have fewer values, never more.
   template <class Change>
   void change_rows(Change change) {
-    const Warmup before = *this;
-    forget_rows();
-    for (const Sample<Real>& x : before.views()) append(change(x));
+    look();
+    std::size_t value = 0;
+    std::size_t index = 0;
+    for (std::size_t i = 0; i < views_.size(); ++i) {
+      const Sample<Real> x = change(views_[i]);
+      std::copy_n(x.values, x.count, values_.data() + value);
+      value += x.count;
+      ends_[i] = static_cast<std::int64_t>(value);
+      if (x.dense()) continue;
+      std::copy_n(x.indices, x.count, indices_.data() + index);
+      index += x.count;
+    }
+    values_.resize(value);
+    indices_.resize(index);
   }
 
   // join(change) and learn(x, target, weight), as they came.
   template <class Join, class Learn>
-  void replay(Join join, Learn learn) const {
-    const std::vector<Sample<Real>> rows = views();
+  void replay(Join join, Learn learn) {
+    look();
+    const std::vector<Sample<Real>>& rows = views_;
     std::size_t classes = classes_;
     auto order = join_orders_.begin();
     std::size_t next = 0;
@@ -118,6 +150,8 @@ class Warmup {
     visitor.field("join_sizes", join_sizes_);
     visitor.field("join_orders", join_orders_);
     if (visitor.mode() == StateVisitor::Mode::load) check();
+    visitor.scratch(views_);
+    visitor.scratch(distances_);
   }
 
  private:
@@ -137,28 +171,28 @@ class Warmup {
     ends_.clear();
   }
 
-  [[nodiscard]] std::vector<Sample<Real>> views() const {
+  // Sets views_ on the rows.
+  void look() {
     static constexpr std::int32_t none = 0;  // a sparse row without values still has indices
-    std::vector<Sample<Real>> rows;
-    rows.reserve(size());
+    views_.clear();
     std::size_t start = 0;
     std::size_t index = 0;
     for (std::size_t i = 0; i < widths_.size(); ++i) {
       const auto end = static_cast<std::size_t>(ends_[i]);
       const bool sparse = widths_[i] == kSparse;
       const std::int32_t* indices = indices_.empty() ? &none : indices_.data() + index;
-      rows.push_back({values_.data() + start, sparse ? indices : nullptr, end - start});
+      views_.push_back({values_.data() + start, sparse ? indices : nullptr, end - start});
       if (sparse) index += end - start;
       start = end;
     }
-    return rows;
   }
 
   void check() const {
     const std::string what = "warm-up rows";
-    require(widths_.size() == size() && ends_.size() == size() && size() < kRows &&
-                weights_.size() == size() && join_sizes_.size() == join_rows_.size() &&
-                all_finite(values_) && all_finite(weights_),
+    require(widths_.size() == size() && ends_.size() == size() && size() < most_rows_ &&
+                values_.size() <= most_values_ && weights_.size() == size() &&
+                join_sizes_.size() == join_rows_.size() && all_finite(values_) &&
+                all_finite(weights_),
             what);
     std::size_t start = 0;
     std::size_t index = 0;
@@ -212,6 +246,10 @@ class Warmup {
   std::vector<std::int64_t> join_rows_;   // per class change: how many rows came before it ...
   std::vector<std::int64_t> join_sizes_;  // ... classes after it
   std::vector<std::int32_t> join_orders_;
+  std::size_t most_rows_ = kRows;
+  std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
+  std::vector<Sample<Real>> views_;  // of the rows, while they are looked at
+  std::vector<double> distances_;
 };
 
 }  // namespace budgetron

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "budget.hpp"
+#include "budgets/lightest.hpp"
 
 namespace budgetron {
 
@@ -24,20 +25,30 @@ class Absorb final : public Budget<Real> {
 
   [[nodiscard]] std::size_t capacity() const override { return size_; }
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
-    if (f.size() < size_) {
-      f.add(turn, coefs);
-      return;
-    }
     const auto shared = [&](std::size_t i) { return static_cast<double>(turn.row->values[i]); };
-    f.coef_sizes(sizes_);
-    const std::size_t r = f.least([&](std::size_t i) {
-      return sizes_[i] * sizes_[i] * (f.stored_self(i) - shared(i) * shared(i) / turn.self);
-    });
-    const double share = shared(r) / turn.self;
-    joint_.resize(coefs.size());
-    for (std::size_t k = 0; k < coefs.size(); ++k) joint_[k] = f.coef(r, k) * share + coefs[k];
-    f.replace(r, turn, joint_);
-    ++absorptions_;
+    joint_.assign(coefs.begin(), coefs.end());
+    while (!f.has_room(turn.x)) {
+      f.coef_sizes(sizes_);
+      const std::size_t r = f.least([&](std::size_t i) {
+        return sizes_[i] * sizes_[i] * (f.stored_self(i) - shared(i) * shared(i) / turn.self);
+      });
+      const double share = shared(r) / turn.self;
+      for (std::size_t k = 0; k < coefs.size(); ++k) joint_[k] = f.coef(r, k) * share + joint_[k];
+      ++absorptions_;
+      if (f.fits_instead(r, turn.x)) {
+        f.replace(r, turn, joint_);
+        return;
+      }
+      f.remove(r, *turn.row);
+    }
+    f.add(turn, joint_);
+  }
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
+    while (f.size() > size) f.remove(lightest(f), row);
+  }
+  void reserve(const Expansion<Real>& f) override {
+    sizes_.reserve(size_);
+    joint_.reserve(f.outputs());
   }
   void visit_state(StateVisitor& visitor) override {
     visitor.field("absorptions", absorptions_);

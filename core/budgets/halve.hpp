@@ -32,8 +32,18 @@ class Halve final : public Budget<Real> {
     f.keep_gram();
   }
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
-    if (f.size() == size_) halve(f, *turn.row);
+    while (!f.has_room(turn.x)) shrink(f, *turn.row);
     f.add(turn, coefs);
+  }
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
+    while (f.size() > size) shrink(f, row);
+  }
+  void reserve(const Expansion<Real>& f) override {
+    const std::size_t kept = size_ / 2;
+    order_.reserve(size_);
+    sizes_.reserve(size_);
+    factor_.reserve(kept * kept);
+    theta_.reserve(kept * f.outputs());
   }
   void visit_state(StateVisitor& visitor) override {
     visitor.field("halvings", halvings_);
@@ -44,6 +54,13 @@ class Halve final : public Budget<Real> {
   }
 
  private:
+  void shrink(Expansion<Real>& f, Row<Real>& row) {
+    if (f.size() > 1) {
+      halve(f, row);
+    } else {
+      f.remove(0, row);
+    }
+  }
   void halve(Expansion<Real>& f, Row<Real>& row) {
     const std::size_t n = f.size();
     const std::size_t kept = n / 2;

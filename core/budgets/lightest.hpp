@@ -32,4 +32,10 @@ std::size_t lightest(const Expansion<Real>& f, const Turn<Real>& turn,
   return found;
 }
 
+// Among the stored alone.
+template <class Real>
+std::size_t lightest(const Expansion<Real>& f) {
+  return f.least([&](std::size_t i) { return f.coef_size(i) * std::sqrt(f.stored_self(i)); });
+}
+
 }  // namespace budgetron

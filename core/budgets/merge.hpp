@@ -105,6 +105,13 @@ class Merge final : public Budget<Real> {
   }
 
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
+    // Merging frees no slots: where the features of x have none the lightest leave.
+    while (!f.fits(turn.x)) {
+      const std::size_t m = lightest(f, turn, coefs);
+      ++removals_;
+      if (m == f.size()) return;
+      f.remove(m, *turn.row);
+    }
     if (f.size() < size_) {
       f.add(turn, coefs);
       return;
@@ -138,6 +145,15 @@ class Merge final : public Budget<Real> {
     }
   }
 
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
+    while (f.size() > size) f.remove(lightest(f), row);
+  }
+  void reserve(const Expansion<Real>& f) override {
+    f.reserve_row(side_);
+    mine_.reserve(f.outputs());
+    other_.reserve(f.outputs());
+    for (OwnedSample<Real>* point : {&x_m_, &x_n_, &z_}) f.reserve_sample(*point);
+  }
   void visit_state(StateVisitor& visitor) override {
     visitor.field("merges", merges_);
     visitor.field("removals", removals_);

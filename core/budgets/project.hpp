@@ -32,7 +32,7 @@ class Project final : public Budget<Real> {
 
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
     const double distance = projection_.project(turn.row->values.data(), turn.self);
-    const bool full = size_ > 0 && f.size() == size_;
+    const bool full = !f.has_room(turn.x);
     const bool near = std::sqrt(distance) <= threshold_;
     if (f.size() > 0 && (full || near || distance <= kInSpan<Real> * turn.self)) {
       f.shift(projection_.weights(), projection_.values(), coefs);
@@ -43,6 +43,15 @@ class Project final : public Budget<Real> {
       ++additions_;
     }
   }
+
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
+    while (f.size() > size) {
+      const std::size_t i = f.oldest();
+      f.remove(i, row);
+      projection_.remove(i);
+    }
+  }
+  void reserve(const Expansion<Real>&) override { projection_.reserve(false); }
 
   // For rules that ask first how far x is from the span.
   [[nodiscard]] Projection& projection() { return projection_; }
@@ -75,26 +84,74 @@ class ProjectSmallest final : public Budget<Real> {
   [[nodiscard]] std::size_t capacity() const override { return size_; }
 
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
-    if (f.size() < size_) {
-      f.add(turn, coefs);
+    while (!f.has_room(turn.x)) {
+      refresh(f);
+      ++projections_;
+      const std::size_t m = lightest(f, turn, coefs);
+      if (m == f.size()) {
+        projection_.project(turn.row->values.data(), turn.self);
+        f.shift(projection_.weights(), projection_.values(), coefs);
+        return;
+      }
+      const double self = f.stored_self(m);
+      if (!f.fits_instead(m, turn.x)) {
+        take_out(f, m, *turn.row);
+        spread(f, m, self);
+        continue;
+      }
+      const Real joint = turn.row->values[m];  // k(x_m, x)
+      take_out(f, m, *turn.row);
+      enter(f, turn, coefs, m, joint, self);
       return;
     }
-    refresh(f);
-    ++projections_;
-    const std::size_t m = lightest(f, turn, coefs);
-    if (m == f.size()) {
-      projection_.project(turn.row->values.data(), turn.self);
-      f.shift(projection_.weights(), projection_.values(), coefs);
-      return;
+    f.add(turn, coefs);
+  }
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
+    while (f.size() > size) {
+      refresh(f);
+      const std::size_t m = lightest(f);
+      const double self = f.stored_self(m);
+      take_out(f, m, row);
+      spread(f, m, self);
     }
-    leaving_.resize(coefs.size());
-    for (std::size_t k = 0; k < coefs.size(); ++k) leaving_[k] = f.coef(m, k);
-    const double self = f.stored_self(m);
-    f.row_of_stored(m, side_);
-    const Real joint = turn.row->values[m];  // k(x_m, x)
+  }
+  void reserve(const Expansion<Real>& f) override {
+    projection_.reserve(true);
+    leaving_.reserve(f.outputs());
+    f.reserve_row(side_);
+  }
 
-    f.remove(m, *turn.row);
+  void visit_state(StateVisitor& visitor) override {
+    visitor.field("projections", projections_);
+    visitor.part("projection", projection_);
+    visitor.scratch(leaving_);
+    visitor.part("side", side_);
+  }
+  void check_invariants(const Expansion<Real>& f) const override {
+    if (projection_.size() == f.size() && f.size() > 0) projection_.check_invariants(f);
+  }
+
+ private:
+  // m leaves; its coefs are in leaving_ then, and its kernel row in side_.
+  void take_out(Expansion<Real>& f, std::size_t m, Row<Real>& row) {
+    leaving_.resize(f.outputs());
+    for (std::size_t k = 0; k < leaving_.size(); ++k) leaving_[k] = f.coef(m, k);
+    f.row_of_stored(m, side_);
+    f.remove(m, row);
     projection_.remove(m);
+  }
+
+  // m, taken out, is projected onto the others.
+  void spread(Expansion<Real>& f, std::size_t m, double self) {
+    if (f.size() == 0) return;
+    side_.values[m] = side_.values[f.size()];  // of the column that moved to m
+    projection_.project(side_.values.data(), self);
+    f.shift(projection_.weights(), projection_.values(), leaving_);
+  }
+
+  // x comes in for m, which has left column m, and m is projected onto all there is then.
+  void enter(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs,
+             std::size_t m, Real joint, double self) {
     projection_.project(turn.row->values.data(), turn.self);
     projection_.append();
     f.add(turn, coefs);
@@ -106,17 +163,6 @@ class ProjectSmallest final : public Budget<Real> {
     f.shift(projection_.weights(), projection_.values(), leaving_);
   }
 
-  void visit_state(StateVisitor& visitor) override {
-    visitor.field("projections", projections_);
-    visitor.part("projection", projection_);
-    visitor.scratch(leaving_);
-    visitor.part("side", side_);
-  }
-  void check_invariants(const Expansion<Real>& f) const override {
-    if (projection_.size() > 0) projection_.check_invariants(f);
-  }
-
- private:
   // The factor, where there is none yet or its jitter does not fit any more.
   void refresh(const Expansion<Real>& f) {
     double wanted = 0.0;

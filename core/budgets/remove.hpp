@@ -31,17 +31,20 @@ class Remove : public Budget<Real> {
   [[nodiscard]] std::size_t capacity() const override { return size_; }
   [[nodiscard]] std::int64_t refusals() const override { return refusals_; }
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
-    if (f.size() < size_) {
-      f.add(turn, coefs);
-      return;
-    }
-    const std::size_t i = leaver(f, turn, coefs);
-    if (i == f.size()) {
-      ++refusals_;
-    } else {
+    while (!f.has_room(turn.x)) {
+      const std::size_t i = leaver(f, turn, coefs);
+      if (i == f.size()) {
+        ++refusals_;
+        return;
+      }
       ++removals_;
-      f.replace(i, turn, coefs);
+      if (f.fits_instead(i, turn.x)) {
+        f.replace(i, turn, coefs);
+        return;
+      }
+      f.remove(i, *turn.row);
     }
+    f.add(turn, coefs);
   }
   void visit_state(StateVisitor& visitor) override {
     visitor.field("removals", removals_);
@@ -76,6 +79,10 @@ class RemoveRandom final : public Remove<Real> {
  public:
   using Remove<Real>::Remove;
 
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random& random) override {
+    while (f.size() > size) f.remove(random.below(f.size()), row);
+  }
+
  protected:
   std::size_t leaver(const Expansion<Real>& f, const Turn<Real>& turn,
                      std::span<const double>) override {
@@ -89,6 +96,14 @@ class RemoveMargin final : public Remove<Real> {
   using Remove<Real>::Remove;
 
   void prepare(Expansion<Real>& f) const override { f.keep_gram(); }
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
+    while (f.size() > size) f.remove(surest(f), row);
+  }
+  void reserve(const Expansion<Real>& f) override {
+    for (auto* numbers : {&coefs_, &values_, &products_, &squares_}) {
+      numbers->reserve(f.capacity() + 1);
+    }
+  }
   void visit_state(StateVisitor& visitor) override {
     Remove<Real>::visit_state(visitor);
     visitor.scratch(coefs_);
@@ -125,6 +140,20 @@ class RemoveMargin final : public Remove<Real> {
   }
 
  private:
+  // Of the stored alone, as it is without itself.
+  std::size_t surest(const Expansion<Real>& f) {
+    f.decide_stored(values_);
+    return f.least([&](std::size_t i) {
+      double product = 0.0;
+      for (std::size_t k = 0; k < f.outputs(); ++k) {
+        product += f.coef(i, k) * values_[k * f.size() + i];
+      }
+      const double size = f.coef_size(i);
+      if (size == 0.0) return -std::numeric_limits<double>::infinity();
+      return size * f.stored_self(i) - (f.outputs() == 1 ? product : 2.0 * product) / size;
+    });
+  }
+
   // values_[i] = sum_j a_j k(x_i, x_j) over the stored and the newcomer: one walk over the rows of
   // the lower triangle. Every sum takes its terms in the order of j, so copies of one example tie
   // exactly.
@@ -152,6 +181,10 @@ template <class Real>
 class RemoveSmallest final : public Remove<Real> {
  public:
   using Remove<Real>::Remove;
+
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
+    while (f.size() > size) f.remove(lightest(f), row);
+  }
 
  protected:
   std::size_t leaver(const Expansion<Real>& f, const Turn<Real>& turn,

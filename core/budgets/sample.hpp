@@ -42,23 +42,29 @@ class Sampled final : public Budget<Real> {
     const double allowed = within_clip(std::sqrt(f.inner(coefs, coefs)));
     clipped_.resize(coefs.size());
     for (std::size_t k = 0; k < coefs.size(); ++k) clipped_[k] = coefs[k] * allowed;
-    if (f.size() < size_) {
-      f.add(turn, clipped_);
-      return;
+    while (!f.has_room(turn.x)) {
+      const std::size_t leaver = draw(f, *turn.random);
+      grow_others(f, leaver);
+      ++draws_;
+      if (f.fits_instead(leaver, turn.x)) {
+        f.replace(leaver, turn, clipped_);
+        return;
+      }
+      f.remove(leaver, *turn.row);
     }
-    const std::size_t leaver = draw(f, *turn.random);
-    for (std::size_t j = 0; j < f.size(); ++j) {
-      const double growth = 1.0 / (1.0 - p_[j]);
-      changes_[j] = growth * within_clip(sizes_[j] * growth);
+    f.add(turn, clipped_);
+  }
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random& random) override {
+    while (f.size() > size) {
+      const std::size_t leaver = draw(f, random);
+      if (f.size() > 1) grow_others(f, leaver);
+      f.remove(leaver, row);
+      ++draws_;
     }
-    changes_[leaver] = 1.0;  // it is replaced
-    for (std::size_t k = 0; k < f.outputs(); ++k) {
-      double* a = f.stored_coefs(k);
-      for (std::size_t j = 0; j < changes_.size(); ++j) a[j] *= changes_[j];
-    }
-    if (f.keeps_norm()) f.refresh_norm();
-    f.replace(leaver, turn, clipped_);
-    ++draws_;
+  }
+  void reserve(const Expansion<Real>& f) override {
+    for (auto* numbers : {&p_, &sizes_, &changes_}) numbers->reserve(size_);
+    clipped_.reserve(f.outputs());
   }
   void visit_state(StateVisitor& visitor) override {
     visitor.field("draws", draws_);
@@ -71,6 +77,19 @@ class Sampled final : public Budget<Real> {
  private:
   // What a coef of this size is to be multiplied by.
   [[nodiscard]] double within_clip(double size) const { return size > clip_ ? clip_ / size : 1.0; }
+
+  void grow_others(Expansion<Real>& f, std::size_t leaver) {
+    for (std::size_t j = 0; j < f.size(); ++j) {
+      const double growth = 1.0 / (1.0 - p_[j]);
+      changes_[j] = growth * within_clip(sizes_[j] * growth);
+    }
+    changes_[leaver] = 1.0;  // it is replaced
+    for (std::size_t k = 0; k < f.outputs(); ++k) {
+      double* a = f.stored_coefs(k);
+      for (std::size_t j = 0; j < changes_.size(); ++j) a[j] *= changes_[j];
+    }
+    if (f.keeps_norm()) f.refresh_norm();
+  }
 
   // Fills p_ and sizes_ and draws from p_.
   std::size_t draw(const Expansion<Real>& f, Random& random) {

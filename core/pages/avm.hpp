@@ -91,6 +91,15 @@ class Avm final : public ExpansionLearner<Real> {
     zeros_.resize(f_.outputs(), 0.0);
   }
 
+  void reserve(const Room& room) override {
+    f_.reserve(room);
+    if (cover_ == Cover::rectangle) {
+      inside_.reserve(budget_);
+      f_.reserve_sample(core_point_);
+    }
+    if (ball_) f_.reserve_row(core_row_);
+  }
+
   void visit_state(StateVisitor& visitor) override {
     visitor.object(sizeof(*this));
     visitor.part("expansion", f_);
@@ -131,7 +140,7 @@ class Avm final : public ExpansionLearner<Real> {
       ++stand_ins_;
       return i;
     }
-    if (f_.size() != budget_) return kNone;
+    if (f_.has_room(turn.x)) return kNone;
     ++capped_;
     return nearest(*turn.row);
   }

@@ -67,10 +67,10 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (!regresses && loss <= 0.0) return false;
     gather(*turn.row);
     if (wants(turn.margin)) {
-      if (f_.size() < budget_) {
+      if (f_.has_room(turn.x)) {
         admit(turn, f_.size());
       } else if (replacing()) {
-        const std::size_t column = drop();
+        const std::size_t column = make_place(turn);
         f_.decide(*turn.row, moves_);
         loss = std::max(0.0, 1.0 - f_.inner(turn.direction, moves_) / turn.weight);
         gather(*turn.row);
@@ -89,6 +89,13 @@ class Budgetron final : public ExpansionLearner<Real> {
     f_.rearrange(change);
     zeros_.resize(f_.outputs(), 0.0);
     moves_.resize(f_.outputs(), 0.0);
+  }
+
+  void reserve(const Room& room) override {
+    f_.reserve(room);
+    belief_.reserve();
+    prior_.reserve();
+    reserve();
   }
 
   void visit_state(StateVisitor& visitor) override {
@@ -126,6 +133,22 @@ class Budgetron final : public ExpansionLearner<Real> {
     belief_.check_invariants();
     prior_.check_invariants();
     if (prior_.size() > 0 && raised_ == 0) check_prior();
+  }
+
+  void lower(std::size_t budget, std::size_t slots, Row<Real>& row, Random& random) override {
+    reserve();
+    ExpansionLearner<Real>::lower(budget, slots, row, random);
+    budget_ = std::min(budget_, budget);
+    if (!keeps_prior()) {
+      prior_.free();
+    } else if (prior_.size() != f_.size()) {
+      find_prior();
+    }
+  }
+
+ protected:
+  void lower_to(std::size_t size, Row<Real>& row, Random&) override {
+    while (f_.size() > size) leave(drop(), row);
   }
 
  private:
@@ -182,17 +205,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   // x, gathered, becomes the example of this column.
   void admit(const Turn<Real>& turn, std::size_t column) {
     const std::size_t n = order_.size();
-    gain_.assign(prior_.length(), 0.0);
-    const double reach = prior_.project(kernel_.data());  // k.d
-    prior_.product(gain_.data());
-    // At least jitter but for rounding, which kInSpan bounds.
-    const double least = std::max(jitter_, kInSpan<Real> * turn.self);
-    double delta2 = turn.self + jitter_ - reach;
-    if (!(delta2 >= least)) {
-      ++raised_;
-      delta2 = least;
-    }
-    prior_.append(gain_.data(), delta2);
+    const double delta2 = append_prior(turn.self);
     belief_.append(gain_.data(), delta2);
     if (column == f_.size()) {
       f_.add(turn, zeros_);
@@ -204,6 +217,54 @@ class Budgetron final : public ExpansionLearner<Real> {
     kernel_[n] = turn.self;
     ++admissions_;
     if (!keeps_prior()) prior_.free();
+  }
+
+  // Drops examples until x has room; returns the column it is to have.
+  std::size_t make_place(const Turn<Real>& turn) {
+    while (true) {
+      const std::size_t column = drop();
+      if (f_.fits_instead(column, turn.x)) return column;
+      leave(column, *turn.row);
+      if (f_.has_room(turn.x)) return f_.size();
+    }
+  }
+
+  // The example of this column, which is dropped, leaves it too; the last one moves there.
+  void leave(std::size_t column, Row<Real>& row) {
+    f_.remove(column, row);
+    for (std::uint32_t& other : order_) {
+      if (other == f_.size()) other = static_cast<std::uint32_t>(column);
+    }
+  }
+
+  // Kinv of what is stored, where it had been freed: example after example, as they were admitted.
+  void find_prior() {
+    prior_.free();
+    Row<Real> row;
+    for (std::size_t p = 0; p < order_.size(); ++p) {
+      f_.row_of_stored(order_[p], row);
+      kernel_.assign(prior_.length(), 0.0);
+      for (std::size_t q = 0; q < p; ++q) {
+        kernel_[q] = static_cast<double>(row.values[order_[q]]);
+      }
+      append_prior(row.self);
+    }
+  }
+
+  // Kinv with x, whose kernel row is gathered; leaves d in gain_, returns delta2.
+  double append_prior(double self) {
+    gain_.assign(prior_.length(), 0.0);
+    const double reach = prior_.project(kernel_.data());  // k.d
+    prior_.product(gain_.data());
+    // At least jitter but for rounding, which kInSpan bounds.
+    const double least = std::max(jitter_, kInSpan<Real> * self);
+    double delta2 = self + jitter_ - reach;
+    if (!(delta2 >= least)) {
+      ++raised_;
+      delta2 = least;
+    }
+    prior_.append(gain_.data(), delta2);
+    return delta2;
   }
 
   // Conditions on a_i = 0 for the least certain to be another; returns the column that is free now.
@@ -229,7 +290,7 @@ class Budgetron final : public ExpansionLearner<Real> {
       a[column] = 0.0;
     }
     belief_.remove(i);
-    prior_.remove(i);
+    if (prior_.size() > 0) prior_.remove(i);
     order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
     return column;
   }

@@ -14,7 +14,8 @@
 // is the row of a linear kernel "against D examples" (row.hpp).
 //
 // Cost: D multiply-adds a non-zero of x, D cosines and sines, 2 D K for f and 2 D an output moved.
-// Memory: D Reals a feature seen, 2 D K float64 weights.
+// With a room (room.hpp) those beyond its slots are drawn each time. Memory: D Reals a feature
+// seen, 2 D K float64 weights.
 #pragma once
 
 #include <cmath>
@@ -84,6 +85,42 @@ class Fogd final : public Learner<Real> {
       }
     }
     return true;
+  }
+
+  // Features that find no slot are drawn again whenever they occur.
+  void reserve(const Room& room) override {
+    room_ = room;
+    slots_.reserve(room.width, room.slots);
+    features_.reserve(room.slots);
+    frequencies_.reserve(room.slots * stride_);
+  }
+  void reserve_row(Row<Real>& row) const override {
+    row.values.resize(stride_);
+    row.distances.resize(stride_);
+    row.features.resize(2 * stride_);
+    row.reserve_terms(room_.slots);
+  }
+  [[nodiscard]] std::size_t most_terms() const override { return 2 * stride_; }
+
+  // The last frequencies leave. f, a mean over D frequencies, becomes the mean over the others.
+  void lower(std::size_t components, std::size_t slots, Row<Real>&, Random&) override {
+    components = std::min(components, components_);
+    const std::size_t stride = padded(components);
+    PaddedMatrix fewer(outputs_, 2 * stride);
+    const double growth =
+        std::sqrt(static_cast<double>(components_) / static_cast<double>(components));
+    for (std::size_t k = 0; k < outputs_; ++k) {
+      for (std::size_t i = 0; i < components; ++i) {
+        fewer.row(k)[i] = growth * weights_.row(k)[i];
+        fewer.row(k)[stride + i] = growth * weights_.row(k)[stride_ + i];
+      }
+    }
+    weights_.swap(fewer);
+    components_ = components;
+    stride_ = stride;
+    root_ = 1.0 / std::sqrt(static_cast<double>(components));
+    if (slots > 0 && features_.size() > slots) features_.resize(slots);
+    draw_again();
   }
 
   void rearrange(const ClassChange& change) override {
@@ -192,8 +229,9 @@ class Fogd final : public Learner<Real> {
     };
     for (std::size_t k = 0; k < x.count; ++k) strangers += strange(k);
     if (strangers == 0) return;
-    if (x.dense()) frequencies_.reserve((features_.size() + strangers) * stride_);
+    if (x.dense() && !room_.given()) frequencies_.reserve((features_.size() + strangers) * stride_);
     for (std::size_t k = 0; k < x.count; ++k) {
+      if (room_.given() && features_.size() == room_.slots) return;
       if (strange(k)) remember(x.feature(k));
     }
   }
@@ -203,9 +241,12 @@ class Fogd final : public Learner<Real> {
     slots_.clear();
     features_.clear();
     frequencies_.clear();
-    frequencies_.reserve(features.size() * stride_);
+    if (!room_.given()) frequencies_.reserve(features.size() * stride_);
     for (const std::int32_t feature : features) {
-      require(feature >= 0 && slots_.find(feature) == Slots::kNone, "features");
+      require(feature >= 0 && slots_.find(feature) == Slots::kNone &&
+                  (!room_.given() || (features_.size() < room_.slots &&
+                                      static_cast<std::size_t>(feature) < room_.width)),
+              "features");
       remember(feature);
     }
   }
@@ -237,6 +278,7 @@ class Fogd final : public Learner<Real> {
   std::uint64_t seed_;
   double root_;  // 1/sqrt(D)
   std::size_t outputs_;
+  Room room_;
   Slots slots_;
   std::vector<std::int32_t> features_;  // per slot
   AlignedVector<Real> frequencies_;     // omega: slots x stride, the padding 0

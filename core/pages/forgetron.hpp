@@ -53,7 +53,7 @@ class Forgetron final : public ExpansionLearner<Real> {
     coefs_.resize(turn.direction.size());
     for (std::size_t k = 0; k < coefs_.size(); ++k) coefs_[k] = move.coef * turn.direction[k];
     ++errors_;
-    const bool full = f_.size() == size_;
+    const bool full = !f_.has_room(turn.x);
     if (variant_ == Variant::basic) {
       enter(turn, worst_case_shrink(turn), f_.oldest());
     } else if (full) {
@@ -67,8 +67,15 @@ class Forgetron final : public ExpansionLearner<Real> {
     return true;
   }
 
+  void reserve(const Room& room) override {
+    f_.reserve(room);
+    if (variant_ == Variant::self_tuned) f_.reserve_row(side_);
+    values_.reserve(f_.outputs() * (variant_ == Variant::greedy ? size_ : 1));
+    coefs_.reserve(f_.outputs());
+  }
+
   void visit_state(StateVisitor& visitor) override {
-    visitor.object(sizeof(*this));
+    visitor.object(sizeof(*this) + update_->object_bytes);
     visitor.part("expansion", f_);
     visitor.part("update", *update_);
     visitor.field("errors", errors_);
@@ -153,17 +160,22 @@ class Forgetron final : public ExpansionLearner<Real> {
     return {r, s * s * f_.stored_self(r) - 2.0 * product, 2.0 * s};
   }
 
-  // f <- phi (f + y k(x, .)), in the place of r if the budget is full.
+  // f <- phi (f + y k(x, .)), in the place of r if the budget is full, and of the oldest after it
+  // as long as the features of x find no slots.
   void enter(const Turn<Real>& turn, double phi, std::size_t r) {
     shrinks_ += phi < 1.0;
     f_.scale(phi);
     for (double& coef : coefs_) coef *= phi;
-    if (f_.size() < size_) {
-      f_.add(turn, coefs_);
-    } else {
+    while (!f_.has_room(turn.x)) {
       ++removals_;
-      f_.replace(r, turn, coefs_);
+      if (f_.fits_instead(r, turn.x)) {
+        f_.replace(r, turn, coefs_);
+        return;
+      }
+      f_.remove(r, *turn.row);
+      r = f_.oldest();
     }
+    f_.add(turn, coefs_);
   }
 
   std::unique_ptr<Update> update_;

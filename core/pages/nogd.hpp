@@ -9,7 +9,7 @@
 // that a decision costs O(B K) after the kernel row, as any expansion's.
 //
 // Cost of a round with loss: O(B) until the budget is full, then O(B rank); O(B^3) once.
-// Memory: B rank float64, from the start.
+// Memory: B rank float64, from the start; 2 B^2 while changing over.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class Nogd final : public ExpansionLearner<Real> {
   bool learn(const Turn<Real>& turn) override {
     const double slope = loss_.slope(turn.margin);
     if (slope == 0.0) return false;
-    if (f_.size() < budget_) {
+    if (rank_ == 0 && f_.has_room(turn.x)) {
       for (std::size_t k = 0; k < coefs_.size(); ++k) {
         coefs_[k] = -step_ * slope * turn.direction[k];
       }
@@ -67,16 +67,33 @@ class Nogd final : public ExpansionLearner<Real> {
     coefs_.resize(f_.outputs());
   }
 
+  void reserve(const Room& room) override {
+    f_.reserve(room);
+    changing_.reserve(budget_);
+    f_.reserve_row(changing_.row);
+  }
+
   void visit_state(StateVisitor& visitor) override {
     visitor.object(sizeof(*this));
     visitor.part("expansion", f_);
     visitor.field("rank", rank_);
-    if (visitor.loading()) require(rank_ <= most_ && (rank_ == 0 || f_.size() == budget_), "rank");
+    if (visitor.loading()) {
+      require(rank_ <= most_ && (rank_ == 0 || f_.stride() >= padded(budget_)), "rank");
+      if (rank_ > 0) changing_ = Changing();
+    }
     projection_.visit_state(visitor, "projection", rank_, rank_ > 0 ? budget_ : 0);
     weights_.visit_state(visitor, "weights", f_.outputs(), rank_);
     coefs_.resize(f_.outputs());
+    changing_.count(visitor);
     visitor.scratch(phi_);
     visitor.scratch(coefs_);
+  }
+
+ protected:
+  // What is left starts over as OGD, with the coefs it has.
+  void lower_to(std::size_t size, Row<Real>& row, Random&) override {
+    while (f_.size() > size) f_.remove(f_.oldest(), row);
+    rank_ = 0;
   }
 
  private:
@@ -84,18 +101,42 @@ class Nogd final : public ExpansionLearner<Real> {
   // An eigenvalue below this share of the largest is rounding error.
   static constexpr double kFlat = 1e-10;
 
+  // What changing over needs, once; freed then.
+  struct Changing {
+    std::vector<double> gram;
+    std::vector<double> values;
+    std::vector<double> vectors;
+    lapack::EigenWork work;
+    Row<Real> row;
+
+    void reserve(std::size_t n) {
+      gram.reserve(n * n);
+      values.reserve(n);
+      vectors.reserve(n * n);
+      work.resize(n);
+    }
+    void count(StateVisitor& visitor) {
+      for (const auto* numbers : {&gram, &values, &vectors, &work.numbers}) {
+        visitor.scratch(*numbers);
+      }
+      visitor.scratch(work.spans);
+      visitor.scratch(work.wholes);
+      row.visit_state(visitor);
+    }
+  };
+
   // From OGD on the stored examples to OGD on their features.
   void change_over() {
     const std::size_t n = f_.size();
-    std::vector<double> gram(n * n);
-    std::vector<double> values(n);
-    std::vector<double> vectors(n * n);
-    Row<Real> row;
+    auto& [gram, values, vectors, work, row] = changing_;
+    gram.resize(n * n);
+    values.resize(n);
+    vectors.resize(n * n);
     for (std::size_t i = 0; i < n; ++i) {
       f_.row_of_stored(i, row);
       for (std::size_t j = i; j < n; ++j) gram[i * n + j] = static_cast<double>(row.values[j]);
     }
-    lapack::eigen(n, gram.data(), values.data(), vectors.data());
+    lapack::eigen(n, gram.data(), values.data(), vectors.data(), work);
     const double largest = values[n - 1];
     const std::size_t first = n - std::min(most_, n);
     for (std::size_t r = first; r < n; ++r) {
@@ -114,6 +155,7 @@ class Nogd final : public ExpansionLearner<Real> {
       ++rank_;
     }
     for (std::size_t k = 0; k < f_.outputs(); ++k) set_coefs(k);
+    changing_ = Changing();
   }
 
   // a_k = V E^(-1/2) w_k
@@ -131,9 +173,10 @@ class Nogd final : public ExpansionLearner<Real> {
   std::size_t budget_;
   std::size_t most_;  // eigenvalues to keep at most
   double step_;
-  std::size_t rank_ = 0;       // eigenvalues kept; 0 while OGD runs
-  PaddedMatrix projection_;    // E^(-1/2) V', rank x B
-  PaddedMatrix weights_;       // w, outputs x rank
+  std::size_t rank_ = 0;     // eigenvalues kept; 0 while OGD runs
+  PaddedMatrix projection_;  // E^(-1/2) V', rank x B
+  PaddedMatrix weights_;     // w, outputs x rank
+  Changing changing_;
   std::vector<double> phi_;    // phi(x) of this round
   std::vector<double> coefs_;  // coefs of this round
 };

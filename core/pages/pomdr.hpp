@@ -10,7 +10,8 @@
 //   phase 1, until |S| = first (B0): d = K^-1 k ; delta <= near (or x in the span up to rounding):
 //            a += lambda y d,    A += max(0, d'Kd - 2 y sum_i d_i v(x_i))
 //   else     add (x, lambda y),  A += max(0, k(x, x) - 2 y v(x))
-//   |S| = B: the older floor(B/2) stay, each other coef goes to its nearest among them (the largest
+//   |S| = B (or no slots for the features of x): the older floor(B/2) stay, each other coef goes to
+//   its nearest among them (the largest
 //            kernel value, the older of the tied), f gets norm U, A = 0
 //
 // Cost: M kernel values more a round; M more rows on rounds that project (phase 1); O(B^2) at a
@@ -68,12 +69,23 @@ class Pomdr final : public ExpansionLearner<Real> {
   // Every row enters the window, so every round changes the model.
   bool learn(const Turn<Real>& turn) override {
     if (turn.margin < 1.0) update(turn);
-    if (window_.size() < span_) {
-      window_.add(turn, turn.direction);
-    } else {
-      window_.replace(window_.oldest(), turn, turn.direction);
-    }
+    keep(turn);
     return true;
+  }
+
+  void reserve(const Room& room) override {
+    f_.reserve(room);
+    window_.reserve(room);
+    projection_.reserve(false);
+    f_.reserve_row(side_);
+    coefs_.reserve(f_.outputs());
+    guess_.reserve(f_.outputs());
+    f_.reserve_sample(past_);
+  }
+  void reserve_row(Row<Real>& row) const override {
+    f_.reserve_row(row);
+    window_.reserve_row(row);
+    row.features.reserve(f_.outputs());
   }
 
   void rearrange(const ClassChange& change) override {
@@ -94,6 +106,7 @@ class Pomdr final : public ExpansionLearner<Real> {
       const bool first_phase = f_.size() < first_ && halvings_ == 0;
       require(!first_phase || projection_.size() == f_.size(), "projection");
       require(f_.size() < size_ && alignment_ >= 0.0, "pomdr");
+      if (!first_phase) projection_ = Projection(first_);
     }
     visitor.part("side", side_);
     visitor.scratch(coefs_);
@@ -107,6 +120,20 @@ class Pomdr final : public ExpansionLearner<Real> {
     if (projection_.size() > 0) projection_.check_invariants(f_);
   }
 
+  void lower(std::size_t budget, std::size_t slots, Row<Real>& row, Random& random) override {
+    ExpansionLearner<Real>::lower(budget, slots, row, random);
+    window_.reserve_row(row);
+    while (slots > 0 && window_.support().features() > slots) {
+      window_.remove(window_.oldest(), row);
+    }
+  }
+
+ protected:
+  // One place is free after every round.
+  void lower_to(std::size_t size, Row<Real>& row, Random&) override {
+    while (f_.size() > 0 && f_.size() >= size) halve(row);
+  }
+
  private:
   using ExpansionLearner<Real>::f_;
 
@@ -114,7 +141,21 @@ class Pomdr final : public ExpansionLearner<Real> {
     return (halvings_ > 0 ? 0.1 : 1.0) * radius_ / std::sqrt(3.0 + alignment_);
   }
 
+  // x enters the window, for the oldest if it is full.
+  void keep(const Turn<Real>& turn) {
+    while (!window_.has_room(turn.x)) {
+      const std::size_t oldest = window_.oldest();
+      if (window_.fits_instead(oldest, turn.x)) {
+        window_.replace(oldest, turn, turn.direction);
+        return;
+      }
+      window_.remove(oldest, *turn.row);
+    }
+    window_.add(turn, turn.direction);
+  }
+
   void update(const Turn<Real>& turn) {
+    while (!f_.fits(turn.x)) halve(*turn.row);
     coefs_.resize(turn.direction.size());
     for (std::size_t k = 0; k < coefs_.size(); ++k) coefs_[k] = rate() * turn.direction[k];
 
@@ -169,8 +210,8 @@ class Pomdr final : public ExpansionLearner<Real> {
 
   // Columns are in the order of age: they are only ever appended, and dropped from the end.
   void halve(Row<Real>& row) {
-    const std::size_t kept = size_ / 2;
-    for (std::size_t j = kept; j < size_; ++j) {
+    const std::size_t kept = f_.size() / 2;
+    for (std::size_t j = kept; j < f_.size() && kept > 0; ++j) {
       std::size_t nearest = 0;
       for (std::size_t i = 1; i < kept; ++i) {
         if (f_.gram(j, i) > f_.gram(j, nearest)) nearest = i;
@@ -187,6 +228,7 @@ class Pomdr final : public ExpansionLearner<Real> {
     if (norm > 0.0) f_.scale(radius_ / norm);
     alignment_ = 0.0;
     ++halvings_;
+    if (projection_.size() > 0) projection_ = Projection(first_);  // the first phase is over
   }
 
   std::size_t size_;

@@ -48,6 +48,12 @@ class ProjectronPlus final : public ExpansionLearner<Real> {
     return true;
   }
 
+  void reserve(const Room& room) override {
+    f_.reserve(room);
+    budget_.reserve(f_);
+    coefs_.reserve(f_.outputs());
+  }
+
   void visit_state(StateVisitor& visitor) override {
     visitor.object(sizeof(*this));
     visitor.part("expansion", f_);
@@ -59,6 +65,11 @@ class ProjectronPlus final : public ExpansionLearner<Real> {
   void check_invariants() const override {
     f_.check_invariants();
     budget_.check_invariants(f_);
+  }
+
+ protected:
+  void lower_to(std::size_t size, Row<Real>& row, Random& random) override {
+    budget_.lower_to(size, f_, row, random);
   }
 
  private:

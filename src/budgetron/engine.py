@@ -73,6 +73,23 @@ class Preparation:
     width: int = 0
 
 
+@dataclass(frozen=True)
+class Room:
+    """What a native model takes its memory for; unless told, no limits.
+
+    Parameters
+    ----------
+    limit : bytes the model may take
+    slots : features that are stored at a time; 0 for any number
+    warmup_rows, warmup_values : rows kept until gamma and scale are settled, and values in them
+    """
+
+    limit: int = 0
+    slots: int = 0
+    warmup_rows: int = 0
+    warmup_values: int = 0
+
+
 class Engine:
     """One native model, float32 or float64 by the dtype of the first batch.
 
@@ -86,6 +103,7 @@ class Engine:
     preparation : what rows go through before the learner sees them
     average : what `predict` answers with: the "last" hypothesis, the "mean" of all, or of a
         "suffix" of them
+    room : what the model takes its memory for, all of it at once; then width and classes are fixed
     """
 
     def __init__(
@@ -97,14 +115,20 @@ class Engine:
         dtype: np.dtype[Any],
         preparation: Preparation | None = None,
         average: str = "last",
+        room: Room | None = None,
     ) -> None:
         _install_lapack()
         self.spec, self.task, self.seed = spec, task, seed
         self.dtype = np.dtype(dtype)
         self.preparation = preparation or Preparation()
         self.average = average
+        self.room = room or Room()
         model = _core.Model32 if self.dtype == np.float32 else _core.Model64
-        self.native = model(spec, task, classes, seed, **asdict(self.preparation), average=average)
+        limits = asdict(self.room)
+        del limits["limit"]
+        self.native = model(
+            spec, task, classes, seed, **asdict(self.preparation), average=average, **limits
+        )
 
     def learn(
         self,
@@ -142,6 +166,7 @@ class Engine:
             "classes": self.native.classes,
             "preparation": asdict(self.preparation),
             "average": self.average,
+            "room": asdict(self.room),
             "state": self.native.save(),
         }
 
@@ -154,6 +179,7 @@ class Engine:
             np.dtype(saved["dtype"]),
             Preparation(**saved["preparation"]),
             saved["average"],
+            Room(**saved["room"]),
         )
         self.native.load(saved["state"])
 

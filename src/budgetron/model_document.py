@@ -8,7 +8,7 @@ executed.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 import budgetron
 from budgetron.catalogue import CATALOGUE
+from budgetron.engine import Room
 from budgetron.estimators.base import OnlineEstimator, Origin
+from budgetron.estimators.room import WARM_UP_ROWS
 from budgetron.model_values import decode, decode_labels, encode, encode_labels
 
 Document = dict[str, Any]
@@ -53,6 +55,7 @@ def _learned(model: Any, arrays: Arrays) -> Document:
             "params": _params(model._origin.params),
             "width": model._origin.width,
             "growing": model._origin.growing,
+            **({"room": asdict(model._origin.room)} if model._origin.room.slots else {}),
         },
         "dtype": model._engine.dtype.name,
         "generator": "xoshiro256++",
@@ -129,7 +132,8 @@ def restore(document: Document, arrays: Arrays) -> Any:
     width, growing = origin["width"], origin["growing"]
     if type(width) is not int or type(growing) is not bool or not 1 <= width < 2**31:
         raise ValueError("the width is no width")
-    model._origin = Origin(_decode_params(origin["params"], kind), width, growing)
+    room = _decode_room(origin.get("room", {}), width)
+    model._origin = Origin(_decode_params(origin["params"], kind), width, growing, room)
     model._restored()
     if learned["dtype"] not in ("float32", "float64"):
         raise ValueError("rows are float32 or float64")
@@ -139,6 +143,18 @@ def restore(document: Document, arrays: Arrays) -> Any:
     if model._engine.native.support()[1].max(initial=-1) >= model.n_features_in_:
         raise ValueError("a stored example is wider than the rows")
     return model
+
+
+def _decode_room(written: Document, width: int) -> Room:
+    room = Room(**written)
+    numbers = list(asdict(room).values())
+    if any(type(number) is not int or not 0 <= number < 2**62 for number in numbers):
+        raise ValueError("the room is no room")
+    if room.slots > width or room.warmup_rows > WARM_UP_ROWS:
+        raise ValueError("the room is larger than the rows")
+    if room.warmup_values > room.warmup_rows * width:
+        raise ValueError("the room is larger than the rows")
+    return room
 
 
 def _decode_params(written: Document, kind: Any) -> dict[str, Any]:

@@ -28,7 +28,9 @@ def run(
     algorithm: Annotated[
         str, typer.Option("--algorithm", "-a", help="One of `budgetron algorithms`.")
     ],
-    budget: Annotated[str | None, typer.Option(help="Most examples to store.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Most examples to store, or bytes as 256KB.")
+    ] = None,
     kernel: Annotated[str | None, typer.Option(help="rbf, linear, poly, ...")] = None,
     gamma: Annotated[
         str | None, typer.Option(help="Number, auto (1/features) or median (of distances).")
@@ -114,12 +116,15 @@ def run(
             "learn from a file, or leave --checkpoint out"
         )
     labels = _labels(classes)
-    tally = Errors() if task == "regression" else Mistakes(labels)
+    in_bytes = any(isinstance(parameters.get(name), str) for name in ("budget", "n_components"))
 
     from budgetron.streams import StreamError, open_stream
 
     try:
+        if in_bytes:
+            options, labels = _fix_shape(file, task, options, labels)
         options = _resolve_width(file, found, parameters, options)
+        tally = Errors(in_bytes) if task == "regression" else Mistakes(labels, in_bytes)
         model = _make(algorithm, task, parameters)
         keep: Checkpoint | None = None
         if checkpoint is not None:
@@ -165,6 +170,24 @@ def _labels(text: str | None) -> list[Any] | None:
         return [float(label) for label in labels]
     except ValueError:
         return labels
+
+
+def _fix_shape(
+    file: str, task: str, options: SourceOptions, labels: list[Any] | None
+) -> tuple[SourceOptions, list[Any] | None]:
+    """The options with the width of the data, and all labels: a budget in bytes needs both.
+
+    They are --n-features and --classes, or take a pass over the file each.
+    """
+    width = sources.full_width(file, options)
+    if labels is None and task == "classification":
+        labels = sources.all_labels(file, options)
+    if width is None or (labels is None and task == "classification"):
+        fail(
+            f"budgetron: a budget in bytes needs the number of features and all classes; {file} "
+            "cannot be read twice to find them: pass --n-features and --classes"
+        )
+    return replace(options, n_features=width), labels
 
 
 def _resolve_width(

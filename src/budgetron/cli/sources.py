@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -120,3 +120,22 @@ def full_width(source: str, options: SourceOptions) -> int | None:
                 for _ in stream.skim():
                     report(stream.bytes_read, f"{stream.position:,} rows")
         return max(stream.n_features, 1)
+
+
+def all_labels(source: str, options: SourceOptions) -> list[Any] | None:
+    """The labels of all of the source, by a pass over it; None if it can be read only once."""
+    import numpy as np
+
+    from budgetron.streams import open_stream
+
+    if not readable_twice(source):
+        return None
+    found: set[Any] = set()
+    with (
+        open_stream(source, options) as stream,
+        progress("finding classes", stream.bytes_total) as report,
+    ):
+        for _, y in stream:
+            found.update(np.unique(y).tolist())
+            report(stream.bytes_read, f"{stream.position:,} rows")
+    return sorted(found)

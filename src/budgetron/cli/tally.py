@@ -11,15 +11,20 @@ if TYPE_CHECKING:
 
 
 class Mistakes:
-    """Learns rows as classes; the model counts its mistakes."""
+    """Learns rows as classes; the model counts its mistakes.
 
-    def __init__(self, labels: list[Any] | None) -> None:
+    `fixed`: no row is wider than the first.
+    """
+
+    def __init__(self, labels: list[Any] | None, fixed: bool = False) -> None:
         self._labels = labels
+        self._fixed = fixed
 
     def learn(self, model: Any, stream: RowStream, X: Any, y: Any) -> None:
         if self._labels is not None:
             self._check(stream, y, self._labels)
-        model._prequential_growing(X, y, classes=self._labels)
+        learn = model.prequential if self._fixed else model._prequential_growing
+        learn(X, y, classes=self._labels)
 
     def state(self) -> dict[str, float]:
         """What a checkpoint keeps beside the model: nothing, the model counts."""
@@ -56,9 +61,13 @@ class Mistakes:
 
 
 class Errors:
-    """Learns rows as numbers, and sums the errors of the predictions before."""
+    """Learns rows as numbers, and sums the errors of the predictions before.
 
-    def __init__(self) -> None:
+    `fixed`: no row is wider than the first.
+    """
+
+    def __init__(self, fixed: bool = False) -> None:
+        self._fixed = fixed
         self.rows = 0
         self._squares = self._sizes = 0.0
 
@@ -67,7 +76,8 @@ class Errors:
 
         if y.dtype.kind not in "fiub":
             fail(f"{stream.name}: label {y[0]!s} is not a number: regression takes numbers")
-        error = model._prequential_growing(X, y) - y
+        learn = model.prequential if self._fixed else model._prequential_growing
+        error = learn(X, y) - y
         self.rows += len(error)
         self._squares += float(np.square(error).sum())
         self._sizes += float(np.abs(error).sum())

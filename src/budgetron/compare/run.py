@@ -124,8 +124,10 @@ def _evaluate(cell: Cell, X: Any, y: NDArray[Any], labels: NDArray[Any]) -> list
     settings = cell.settings
     model = cell.make()
     ends = np.unique(np.linspace(0, len(y), settings.checkpoints + 1).round().astype(int))[1:]
-    # Ours let classes join, as `budgetron run` does; others may have to be told all of them.
-    closed = cell.task == "classification" and not hasattr(model, "prequential")
+    # Ours let classes join, as `budgetron run` does; others may have to be told all of them, and a
+    # budget in bytes has to be.
+    told = not hasattr(model, "prequential") or getattr(model, "in_bytes", False)
+    closed = cell.task == "classification" and told
     found = prequential(
         model,
         X,

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import HALVED_SIZE, RANGES, ranges
+from budgetron.estimators.ranges import HALVED_BUDGET, RANGES, ranges
 from budgetron.parts import Halve, Part
 
 
@@ -23,8 +23,9 @@ class AhpatronClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    budget : int, default 100
+    budget : int or str, default 100
         Largest number of stored examples (B), at least 2.
+        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
     epsilon : float in (0, 1), default 0.5
         How aggressive: an example is stored when y f(x) < 1 - epsilon.
     radius : float or None, default None
@@ -72,7 +73,7 @@ class AhpatronClassifier(OnlineClassifier):
     (98, 8)
     """
 
-    budget: int = Halve.size
+    budget: Any = Halve.size
     epsilon: float = 0.5
     radius: float | None = None
     step: float | None = None
@@ -82,11 +83,15 @@ class AhpatronClassifier(OnlineClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
         **ranges("epsilon", "ridge"),
-        "budget": HALVED_SIZE,
+        "budget": HALVED_BUDGET,
         "radius": [Interval(Real, 0.0, None, closed="neither"), None],
         "step": [*RANGES["step"], None],
         "norm": [Interval(Real, 0.0, 1.0, closed="right"), StrOptions({"keep"})],
     }
+
+    @property
+    def _least_budget(self) -> int:
+        return 2
 
     def _machine(self, kernel: Part) -> Part:
         return recipes.ahpatron(

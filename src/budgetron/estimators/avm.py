@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import ranges, regression_ranges
+from budgetron.estimators.ranges import RANGES, ranges, regression_ranges
 from budgetron.estimators.regressor import TubeRegressor
 from budgetron.parts import Avm, Hinge, Part, SmoothHinge, Squared
 
@@ -21,7 +21,7 @@ _OWN_CONSTRAINTS: dict[str, list[Any]] = {
     "cover": [StrOptions({"sphere", "rectangle"})],
     "beta": [Interval(Real, 0.0, None, closed="left")],
     "rho": [Interval(Real, 0.0, None, closed="left")],
-    "budget": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
+    "budget": [*RANGES["budget"], None],
 }
 
 
@@ -45,7 +45,7 @@ class AVMClassifier(OnlineClassifier):
     beta, rho : float, default 0 and 1
         Row t is rounded with probability ``max(0, 1 - beta / t**rho)`` and becomes a core point
         itself otherwise.
-    budget : int or None, default None
+    budget : int, str or None, default None
         Largest number of core points; beyond it the nearest stands in. None: no limit.
     loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
     tau : float, default 0.5
@@ -93,7 +93,7 @@ class AVMClassifier(OnlineClassifier):
     cover: str = Avm.cover
     beta: float = Avm.beta
     rho: float = Avm.rho
-    budget: int | None = None
+    budget: Any = None
     loss: str = Hinge.kind
     tau: float = SmoothHinge.tau
 
@@ -136,7 +136,7 @@ class AVMRegressor(TubeRegressor):
     beta, rho : float, default 0 and 1
         Row t is rounded with probability ``max(0, 1 - beta / t**rho)`` and becomes a core point
         itself otherwise.
-    budget : int or None, default None
+    budget : int, str or None, default None
         Largest number of core points; beyond it the nearest stands in. None: no limit.
     loss : {"squared", "absolute", "epsilon-insensitive"}, default "squared"
         Half the squared error, the error's size, or its size beyond epsilon.
@@ -183,7 +183,7 @@ class AVMRegressor(TubeRegressor):
     cover: str = Avm.cover
     beta: float = Avm.beta
     rho: float = Avm.rho
-    budget: int | None = None
+    budget: Any = None
     loss: str = Squared.kind
 
     # R^2 below 0: the first 1/lambda = 10,000 rounds have steps above 1.

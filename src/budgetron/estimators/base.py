@@ -12,7 +12,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -20,17 +20,18 @@ import numpy as np
 import scipy.sparse
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from budgetron.compatibility import check_fits
-from budgetron.engine import Engine, Floats, PrecisionWarning, Preparation, csr_parts
+from budgetron.engine import Engine, Floats, PrecisionWarning, Preparation, Room, csr_parts
+from budgetron.estimators.budgeted import Budgeted
 from budgetron.estimators.explanation import Explanation
 from budgetron.estimators.ranges import RANGES, ranges
 from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid
+from budgetron.sizes import parse_bytes
 
 PIECE = 8192  # rows that are gathered at a time where `fit` shuffles
 
@@ -46,18 +47,21 @@ class Origin:
 
     Parameters
     ----------
-    params : of the estimator, but for random_state, which became the seed
+    params : of the estimator, but for random_state, which became the seed; a budget in bytes has
+        become a number
     width : of the first rows
     growing : whether later rows may be wider
+    room : what a budget in bytes has room for
     """
 
     params: dict[str, Any]
     width: int
     growing: bool
+    room: Room = field(default_factory=Room)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
+class OnlineEstimator(Budgeted):
     """A learner behind scikit-learn's interface; subclasses say what it is made of."""
 
     kernel: str = "rbf"
@@ -132,6 +136,10 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         params = self.get_params(deep=False)
         del params["random_state"]
         self._origin = Origin(params, width, growing)
+        budget = self._budget_in(params)
+        if isinstance(budget, str):
+            limit = parse_bytes(budget, self._budget_name)
+            self._origin = self._within(self._origin, limit, classes, dtype)
         self._engine = self._build(self._origin, classes, dtype)
         self._warned = False
 
@@ -144,7 +152,14 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         check_fits(machine)
         preparation = twin._preparation(0 if origin.growing else origin.width)
         return Engine(
-            machine.spec(), self._task, classes, self._seed, dtype, preparation, twin.average
+            machine.spec(),
+            self._task,
+            classes,
+            self._seed,
+            dtype,
+            preparation,
+            twin.average,
+            origin.room,
         )
 
     def _restored(self) -> None:

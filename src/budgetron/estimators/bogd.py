@@ -20,8 +20,9 @@ class BOGDClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    budget : int, default 100
+    budget : int or str, default 100
         Largest number of stored examples (B).
+        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
     step : float, default 0.5
         Step size (eta).
     regularization : float, default 1e-6
@@ -70,7 +71,7 @@ class BOGDClassifier(OnlineClassifier):
     (151, 10)
     """
 
-    budget: int = Sample.size
+    budget: Any = Sample.size
     step: float = GradientUpdate.step
     regularization: float = 1e-6
     max_coef: float = 1.0
@@ -103,8 +104,9 @@ class BOGDRegressor(GradientRegressor):
 
     Parameters
     ----------
-    budget : int, default 100
+    budget : int or str, default 100
         Largest number of stored examples (B).
+        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
     step : float, default 0.1
         Step size (eta).
     regularization : float, default 1e-6
@@ -155,7 +157,7 @@ class BOGDRegressor(GradientRegressor):
     (400, 0.7)
     """
 
-    budget: int = Sample.size
+    budget: Any = Sample.size
     regularization: float = 1e-6
     max_coef: float = 1.0
     sampling: str = Sample.sampling

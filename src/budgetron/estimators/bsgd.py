@@ -21,8 +21,9 @@ class BSGDClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    budget : int, default 100
+    budget : int or str, default 100
         Largest number of stored examples (B).
+        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
     regularization : float, default 1e-4
         Weight of the norm (lambda), above 0.
     maintenance : {"remove", "project", "merge"}, default "remove"
@@ -68,7 +69,7 @@ class BSGDClassifier(OnlineClassifier):
     (119, 10)
     """
 
-    budget: int = RemoveSmallest.size
+    budget: Any = RemoveSmallest.size
     regularization: float = PegasosUpdate.regularization
     maintenance: str = "remove"
     loss: str = Hinge.kind

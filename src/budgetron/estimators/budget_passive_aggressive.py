@@ -21,8 +21,9 @@ class BudgetPassiveAggressiveClassifier(OnlineClassifier):
     ----------
     C : float, default 1.0
         Largest step; lower it on noisy labels.
-    budget : int, default 100
+    budget : int or str, default 100
         Largest number of stored examples (B).
+        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
     kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
     gamma : float, "auto" or "median", default "auto"
         Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
@@ -60,7 +61,7 @@ class BudgetPassiveAggressiveClassifier(OnlineClassifier):
     """
 
     C: float = PassiveAggressiveUpdate.C
-    budget: int = Absorb.size
+    budget: Any = Absorb.size
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,

@@ -26,8 +26,9 @@ class BudgetPerceptronClassifier(OnlineClassifier):
         "oldest": the one stored first (Remove-Oldest). "random": any of the B, never the newest
         (RBP). "margin": the one with the largest margin without itself (CKS). "refuse": nothing
         enters any more (Stoptron, the floor every method must beat).
-    budget : int, default 100
+    budget : int or str, default 100
         Largest number of stored examples (B).
+        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
     kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
     gamma : float, "auto" or "median", default "auto"
         Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
@@ -68,7 +69,7 @@ class BudgetPerceptronClassifier(OnlineClassifier):
     """
 
     removal: str = "random"
-    budget: int = RemoveRandom.size
+    budget: Any = RemoveRandom.size
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
@@ -96,8 +97,9 @@ class BudgetPerceptronRegressor(SignRegressor):
     removal : {"oldest", "random", "refuse"}, default "random"
         "oldest": the one stored first. "random": any of the B, never the newest (RBP). "refuse":
         nothing enters any more.
-    budget : int, default 100
+    budget : int or str, default 100
         Largest number of stored examples (B).
+        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
     step : float, default 0.1
         Coef that an example enters with.
     epsilon : float, default 0.1
@@ -139,7 +141,7 @@ class BudgetPerceptronRegressor(SignRegressor):
     """
 
     removal: str = "random"
-    budget: int = RemoveRandom.size
+    budget: Any = RemoveRandom.size
 
     # R^2 0.31: an error moves f by 0.1, and 100 of the 200 rows have left.
     _poor_on_few_rows: ClassVar[bool] = True

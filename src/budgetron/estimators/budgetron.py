@@ -27,8 +27,9 @@ class BudgetronClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    budget : int, default 100
+    budget : int or str, default 100
         Largest number of stored examples (B).
+        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
     r : float, default 0.1
         Variance of the noise a row is taken to have; the larger, the smaller the steps.
     jitter : float, default 0.01
@@ -75,7 +76,7 @@ class BudgetronClassifier(OnlineClassifier):
     (11, 11)
     """
 
-    budget: int = Budgetron.budget
+    budget: Any = Budgetron.budget
     r: float = Budgetron.r
     jitter: float = Budgetron.jitter
     replace: str = Budgetron.replace
@@ -115,8 +116,9 @@ class BudgetronRegressor(OnlineRegressor):
 
     Parameters
     ----------
-    budget : int, default 100
+    budget : int or str, default 100
         Largest number of stored examples (B).
+        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
     r : float, default 0.1
         Variance of the noise in the targets, in terms of the variance of f where nothing is known.
     jitter : float, default 0.01
@@ -150,7 +152,7 @@ class BudgetronRegressor(OnlineRegressor):
     (98, 0.99)
     """
 
-    budget: int = Budgetron.budget
+    budget: Any = Budgetron.budget
     r: float = Budgetron.r
     jitter: float = Budgetron.jitter
     gamma: float | str = "median"

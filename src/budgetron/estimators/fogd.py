@@ -23,8 +23,9 @@ class FOGDClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    n_components : int, default 400
-        Number of random frequencies (D).
+    n_components : int or str, default 400
+        Number of random frequencies (D). Text as "256KB" is the bytes of the whole model instead
+        (``budget_``: how many that are).
     step : float, default 0.5
         Step size of the gradient descent (eta), for features of length 1. For published steps on
         features without the factor 1/sqrt(D), multiply by D.
@@ -69,16 +70,17 @@ class FOGDClassifier(OnlineClassifier):
     (27, 0)
     """
 
-    n_components: int = Fogd.n_components
+    n_components: Any = Fogd.n_components
     step: float = Fogd.step
     loss: str = Hinge.kind
     tau: float = SmoothHinge.tau
 
     _stores_examples: ClassVar[bool] = False
+    _budget_name: ClassVar[str] = "n_components"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
         **ranges("step", "loss", "tau"),
-        "n_components": RANGES["size"],
+        "n_components": RANGES["budget"],
     }
 
     def _machine(self, kernel: Part) -> Part:
@@ -99,8 +101,9 @@ class FOGDRegressor(GradientRegressor):
 
     Parameters
     ----------
-    n_components : int, default 400
-        Number of random frequencies (D).
+    n_components : int or str, default 400
+        Number of random frequencies (D). Text as "256KB" is the bytes of the whole model instead
+        (``budget_``: how many that are).
     step : float, default 0.1
         Step size of the gradient descent (eta), for features of length 1. For published steps on
         features without the factor 1/sqrt(D), multiply by D.
@@ -144,9 +147,10 @@ class FOGDRegressor(GradientRegressor):
     (0, 0.8)
     """
 
-    n_components: int = Fogd.n_components
+    n_components: Any = Fogd.n_components
 
     _stores_examples: ClassVar[bool] = False
+    _budget_name: ClassVar[str] = "n_components"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GradientRegressor._parameter_constraints,
         "n_components": FOGDClassifier._parameter_constraints["n_components"],

@@ -25,8 +25,9 @@ class ForgetronClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    budget : int, default 100
+    budget : int or str, default 100
         Largest number of stored examples (B).
+        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
     variant : {"self-tuned", "basic", "greedy"}, default "self-tuned"
         "basic" shrinks on every mistake, for the worst case; "self-tuned" only when an example
         leaves, and as little as the bound allows. Both drop the oldest. "greedy" drops the example
@@ -68,7 +69,7 @@ class ForgetronClassifier(OnlineClassifier):
     (51, 20)
     """
 
-    budget: int = Forgetron.size
+    budget: Any = Forgetron.size
     variant: str = Forgetron.variant
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -98,8 +99,9 @@ class ForgetronRegressor(SignRegressor):
 
     Parameters
     ----------
-    budget : int, default 100
+    budget : int or str, default 100
         Largest number of stored examples (B).
+        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
     variant : {"self-tuned", "greedy"}, default "self-tuned"
         "self-tuned" drops the oldest; "greedy" the example whose removal costs least, if that is
         little enough; it keeps the Gram matrix.
@@ -143,7 +145,7 @@ class ForgetronRegressor(SignRegressor):
     (400, 0.74)
     """
 
-    budget: int = Forgetron.size
+    budget: Any = Forgetron.size
     variant: str = Forgetron.variant
 
     # R^2 0.33: an error moves f by 0.1, and 100 of the 200 rows have left.

@@ -152,6 +152,24 @@ class KernelClassifier(OnlineClassifier):
             }
         return self._part(family).get_params()
 
+    # ---- the budget, which is a part's size ------------------------------------------------------
+
+    def _budget_in(self, params: dict[str, Any]) -> Any:
+        budget = params["budget"]
+        part = budget if isinstance(budget, Part) else FAMILIES["budget"][budget]()
+        return getattr(part, "size", None) or None  # 0 is no limit
+
+    def _with_budget(self, params: dict[str, Any], budget: Any) -> dict[str, Any]:
+        now = params["budget"]
+        part = now if isinstance(now, Part) else FAMILIES["budget"][now]()
+        if not hasattr(part, "size"):
+            raise ValueError(f"budget {part.kind!r} has no size to set")
+        return {**params, "budget": part.set_params(size=budget)}
+
+    @property
+    def _least_budget(self) -> int:
+        return 2 if self._part("budget").kind == "halve" else 1
+
     # ---- the machine -----------------------------------------------------------------------------
 
     def _kernel_part(self, width: int) -> Part:

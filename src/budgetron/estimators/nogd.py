@@ -22,8 +22,9 @@ class NOGDClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    budget : int, default 100
+    budget : int or str, default 100
         Number of landmarks (B).
+        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
     rank : int or None, default None
         Number of eigenvalues kept, at most ``budget``; None is a fifth of it, at least 1.
     step : float, default 0.5
@@ -67,7 +68,7 @@ class NOGDClassifier(OnlineClassifier):
     (22, 20)
     """
 
-    budget: int = Nogd.budget
+    budget: Any = Nogd.budget
     rank: int | None = None
     step: float = Nogd.step
     loss: str = Hinge.kind
@@ -78,6 +79,10 @@ class NOGDClassifier(OnlineClassifier):
         **ranges("budget", "step", "loss", "tau"),
         "rank": [*RANGES["size"], None],
     }
+
+    @property
+    def _least_budget(self) -> int:
+        return self.rank or 1
 
     def _machine(self, kernel: Part) -> Part:
         return recipes.nogd(
@@ -95,8 +100,9 @@ class NOGDRegressor(GradientRegressor):
 
     Parameters
     ----------
-    budget : int, default 100
+    budget : int or str, default 100
         Number of landmarks (B).
+        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
     rank : int or None, default None
         Number of eigenvalues kept, at most ``budget``; None is a fifth of it, at least 1.
     step : float, default 0.1
@@ -140,7 +146,7 @@ class NOGDRegressor(GradientRegressor):
     (100, 0.79)
     """
 
-    budget: int = Nogd.budget
+    budget: Any = Nogd.budget
     rank: int | None = None
 
     # R^2 0.47: 20 directions.
@@ -150,6 +156,10 @@ class NOGDRegressor(GradientRegressor):
         **regression_ranges("budget"),
         "rank": NOGDClassifier._parameter_constraints["rank"],
     }
+
+    @property
+    def _least_budget(self) -> int:
+        return self.rank or 1
 
     def _machine(self, kernel: Part) -> Part:
         return recipes.nogd(

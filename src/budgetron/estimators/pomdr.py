@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from budgetron import recipes
 from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import HALVED_SIZE, RANGES
+from budgetron.estimators.ranges import HALVED_BUDGET, RANGES
 from budgetron.parts import Part, Pomdr
 
 
@@ -24,8 +24,9 @@ class POMDRClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    budget : int, default 100
+    budget : int or str, default 100
         Largest number of stored examples (B), at least 2. It is reached only within a round: the
+        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
         example that would be number B makes room for B/2.
     radius : float, default 25.0
         Norm ball (U), which also scales the steps.
@@ -71,18 +72,22 @@ class POMDRClassifier(OnlineClassifier):
     (20, 16)
     """
 
-    budget: int = Pomdr.size
+    budget: Any = Pomdr.size
     radius: float = Pomdr.radius
     window: int = Pomdr.window
     horizon: int | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
-        "budget": HALVED_SIZE,
+        "budget": HALVED_BUDGET,
         "radius": [Interval(Real, 0.0, None, closed="neither")],
         "window": RANGES["size"],
         "horizon": [*RANGES["size"], None],
     }
+
+    @property
+    def _least_budget(self) -> int:
+        return 2
 
     def _machine(self, kernel: Part) -> Part:
         return recipes.pomdr(

@@ -26,7 +26,7 @@ class ProjectronClassifier(OnlineClassifier):
     threshold : float in [0, 1) or None, default 0.1
         Largest distance from the span at which a mistake is projected (eta). None: none but what
         lies in the span up to rounding.
-    budget : int or None, default None
+    budget : int, str or None, default None
         Largest number of stored examples (B): when there are that many, every mistake is projected.
         None is no limit.
     kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
@@ -66,7 +66,7 @@ class ProjectronClassifier(OnlineClassifier):
     """
 
     threshold: float | None = Project.threshold
-    budget: int | None = None
+    budget: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OnlineClassifier._parameter_constraints,
@@ -90,7 +90,7 @@ class ProjectronRegressor(SignRegressor):
     threshold : float in [0, 1) or None, default 0.1
         Largest distance from the span at which an error is projected (eta). None: none but what
         lies in the span up to rounding.
-    budget : int or None, default None
+    budget : int, str or None, default None
         Largest number of stored examples (B): when there are that many, every error is projected.
         None is no limit.
     step : float, default 0.1
@@ -133,7 +133,7 @@ class ProjectronRegressor(SignRegressor):
     """
 
     threshold: float | None = Project.threshold
-    budget: int | None = None
+    budget: Any = None
 
     # R^2 0.49: an error moves f by 0.1.
     _poor_on_few_rows: ClassVar[bool] = True
@@ -161,7 +161,7 @@ class ProjectronPlusClassifier(OnlineClassifier):
     threshold : float in [0, 1) or None, default 0.1
         Largest distance from the span at which a mistake is projected (eta). None: none but what
         lies in the span up to rounding.
-    budget : int or None, default None
+    budget : int, str or None, default None
         Largest number of stored examples (B): when there are that many, every mistake is projected.
         None is no limit.
     rule : {"bounded", "aggressive"}, default "bounded"
@@ -206,7 +206,7 @@ class ProjectronPlusClassifier(OnlineClassifier):
     """
 
     threshold: float | None = Project.threshold
-    budget: int | None = None
+    budget: Any = None
     rule: str = "bounded"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -13,12 +13,13 @@ _POSITIVE = Interval(Real, 0.0, None, closed="neither")
 _OR_INFINITE = Interval(Real, 0.0, None, closed="right")
 _NOT_NEGATIVE = Interval(Real, 0.0, None, closed="left")
 _SIZE = Interval(Integral, 1, 2**31 - 1, closed="both")
-HALVED_SIZE: list[Any] = [Interval(Integral, 2, 2**31 - 1, closed="both")]
+# A budget in bytes is text, as "256KB" (sizes.py).
+HALVED_BUDGET: list[Any] = [Interval(Integral, 2, 2**31 - 1, closed="both"), str]
 
 RANGES: dict[str, list[Any]] = {
     "C": [_POSITIVE],
     "alpha": [Interval(Real, 0.0, 1.0, closed="right")],
-    "budget": [_SIZE],
+    "budget": [_SIZE, str],
     "clip": [_OR_INFINITE],
     "coef0": [Interval(Real, None, None, closed="neither")],
     "damping": [_NOT_NEGATIVE],
@@ -64,7 +65,7 @@ def regression_ranges(*names: str) -> dict[str, list[Any]]:
 
 # Where a part is stricter than the name alone.
 STRICTER: dict[type[Part], dict[str, list[Any]]] = {
-    Halve: {"size": HALVED_SIZE},
+    Halve: {"size": HALVED_BUDGET[:1]},
     # size 0 is no limit, a negative threshold none
     Project: {
         "size": [Interval(Integral, 0, None, closed="left")],

@@ -1,0 +1,137 @@
+"""The budget of an estimator: a number, or bytes that are turned into one; lowered while it learns.
+
+Which parameter it is the estimators say; what fits into bytes is searched for in room.py.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from budgetron.engine import Engine, Room
+from budgetron.estimators.room import Shape, largest
+from budgetron.sizes import parse_bytes
+
+if TYPE_CHECKING:
+    from budgetron.estimators.base import Origin
+
+
+class Budgeted(BaseEstimator):  # type: ignore[misc]
+    """What estimators have because of their budget."""
+
+    _budget_name: ClassVar[str] = "budget"  # the parameter that says how much is kept, if any does
+    _stores_examples: ClassVar[bool]
+    _engine: Engine
+    _origin: Origin
+    _sparse: bool
+    _native: Any
+    _build: Any
+
+    def lower_budget(self, budget: int | str) -> Self:
+        """Go on with a smaller budget.
+
+        Stored examples leave by the learner's own rule, or the oldest where it has none; FOGD drops
+        its last frequencies. What is freed is given back. The parameter is set too, so that a clone
+        starts with it.
+
+        Parameters
+        ----------
+        budget : int, or bytes as "64KB"
+            At most what it is now.
+
+        Raises
+        ------
+        ValueError
+            If it is more than now, or too few bytes; then nothing has changed.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_circles
+        >>> from budgetron import ForgetronClassifier
+        >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+        >>> model = ForgetronClassifier(budget=20, gamma=1.0).fit(X, y)
+        >>> model.lower_budget(8).n_support_
+        8
+        """
+        name, native, origin = self._budget_name, self._native, self._origin
+        classes, dtype = native.classes, self._engine.dtype
+        now = self.budget_
+        if isinstance(budget, str):
+            limit = parse_bytes(budget, name)
+            if origin.room.limit and limit > origin.room.limit:
+                raise ValueError(f"{name}={budget!r} is above the {origin.room.limit} bytes it has")
+            lower = self._within(origin, limit, classes, dtype, most=now or 2**31 - 1)
+        else:
+            if isinstance(budget, bool) or not isinstance(budget, Integral):
+                raise ValueError(f"{name}={budget!r} is neither a whole number nor bytes as '64KB'")
+            if budget < self._least_budget or (now is not None and budget > now):
+                most = "" if now is None else f" and at most {now}, what it is now"
+                raise ValueError(f"{name}={budget} must be at least {self._least_budget}{most}")
+            lower = replace(origin, params=self._with_budget(origin.params, int(budget)))
+        engine = self._build(lower, classes, dtype)
+        shrunk = deepcopy(self._engine)
+        shrunk.native.lower(self._budget_in(lower.params), lower.room.slots)
+        engine.native.load(shrunk.native.save())
+        self._engine, self._origin = engine, lower
+        self.set_params(**self._with_budget(self.get_params(deep=False), budget))
+        return self
+
+    @property
+    def budget_(self) -> int | None:
+        """The budget in force: examples, of FOGD frequencies; None for no limit.
+
+        With a budget in bytes, how many they are enough for.
+        """
+        if not hasattr(self, "_origin"):
+            raise NotFittedError(f"this {type(self).__name__} has not learned anything yet")
+        if self._budget_name not in self._origin.params:
+            raise AttributeError(f"{type(self).__name__} has no budget")
+        budget = self._budget_in(self._origin.params)
+        return None if budget is None else int(budget)
+
+    # ---- bytes ---------------------------------------------------------------------------------
+
+    def _within(
+        self, origin: Origin, limit: int, classes: int, dtype: np.dtype[Any], most: int = 2**31 - 1
+    ) -> Origin:
+        """The origin with the largest budget, at most `most`, whose model takes `limit` bytes."""
+        if origin.growing or not getattr(self, "_closed", True):
+            what = (
+                "a fixed number of features" if origin.growing else "all classes in the first call"
+            )
+            how = "learn arrays of one width" if origin.growing else "pass classes=, or use fit"
+            raise ValueError(f"{self._budget_name} in bytes needs {what}: {how}")
+
+        def sized(budget: int, room: Room) -> Origin:
+            params = self._with_budget(origin.params, budget)
+            return replace(origin, params=params, room=room)
+
+        def peak(budget: int, room: Room) -> int:
+            engine = self._build(sized(budget, room), classes, dtype)
+            return int(engine.native.memory_bytes)
+
+        shape = Shape(origin.width, np.dtype(dtype).itemsize, self._sparse, self._stores_examples)
+        found = largest(limit, self._least_budget, most, shape, peak, self._budget_name)
+        return sized(*found)
+
+    @property
+    def in_bytes(self) -> bool:
+        """Whether the budget is given in bytes: then width and classes must be known first."""
+        return isinstance(self._budget_in(self.get_params(deep=False)), str)
+
+    @property
+    def _least_budget(self) -> int:
+        return 1
+
+    def _budget_in(self, params: dict[str, Any]) -> Any:
+        """The budget among these parameters."""
+        return params.get(self._budget_name)
+
+    def _with_budget(self, params: dict[str, Any], budget: int | str) -> dict[str, Any]:
+        return {**params, self._budget_name: budget}
