@@ -193,7 +193,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
     ) -> Floats | None:
         with self._unchanged_if_refused():
             X = self._prepare(X, y, classes=classes, anew=anew, growing=growing)
-            weights = sample_weights(sample_weight, len(y))
+            weights = sample_weights(sample_weight, len(y), some=anew)
         decisions = None
         for epoch, piece in self._passes(len(y)) if anew else [(0, None)]:
             new = epoch == 0

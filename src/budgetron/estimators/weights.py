@@ -19,16 +19,21 @@ from budgetron.engine import Floats
 LARGEST = 1e100
 
 
-def sample_weights(sample_weight: Any, count: int) -> Floats | None:
-    """One number from 0 to LARGEST a row; None where none were given, one number for all."""
+def sample_weights(sample_weight: Any, count: int, *, some: bool = False) -> Floats | None:
+    """One number from 0 to LARGEST a row; None where none were given, one number for all.
+
+    `some`: not all of them may be 0.
+    """
     if sample_weight is None:
         return None
-    if np.ndim(sample_weight) == 0:
-        sample_weight = np.full(count, sample_weight)
-    weights: Floats = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    weights: Floats = np.ascontiguousarray(np.asarray(sample_weight, dtype=np.float64))
+    if np.asarray(sample_weight).ndim == 0:
+        weights = np.full(count, float(weights[0]))
     if weights.shape != (count,):
         raise ValueError(f"sample_weight has the shape {weights.shape}, for {count} rows")
     _check(weights)
+    if some and not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights
 
 
