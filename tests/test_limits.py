@@ -17,7 +17,7 @@ def test_two_classes_through_the_k_class_path_equal_the_binary_learner(case: Cas
     engine = binary._engine
     wide = type(engine.native)(engine.spec, "classification", 2, engine.seed, wide=True)
     assert wide.outputs == 2
-    pairs = wide.learn_dense(X, y.astype(float), True, False)
+    pairs = wide.learn_dense(X, y.astype(float), None, True, False)
     np.testing.assert_array_equal(pairs[:, 1] - pairs[:, 0], decisions)
     assert wide.updates == binary.n_updates_
     assert attempts(binary) > 30

@@ -272,15 +272,15 @@ struct Damage {
       model.predict(data.rows(true, 0, 3), answers, 1, Answer::probabilities);
     }
     try {
-      model.learn(data.rows(false, 60, 72), data.targets.data() + 60, nullptr, false);
+      model.learn(data.rows(false, 60, 72), data.targets.data() + 60, nullptr, nullptr, false);
     } catch (const std::logic_error&) {  // a debug build recomputes what was made up
     }
   }
 
   void everywhere() {
     Model<Real> model(spec, task, classes, 5, false, rules);
-    model.learn(data.rows(false, 0, 30), data.targets.data(), nullptr, false);
-    model.learn(data.rows(true, 30, 60), data.targets.data() + 30, nullptr, false);
+    model.learn(data.rows(false, 0, 30), data.targets.data(), nullptr, nullptr, false);
+    model.learn(data.rows(true, 30, 60), data.targets.data() + 30, nullptr, nullptr, false);
     const State sound = model.save();
     for (const auto& [name, array] : sound) {
       State state = sound;
@@ -289,7 +289,7 @@ struct Damage {
       std::visit([&](const auto& values) { spoil(sound, name, values); }, array);
     }
     Model<Real> younger(spec, task, classes, 5, false, rules);
-    younger.learn(data.rows(false, 0, 7), data.targets.data(), nullptr, false);
+    younger.learn(data.rows(false, 0, 7), data.targets.data(), nullptr, nullptr, false);
     graft(sound, younger.save());
     graft(younger.save(), sound);
     State longer = sound;
