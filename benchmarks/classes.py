@@ -3,8 +3,9 @@
     python benchmarks/classes.py [--classes 10] [--budget 400] [--features 68] [--repeats 7]
 
 Both models store the same number of examples, meet the same float32 rows in the same chunks, in
-turns, and each chunk counts with its best time. First rounds that do not update (labels are what
-the model predicts), then all (labels of noisy clusters). One thread.
+turns, and each chunk counts with its best time. First rounds without mistakes (labels are what the
+model predicts: learners that update on mistakes only do nothing, those with a margin update on
+most), then all (labels of noisy clusters, of which more classes err on more). One thread.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def main() -> None:
         title=f"{options.classes} classes against 2 (B = {options.budget}, "
         f"d = {options.features}, dense float32, {_core.instruction_set()})"
     )
-    for heading in ("learner", "stored", "2, idle us", "idle ratio", "2, all us", "ratio"):
+    for heading in ("learner", "stored", "2, right us", "ratio, right", "2, all us", "ratio, all"):
         table.add_column(heading, justify="left" if heading == "learner" else "right")
     for name in LEARNERS:
         models, labels = [], []

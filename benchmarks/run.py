@@ -144,9 +144,9 @@ def one_row_times() -> dict[str, float]:
     times = best(
         {
             "learn_one": learn_one,
-            "native_learn": lambda: native.learn_dense(queries, targets, False, False),
+            "native_learn": lambda: native.learn_dense(queries, targets, None, False, False),
             "decision_one": decision_one,
-            "native_predict": lambda: native.predict_dense(queries),
+            "native_predict": lambda: native.predict_dense(queries, 1),
         },
         rows=len(queries),
     )

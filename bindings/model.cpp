@@ -15,6 +15,7 @@
 #include "bindings.hpp"
 #include "lapack.hpp"
 #include "model.hpp"
+#include "named_row.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -338,6 +339,19 @@ void bind(nb::module_& m, const char* name) {
       .def("coefs", &coefs<Real>)
       .def("ids", &ids<Real>)
       .def("explain", &explain<Real>, "indices"_a.noconvert(), "values"_a.noconvert())
+      .def(
+          "learn_named",
+          [](M& self, const nb::dict& names, const nb::handle& x, double target, double weight) {
+            const Sample<Real> row = named_row<Real>().read(names, x, true);
+            return to_decision(self.learn_one(row, target, weight));
+          },
+          "names"_a, "x"_a, "target"_a, "weight"_a = 1.0)
+      .def(
+          "predict_named",
+          [](M& self, const nb::dict& names, const nb::handle& x) {
+            return to_decision(self.predict_one(named_row<Real>().read(names, x, false)));
+          },
+          "names"_a, "x"_a)
       .def("drifts", &drifts<Real>)
       .def("save", [](M& self) { return to_dict(self.save()); })
       .def(
@@ -353,6 +367,15 @@ void bind_model(nb::module_& m) {
   budgetron::bind<double>(m, "Model64");
   m.def("instruction_set", &budgetron::instruction_set,
         "The instruction set the kernel row runs on: baseline, avx2 or avx512.");
+  m.def(
+      "named_row",
+      [](const nb::dict& names, const nb::handle& x) {
+        const auto row = budgetron::named_row<double>().read(names, x, false);
+        return nb::make_tuple(
+            to_numpy(std::vector<std::int32_t>(row.indices, row.indices + row.count)),
+            to_numpy(std::vector<double>(row.values, row.values + row.count)));
+      },
+      "names"_a, "x"_a, "The feature numbers and values of a row of named features.");
   m.def("lapack_routines", &budgetron::lapack::routines);
   m.def(
       "install_lapack",

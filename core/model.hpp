@@ -311,7 +311,8 @@ class Model {
     // k(x, x) <= 0 (an all-zero row under a linear kernel): predicted, not learned. So is what
     // overflows: one such row would leave nothing finite behind.
     bool sound = row_.self > 0.0 && std::isfinite(row_.self);
-    for (const double output : outputs_) sound = sound && std::isfinite(output);
+    for (const double output : outputs_) sound = sound && std::abs(output) * weight < kLargest;
+    sound = sound && std::abs(target) * weight < kLargest;
     if (sound) learn_turn(turn);
     ++counts_.seen;
   }
@@ -396,6 +397,8 @@ class Model {
     visitor.scratch(averaged_);
     visitor.scratch(probabilities_);
   }
+
+  static constexpr double kLargest = 1e150;  // beyond, squares overflow
 
   Task task_;
   std::size_t classes_;

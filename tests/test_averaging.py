@@ -84,7 +84,7 @@ def test_rounds_are_not_averaged_and_a_pickle_goes_on(case: Case) -> None:
     np.testing.assert_array_equal(half.decision_function(X), mean.decision_function(X))
 
 
-@pytest.mark.parametrize("case", REGRESSION[:4], ids=str)
+@pytest.mark.parametrize("case", REGRESSION, ids=str)
 def test_regressors_average_too(case: Case) -> None:
     X, y = numeric_stream(200)
     last, mean = (case.make(average=a).fit(X, y).predict(X) for a in ("last", "mean"))

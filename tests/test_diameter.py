@@ -44,9 +44,23 @@ def test_low_stays_above_zero() -> None:
     X = np.zeros((100, 2))
     X[:2] = [[3.0, 4.0], [0.0, 1.0]]
     suggested = suggest_delta(X)
-    assert suggested.low == pytest.approx(1.0)
+    assert 0 < suggested.low == suggested.delta < 1.0  # the least distance, 1, is above the mean
+    scattered = np.random.default_rng(0).normal(size=(60, 2))
+    scattered[0] = 1e4
+    least = pdist(scattered).min()
+    suggested = suggest_delta(scattered)
+    assert 0 < suggested.low < suggested.delta
+    np.testing.assert_allclose(suggested.low, least, rtol=1e-6)
     assert suggested.low <= suggested.high
     budgetron.make("avm", delta=suggested.low).fit(X, np.arange(100) % 2)
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e-3, 1e100])
+def test_scales_and_offsets_do_not_matter(factor: float) -> None:
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    delta = suggest_delta(X).delta
+    assert suggest_delta(X * factor).delta == pytest.approx(delta * factor)
+    assert suggest_delta(X * 1e-3 + 1e6).delta == pytest.approx(delta * 1e-3, rel=1e-5)
 
 
 @pytest.mark.parametrize(

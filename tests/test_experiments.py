@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,19 +20,19 @@ from budgetron.experiments.formulas import needs_p, value
 from budgetron.experiments.protocols import PROTOCOLS, Outcome
 from budgetron.experiments.runner import Job, Lab, Measured
 from budgetron.experiments.tables import Params, Table
+from budgetron.pool import Workers
 
 
-class Here(Executor):
+class Here(Workers):
     """Runs at once, in this process; counts."""
 
     def __init__(self) -> None:
+        super().__init__(None)
         self.runs = 0
 
-    def submit(self, work: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        self.runs += 1
-        future: Future[Any] = Future()
-        future.set_result(work(*args, **kwargs))
-        return future
+    def unordered(self, work: Any, jobs: Any) -> Any:
+        self.runs += len(jobs)
+        return super().unordered(work, jobs)
 
 
 def small(protocol: str = "online", **fields: Any) -> tuple[Table, Set]:

@@ -95,7 +95,7 @@ def test_ten_digits_are_learned_sooner_than_by_a_linear_machine() -> None:
         pytest.skip(f"{reason}: put it into $BUDGETRON_DATA")
     rates = {}
     for row in data_set.published:
-        job = runner.Job(data_set, row, row.chosen, 0, data_folder(), prefix=4000)
+        job = runner.Job(data_set, row, row.chosen, 0, data_folder(), prefix=2500)
         outcome = runner.work(job)
         assert outcome.stored <= 1000
         rates[row.algorithm] = outcome.value

@@ -368,5 +368,5 @@ def test_auto_on_real_data(load_real: Any, name: str, choice: str | None) -> Non
     model.partial_fit(X[:WARM_UP], y[:WARM_UP])
     assert model.scale_ == choice
     rows = X[:WARM_UP].toarray().astype(np.float64)
-    expected = median_gamma(scaled(rows) if choice else rows)
+    expected = median_gamma(scaled(rows, "auto") if choice else rows)
     assert model.gamma_ == pytest.approx(expected, rel=1e-4)

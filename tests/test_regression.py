@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tracing import find_field, run_trace
+from tracing import STARTS, find_field, run_trace
 
 import budgetron
 from budgetron.catalogue import CATALOGUE
@@ -49,13 +49,21 @@ def test_every_regressor_of_the_catalogue_has_a_case() -> None:
 )
 def test_follows_its_page(case: Case, kernel: str, layout: str) -> None:
     X, y = numeric_stream(ROWS, sparse=layout == "csr")
-    model = run_trace(case, kernel, X, y, 0, layout)
+    model = run_trace(case, kernel, X, y, 0, layout, first=STARTS[layout])
     if case.budget is not None:
         assert model.n_support_ <= case.budget
         assert attempts(model) >= 3 * case.budget, "the stream was too easy to mean anything"
     state = model._engine.native.save()
     for branch in case.branches:
         assert find_field(state, branch)[0] >= 2, f"{branch} hardly happened"
+
+
+@each_case
+def test_follows_its_page_with_weights(case: Case) -> None:
+    X, y = numeric_stream(150)
+    weights = np.random.default_rng(0).choice([0.25, 1.0, 3.0], size=len(y))
+    model = run_trace(case, "rbf", X, y, 0, "dense", weights)
+    assert not np.array_equal(model.predict(X), case.make(random_state=1).fit(X, y).predict(X))
 
 
 # ---- how rows come -------------------------------------------------------------------------------

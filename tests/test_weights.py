@@ -39,7 +39,7 @@ def test_a_row_of_weight_zero_is_as_if_it_had_not_come(case: Case) -> None:
     assert all_rows.n_seen_ == come.sum() < len(y)
 
 
-@pytest.mark.parametrize("case", REGRESSION[:8], ids=str)
+@pytest.mark.parametrize("case", REGRESSION, ids=str)
 def test_regressors_take_weights(case: Case) -> None:
     X, y = numeric_stream(200)
     weights = np.random.default_rng(0).integers(3, size=len(y)).astype(float)
@@ -113,6 +113,12 @@ def test_a_rare_class_is_found_more_often() -> None:
     assert found["balanced"] > found[None] + 0.4
 
 
+def after(weights: ClassWeights, label: Any) -> float:
+    weight = weights.of_one(label)
+    weights.count(label)
+    return weight
+
+
 def test_counts_are_vectorised_right() -> None:
     rng = np.random.default_rng(0)
     y = rng.choice(["x", "y", "z"], p=[0.9, 0.09, 0.01], size=500)
@@ -120,14 +126,71 @@ def test_counts_are_vectorised_right() -> None:
     weights = ClassWeights("balanced")
     one = ClassWeights("balanced")
     together = np.concatenate([weights.of_rows(y[:123]), weights.of_rows(y[123:])])
-    np.testing.assert_array_equal(together, [one.of_one(label) for label in y])
+    np.testing.assert_array_equal(together, [after(one, label) for label in y])
     np.testing.assert_allclose(together, balanced(y))
     some = ClassWeights("balanced").of_rows(y, counted)
     np.testing.assert_allclose(some[counted], balanced(y[counted]))
     assert not some[~counted].any()
 
 
-@pytest.mark.parametrize("weights", [[1.0], [-1.0] * 20, [np.nan] * 20, [[1.0]] * 20, ["a"] * 20])
+@pytest.mark.parametrize("names", [[0, 1], None])
+def test_weight_zero_row_by_row_with_classes_that_join(names: Any) -> None:
+    X, y = stream(200)
+    y[[0, 60]] = 9  # of a class that comes with weight at row 100 only
+    weights = np.random.default_rng(0).integers(2, size=len(y)).astype(float)
+    weights[[0, 60]] = 0.0
+    y[100], weights[100] = 9, 1.0
+    known = {"classes": [0, 1, 9]} if names else {}
+    whole = BY_NAME["rbp"].make().partial_fit(X, y, sample_weight=weights, **known)
+    loop = BY_NAME["rbp"].make()
+    for t in range(len(y)):
+        loop.partial_fit(X[t : t + 1], y[t : t + 1], sample_weight=weights[t : t + 1], **known)
+    come = weights > 0
+    without = BY_NAME["rbp"].make()
+    without.partial_fit(X[come], y[come], sample_weight=weights[come], **known)
+    same_state(whole, loop)
+    same_state(whole, without)
+    early = BY_NAME["rbp"].make().partial_fit(X[:90], y[:90], sample_weight=weights[:90], **known)
+    assert early.classes_.tolist() == [0, 1] + ([9] if names else [])
+
+
+def test_only_rows_of_weight_zero_teach_no_class() -> None:
+    model = BY_NAME["rbp"].make().partial_fit([[1.0]], [3], sample_weight=[0.0])
+    with pytest.raises(ValueError, match="no class is known yet"):
+        model.predict([[1.0]])
+    assert model.partial_fit([[1.0]], [3]).predict([[1.0]]).tolist() == [3]
+
+
+def test_a_refused_row_is_not_counted() -> None:
+    X, y = stream(50)
+    model = BY_NAME["rbp"].make(class_weight="balanced").fit(X, y)
+    before = dict(model._class_weights.counts)
+    with pytest.raises(TypeError):
+        model.learn_one(X[0].astype(np.float32), y[0])
+    assert model._class_weights.counts == before
+
+
+@pytest.mark.parametrize("case", CASES + REGRESSION, ids=str)
+def test_huge_weights_leave_a_model_that_answers(case: Case) -> None:
+    X, y = numeric_stream(120) if case.task == "regression" else stream(120)
+    weights = np.where(np.arange(len(y)) % 3, 1.0, 1e100)
+    model = case.make().fit(X, y, sample_weight=weights)
+    assert np.isfinite(model.predict(X)).all()
+    if case.task == "classification":
+        assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_weights_whose_product_is_too_large_are_refused() -> None:
+    X, y = stream(20)
+    with pytest.raises(
+        ValueError, match=r"sample weight 1e\+150 is not a number from 0 to 1e\+100"
+    ):
+        budgetron.make("rbp", class_weight={1: 1e60}).fit(X, y, sample_weight=np.full(20, 1e90))
+
+
+@pytest.mark.parametrize(
+    "weights", [[1.0], [-1.0] * 20, [np.nan] * 20, [[1.0, 1.0]] * 20, ["a"] * 20]
+)
 def test_bad_sample_weights_are_refused_and_nothing_is_learned(weights: Any) -> None:
     X, y = stream(20)
     model = BY_NAME["rbp"].make().partial_fit(X, y)
@@ -142,7 +205,7 @@ def test_bad_sample_weights_are_refused_and_nothing_is_learned(weights: Any) -> 
     ("rule", "message"),
     [
         ("even", "'class_weight' parameter"),
-        ({0: -1.0}, r"class_weight\[0\]=-1.0 must be a finite number >= 0"),
+        ({0: -1.0}, r"class_weight\[0\]=-1.0 must be a number from 0 to"),
         ({2: 1.0}, r"class_weight names 2, which is not among the classes \[0, 1\]"),
     ],
 )

@@ -48,7 +48,7 @@ def suggest_delta(
     -------
     SuggestedDelta
         `delta`, `low` and `high`. Where two deviations reach below zero, `low` is the least
-        distance: cells that narrow hold one row each.
+        distance, if that is below `delta`: cells that narrow hold one row each.
 
     References
     ----------
@@ -70,6 +70,7 @@ def suggest_delta(
     11 1.0
     2 0.8
     """
+    from scipy.sparse import issparse
     from sklearn.metrics.pairwise import euclidean_distances
     from sklearn.utils import check_array
 
@@ -79,9 +80,13 @@ def suggest_delta(
     if X.shape[0] > n_rows:
         generator = np.random.default_rng(random_state)
         X = X[np.sort(generator.choice(X.shape[0], n_rows, replace=False))]
-    distances = euclidean_distances(X)[np.triu_indices(X.shape[0], k=1)]
+    if not issparse(X):
+        X = X - X.mean(axis=0)  # of distances none changes, but for the rounding of large offsets
+    size = float(abs(X).max()) or 1.0
+    distances = euclidean_distances(X / size)[np.triu_indices(X.shape[0], k=1)]
     apart = distances[distances > _NO_DISTANCE * distances.max()]
     if apart.size == 0:
         raise ValueError("X has no two different rows in its sample; delta has no scale then")
     middle, reach = 2 * float(distances.mean()), 2 * float(distances.std())
-    return SuggestedDelta(middle, max(middle - reach, float(apart.min())), middle + reach)
+    low = middle - reach if reach < middle else min(middle, float(apart.min()))
+    return SuggestedDelta(size * middle, size * low, size * (middle + reach))

@@ -55,16 +55,20 @@ def workers(processes: int) -> Iterator[Workers]:
         yield Workers(None)
 
 
+# Errors come back from a worker as the first of these that they are, with their text.
+_SENT: tuple[type[Exception], ...] = (ValueError, TypeError, OSError, MemoryError, AttributeError)
+
+
 def _attempt(work: Callable[[T], R], job: T) -> R | Exception:
     """The result or what was raised, as far as it can be sent."""
     try:
         return work(job)
     except Exception as error:
-        return type(error)(*map(str, error.args)) if _plain(error) else RuntimeError(repr(error))
-
-
-def _plain(error: Exception) -> bool:
-    return type(error) in (ValueError, TypeError, MemoryError, RuntimeError, AttributeError)
+        for kind in _SENT:
+            if isinstance(error, kind):
+                return kind(str(error))
+        text = str(error) if type(error) is RuntimeError else repr(error)
+        return RuntimeError(text)
 
 
 @contextmanager

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from zipfile import BadZipFile
 
 import typer
 
@@ -61,6 +61,7 @@ def reproduce(
     """
     from budgetron.experiments import data, report, runner
     from budgetron.experiments.cells import Cells
+    from budgetron.pool import workers
 
     tasks = _tasks(paper, table, figure)
     if any(task.figures for task in tasks):
@@ -77,7 +78,7 @@ def reproduce(
         )
     count = 1 if quick else permutations
     worse = False
-    with runner.workers(processes) as pool:
+    with workers(processes or os.cpu_count() or 1) as pool:
         lab = runner.Lab(folder, pool, cells)
         for task in tasks:
             results = _run(task.table, count, lab, tune=tune)
@@ -170,7 +171,7 @@ def _run(table: Table, permutations: int, lab: Lab, *, tune: bool) -> Results:
             here = replace(lab, progress=tell)
             try:
                 lines = runner.measure(table, data_set, permutations, here, tune=tune)
-            except (OSError, ValueError, LookupError, BadZipFile) as error:
+            except (OSError, ValueError, RuntimeError) as error:
                 fail(f"budgetron: {table.title}: {data_set.name}: {error}")
         results.append((data_set, lines))
     return results

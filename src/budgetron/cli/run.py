@@ -86,6 +86,9 @@ def run(
         parameters["scale"] = parse_value(scale)
     parameters.update(parse_setting(text) for text in settings or [])
     check_parameters(found, parameters)
+    for name in ("n_epochs", "shuffle"):
+        if name in parameters:
+            fail(f"budgetron: {name} is of fit; run goes over the rows once, in their order")
     options = sources.source_options(
         format=format,
         label=label,

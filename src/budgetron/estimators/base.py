@@ -8,6 +8,7 @@ regressor.py.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -88,7 +89,11 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
         "average": [StrOptions({"last", "mean", "suffix"})],
         "n_epochs": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
         "random_state": ["random_state"],
     }
 
@@ -174,7 +179,7 @@ class OnlineEstimator(BaseEstimator):  # type: ignore[misc]
     def _predict(self, X: Any, *, probabilities: bool = False) -> Floats:
         """The outputs of every row, (n, outputs), or its probabilities, (n, classes)."""
         rows = self._rows(X, first=False)
-        threads = effective_n_jobs(self.n_jobs)
+        threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
         return self._engine.predict(rows, threads=threads, probabilities=probabilities)
 
     @contextmanager

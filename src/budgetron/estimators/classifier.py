@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from budgetron.engine import Floats
 from budgetron.estimators.base import OnlineEstimator
-from budgetron.estimators.weights import ClassWeights, sample_weights
+from budgetron.estimators.weights import ClassWeights, product, sample_weights
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -104,7 +104,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         self._check_width(x)
         if self._class_weights is None:
             return self._engine.native.learn_one(x, code)
-        return self._engine.native.learn_one(x, code, self._class_weights.of_one(y))
+        decision = self._engine.native.learn_one(x, code, self._class_weights.of_one(y))
+        self._class_weights.count(y)
+        return decision
 
     def decision_one(self, x: NDArray[Any]) -> float | Floats:
         """The decision on one row, under `learn_one`'s conditions."""
@@ -123,7 +125,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row; of tied classes the first, of two the second."""
-        decisions = self.decision_function(X)
+        return self._choose(self.decision_function(X))
+
+    def _choose(self, decisions: Floats) -> NDArray[Any]:
+        if len(self.classes_) == 0:
+            raise ValueError("no class is known yet: all rows so far had the weight 0")
         if decisions.ndim > 1:
             codes = decisions.argmax(axis=1)
         elif len(self.classes_) == 1:
@@ -188,7 +194,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
     ) -> Floats | None:
         with self._unchanged_if_refused():
             X = self._prepare(X, y, classes=classes, anew=anew, growing=growing)
-            weights = sample_weights(sample_weight, X)
+            weights = sample_weights(sample_weight, len(y))
         decisions = None
         for epoch, piece in self._passes(len(y)) if anew else [(0, None)]:
             new = epoch == 0
@@ -225,16 +231,28 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
                 "all are numbers or none is"
             )
         if first:
-            self._closed: bool = closed
             self._sparse = not isinstance(X, np.ndarray)
-            self._know(known)
-            self._class_weights: ClassWeights | None = None
-            if self.class_weight is not None:
-                self._class_weights = ClassWeights(self.class_weight)
-                if closed:
-                    self._class_weights.check(known)
-            self._start(X.shape[1], len(known), X.dtype, growing=growing)
+            self._begin(known, X.shape[1], X.dtype, closed=closed, growing=growing)
         return X
+
+    def _begin(
+        self,
+        known: NDArray[Any],
+        width: int,
+        dtype: np.dtype[Any],
+        *,
+        closed: bool,
+        growing: bool,
+    ) -> None:
+        """Build the model for the classes known so far, all there will be if they are closed."""
+        self._closed: bool = closed
+        self._know(known)
+        self._class_weights: ClassWeights | None = None
+        if self.class_weight is not None:
+            self._class_weights = ClassWeights(self.class_weight)
+            if closed:
+                self._class_weights.check(known)
+        self._start(width, len(known), dtype, growing=growing)
 
     def _restored(self) -> None:
         super()._restored()
@@ -280,9 +298,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         """Learn X in runs of rows between which a class joins (closed classes: one run)."""
         if self._class_weights is not None:
             by_class = self._class_weights.of_rows(y, None if weights is None else weights > 0)
-            weights = by_class if weights is None else weights * by_class
-        labels, firsts = np.unique(y, return_index=True)
-        joins = np.sort(firsts[~np.isin(labels, self.classes_)]).tolist()
+            weights = product(weights, by_class)
+        # A row of weight 0 joins no class; it is only decided, whatever its code.
+        come = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+        labels, firsts = np.unique(y[come], return_index=True)
+        joins = np.sort(come[firsts[~np.isin(labels, self.classes_)]]).tolist()
         bounds = sorted({0, len(y), *joins})
         runs: list[Run] = []
         for start, end in itertools.pairwise(bounds):

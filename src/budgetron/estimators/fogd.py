@@ -110,10 +110,14 @@ class FOGDRegressor(GradientRegressor):
     epsilon : float, default 0.1
         Errors up to this size are left alone, but by the absolute loss.
     kernel : {"rbf", "laplacian"}, default "rbf"
-    gamma : float or "auto", default "auto"
-        Width of the kernel; "auto" is 1 / number of features.
+    gamma : float, "auto" or "median", default "auto"
+        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
     degree, coef0 : int, float
         Not used.
+    scale : {None, "standard", "auto"}, default None
+        "standard" divides features by their running standard deviations; "auto" does if the first
+        200 rows need it.
     average : {"last", "mean", "suffix"}, default "last"
         What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
         the last half. Examples that left take their share of the mean with them.

@@ -119,7 +119,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
             if first:
                 self._sparse = not isinstance(X, np.ndarray)
                 self._start(X.shape[1], 1, X.dtype, growing=growing)
-            weights = sample_weights(sample_weight, X)
+            weights = sample_weights(sample_weight, len(y))
         predictions = None
         for _, piece in self._passes(len(y)) if anew else [(0, None)]:
             if piece is None:

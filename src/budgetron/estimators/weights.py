@@ -7,25 +7,45 @@ row of weight 0 is as if it had not come.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight
 
 from budgetron.engine import Floats
 
-ClassWeight = dict[Any, float] | str | None
+# Beyond, squares of coefs overflow.
+LARGEST = 1e100
 
 
-def sample_weights(sample_weight: Any, rows: Any) -> Floats | None:
-    """One finite number >= 0 a row; None where none were given."""
+def sample_weights(sample_weight: Any, count: int) -> Floats | None:
+    """One number from 0 to LARGEST a row; None where none were given, one number for all."""
     if sample_weight is None:
         return None
-    weights: Floats = _check_sample_weight(
-        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
-    )
-    return np.ascontiguousarray(weights)
+    if np.ndim(sample_weight) == 0:
+        sample_weight = np.full(count, sample_weight)
+    weights: Floats = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    if weights.shape != (count,):
+        raise ValueError(f"sample_weight has the shape {weights.shape}, for {count} rows")
+    _check(weights)
+    return weights
+
+
+def product(rows: Floats | None, classes: Floats) -> Floats:
+    """The weights of rows times those of their classes."""
+    if rows is None:
+        return classes
+    weights = rows * classes
+    _check(weights)
+    return weights
+
+
+def _check(weights: Floats) -> None:
+    bad = ~((weights >= 0) & (weights <= LARGEST))
+    if bad.any():
+        value = weights[bad.argmax()]
+        raise ValueError(f"sample weight {value:g} is not a number from 0 to {LARGEST:g}")
 
 
 class ClassWeights:
@@ -40,9 +60,9 @@ class ClassWeights:
     def __init__(self, rule: dict[Any, float] | str) -> None:
         if isinstance(rule, dict):
             for label, weight in rule.items():
-                if not (np.isfinite(weight) and weight >= 0):
+                if not (isinstance(weight, Real) and 0 <= weight <= LARGEST):
                     raise ValueError(
-                        f"class_weight[{label!r}]={weight!r} must be a finite number >= 0"
+                        f"class_weight[{label!r}]={weight!r} must be a number from 0 to {LARGEST:g}"
                     )
         self.rule = rule
         self.counts: dict[Any, int] = {}  # rows seen of each label; of "balanced" only
@@ -58,11 +78,17 @@ class ClassWeights:
                     )
 
     def of_one(self, label: Any) -> float:
-        """The weight of the next row."""
+        """The weight of a next row with this label; `count` it when it has come."""
         if isinstance(self.rule, dict):
             return float(self.rule.get(label, 1.0))
-        count = self.counts[label] = self.counts.get(label, 0) + 1
-        return sum(self.counts.values()) / (len(self.counts) * count)
+        before = self.counts.get(label, 0)
+        classes = len(self.counts) + (before == 0)
+        return (sum(self.counts.values()) + 1) / (classes * (before + 1))
+
+    def count(self, label: Any) -> None:
+        """A row with this label has come."""
+        if not isinstance(self.rule, dict):
+            self.counts[label] = self.counts.get(label, 0) + 1
 
     def of_rows(self, y: NDArray[Any], counted: NDArray[np.bool_] | None = None) -> Floats:
         """The weights of the next rows; rows not `counted` are as if they had not come."""

@@ -7,24 +7,20 @@
 from __future__ import annotations
 
 import math
-import os
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 import budgetron
 from budgetron.experiments import data, protocols
 from budgetron.experiments.cells import Cells
 from budgetron.experiments.protocols import PROTOCOLS, Outcome
 from budgetron.experiments.tables import Params, Row, Set, Table
+from budgetron.pool import Workers
 
 # Of a set, what does not change its rows.
 _NO_PART_OF_THE_ROWS = ("published", "name", "permutations", "preparation", "not_run")
@@ -160,29 +156,12 @@ def _run(job: Job, rows: data.Rows) -> Outcome:
     )
 
 
-@contextmanager
-def workers(processes: int | None = None) -> Iterator[Executor | None]:
-    """Fresh processes, each with one thread of linear algebra; None: this process, if it is one."""
-    if processes == 1:
-        with threadpool_limits(1):
-            yield None
-        return
-    for library in ("OPENBLAS", "OMP", "MKL"):
-        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
-    with ProcessPoolExecutor(processes or os.cpu_count(), get_context("spawn")) as pool:
-        try:
-            yield pool
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
 @dataclass(frozen=True)
 class Lab:
-    """Where runs happen: data, processes (None: this one), what is finished, who is told."""
+    """Where runs happen: data, processes, what is finished, who is told."""
 
     folder: Path
-    pool: Executor | None
+    pool: Workers
     cells: Cells
     progress: Callable[[int, int], None] = lambda done, total: None
 
@@ -191,13 +170,9 @@ class Lab:
         new = [job for job in jobs if self.cells.get(job.cell()) is None]
         done = len(jobs) - len(new)
         self.progress(done, len(jobs))
-
-        if self.pool is None:
-            finished = ((job, work(job)) for job in new)
-        else:
-            waiting = {self.pool.submit(work, job): job for job in new}
-            finished = ((waiting[future], future.result()) for future in as_completed(waiting))
-        for job, outcome in finished:
+        for job, outcome in self.pool.unordered(work, new):
+            if isinstance(outcome, Exception):
+                raise outcome
             self.cells.put(job.cell(), outcome)
             done += 1
             self.progress(done, len(jobs))

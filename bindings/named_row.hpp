@@ -1,0 +1,126 @@
+// A row as River has it, a dict of feature name -> value, as a sparse sample.
+//
+// `names` is a dict of name -> feature number with a method `fresh(unknown, learning)`: the numbers
+// of names it does not have, which it may refuse. It is asked only where a row has such names; rows
+// of known names, all but a few of a stream, are read without calling back into Python.
+//
+// Zeros are left out: a feature that is absent and one that is 0 are the same. A value that is no
+// finite number is a ValueError that names its feature, and nothing has changed then. Two names of
+// one number (they may be hashes) become one feature, the sum of both.
+//
+// Cost: a dict lookup a feature, and a sort where names come out of order.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "sample.hpp"
+
+namespace budgetron {
+
+namespace nb = nanobind;
+
+// Kept from row to row by its thread, so that reading a row allocates nothing.
+template <class Real>
+class NamedRow {
+ public:
+  // The row x; `learning`: names it had not met join `names`.
+  Sample<Real> read(const nb::dict& names, const nb::handle& x, bool learning) {
+    if (!nb::isinstance<nb::dict>(x)) {
+      const nb::str text = nb::str("a row is a dict of features, not {!r:.80}");
+      throw nb::type_error(nb::cast<nb::str>(text.attr("format")(x)).c_str());
+    }
+    const nb::ft_object2_guard guard(names, x);
+    terms_.clear();
+    nb::list unknown;
+    std::vector<double> unknown_values;
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(x.ptr(), &at, &key, &value) != 0;) {
+      const nb::object name = nb::borrow(key);
+      const double number = finite(name, nb::borrow(value));
+      PyObject* known = PyDict_GetItemWithError(names.ptr(), key);
+      if (known != nullptr) {
+        add(PyLong_AsLong(known), number);
+      } else if (PyErr_Occurred() != nullptr) {
+        throw nb::python_error();
+      } else {
+        unknown.append(name);
+        unknown_values.push_back(number);
+      }
+    }
+    if (!unknown_values.empty()) name_features(names, unknown, unknown_values, learning);
+    return sample();
+  }
+
+ private:
+  using Term = std::pair<std::int32_t, Real>;
+
+  static double finite(const nb::object& name, const nb::object& value) {
+    const double number =
+        PyFloat_CheckExact(value.ptr()) ? PyFloat_AS_DOUBLE(value.ptr()) : converted(value);
+    if (std::isfinite(static_cast<Real>(number))) return number;
+    const nb::str text = nb::str("feature {!r} is {!r:.80}: values must be finite numbers");
+    const nb::object message = text.attr("format")(name, value);
+    throw nb::value_error(nb::cast<nb::str>(message).c_str());
+  }
+
+  // NaN where it is no number.
+  static double converted(const nb::object& value) {
+    const double number = PyFloat_AsDouble(value.ptr());
+    if (PyErr_Occurred() == nullptr) return number;
+    if (PyErr_ExceptionMatches(PyExc_Exception) == 0) throw nb::python_error();
+    PyErr_Clear();
+    return std::nan("");
+  }
+
+  void add(long feature, double value) {
+    if (value != 0.0) terms_.emplace_back(static_cast<std::int32_t>(feature), Real(value));
+  }
+
+  void name_features(const nb::dict& names, const nb::list& unknown,
+                     const std::vector<double>& values, bool learning) {
+    const nb::list numbers = nb::cast<nb::list>(names.attr("fresh")(unknown, learning));
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (learning) names[unknown[k]] = numbers[k];
+      add(nb::cast<long>(numbers[k]), values[k]);
+    }
+  }
+
+  Sample<Real> sample() {
+    const auto before = [](const Term& a, const Term& b) { return a.first < b.first; };
+    if (!std::is_sorted(terms_.begin(), terms_.end(), before)) {
+      std::stable_sort(terms_.begin(), terms_.end(), before);
+    }
+    indices_.clear();
+    values_.clear();
+    for (const auto& [feature, value] : terms_) {
+      if (!indices_.empty() && indices_.back() == feature) {
+        values_.back() += value;
+      } else {
+        indices_.push_back(feature);
+        values_.push_back(value);
+      }
+    }
+    if (indices_.capacity() == 0) indices_.reserve(1);  // a row without values still has indices
+    return {values_.data(), indices_.data(), values_.size()};
+  }
+
+  std::vector<Term> terms_;
+  std::vector<std::int32_t> indices_;
+  std::vector<Real> values_;
+};
+
+// Called with the GIL held, and a row is in use for one call.
+template <class Real>
+NamedRow<Real>& named_row() {
+  thread_local NamedRow<Real> row;
+  return row;
+}
+
+}  // namespace budgetron

@@ -1,0 +1,38 @@
+"""The learners as River models: rows are dicts, features and classes come and go.
+
+>>> from river import datasets, evaluate, metrics, preprocessing
+>>> from budgetron.river import BudgetronClassifier
+>>> model = preprocessing.StandardScaler() | BudgetronClassifier(budget=100)
+>>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+Accuracy: 89.59%
+
+There is a class for every estimator of the catalogue, with the same name and parameters; it is made
+from the estimator, which does the learning (making.py). What differs: ``seed`` stands for
+random_state, gamma="auto" means "median", since the width of the stream is not known, and what
+belongs to `fit` (n_epochs, shuffle, n_jobs) is not there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+try:
+    import river.base  # noqa: F401
+except ModuleNotFoundError as missing:
+    if missing.name is None or missing.name.split(".")[0] != "river":
+        raise
+    raise ModuleNotFoundError(
+        "budgetron.river needs River: pip install 'budgetron[river]'", name="river"
+    ) from None
+
+from budgetron.river.making import make, river_classes
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+_CLASSES = river_classes(__name__)
+globals().update(_CLASSES)
+
+__all__ = ["make", *sorted(_CLASSES)]

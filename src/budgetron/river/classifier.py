@@ -1,0 +1,151 @@
+"""Classification the River way: labels and probabilities of one row or of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from river.base import MiniBatchClassifier
+
+from budgetron.engine import Floats
+from budgetron.river.learner import FLOAT64, RiverLearner
+from budgetron.river.probabilities import probabilities
+
+
+class RiverClassifier(RiverLearner, MiniBatchClassifier):
+    """A classifier of any number of classes, which join as they occur unless they are named.
+
+    Before any class is known `predict_one` answers None and `predict_proba_one` an empty dict, as
+    River's classifiers of several classes do; with ``classes`` there is an answer from the start.
+    """
+
+    classes: Any
+
+    _own = RiverLearner._own | {"classes"}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._labels: list[Any] = []  # of the classes the model knows
+        if self.classes is not None and len(self._declared()) < 2:
+            raise ValueError(f"classes={self.classes!r} must name two labels or more, or be None")
+
+    def _declared(self) -> NDArray[Any]:
+        return np.unique(_as_array(() if self.classes is None else self.classes))
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    # ---- learning --------------------------------------------------------------------------------
+
+    def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Learn one row.
+
+        Parameters
+        ----------
+        x : features: name to finite number; one that is not there is 0
+        y : label
+        w : weight, a number >= 0; a row of weight w moves f by w times as much
+        """
+        if w != 1.0:
+            w = self._weight(x, w)
+            if w == 0.0:
+                return
+        estimator = self._estimator
+        try:
+            code = estimator._codes[y]
+        except (AttributeError, KeyError):  # not started, or a label not seen yet
+            self._learn(x, self._row(x), [y], [w])
+            return
+        if estimator._class_weights is not None:
+            self._check(x)  # before the row is counted
+            w *= estimator._class_weights.of_one(y)
+        estimator._engine.native.learn_named(self._names, x, code, w)
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn the rows of a frame, in their order; leaves the same bits as `learn_one` on each.
+
+        Parameters
+        ----------
+        X : pandas DataFrame of finite numbers
+        y : pandas Series of labels
+        w : weights, numbers >= 0; None for all 1
+        """
+        self._learn(X.columns, self._rows(X), list(y), w)
+
+    def _learn(self, names: Iterable[Any], rows: Any, labels: list[Any], weights: Any) -> None:
+        if None in labels:
+            raise ValueError("y is None: a classifier learns from labels")
+        self._learn_rows(names, rows, _as_array(labels), weights)
+        if self._started:
+            self._labels = self._estimator.classes_.tolist()
+
+    def _begin(self, width: int, *, growing: bool) -> None:
+        closed = self.classes is not None
+        self._estimator._begin(self._declared(), width, FLOAT64, closed=closed, growing=growing)
+
+    def _check(self, x: dict[Any, Any]) -> None:
+        """Refuse what learning x would refuse."""
+        self._row(x)
+        self._names.fresh(self._names.unknown(x), True)
+
+    # ---- deciding --------------------------------------------------------------------------------
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """The label of one row; None while no class is known."""
+        labels = self._labels
+        if len(labels) < 2:
+            self._row(x)  # to refuse what it would refuse later
+            return self._only_label()
+        decision = self._estimator._engine.native.predict_named(self._names, x)
+        if decision.__class__ is float:
+            return labels[decision >= 0]
+        return labels[decision.argmax()]
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """The probability of each class known; an empty dict while there is none."""
+        labels = self._labels
+        if len(labels) < 2:
+            self._row(x)
+            return self._only_shares()
+        decision = self._estimator._engine.native.predict_named(self._names, x)
+        shares = probabilities(self._estimator, np.array([decision]), lambda: self._row(x))
+        return dict(zip(labels, shares[0].tolist(), strict=True))
+
+    def predict_many(self, X: Any) -> Any:
+        """The label of each row of a frame, as a Series."""
+        import pandas as pd
+
+        if len(self._labels) < 2:
+            return pd.Series([self._only_label()] * len(X), index=X.index)
+        return pd.Series(self._estimator._choose(self._decisions(self._rows(X))), index=X.index)
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """The probabilities of the classes known, a row for each row of the frame."""
+        import pandas as pd
+
+        if len(self._labels) < 2:
+            return pd.DataFrame([self._only_shares()] * len(X), index=X.index)
+        rows = self._rows(X)
+        shares = probabilities(self._estimator, self._decisions(rows), lambda: rows)
+        return pd.DataFrame(shares, index=X.index, columns=self._labels)
+
+    def _only_label(self) -> Any:
+        """The answer to any row while fewer than two classes were learned: as if f were 0."""
+        labels = self._labels or self._declared().tolist()
+        return labels[len(labels) == 2] if labels else None
+
+    def _only_shares(self) -> dict[Any, float]:
+        labels = self._labels or self._declared().tolist()
+        return dict.fromkeys(labels, 1.0 / max(len(labels), 1))
+
+    def _decisions(self, rows: Any) -> Floats:
+        decisions: Floats = self._estimator._engine.predict(rows)
+        return decisions[:, 0] if decisions.shape[1] == 1 else decisions
+
+
+def _as_array(labels: Any) -> NDArray[Any]:
+    """Labels as an array of whatever type they are of."""
+    return np.array(list(labels)) if len(labels) else np.empty(0, dtype=bool)

@@ -1,0 +1,149 @@
+"""What the River classifiers and regressors share: an estimator inside, and the way rows go.
+
+A River model holds the scikit-learn estimator of the same name, which has the recipe, the classes
+and the compiled model. A row of known features goes straight to the compiled round: the core reads
+the dict itself (bindings/named_row.hpp). Batches, and rows with which something new comes (the
+first one, a class), go the estimator's own way, as sparse rows of a stream that grows.
+
+Subclasses are dataclasses made from the estimators' by making.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from math import isfinite
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse
+from river.base import Estimator
+
+from budgetron import _core
+from budgetron.river.names import Names
+
+FLOAT64 = np.dtype(np.float64)
+
+
+class RiverLearner(Estimator):
+    """An estimator of this library behind River's interface."""
+
+    gamma: float | str
+    seed: int | None
+    max_features: int | None
+
+    _estimator_class: ClassVar[type]
+    _own: ClassVar[frozenset[str]] = frozenset({"seed", "max_features"})  # not the estimator's
+
+    def __post_init__(self) -> None:
+        if self.seed is not None and not isinstance(self.seed, Integral):
+            raise ValueError(f"seed={self.seed!r} must be an integer or None")
+        most = self.max_features
+        if most is not None and not (isinstance(most, Integral) and most >= 1):
+            raise ValueError(f"max_features={most!r} must be an integer of at least 1, or None")
+        params = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self._own}  # type: ignore[arg-type]
+        if params["gamma"] == "auto":
+            params["gamma"] = "median"
+        self._estimator: Any = self._estimator_class(**params, random_state=self.seed)
+        self._estimator._validate_params()
+        self._names = Names(hashed=not self._estimator._stores_examples, most=most)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"seed": 42}
+
+    @property
+    def estimator(self) -> Any:
+        """The scikit-learn estimator that does the learning: the way to look inside."""
+        return self._estimator
+
+    @property
+    def n_support_(self) -> int:
+        """Number of stored examples."""
+        return self._estimator.n_support_ if self._started else 0
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Bytes of the Python objects and of the compiled model."""
+        size: int = super()._raw_memory_usage
+        return size + (self._estimator.memory_bytes_ if self._started else 0)
+
+    @property
+    def _started(self) -> bool:
+        return hasattr(self._estimator, "_engine")
+
+    # ---- rows ------------------------------------------------------------------------------------
+
+    def _start(self, features: int) -> None:
+        """Build the model; the first row has so many features."""
+        estimator = self._estimator
+        estimator._sparse = True
+        # Hashes say nothing of how many features there are; the first row has to.
+        growing = self.max_features is None and not self._names.hashed
+        estimator.n_features_in_ = max(1, features if growing else self.max_features or features)
+        self._begin(estimator.n_features_in_, growing=growing)
+
+    def _begin(self, width: int, *, growing: bool) -> None:
+        raise NotImplementedError
+
+    def _learn_rows(self, names: Iterable[Any], rows: Any, y: Any, weights: Any) -> None:
+        """Learn rows (CSR) of these features the estimator's own way.
+
+        What is refused changes nothing; rows of weight 0 are as if they had not come.
+        """
+        if weights is not None and len(weights) == len(y) == rows.shape[0]:
+            kept = np.asarray(weights) != 0
+            rows, y, weights = rows[kept], np.asarray(y)[kept], np.asarray(weights)[kept]
+        if len(y) == rows.shape[0] == 0:
+            return
+        names = self._names.unknown(names)
+        numbers = self._names.fresh(names, True)
+        with self._estimator._unchanged_if_refused():
+            if not self._started:
+                self._start(len(self._names) + len(names))
+            self._estimator._learn(rows, y, weights, growing=True)
+        self._names.update(zip(names, numbers, strict=True))
+
+    def _weight(self, x: dict[Any, Any], w: float) -> float:
+        """The weight of a row; one of weight 0 has to be valid, and no more becomes of it."""
+        if not (isfinite(w) and w >= 0):
+            raise ValueError(f"w={w!r} must be a finite number >= 0")
+        if w == 0.0:
+            self._row(x)
+        return float(w)
+
+    def _row(self, x: dict[Any, Any]) -> Any:
+        """One row as CSR."""
+        indices, values = _core.named_row(self._names, x)
+        ends = np.array([0, len(values)])
+        return scipy.sparse.csr_array((values, indices, ends), shape=(1, _width(indices)))
+
+    def _rows(self, X: Any) -> Any:
+        """The rows of a frame as CSR, zeros left out; the same numbers as row by row."""
+        if not X.columns.is_unique:
+            raise ValueError("X has two columns of the same name")
+        unknown = self._names.unknown(X.columns)
+        fresh = dict(zip(unknown, self._names.fresh(unknown, False), strict=True))
+        numbers = [fresh[name] if name in fresh else self._names[name] for name in X.columns]
+        rows = scipy.sparse.csr_array(_finite(X))
+        indices = np.array(numbers, dtype=np.int32)[rows.indices]
+        shape = (len(X), _width(indices))
+        return scipy.sparse.csr_array((rows.data, indices, rows.indptr), shape=shape)
+
+
+def _width(indices: Any) -> int:
+    return int(indices.max(initial=0)) + 1
+
+
+def _finite(X: Any) -> Any:
+    """The frame's values as float64; ValueError with the feature's name where one is no number."""
+    if all(getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes):
+        values = X.to_numpy(dtype=np.float64, na_value=np.nan)
+        if np.isfinite(values).all():
+            return values
+    names = Names()
+    for name in X.columns:
+        for value in X[name].tolist():
+            _core.named_row(names, {name: value})  # which tells what is no number
+    return X.to_numpy(dtype=np.float64)

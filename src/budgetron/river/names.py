@@ -1,0 +1,85 @@
+"""Feature names and the numbers the core knows them by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from numbers import Number
+from typing import Any
+
+LARGEST = 2**31 - 1  # a feature number is below: CSR matrices must be able to hold it
+
+
+class Names(dict[Any, int]):
+    """Name -> feature number: a plain dict that the core looks into, row by row.
+
+    Numbers count up in the order in which names were first learned, those that came with one row in
+    their sorted order: sums over features then do not round by the order of the row's dict. Or they
+    are hashes of the names, for learners that draw something for each feature by its number: what
+    they draw must not depend on when a feature appears. Two names of one hash are one feature.
+
+    Parameters
+    ----------
+    hashed : whether numbers are hashes
+    most : the most names there may be; None for any number
+    """
+
+    def __init__(self, *, hashed: bool = False, most: int | None = None) -> None:
+        super().__init__()
+        self.hashed = hashed
+        self.most = most
+
+    def __reduce__(self) -> Any:
+        return _restored, (self.hashed, self.most, dict(self))
+
+    def unknown(self, names: Iterable[Any]) -> list[Any]:
+        """Those of the names that are not here."""
+        return [name for name in names if name not in self]
+
+    def fresh(self, unknown: list[Any], learning: bool) -> list[int]:
+        """Numbers for names that are not here; nothing is changed.
+
+        Raises
+        ------
+        ValueError
+            If they are to be learned and there is no room for them.
+        """
+        size = len(self)
+        if learning and self.most is not None and size + len(unknown) > self.most:
+            raise ValueError(
+                f"feature {unknown[self.most - size]!r} is one more than max_features={self.most}"
+            )
+        if self.hashed:
+            return [hashed(name) for name in unknown]
+        numbers = dict(zip(_in_order(unknown), range(size, size + len(unknown)), strict=True))
+        return [numbers[name] for name in unknown]
+
+
+def _restored(hashed: bool, most: int | None, numbers: dict[Any, int]) -> Names:
+    names = Names(hashed=hashed, most=most)
+    names.update(numbers)
+    return names
+
+
+def _in_order(names: list[Any]) -> list[Any]:
+    """The names sorted; names of different types by type, then as they are written."""
+    try:
+        return sorted(names)
+    except TypeError:
+        return sorted(names, key=lambda name: (type(name).__name__, repr(name)))
+
+
+def hashed(name: Any) -> int:
+    """A number below `LARGEST` that depends on the name alone, the same in every process.
+
+    Names that are equal as keys of a dict have the same: numbers are known by Python's own hash,
+    which is the same for 1, 1.0 and True and, unlike that of text, the same everywhere.
+    """
+    if isinstance(name, str):
+        text = "s" + name
+    elif isinstance(name, Number):
+        text = f"n{hash(name)}"
+    else:
+        text = f"r{name!r}"
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") % LARGEST

@@ -1,0 +1,42 @@
+"""The checks of scikit-learn that our estimators cannot pass, with the reason: the one table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import is_classifier
+
+# Of all estimators, of classifiers, of one.
+OF_ALL = {
+    f"check_sample_weight_equivalence_on_{layout}_data": "learners depend on the order of rows: "
+    "a row repeated is learned again after f has moved"
+    for layout in ("dense", "sparse")
+}
+OF_CLASSIFIERS = {
+    "check_class_weight_classifiers": "its rows are 20 wide and gamma = 1/d: f is 0 between stored "
+    "examples, whatever they weigh (test_class_weights_decide has the check with gamma = 0.001)",
+    "check_classifiers_train": "wants the likeliest class to be predict's, which goes by f "
+    "alone, probabilities by a fitted offset too (test_all_but_likeliest_class has the rest of it)",
+}
+OF_ONE: dict[str, dict[str, str]] = {
+    "PassiveAggressiveRegressor": {
+        "check_regressors_train": "sets C = 0.01 for classes of this name; with C = 1 R^2 is 0.83"
+    }
+}
+# Those that pass all the same: all that this Forgetron adds, it shrinks to almost nothing; and
+# Budgetron takes its width from the data.
+PASSES = {
+    ("ForgetronClassifier(variant='basic')", "check_class_weight_classifiers"),
+    ("BudgetronClassifier()", "check_class_weight_classifiers"),
+}
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    expected = {
+        **OF_ALL,
+        **(OF_CLASSIFIERS if is_classifier(estimator) else {}),
+        **OF_ONE.get(type(estimator).__name__, {}),
+    }
+    return {
+        check: reason for check, reason in expected.items() if (str(estimator), check) not in PASSES
+    }
