@@ -41,7 +41,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Start anew and learn the rows `n_epochs` times, in their order or shuffled.
 
-        Equals `partial_fit` over the rows in the order of all epochs.
+        Equals `partial_fit` over the rows in the order of all epochs, but that only the first epoch
+        says something of probabilities.
 
         Parameters
         ----------
