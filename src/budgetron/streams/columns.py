@@ -68,6 +68,9 @@ class Encoder:
             if roles.columns is None
             else self._find_all(roles.columns)
         )
+        if self.label in chosen:
+            what = f"column {self.label!r} is the label, so it cannot be among the features as well"
+            raise StreamError(name, None, f"{what}: leave it out of columns (--columns)")
         self.categorical = self._find_all(roles.categorical)
         self.hashed = self._find_all(roles.hashed)
         for each in (*self.categorical, *self.hashed):
