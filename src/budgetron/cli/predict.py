@@ -79,8 +79,8 @@ def predict(
         fail(str(error))
     except ValueError as error:  # another width than the model's
         fail(f"{file}: {error}")
-    if stream.n_bad:
-        note(f"{stream.n_bad} bad lines skipped; the first: {stream.bad_messages[0]}")
+    if stream.skipped:
+        note(stream.skipped)
 
 
 def _in_width(learner: Any, X: Any) -> Any:

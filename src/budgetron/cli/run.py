@@ -89,7 +89,7 @@ def run(
     for name in ("n_epochs", "shuffle"):
         if name in parameters:
             fail(f"budgetron: {name} is of fit; run goes over the rows once, in their order")
-    options = sources.source_options(
+    options = sources.learning_options(
         format=format,
         label=label,
         columns=columns,
@@ -102,8 +102,6 @@ def run(
         n_features=n_features,
         skip_bad=skip_bad,
     )
-    if options.label is False:
-        fail("budgetron: learning takes labels: --label none is for rows without")
     if classes is not None and task == "regression":
         fail("budgetron: --classes is for classification; regression has none")
     if save is not None:
@@ -136,9 +134,8 @@ def run(
         fail(str(error))
     result = _result(algorithm, model, stream, seconds, tally)
     result["resumed_from"] = keep.resumed_from if keep else 0
-    if stream.n_bad:
-        rows_word = "row" if stream.n_bad == 1 else "rows"
-        note(f"{stream.n_bad} bad {rows_word} skipped; the first: {stream.bad_messages[0]}")
+    if stream.skipped:
+        note(stream.skipped)
     if as_json:
         print(json.dumps(result))
     else:

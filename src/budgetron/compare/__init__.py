@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from budgetron.compare.about import about
 from budgetron.compare.data import Rows, load
@@ -19,6 +19,9 @@ from budgetron.compare.plan import Cell, Settings, Setup, cells, setups
 from budgetron.compare.run import Failure, run, try_out
 from budgetron.compare.store import Record, Store
 from budgetron.compare.summary import Line, summarise
+
+if TYPE_CHECKING:
+    from budgetron.streams import SourceOptions
 
 __all__ = ["Comparison", "Failure", "Line", "Rows", "Settings", "compare", "load"]
 
@@ -32,11 +35,13 @@ class Comparison:
     summary : stream -> lines of its table
     records : finished cells
     failures : cells that raised
+    skipped : what to tell of malformed rows passed over, a text a stream
     """
 
     summary: dict[str, list[Line]]
     records: list[Record]
     failures: list[Failure]
+    skipped: list[str]
 
 
 def compare(
@@ -50,8 +55,7 @@ def compare(
     own: Mapping[str, Mapping[str, Any]] | None = None,
     task: str | None = None,
     rows: int | None = None,
-    dtype: str = "float32",
-    label: str | None = None,
+    options: SourceOptions | None = None,
     processes: int | None = None,
     command: str | None = None,
     report: Callable[[int, str], None] = lambda done, text: None,
@@ -69,8 +73,7 @@ def compare(
     common, own : parameters for all that have them; for one label
     task : "classification" or "regression"; None: by the labels of each stream
     rows : only so many of each stream
-    dtype : of the rows read from files
-    label : of tables: the label's column, by name or number; None: the one called so
+    options : how to read streams that are named: label, columns, dtype and the like
     processes : at once; None: one per core
     command : what to say it was run by
     report, begin : called with the number of cells done and a text; with the number to do
@@ -89,7 +92,7 @@ def compare(
     settings = settings or Settings()
     processes = processes or os.cpu_count() or 1
     folder = Path(out)
-    loaded = load(streams, rows, dtype, label)
+    loaded = load(streams, rows, options)
     if task is not None:
         loaded = [replace(each, told=task) for each in loaded]
     planned = _planned(loaded, algorithms, budgets, common or {}, own or {}, settings)
@@ -102,7 +105,8 @@ def compare(
     if records:
         facts = about(loaded, settings, command, processes)
         _write(folder, facts, summary, records)
-    return Comparison(summary, records, failures)
+    skipped = [each.skipped for each in loaded if each.skipped]
+    return Comparison(summary, records, failures, skipped)
 
 
 def _planned(

@@ -136,6 +136,15 @@ class RowStream:
     def bad_messages(self) -> list[str]:
         return list(self._bad)
 
+    @property
+    def skipped(self) -> str:
+        """What to tell a user of the rows passed over; empty if there are none."""
+        if not self.n_bad:
+            return ""
+        rows = "row" if self.n_bad == 1 else "rows"
+        first = "".join(f"; the first: {each}" for each in self.bad_messages[:1])
+        return f"{self.n_bad} bad {rows} skipped{first}"  # no message of those before a bookmark
+
     def at(self, position: Position) -> Self:
         """The same stream made anew, to go on behind `position` rows or at a bookmark."""
         made: Self = self._again(position=position)
