@@ -12,7 +12,7 @@ import typer
 
 from budgetron.cli import sources
 from budgetron.cli.algorithms import check_parameters, find, jsonable, parse_setting, parse_value
-from budgetron.cli.checkpoint import Checkpoint, check_place
+from budgetron.cli.checkpoint import Checkpoint, check_place, layout_extra
 from budgetron.cli.console import Ticker, bytes_text, fail, note, output, progress
 from budgetron.cli.tally import Errors, Mistakes
 
@@ -141,15 +141,16 @@ def run(
     else:
         _print_table(result, tally)
     if save is not None:
-        _save(model, save)
+        _save(model, save, stream)
 
 
-def _save(model: Any, path: str) -> None:
-    import budgetron
+def _save(model: Any, path: str, stream: RowStream) -> None:
+    from budgetron.durable import write_whole
+    from budgetron.model_file import ModelFileError, to_bytes
 
     try:
-        budgetron.save(model, path)
-    except (budgetron.ModelFileError, OSError) as error:
+        write_whole(path, to_bytes(model, layout_extra(stream.layout) or None))
+    except (ModelFileError, OSError) as error:
         fail(f"{path}: {error}")
 
 
@@ -212,7 +213,7 @@ def _learn(
             for X, y in stream:
                 _learn_chunk(model, stream, X, y, tally)
                 if keep is not None:
-                    keep(model, stream.bookmark, tally.state())
+                    keep(model, stream.bookmark, tally.state(), stream.layout)
                 if now_and_then():
                     report(stream.bytes_read, _status(model, tally, time.perf_counter() - start))
         except KeyboardInterrupt:
@@ -227,7 +228,7 @@ def _learn(
     if not stream.position:
         fail(f"{stream.name}: no rows to learn from")
     if keep is not None:
-        keep(model, stream.bookmark, tally.state(), last=True)
+        keep(model, stream.bookmark, tally.state(), stream.layout, last=True)
     return seconds
 
 

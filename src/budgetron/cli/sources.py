@@ -22,49 +22,37 @@ if TYPE_CHECKING:
 SOURCE_HELP = "File (LIBSVM, .csv, .parquet, .npz; .gz/.xz/.zst), -, data:NAME, synthetic:NAME."
 
 Source = Annotated[str, typer.Argument(metavar="FILE", help=SOURCE_HELP)]
-_PANEL = "How to read it"
 Format = Annotated[
     str | None,
-    typer.Option(help="libsvm, csv, parquet or npz, if FILE does not say.", rich_help_panel=_PANEL),
+    typer.Option(help="libsvm, csv, parquet or npz, if FILE does not say."),
 ]
 Label = Annotated[
     str | None,
-    typer.Option(help="Label's column, by name or number from 0; or none.", rich_help_panel=_PANEL),
+    typer.Option(help="Label's column, by name or number from 0; or none."),
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(help="Features, as in age,pay,3-7; else all columns.", rich_help_panel=_PANEL),
+    typer.Option(help="Features, as in age,pay,3-7; else all columns."),
 ]
-Categorical = Annotated[
-    str | None, typer.Option(help="Columns of words to one-hot.", rich_help_panel=_PANEL)
-]
-Hashed = Annotated[
-    str | None, typer.Option("--hash", help="Columns of words to hash.", rich_help_panel=_PANEL)
-]
-Delimiter = Annotated[
-    str | None, typer.Option(help="Of CSV, if not the commonest.", rich_help_panel=_PANEL)
-]
+Categorical = Annotated[str | None, typer.Option(help="Columns of words to one-hot.")]
+Hashed = Annotated[str | None, typer.Option("--hash", help="Columns of words to hash.")]
+Delimiter = Annotated[str | None, typer.Option(help="Of CSV, if not the commonest.")]
 Header = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
         help="Whether CSV names its columns, if unclear.",
-        rich_help_panel=_PANEL,
     ),
 ]
 Rows = Annotated[int | None, typer.Option(min=1, help="Stop after so many.")]
-Dtype = Annotated[str, typer.Option(help="float32 or float64.", rich_help_panel=_PANEL)]
+Dtype = Annotated[str, typer.Option(help="float32 or float64.")]
 NFeatures = Annotated[
     int | None,
-    typer.Option(
-        min=1, max=2**31 - 1, help="Width of X, if known beforehand.", rich_help_panel=_PANEL
-    ),
+    typer.Option(min=1, max=2**31 - 1, help="Width of X, if known beforehand."),
 ]
 SkipBad = Annotated[
     bool,
-    typer.Option(
-        "--skip-bad", help="Pass over malformed rows, and count them.", rich_help_panel=_PANEL
-    ),
+    typer.Option("--skip-bad", help="Pass over malformed rows, and count them."),
 ]
 
 

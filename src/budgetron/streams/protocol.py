@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
     from scipy.sparse import csr_array
 
+    from budgetron.streams.roles import Layout
+
     Chunk: TypeAlias = tuple[csr_array[Any] | NDArray[Any], NDArray[Any]]
     Bookmark: TypeAlias = dict[str, int]
     Position: TypeAlias = int | Mapping[str, int]
@@ -135,6 +137,11 @@ class RowStream:
     @property
     def bad_messages(self) -> list[str]:
         return list(self._bad)
+
+    @property
+    def layout(self) -> Layout | None:
+        """How a table's columns became features, so far; None if there are no columns."""
+        return None
 
     @property
     def skipped(self) -> str:
