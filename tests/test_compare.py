@@ -387,9 +387,25 @@ def test_a_cell_that_fails_loses_no_other(cli: Any, tmp_path: Path) -> None:
         "sorted.libsvm", "-a", "rbp,own_learners:Broken", "-b", "5", "--repeats", "2", code=2
     )
     assert "rbp" in out
-    assert "Broken" not in out
+    (row,) = [line for line in out.splitlines() if "Broken" in line]
+    assert row.split()[1:5] == ["no", "budget", "failed", "–"]
     assert "failed: own_learners:Broken on sorted: RuntimeError: KeyError('too large')" in err
     assert err.endswith("2 cells failed; the others are kept in comparison\n")
+
+
+def test_an_own_learner_that_cannot_start_loses_no_other(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "own_learners.py").write_text(OWN)
+    # rows that break it are among those tried beforehand
+    first = np.argsort(-X[:, 0])
+    (tmp_path / "sorted.libsvm").write_text(text_of(X[first], Y[first]))
+    arguments = ["sorted.libsvm", "-b", "5", "--repeats", "2"]
+    out, err = cli(*arguments, "-a", "rbp,own_learners:Broken", code=2)
+    assert any("rbp" in line and "±" in line for line in out.splitlines())
+    assert any("own_learners:Broken" in line and "failed" in line for line in out.splitlines())
+    assert "failed: own_learners:Broken on sorted: KeyError: 'too large'" in err
+    assert err.endswith("2 cells failed; the others are kept in comparison\n")
+    out, err = cli(*arguments, "-a", "own_learners:Broken", code=2)  # no other
+    assert (out, err) == ("", "budgetron: own_learners:Broken: KeyError: 'too large'\n")
 
 
 def test_own_learners_by_name() -> None:

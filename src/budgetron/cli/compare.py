@@ -126,7 +126,7 @@ def compare(
         note(text)
     console = output()
     for stream, lines in comparison.summary.items():
-        console.print(rich_table(stream, lines))
+        console.print(rich_table(stream, lines, comparison.failed(stream)))
     if comparison.summary:
         console.print(LEGEND)
         console.print(f"report: {out / 'report.html'}", markup=False, soft_wrap=True)

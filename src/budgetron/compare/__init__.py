@@ -43,6 +43,13 @@ class Comparison:
     failures: list[Failure]
     skipped: list[str]
 
+    def failed(self, stream: str) -> list[tuple[str, int | str | None]]:
+        """Learner and budget of the setups none of whose cells came through."""
+        lines = {(line.algorithm, line.budget) for line in self.summary.get(stream, [])}
+        raised = [failure.cell.line for failure in self.failures]
+        found = dict.fromkeys((name, budget) for where, name, budget in raised if where == stream)
+        return [each for each in found if each not in lines]
+
 
 def compare(
     streams: Sequence[Any],
@@ -95,11 +102,11 @@ def compare(
     loaded = load(streams, rows, options)
     if task is not None:
         loaded = [replace(each, told=task) for each in loaded]
-    planned = _planned(loaded, algorithms, budgets, common or {}, own or {}, settings)
+    planned, failures = _planned(loaded, algorithms, budgets, common or {}, own or {}, settings)
     folder.mkdir(parents=True, exist_ok=True)
     store = Store(folder / "cells.jsonl")
     begin(sum(cell.key not in store.records for cell in planned))
-    failures = run(loaded, planned, store, processes, report)
+    failures += run(loaded, planned, store, processes, report)
     records = [_relabelled(store, cell) for cell in planned if cell.key in store.records]
     summary = summarise(records)
     if records:
@@ -116,18 +123,30 @@ def _planned(
     common: Mapping[str, Any],
     own: Mapping[str, Mapping[str, Any]],
     settings: Settings,
-) -> list[Cell]:
-    """All cells, after every setup has learned a few rows."""
+) -> tuple[list[Cell], list[Failure]]:
+    """All cells, after every setup has learned a few rows, and those of learners that could not.
+
+    What a learner of the catalogue says is about a parameter the user gave, and ends it all before
+    anything is run; a learner of one's own may be wrong in any way, and the others go on.
+    """
     chosen: dict[str, list[Setup]] = {}
     for each in loaded:
         if each.task not in chosen:
             chosen[each.task] = setups(algorithms, budgets, each.task, common, own)
     planned = cells([(each, chosen[each.task]) for each in loaded], settings)
     streams = {each.name: each for each in loaded}
+    broken: dict[tuple[str, str, Any], str] = {}
     for cell in planned:
         if cell.repeat == 0:
-            try_out(streams[cell.stream], cell.setup, cell)
-    return planned
+            what = try_out(streams[cell.stream], cell)
+            if what and not cell.setup.own:
+                raise ValueError(f"{cell.setup.label}: {what}")
+            if what:
+                broken[cell.line] = what
+    failures = [Failure(cell, broken[cell.line]) for cell in planned if cell.line in broken]
+    if planned and len(failures) == len(planned):
+        raise ValueError(f"{failures[0].cell.setup.label}: {failures[0].what}")
+    return [cell for cell in planned if cell.line not in broken], failures
 
 
 def _relabelled(store: Store, cell: Cell) -> Record:

@@ -105,13 +105,12 @@ class Layout:
     def unlabelled(self) -> Layout:
         """For a table without a label: columns that go by number count without the label's."""
         listed = [*self.numbers, *self.hashed, *self.categorical]
-        if not all(each.isdigit() for each in listed):
+        if not {*listed} < {str(i) for i in range(len(listed) + 1)}:  # not all but the label
             return self
         place = {each: str(i) for i, each in enumerate(sorted(listed, key=int))}
         names = ("numbers", "hashed", "categorical")
-        return replace(
-            self, **{name: [place[each] for each in getattr(self, name)] for name in names}
-        )
+        moved: dict[str, Any] = {n: [place[each] for each in getattr(self, n)] for n in names}
+        return replace(self, **moved)
 
     @property
     def options(self) -> dict[str, Any]:
