@@ -226,3 +226,15 @@ def test_a_checkpoint_is_a_model(short: Path, tmp_path: Path) -> None:
     X = np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32)
     one, other = budgetron.load(kept), budgetron.load(model)
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+
+
+def test_info_tells_how_far_a_checkpoint_is(
+    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "c.btn")
+    assert call(command(short, "--checkpoint", path, "--every", "1000", "--rows", "2500")) == 0
+    capsys.readouterr()
+    assert call(["info", path]) == 0
+    shown = capsys.readouterr().out
+    assert "checkpoint" in shown
+    assert "after row 2,500" in shown

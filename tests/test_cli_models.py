@@ -191,3 +191,89 @@ def test_info_tells_what_is_inside(folder: Path, capsys: pytest.CaptureFixture[s
     text = capsys.readouterr().out
     assert "none yet" in text
     assert "radius=inf" in text
+
+
+TOWNS = "age,town,sex,label\n1,Ulm,f,a\n2,Bonn,m,b\n3,Ulm,m,a\n4,Jena,f,b\n2.5,Bonn,f,b\n"
+
+
+@pytest.fixture
+def towns(tmp_path: Path) -> Path:
+    (tmp_path / "towns.csv").write_text(TOWNS)
+    arguments = ("-a", "rbp", "--budget", 4, "--gamma", 0.5, "--dtype", "float64")
+    words = ("--categorical", "town,sex", "--save", tmp_path / "m.btn")
+    words += ("--checkpoint", tmp_path / "c.btn")
+    assert call("run", tmp_path / "towns.csv", *arguments, *words) == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("model", ["m.btn", "c.btn"])
+def test_predict_reads_a_table_as_it_was_learned(
+    towns: Path, capsys: pytest.CaptureFixture[str], model: str
+) -> None:
+    """Other order of columns and of categories, no label, a town nobody has met."""
+    rows = [("m", "Jena", 1.5), ("f", "Köln", 2.0), ("f", "Ulm", 3.0)]
+    text = "sex,note,town,age\n" + "".join(f"{s},x,{t},{a}\n" for s, t, a in rows)
+    (towns / "new.csv").write_text(text)
+    # age, then categories as they came, row by row: Ulm f Bonn m Jena
+    X = [[1.5, 0, 0, 0, 1, 1], [2.0, 0, 1, 0, 0, 0], [3.0, 1, 1, 0, 0, 0]]
+    capsys.readouterr()
+    assert call("predict", towns / model, towns / "new.csv", "--output", "decisions") == 0
+    said = [float(f) for (f,) in lines(capsys.readouterr().out)[1:]]
+    assert said == budgetron.load(towns / model).decision_function(np.array(X)).tolist()
+    assert call("info", towns / model) == 0
+
+
+def test_a_column_the_model_learned_is_missing(
+    towns: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (towns / "new.csv").write_text("age,town\n1,Ulm\n")
+    capsys.readouterr()
+    assert call("predict", towns / "m.btn", towns / "new.csv") == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "there is no column 'sex'" in said.err
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_predict_without_a_label_column(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kept: bool
+) -> None:
+    """Whether or not the model file says how its table was read."""
+    X, y = stream(60, width=3)
+    text = [",".join(map(repr, map(float, row))) for row in X]
+    labelled = [f"{label},{row}" for label, row in zip(y, text, strict=True)]
+    (tmp_path / "train.csv").write_text("label,u,v,w\n" + "\n".join(labelled) + "\n")
+    (tmp_path / "new.csv").write_text("u,v,w\n" + "\n".join(text) + "\n")
+    (tmp_path / "bare.csv").write_text("\n".join(text) + "\n")
+    path = tmp_path / "m.btn"
+    arguments = ("-a", "forgetron", "--budget", 9, "--gamma", 0.5, "--dtype", "float64")
+    arguments += ("--save", path)
+    assert call("run", tmp_path / "train.csv", *arguments) == 0
+    if not kept:
+        budgetron.save(budgetron.load(path), path)
+    expected = [[str(int(each))] for each in budgetron.load(path).predict(X)]
+    capsys.readouterr()
+    assert call("predict", path, tmp_path / "new.csv") == 0
+    assert lines(capsys.readouterr().out) == [["label"], *expected]
+    assert call("predict", path, tmp_path / "train.csv") == 0
+    assert lines(capsys.readouterr().out) == [["label"], *expected]
+    if kept:  # columns without names: counted without the label's
+        (tmp_path / "train.csv").write_text("\n".join(labelled) + "\n")
+        assert call("run", tmp_path / "train.csv", "--label", 0, *arguments) == 0
+        capsys.readouterr()
+    assert call("predict", path, tmp_path / "bare.csv", "--label", "none") == 0
+    assert lines(capsys.readouterr().out) == [["label"], *expected]
+
+
+def test_a_failed_prediction_prints_nothing(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "narrow.csv").write_text("a,b\n1,2\n")
+    capsys.readouterr()
+    assert call("predict", folder / "two.btn", tmp_path / "narrow.csv") == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    (tmp_path / "empty.csv").write_text("a,b,c,d,e\n")
+    assert call("predict", folder / "two.btn", tmp_path / "empty.csv") == 0
+    assert capsys.readouterr().out == "label\n"

@@ -362,6 +362,23 @@ def test_streams_that_cannot_be_read(cli: Any, tmp_path: Path) -> None:
     assert cli("empty", "-a", "rbp", code=2)[1] == "empty: no rows to learn from\n"
 
 
+def test_tables_are_read_as_told(cli: Any, tmp_path: Path) -> None:
+    rows = zip(X.tolist(), Y.tolist(), strict=True)
+    lines = [f"{a}|{'up' if b > 0 else 'down'}|{label:g}" for (a, b), label in rows]
+    (tmp_path / "table").write_text("\n".join([*lines, "1|2"]) + "\n")
+    arguments = ["table", "-a", "rbp", "-b", "5", "--repeats", "1", "--gamma", "0.5"]
+    reading = ["--format", "csv", "--label", "2", "--delimiter", "|", "--no-header", "--skip-bad"]
+    for words in (["--categorical", "1"], ["--hash", "1"]):
+        out, err = cli(*arguments, *reading, *words)
+        assert "rbp" in out
+        assert err.startswith("1 bad row skipped; the first: table")
+    cli(*arguments, *reading, "--columns", "0")
+    kept = Path("comparison/cells.jsonl").read_text()
+    sets = [json.loads(line)["key"] for line in kept.splitlines()]
+    assert len(set(sets)) == 3  # each reading gave other rows
+    assert "--categorical" in cli(*arguments, *reading, code=2)[1]
+
+
 def test_a_cell_that_fails_loses_no_other(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "own_learners.py").write_text(OWN)
     first = np.argsort(X[:, 0])  # what breaks it comes after the rows tried beforehand
@@ -370,9 +387,25 @@ def test_a_cell_that_fails_loses_no_other(cli: Any, tmp_path: Path) -> None:
         "sorted.libsvm", "-a", "rbp,own_learners:Broken", "-b", "5", "--repeats", "2", code=2
     )
     assert "rbp" in out
-    assert "Broken" not in out
+    (row,) = [line for line in out.splitlines() if "Broken" in line]
+    assert row.split()[1:5] == ["no", "budget", "failed", "–"]
     assert "failed: own_learners:Broken on sorted: RuntimeError: KeyError('too large')" in err
     assert err.endswith("2 cells failed; the others are kept in comparison\n")
+
+
+def test_an_own_learner_that_cannot_start_loses_no_other(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "own_learners.py").write_text(OWN)
+    # rows that break it are among those tried beforehand
+    first = np.argsort(-X[:, 0])
+    (tmp_path / "sorted.libsvm").write_text(text_of(X[first], Y[first]))
+    arguments = ["sorted.libsvm", "-b", "5", "--repeats", "2"]
+    out, err = cli(*arguments, "-a", "rbp,own_learners:Broken", code=2)
+    assert any("rbp" in line and "±" in line for line in out.splitlines())
+    assert any("own_learners:Broken" in line and "failed" in line for line in out.splitlines())
+    assert "failed: own_learners:Broken on sorted: KeyError: 'too large'" in err
+    assert err.endswith("2 cells failed; the others are kept in comparison\n")
+    out, err = cli(*arguments, "-a", "own_learners:Broken", code=2)  # no other
+    assert (out, err) == ("", "budgetron: own_learners:Broken: KeyError: 'too large'\n")
 
 
 def test_own_learners_by_name() -> None:

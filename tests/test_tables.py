@@ -163,6 +163,13 @@ def test_columns_by_name_number_and_order(files: dict[str, Any]) -> None:
     assert_array_equal(y, FRAME["town"])
 
 
+@pytest.mark.parametrize("form", ["pandas", "rows.csv", "rows.parquet"])
+def test_the_label_is_no_feature(files: dict[str, Any], form: str) -> None:
+    for chosen in (["age", "label"], [0, 4]):
+        said = error_of(files[form], columns=chosen)
+        assert "column 'label' is the label, so it cannot be among the features" in said
+
+
 def test_hashing_is_stable_and_counts_words(files: dict[str, Any]) -> None:
     X, _ = read(files["rows.csv"], hashed=["town", "sex"], hash_width=16)
     assert X.shape == (N, 18)

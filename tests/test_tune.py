@@ -151,3 +151,34 @@ def test_ones_own_learner(cli: Any) -> None:
         "--grid", "alpha=0.0001,1", "--processes", "1",
     )  # fmt: skip
     assert "budgetron compare 'noisy file' --algorithms sklearn.linear_model:SGDClassifier" in out
+
+
+def test_the_printed_command_reads_the_table_the_same_way(cli: Any, tmp_path: Path) -> None:
+    rows = zip(X.tolist(), Y.tolist(), strict=True)
+    lines = [f"{a};{'up' if b > 0 else 'down'};{b};{label:g}" for (a, b), label in rows]
+    lines.insert(5, "not;enough")
+    (tmp_path / "people.data").write_text("left;side;right;kind\n" + "\n".join(lines) + "\n")
+    arguments = ["people.data", "-a", "rbp", "--grid", "gamma=0.5,1", "--budget", "20"]
+    reading = ["--format", "csv", "--label", "kind", "--columns", "left,side", "--dtype", "float64"]
+    reading += ["--categorical", "side", "--delimiter", ";", "--header", "--skip-bad"]
+    out, err = cli("tune", *arguments, *reading, "--rows", "400", "--processes", "1")
+    assert err.startswith("1 bad row skipped; the first: people.data")
+    command = shlex.split(out.splitlines()[-1])
+    assert command[:3] == ["budgetron", "run", "people.data"]
+    result = json.loads(cli(*command[1:], "--json")[0])
+    assert result["rows"] == len(Y)
+    assert result["n_features"] == 3
+    assert result["bad_lines"] == 1
+    assert cli("tune", *arguments, "--label", "none", code=2)[1].startswith("budgetron: learning")
+
+
+def test_the_printed_command_of_synthetic_streams_and_regression(cli: Any) -> None:
+    arguments = ["-a", "bogd", "--grid", "step=0.1,0.5", "--gamma", "0.5", "--processes", "1"]
+    out, _ = cli("tune", "synthetic:checkerboard", *arguments, "--rows", "300")
+    command = shlex.split(out.splitlines()[-1])
+    assert json.loads(cli(*command[1:], "--json")[0])["rows"] == 300
+    out, _ = cli("tune", "noisy file", *arguments, "--task", "regression", "--rows", "300")
+    command = shlex.split(out.splitlines()[-1])
+    assert command[1] == "run"
+    result = json.loads(cli(*command[1:], "--json")[0])
+    assert "rmse" in result

@@ -11,9 +11,12 @@ import hashlib
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from budgetron.cli.console import fail, note
+
+if TYPE_CHECKING:
+    from budgetron.streams.roles import Layout
 
 _ENDS = 1 << 20  # bytes at either end of the source that a checkpoint knows it by
 
@@ -92,6 +95,7 @@ class Checkpoint:
         model: Any,
         bookmark: dict[str, int],
         tally: dict[str, float],
+        layout: Layout | None,
         *,
         last: bool = False,
     ) -> None:
@@ -104,11 +108,30 @@ class Checkpoint:
 
         seconds = self.seconds + time.perf_counter() - self._started
         extra = {"run": self._run, "bookmark": bookmark, "tally": tally, "seconds": seconds}
+        extra |= layout_extra(layout)
         try:
             write_whole(self.path, to_bytes(model, extra))
         except (ModelFileError, OSError) as error:
             fail(f"{self.path}: {error}")
         self.position = position
+
+
+def layout_extra(layout: Layout | None) -> dict[str, Any]:
+    """How the table was read, as model files keep it for `predict`."""
+    return {} if layout is None else {"table": layout.to_json()}
+
+
+def layout_in(path: str, document: dict[str, Any]) -> Layout | None:
+    """What `layout_extra` kept in a model file; None if it was not learned from a table."""
+    from budgetron.streams.roles import Layout
+
+    extra = document.get("extra")
+    if not isinstance(extra, dict) or "table" not in extra:
+        return None
+    try:
+        return Layout.from_json(extra["table"])
+    except ValueError as error:
+        fail(f"{path}: damaged: {error}")
 
 
 def fingerprint(source: str) -> Any:

@@ -55,18 +55,34 @@ def compare(
         bool, typer.Option("--keep-order", help="Do not permute: for streams that drift.")
     ] = False,
     checkpoints: Annotated[int, typer.Option(min=1, help="Points of the curves.")] = 50,
+    format: sources.Format = None,
     label: sources.Label = None,
+    columns: sources.Columns = None,
+    categorical: sources.Categorical = None,
+    hashed: sources.Hashed = None,
+    delimiter: sources.Delimiter = None,
+    header: sources.Header = None,
     dtype: sources.Dtype = "float32",
+    skip_bad: sources.SkipBad = False,
     processes: Annotated[
         int | None, typer.Option(min=1, help="At once; one per core unless told.")
     ] = None,
 ) -> None:
     """Compare learners on streams; finished parts are kept, so the command can be run again."""
     _check_extra()
-    if dtype not in ("float32", "float64"):
-        fail(f"budgetron: --dtype is float32 or float64, not {dtype!r}")
     if task not in (None, "classification", "regression"):
         fail(f"budgetron: --task is classification or regression, not {task!r}")
+    options = sources.learning_options(
+        format=format,
+        label=label,
+        columns=columns,
+        categorical=categorical,
+        hashed=hashed,
+        delimiter=delimiter,
+        header=header,
+        dtype=dtype,
+        skip_bad=skip_bad,
+    )
     from budgetron.compare import Settings
     from budgetron.compare import compare as run
     from budgetron.compare.tables import LEGEND, rich_table
@@ -89,8 +105,7 @@ def compare(
                 own=own,
                 task=task,
                 rows=rows,
-                dtype=dtype,
-                label=label,
+                options=options,
                 processes=processes,
                 command=shlex.join(["budgetron", *sys.argv[1:]]),
                 report=bar.report,
@@ -107,9 +122,11 @@ def compare(
     if interrupted or comparison is None:
         note(f"interrupted: finished cells are kept in {out}; the same command does the rest")
         raise typer.Exit(130)
+    for text in comparison.skipped:
+        note(text)
     console = output()
     for stream, lines in comparison.summary.items():
-        console.print(rich_table(stream, lines))
+        console.print(rich_table(stream, lines, comparison.failed(stream)))
     if comparison.summary:
         console.print(LEGEND)
         console.print(f"report: {out / 'report.html'}", markup=False, soft_wrap=True)

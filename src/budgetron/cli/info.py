@@ -32,9 +32,10 @@ def info(
         return
     try:
         lines = _lines(document, size)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-        fail(f"{path}: damaged: its header is not that of a model")
-    _print(path, document, lines)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = " ".join(f"{type(error).__name__} {error}".split())
+        fail(f"{path}: damaged: its header is not that of a model ({what})")
+    _print(path, lines | _checkpoint(document))
 
 
 def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
@@ -61,10 +62,15 @@ def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
         lines["features"] += f": {_listed(attributes['feature_names_in_']['values'])}"
     lines["gamma"] = _short(learned["gamma"])
     lines["scale"] = str(learned["scale"])
-    extra = document["extra"]
-    if extra is not None:
-        lines["checkpoint"] = f"after row {extra['position']:,}"
     return lines
+
+
+def _checkpoint(document: dict[str, Any]) -> dict[str, str]:
+    """How far the run had come, if the file is a checkpoint (cli/checkpoint.py)."""
+    extra = document.get("extra")
+    bookmark = extra.get("bookmark") if isinstance(extra, dict) else None
+    rows = bookmark.get("rows") if isinstance(bookmark, dict) else None
+    return {"checkpoint": f"after row {rows:,}"} if isinstance(rows, int) else {}
 
 
 def _short(value: Any) -> str:
@@ -80,7 +86,7 @@ def _listed(names: list[Any], most: int = 8) -> str:
     return ", ".join(map(str, names[:most])) + more
 
 
-def _print(path: str, document: dict[str, Any], lines: dict[str, str]) -> None:
+def _print(path: str, lines: dict[str, str]) -> None:
     from rich.table import Table
     from rich.text import Text
 

@@ -7,6 +7,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from budgetron.cli import sources
+from budgetron.cli.checkpoint import layout_in
 from budgetron.cli.console import Ticker, fail, note, progress
 
 
@@ -37,14 +39,18 @@ def predict(
     columns: sources.Columns = None,
     hashed: sources.Hashed = None,
     delimiter: sources.Delimiter = None,
+    header: sources.Header = None,
     skip_bad: sources.SkipBad = False,
 ) -> None:
-    """Predict the rows of FILE, whose own labels are not looked at."""
-    from budgetron.model_file import ModelFileError, load
+    """Predict the rows of FILE, whose own labels are not looked at.
+
+    A table is read as that of `run --save` was: the same columns, categories as the same features.
+    """
+    from budgetron.model_file import ModelFileError, read
     from budgetron.streams import StreamError, open_stream
 
     try:
-        learner = load(model)
+        learner, document = read(model)
     except ModelFileError as error:
         fail(str(error))
     except OSError as error:
@@ -59,9 +65,15 @@ def predict(
         columns=columns,
         hashed=hashed,
         delimiter=delimiter,
+        header=header,
         dtype=learner._engine.dtype.name,
         skip_bad=skip_bad,
     )
+    options = replace(options, labelled=False)
+    layout = layout_in(model, document)
+    if layout is not None and columns is None and hashed is None and _is_table(file, format):
+        layout = layout.unlabelled() if options.label is False else layout
+        options = replace(options, label=False, **layout.options)
     now_and_then = Ticker()
     try:
         with (
@@ -79,8 +91,15 @@ def predict(
         fail(str(error))
     except ValueError as error:  # another width than the model's
         fail(f"{file}: {error}")
-    if stream.n_bad:
-        note(f"{stream.n_bad} bad lines skipped; the first: {stream.bad_messages[0]}")
+    write([])  # the header, if there was no row
+    if stream.skipped:
+        note(stream.skipped)
+
+
+def _is_table(file: str, format: str | None) -> bool:
+    from budgetron.streams.opening import format_of
+
+    return file.startswith("data:") or format_of(file, format) in ("csv", "parquet")
 
 
 def _in_width(learner: Any, X: Any) -> Any:
@@ -129,5 +148,11 @@ def _writer(columns: list[str], *, as_json: bool) -> Callable[[Iterable[list[Any
 
         return write
     table = csv.writer(sys.stdout, lineterminator="\n")
-    table.writerow(columns)
-    return table.writerows
+    header = [columns]  # waits for the first answer: what fails prints nothing
+
+    def write_rows(lines: Iterable[list[Any]]) -> None:
+        while header:
+            table.writerow(header.pop())
+        table.writerows(lines)
+
+    return write_rows

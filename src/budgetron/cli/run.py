@@ -12,7 +12,7 @@ import typer
 
 from budgetron.cli import sources
 from budgetron.cli.algorithms import check_parameters, find, jsonable, parse_setting, parse_value
-from budgetron.cli.checkpoint import Checkpoint, check_place
+from budgetron.cli.checkpoint import Checkpoint, check_place, layout_extra
 from budgetron.cli.console import Ticker, bytes_text, fail, note, output, progress
 from budgetron.cli.tally import Errors, Mistakes
 
@@ -91,7 +91,7 @@ def run(
     for name in ("n_epochs", "shuffle"):
         if name in parameters:
             fail(f"budgetron: {name} is of fit; run goes over the rows once, in their order")
-    options = sources.source_options(
+    options = sources.learning_options(
         format=format,
         label=label,
         columns=columns,
@@ -104,8 +104,6 @@ def run(
         n_features=n_features,
         skip_bad=skip_bad,
     )
-    if options.label is False:
-        fail("budgetron: learning takes labels: --label none is for rows without")
     if classes is not None and task == "regression":
         fail("budgetron: --classes is for classification; regression has none")
     if save is not None:
@@ -141,23 +139,23 @@ def run(
         fail(str(error))
     result = _result(algorithm, model, stream, seconds, tally)
     result["resumed_from"] = keep.resumed_from if keep else 0
-    if stream.n_bad:
-        rows_word = "row" if stream.n_bad == 1 else "rows"
-        note(f"{stream.n_bad} bad {rows_word} skipped; the first: {stream.bad_messages[0]}")
+    if stream.skipped:
+        note(stream.skipped)
     if as_json:
         print(json.dumps(result))
     else:
         _print_table(result, tally)
     if save is not None:
-        _save(model, save)
+        _save(model, save, stream)
 
 
-def _save(model: Any, path: str) -> None:
-    import budgetron
+def _save(model: Any, path: str, stream: RowStream) -> None:
+    from budgetron.durable import write_whole
+    from budgetron.model_file import ModelFileError, to_bytes
 
     try:
-        budgetron.save(model, path)
-    except (budgetron.ModelFileError, OSError) as error:
+        write_whole(path, to_bytes(model, layout_extra(stream.layout) or None))
+    except (ModelFileError, OSError) as error:
         fail(f"{path}: {error}")
 
 
@@ -238,7 +236,7 @@ def _learn(
             for X, y in stream:
                 _learn_chunk(model, stream, X, y, tally)
                 if keep is not None:
-                    keep(model, stream.bookmark, tally.state())
+                    keep(model, stream.bookmark, tally.state(), stream.layout)
                 if now_and_then():
                     report(stream.bytes_read, _status(model, tally, time.perf_counter() - start))
         except KeyboardInterrupt:
@@ -253,7 +251,7 @@ def _learn(
     if not stream.position:
         fail(f"{stream.name}: no rows to learn from")
     if keep is not None:
-        keep(model, stream.bookmark, tally.state(), last=True)
+        keep(model, stream.bookmark, tally.state(), stream.layout, last=True)
     return seconds
 
 

@@ -8,6 +8,7 @@ by ending the command.
 from __future__ import annotations
 
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,26 +23,36 @@ SOURCE_HELP = "File (LIBSVM, .csv, .parquet, .npz; .gz/.xz/.zst), -, data:NAME, 
 
 Source = Annotated[str, typer.Argument(metavar="FILE", help=SOURCE_HELP)]
 Format = Annotated[
-    str | None, typer.Option(help="libsvm, csv, parquet or npz, if FILE does not say.")
+    str | None,
+    typer.Option(help="libsvm, csv, parquet or npz, if FILE does not say."),
 ]
 Label = Annotated[
-    str | None, typer.Option(help="Label's column, by name or number from 0; or none.")
+    str | None,
+    typer.Option(help="Label's column, by name or number from 0; or none."),
 ]
-Columns = Annotated[str | None, typer.Option(help="Features, as in age,pay,3-7; else all columns.")]
+Columns = Annotated[
+    str | None,
+    typer.Option(help="Features, as in age,pay,3-7; else all columns."),
+]
 Categorical = Annotated[str | None, typer.Option(help="Columns of words to one-hot.")]
 Hashed = Annotated[str | None, typer.Option("--hash", help="Columns of words to hash.")]
 Delimiter = Annotated[str | None, typer.Option(help="Of CSV, if not the commonest.")]
 Header = Annotated[
     bool | None,
-    typer.Option("--header/--no-header", help="Whether CSV names its columns, if unclear."),
+    typer.Option(
+        "--header/--no-header",
+        help="Whether CSV names its columns, if unclear.",
+    ),
 ]
 Rows = Annotated[int | None, typer.Option(min=1, help="Stop after so many.")]
 Dtype = Annotated[str, typer.Option(help="float32 or float64.")]
 NFeatures = Annotated[
-    int | None, typer.Option(min=1, max=2**31 - 1, help="Width of X, if known beforehand.")
+    int | None,
+    typer.Option(min=1, max=2**31 - 1, help="Width of X, if known beforehand."),
 ]
 SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Pass over malformed rows, and count them.")
+    bool,
+    typer.Option("--skip-bad", help="Pass over malformed rows, and count them."),
 ]
 
 
@@ -85,6 +96,32 @@ def source_options(
         )
     except ValueError as error:
         fail(f"budgetron: {error}")
+
+
+def learning_options(**typed: Any) -> SourceOptions:
+    """`source_options` of a verb that learns: there must be labels."""
+    options = source_options(**typed)
+    if options.label is False:
+        fail("budgetron: learning takes labels: --label none is for rows without")
+    return options
+
+
+def as_typed(typed: Mapping[str, Any]) -> list[str]:
+    """Options by their names in `source_options` as words of a command; defaults are left out.
+
+    >>> as_typed({"label": "pay", "hashed": "town", "header": False, "skip_bad": True})
+    ['--label=pay', '--hash=town', '--no-header', '--skip-bad']
+    """
+    words = []
+    for name, value in typed.items():
+        flag = "hash" if name == "hashed" else name.replace("_", "-")
+        if value is None or (name == "skip_bad" and not value):
+            continue
+        if isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        elif (name, value) != ("dtype", "float32"):
+            words.append(f"--{flag}={value}")
+    return words
 
 
 def readable_twice(source: str) -> bool:

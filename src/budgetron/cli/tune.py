@@ -50,8 +50,15 @@ def tune(
     every: Annotated[
         bool, typer.Option("--all", help="Show every candidate all rows; stop none early.")
     ] = False,
+    format: sources.Format = None,
     label: sources.Label = None,
+    columns: sources.Columns = None,
+    categorical: sources.Categorical = None,
+    hashed: sources.Hashed = None,
+    delimiter: sources.Delimiter = None,
+    header: sources.Header = None,
     dtype: sources.Dtype = "float32",
+    skip_bad: sources.SkipBad = False,
     processes: Annotated[
         int | None, typer.Option(min=1, help="At once; one per core unless told.")
     ] = None,
@@ -60,12 +67,22 @@ def tune(
     ] = False,
 ) -> None:
     """Find good parameters on the first rows of a stream."""
-    if dtype not in ("float32", "float64"):
-        fail(f"budgetron: --dtype is float32 or float64, not {dtype!r}")
     if task not in (None, "classification", "regression"):
         fail(f"budgetron: --task is classification or regression, not {task!r}")
     if by not in ("prequential", "held-out"):
         fail(f"budgetron: --by is prequential or held-out, not {by!r}")
+    typed = {
+        "format": format,
+        "label": label,
+        "columns": columns,
+        "categorical": categorical,
+        "hashed": hashed,
+        "delimiter": delimiter,
+        "header": header,
+        "dtype": dtype,
+        "skip_bad": skip_bad,
+    }
+    options = sources.learning_options(**typed)
     from budgetron.streams import StreamError
     from budgetron.tune import tune as search
 
@@ -88,8 +105,7 @@ def tune(
                 seed=seed,
                 keep_order=keep_order,
                 halving=not every,
-                dtype=dtype,
-                label=label,
+                options=options,
                 processes=processes,
                 report=bar.report,
                 begin=bar.begin,
@@ -103,7 +119,13 @@ def tune(
     if found is None:
         note("interrupted")
         raise typer.Exit(130)
-    command = _command(stream, algorithm, {**fixed, **found.best.params}, found.task, seed, dtype)
+    if found.skipped:
+        note(found.skipped)
+    reading = sources.as_typed(typed)
+    if stream.startswith("synthetic:"):  # has no end of its own
+        reading += ["--rows", str(rows)]
+    best = {**fixed, **found.best.params}
+    command = _command(stream, algorithm, best, found.task, [*reading, "--seed", str(seed)])
     if as_json:
         print(json.dumps(_result(algorithm, stream, found, command)))
         return
@@ -154,22 +176,21 @@ def _short(value: Any) -> str:
 
 
 def _command(
-    stream: str, algorithm: str, params: dict[str, Any], task: str, seed: int, dtype: str
+    stream: str, algorithm: str, params: dict[str, Any], task: str, others: list[str]
 ) -> str:
-    """How to use the winner: `run`, or `compare` for what run cannot do."""
+    """How to use the winner: `run`, or `compare` for a learner that run does not know."""
     options = ("budget", "kernel", "gamma", "scale")
     words = [f"--{name}={_text(params[name])}" for name in options if name in params]
-    others = [f"{name}={_text(each)}" for name, each in params.items() if name not in options]
-    for setting in others:
-        words += ["--set", setting]
-    if dtype != "float32":
-        words += ["--dtype", dtype]
-    if task == "classification" and ":" not in algorithm:
+    for name, value in params.items():
+        if name not in options:
+            words += ["--set", f"{name}={_text(value)}"]
+    if ":" not in algorithm:
         start = ["run", stream, "--algorithm", algorithm]
+        start += ["--task", task] if task == "regression" else []
     else:
         start = ["compare", stream, "--algorithms", algorithm, "--task", task]
         words = [word.replace("--budget=", "--budgets=") for word in words]
-    return shlex.join(["budgetron", *start, *words, "--seed", str(seed)])
+    return shlex.join(["budgetron", *start, *words, *others])
 
 
 def _text(value: Any) -> str:

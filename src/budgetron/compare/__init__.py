@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from budgetron.compare.about import about
 from budgetron.compare.data import Rows, load
@@ -19,6 +19,9 @@ from budgetron.compare.plan import Cell, Settings, Setup, cells, setups
 from budgetron.compare.run import Failure, run, try_out
 from budgetron.compare.store import Record, Store
 from budgetron.compare.summary import Line, summarise
+
+if TYPE_CHECKING:
+    from budgetron.streams import SourceOptions
 
 __all__ = ["Comparison", "Failure", "Line", "Rows", "Settings", "compare", "load"]
 
@@ -32,11 +35,20 @@ class Comparison:
     summary : stream -> lines of its table
     records : finished cells
     failures : cells that raised
+    skipped : what to tell of malformed rows passed over, a text a stream
     """
 
     summary: dict[str, list[Line]]
     records: list[Record]
     failures: list[Failure]
+    skipped: list[str]
+
+    def failed(self, stream: str) -> list[tuple[str, int | str | None]]:
+        """Learner and budget of the setups none of whose cells came through."""
+        lines = {(line.algorithm, line.budget) for line in self.summary.get(stream, [])}
+        raised = [failure.cell.line for failure in self.failures]
+        found = dict.fromkeys((name, budget) for where, name, budget in raised if where == stream)
+        return [each for each in found if each not in lines]
 
 
 def compare(
@@ -50,8 +62,7 @@ def compare(
     own: Mapping[str, Mapping[str, Any]] | None = None,
     task: str | None = None,
     rows: int | None = None,
-    dtype: str = "float32",
-    label: str | None = None,
+    options: SourceOptions | None = None,
     processes: int | None = None,
     command: str | None = None,
     report: Callable[[int, str], None] = lambda done, text: None,
@@ -69,8 +80,7 @@ def compare(
     common, own : parameters for all that have them; for one label
     task : "classification" or "regression"; None: by the labels of each stream
     rows : only so many of each stream
-    dtype : of the rows read from files
-    label : of tables: the label's column, by name or number; None: the one called so
+    options : how to read streams that are named: label, columns, dtype and the like
     processes : at once; None: one per core
     command : what to say it was run by
     report, begin : called with the number of cells done and a text; with the number to do
@@ -89,20 +99,21 @@ def compare(
     settings = settings or Settings()
     processes = processes or os.cpu_count() or 1
     folder = Path(out)
-    loaded = load(streams, rows, dtype, label)
+    loaded = load(streams, rows, options)
     if task is not None:
         loaded = [replace(each, told=task) for each in loaded]
-    planned = _planned(loaded, algorithms, budgets, common or {}, own or {}, settings)
+    planned, failures = _planned(loaded, algorithms, budgets, common or {}, own or {}, settings)
     folder.mkdir(parents=True, exist_ok=True)
     store = Store(folder / "cells.jsonl")
     begin(sum(cell.key not in store.records for cell in planned))
-    failures = run(loaded, planned, store, processes, report)
+    failures += run(loaded, planned, store, processes, report)
     records = [_relabelled(store, cell) for cell in planned if cell.key in store.records]
     summary = summarise(records)
     if records:
         facts = about(loaded, settings, command, processes)
         _write(folder, facts, summary, records)
-    return Comparison(summary, records, failures)
+    skipped = [each.skipped for each in loaded if each.skipped]
+    return Comparison(summary, records, failures, skipped)
 
 
 def _planned(
@@ -112,18 +123,30 @@ def _planned(
     common: Mapping[str, Any],
     own: Mapping[str, Mapping[str, Any]],
     settings: Settings,
-) -> list[Cell]:
-    """All cells, after every setup has learned a few rows."""
+) -> tuple[list[Cell], list[Failure]]:
+    """All cells, after every setup has learned a few rows, and those of learners that could not.
+
+    What a learner of the catalogue says is about a parameter the user gave, and ends it all before
+    anything is run; a learner of one's own may be wrong in any way, and the others go on.
+    """
     chosen: dict[str, list[Setup]] = {}
     for each in loaded:
         if each.task not in chosen:
             chosen[each.task] = setups(algorithms, budgets, each.task, common, own)
     planned = cells([(each, chosen[each.task]) for each in loaded], settings)
     streams = {each.name: each for each in loaded}
+    broken: dict[tuple[str, str, Any], str] = {}
     for cell in planned:
         if cell.repeat == 0:
-            try_out(streams[cell.stream], cell.setup, cell)
-    return planned
+            what = try_out(streams[cell.stream], cell)
+            if what and not cell.setup.own:
+                raise ValueError(f"{cell.setup.label}: {what}")
+            if what:
+                broken[cell.line] = what
+    failures = [Failure(cell, broken[cell.line]) for cell in planned if cell.line in broken]
+    if planned and len(failures) == len(planned):
+        raise ValueError(f"{failures[0].cell.setup.label}: {failures[0].what}")
+    return [cell for cell in planned if cell.line not in broken], failures
 
 
 def _relabelled(store: Store, cell: Cell) -> Record:

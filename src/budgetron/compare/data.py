@@ -19,6 +19,8 @@ from scipy.sparse import csr_array, issparse, vstack
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from budgetron.streams import SourceOptions
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -30,6 +32,7 @@ class Rows:
     X, y : rows, dense or CSR, and labels or targets
     source : where it came from, as the user named it
     told : the task, if the user named it
+    skipped : what to tell of malformed rows passed over
     """
 
     name: str
@@ -37,6 +40,7 @@ class Rows:
     y: NDArray[Any]
     source: str = ""
     told: str | None = None
+    skipped: str = ""
 
     @property
     def task(self) -> str:
@@ -83,14 +87,20 @@ def saved(folder: Path) -> tuple[Any, NDArray[Any]]:
 def load(
     sources: Iterable[Any],
     rows: int | None = None,
-    dtype: str = "float32",
-    label: str | None = None,
+    options: SourceOptions | None = None,
 ) -> list[Rows]:
-    """Read streams: names for the opener, `Rows`, or (name, X, y)."""
+    """Read streams: names for the opener, `Rows`, or (name, X, y).
+
+    Parameters
+    ----------
+    sources : the streams
+    rows : only so many of each
+    options : how to read those that are named
+    """
     loaded = []
     for source in sources:
         if isinstance(source, str | Path):
-            loaded.append(_read(str(source), rows, dtype, label))
+            loaded.append(_read(str(source), rows, options))
         else:
             given = source if isinstance(source, Rows) else Rows(*source)
             X = given.X.tocsr() if _sparse(given.X) else np.asarray(given.X)
@@ -103,22 +113,23 @@ def load(
     return loaded
 
 
-def _read(source: str, rows: int | None, dtype: str, label: str | None) -> Rows:
+def _read(source: str, rows: int | None, options: SourceOptions | None) -> Rows:
     from budgetron.streams import StreamError, open_stream
 
     chunks: list[Any] = []
     read = 0
     if source.startswith("synthetic:") and rows is None:
         raise StreamError(source, None, "a synthetic stream has no end: say how many --rows")
-    with open_stream(source, dtype=dtype, rows=rows, label=label) as stream:
+    with open_stream(source, options, rows=rows) as stream:
         for X, y in stream:
             chunks.append((X, y))
             read += len(y)
-        name = stream.name
+        name, skipped = stream.name, stream.skipped
     if not read:
         raise StreamError(name, None, "no rows to learn from")
     y = _labels(np.concatenate([chunk[1] for chunk in chunks]))[:rows]
-    return Rows(_short(source), _stack([chunk[0] for chunk in chunks])[:rows], y, source)
+    X = _stack([chunk[0] for chunk in chunks])[:rows]
+    return Rows(_short(source), X, y, source, skipped=skipped)
 
 
 def _stack(parts: list[Any]) -> Any:

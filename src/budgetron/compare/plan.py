@@ -60,6 +60,11 @@ class Setup:
     params: Params
     version: str
 
+    @property
+    def own(self) -> bool:
+        """Whether the learner is the user's, not of the catalogue."""
+        return ":" in self.learner
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -71,6 +76,11 @@ class Cell:
     repeat: int
     settings: Settings
     digest: str = field(repr=False, default="")
+
+    @property
+    def line(self) -> tuple[str, str, int | str | None]:
+        """Of the tables: what its repeats share."""
+        return self.stream, self.setup.label, self.setup.budget
 
     @property
     def seed(self) -> int:

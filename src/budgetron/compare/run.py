@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetron.compare.data import Rows, saved
-from budgetron.compare.plan import Cell, Setup
+from budgetron.compare.plan import Cell
 from budgetron.compare.store import Record, Store
 from budgetron.evaluate import prequential
 from budgetron.pool import workers
@@ -43,18 +43,16 @@ class Failure:
         return f"{self.cell.setup.label} on {self.cell.stream}: {self.what}"
 
 
-def try_out(rows: Rows, setup: Setup, cell: Cell) -> None:
+def try_out(rows: Rows, cell: Cell) -> str:
     """Learn a few rows, so that a wrong value is found before anything is run.
 
-    Raises
-    ------
-    ValueError
-        With what the learner said.
+    Returns what the learner said, empty if nothing is wrong.
     """
     try:
         _evaluate(cell, rows.X[:_TRIAL_ROWS], rows.y[:_TRIAL_ROWS], np.unique(rows.y))
     except Exception as error:
-        raise ValueError(f"{setup.label}: {_said(error)}") from error
+        return _said(error)
+    return ""
 
 
 def run(

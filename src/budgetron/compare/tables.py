@@ -36,8 +36,8 @@ def by_error(lines: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:
         yield budget, sorted(chosen, key=lambda line: line.mean)
 
 
-def rich_table(title: str, lines: Sequence[Line]) -> Any:
-    """One stream's table for the terminal."""
+def rich_table(title: str, lines: Sequence[Line], failed: Sequence[tuple[str, Any]] = ()) -> Any:
+    """One stream's table for the terminal; `failed` are the setups that have no line."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -52,6 +52,9 @@ def rich_table(title: str, lines: Sequence[Line]) -> Any:
             cells = map(Text, amounts(line).values())
             table.add_row(Text(line.algorithm), Text(line.budget_shown), error, *cells)
         table.add_section()
+    for algorithm, budget in failed:
+        shown = "no budget" if budget is None else str(budget)
+        table.add_row(Text(algorithm), Text(shown), Text("failed  ", style="red"), "–", "–", "–")
     return table
 
 

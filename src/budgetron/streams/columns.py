@@ -11,13 +11,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from budgetron.streams.protocol import StreamError
-from budgetron.streams.roles import Column, Roles
+from budgetron.streams.roles import Column, Layout, Roles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,12 +62,17 @@ class Encoder:
         if doubled:
             raise StreamError(name, None, f"two columns are called {doubled[0]!r}")
         self._names = list(names)
-        self.label = self._label(roles.label)
+        self.label = self._label(roles)
         chosen = (
             [each for each in names if each != self.label]
             if roles.columns is None
             else self._find_all(roles.columns)
         )
+        if not roles.labelled:
+            self.label = None
+        if self.label in chosen:
+            what = f"column {self.label!r} is the label, so it cannot be among the features as well"
+            raise StreamError(name, None, f"{what}: leave it out of columns (--columns)")
         self.categorical = self._find_all(roles.categorical)
         self.hashed = self._find_all(roles.hashed)
         for each in (*self.categorical, *self.hashed):
@@ -79,7 +84,11 @@ class Encoder:
         if not chosen:
             raise StreamError(name, None, "no column is left for the features")
         self._known_width = width if self.categorical else None
-        self._categories: list[dict[Any, int]] = [{} for _ in self.categorical]
+        self._fixed_categories = roles.categories is not None
+        self._categories = [
+            dict(each) for each in roles.categories or ({},) * len(self.categorical)
+        ]
+        self.grows = bool(self.categorical) and width is None and not self._fixed_categories
         self._numeric_label: bool | None = None
 
     @property
@@ -87,6 +96,12 @@ class Encoder:
         """The columns to read."""
         label = [] if self.label is None else [self.label]
         return [*self.numbers, *self.hashed, *self.categorical, *label]
+
+    @property
+    def layout(self) -> Layout:
+        """The columns as features, with the categories met so far."""
+        categories = [dict(each) for each in self._categories]
+        return Layout(self.numbers, self.hashed, self._hash_width, self.categorical, categories)
 
     @property
     def width(self) -> int:
@@ -104,14 +119,16 @@ class Encoder:
 
     # ---- finding columns ---------------------------------------------------------------------
 
-    def _label(self, label: Column | Literal[False] | None) -> str | None:
-        if label is False:
+    def _label(self, roles: Roles) -> str | None:
+        if roles.label is False:
             return None
-        if label is not None:
-            return self._find(label)
+        if roles.label is not None:
+            return self._find(roles.label)
         usual = [each for each in self._names if each.strip().lower() in LABELS]
         if len(usual) == 1:
             return usual[0]
+        if not usual and not roles.labelled:
+            return None
         what = "which column is the label? Name it, or its number from 0, with label (--label); "
         raise StreamError(self._name, None, what + self._listed())
 
@@ -239,12 +256,16 @@ class Encoder:
         for j, (name, (codes, known)) in enumerate(zip(self.hashed, hashed, strict=True), k):
             slots = [zlib.crc32(f"{name}={text}".encode()) % self._hash_width for text in known]
             indices[:, j] = k + np.array(slots, np.int64)[codes]
-        self._learn_categories(one_hot)
+        if not self._fixed_categories:
+            self._learn_categories(one_hot)
         for j, (places, (codes, known)) in enumerate(
             zip(self._categories, one_hot, strict=True), k + len(hashed)
         ):
-            # a category that only rows passed over have got no feature, and no row asks for it
+            # no feature: a category that is none of those known beforehand, or that only rows
+            # passed over have, for which no row asks
             indices[:, j] = np.array([places.get(text, -1) for text in known], np.int64)[codes]
+        data[indices < 0] = 0
+        indices[indices < 0] = 0
         indptr = np.arange(0, n * count + 1, count)
         X = csr_array((data.ravel(), indices.ravel(), indptr), shape=(n, self.width))
         X.sum_duplicates()

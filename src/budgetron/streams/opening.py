@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -39,6 +39,8 @@ class SourceOptions:
     categorical : of these, those to one-hot, a feature a category as they appear
     hashed : of these, those to hash into `hash_width` features
     hash_width : how many features words are hashed into
+    categories : of each categorical column, each category's feature, if known; others have none
+    labelled : tables: False: do not look at labels; the label's column may be missing
     delimiter : csv: None: told from the first line
     part : npz: "train" or "test", where the file holds both; None: one after the other
     header : csv: whether the first line names the columns; None: unless it has a number in it
@@ -55,6 +57,8 @@ class SourceOptions:
     categorical: Sequence[Column] = field(default=())
     hashed: Sequence[Column] = field(default=())
     hash_width: int = 1024
+    categories: Sequence[Mapping[str, int]] | None = None
+    labelled: bool = True
     delimiter: str | None = None
     header: bool | None = None
     part: str | None = None
@@ -180,6 +184,8 @@ def _roles(options: SourceOptions, **changes: Any) -> Any:
         "categorical": options.categorical,
         "hashed": options.hashed,
         "hash_width": options.hash_width,
+        "categories": options.categories,
+        "labelled": options.labelled,
     }
     return Roles(**{**chosen, **changes})
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
     from scipy.sparse import csr_array
 
+    from budgetron.streams.roles import Layout
+
     Chunk: TypeAlias = tuple[csr_array[Any] | NDArray[Any], NDArray[Any]]
     Bookmark: TypeAlias = dict[str, int]
     Position: TypeAlias = int | Mapping[str, int]
@@ -135,6 +137,20 @@ class RowStream:
     @property
     def bad_messages(self) -> list[str]:
         return list(self._bad)
+
+    @property
+    def layout(self) -> Layout | None:
+        """How a table's columns became features, so far; None if there are no columns."""
+        return None
+
+    @property
+    def skipped(self) -> str:
+        """What to tell a user of the rows passed over; empty if there are none."""
+        if not self.n_bad:
+            return ""
+        rows = "row" if self.n_bad == 1 else "rows"
+        first = "".join(f"; the first: {each}" for each in self.bad_messages[:1])
+        return f"{self.n_bad} bad {rows} skipped{first}"  # no message of those before a bookmark
 
     def at(self, position: Position) -> Self:
         """The same stream made anew, to go on behind `position` rows or at a bookmark."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 Column: TypeAlias = str | int
 
@@ -37,6 +37,9 @@ class Roles:
     categorical : of these, those to one-hot
     hashed : of these, those to hash
     hash_width : number of features hashed into
+    categories : of each categorical column, each category's feature, if they are known beforehand:
+        other categories then have no feature
+    labelled : False: labels are not looked at; the label's column, if there is one, is left out
     """
 
     label: Column | Literal[False] | None = None
@@ -44,7 +47,78 @@ class Roles:
     categorical: Sequence[Column] = ()
     hashed: Sequence[Column] = ()
     hash_width: int = 1024
+    categories: Sequence[Mapping[str, int]] | None = None
+    labelled: bool = True
 
     def __post_init__(self) -> None:
         if self.hash_width < 1:
             raise ValueError(f"hash_width must be at least 1, not {self.hash_width}")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a table's columns became features: what another table must be read by for the same model.
+
+    Parameters
+    ----------
+    numbers, hashed, categorical : columns by name; features lie in this order
+    hash_width : number of features hashed into
+    categories : of each categorical column, each category's feature
+    """
+
+    numbers: list[str]
+    hashed: list[str]
+    hash_width: int
+    categorical: list[str]
+    categories: list[dict[str, int]]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, found: Any) -> Layout:
+        """As `to_json` wrote it.
+
+        Raises
+        ------
+        ValueError
+            If it is not a layout.
+        """
+        names = ("numbers", "hashed", "categorical")
+        try:
+            made = cls(**found)
+            listed = [each for name in names for each in getattr(made, name)]
+            places = [place for each in made.categories for place in each.values()]
+            fixed = len(made.numbers) + (made.hash_width if made.hashed else 0)
+            sound = (
+                all(isinstance(each, str) for each in listed)
+                and 0 < made.hash_width < 2**31
+                and len(made.categories) == len(made.categorical)
+                and sorted(places) == list(range(fixed, fixed + len(places)))
+            )
+        except (TypeError, AttributeError):
+            sound = False
+        if not sound:
+            raise ValueError("what it says of the columns it learned makes no sense")
+        return made
+
+    def unlabelled(self) -> Layout:
+        """For a table without a label: columns that go by number count without the label's."""
+        listed = [*self.numbers, *self.hashed, *self.categorical]
+        if not {*listed} < {str(i) for i in range(len(listed) + 1)}:  # not all but the label
+            return self
+        place = {each: str(i) for i, each in enumerate(sorted(listed, key=int))}
+        names = ("numbers", "hashed", "categorical")
+        moved: dict[str, Any] = {n: [place[each] for each in getattr(self, n)] for n in names}
+        return replace(self, **moved)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The fields of `SourceOptions` that read another table alike."""
+        return {
+            "columns": [*self.numbers, *self.hashed, *self.categorical],
+            "hashed": self.hashed,
+            "hash_width": self.hash_width,
+            "categorical": self.categorical,
+            "categories": self.categories,
+        }

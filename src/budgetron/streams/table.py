@@ -15,7 +15,7 @@ import numpy as np
 
 from budgetron.streams.columns import Encoder
 from budgetron.streams.protocol import CHUNK_ROWS, RowStream, StreamError, rows_of
-from budgetron.streams.roles import Roles
+from budgetron.streams.roles import Layout, Roles
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -85,7 +85,7 @@ class TableStream(RowStream):
         try:
             names = self._batches.names
             self._encoder = Encoder(self.name, names, roles, self.dtype, n_features)
-            self.grows = bool(self._encoder.categorical) and n_features is None
+            self.grows = self._encoder.grows
             self._raw = 0  # rows of the table used up, good or not
             self._pending: Any = None
             self._error: StreamError | None = None
@@ -125,6 +125,10 @@ class TableStream(RowStream):
     @property
     def n_features(self) -> int:  # type: ignore[override]
         return self._encoder.width
+
+    @property
+    def layout(self) -> Layout:
+        return self._encoder.layout
 
     def _take(self, rows: int) -> Chunk | None:
         """The next rows; a bad one ends the chunk before it and is raised by the next call."""

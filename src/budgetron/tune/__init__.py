@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from budgetron.compare.data import Rows, load
 from budgetron.compare.plan import Cell, Settings, Setup
@@ -23,6 +23,9 @@ from budgetron.evaluate import held_out, prequential
 from budgetron.learners import named
 from budgetron.pool import workers
 from budgetron.tune.grids import combinations, paper_grid
+
+if TYPE_CHECKING:
+    from budgetron.streams import SourceOptions
 
 __all__ = ["Candidate", "Tuning", "combinations", "paper_grid", "tune"]
 
@@ -51,11 +54,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What came out: candidates, the best first, and on what."""
+    """What came out: candidates, the best first, and on what; what to tell of bad rows."""
 
     task: str
     rows: int
     candidates: list[Candidate]
+    skipped: str = ""
 
     @property
     def best(self) -> Candidate:
@@ -83,8 +87,7 @@ def tune(
     seed: int = 0,
     keep_order: bool = False,
     halving: bool = True,
-    dtype: str = "float32",
-    label: str | None = None,
+    options: SourceOptions | None = None,
     processes: int | None = None,
     report: Callable[[int, str], None] = lambda done, text: None,
     begin: Callable[[int], None] = lambda trials: None,
@@ -104,7 +107,7 @@ def tune(
     seed : of the order and of the learner
     keep_order : do not permute the rows
     halving : stop losers early; False: every candidate sees all rows
-    dtype, label, processes, report, begin : as for `budgetron.compare.compare`
+    options, processes, report, begin : as for `budgetron.compare.compare`
 
     Raises
     ------
@@ -121,7 +124,7 @@ def tune(
     """
     if by not in ("prequential", "held-out"):
         raise ValueError(f"by={by!r} is not one of 'prequential', 'held-out'")
-    (data,) = load([stream], rows, dtype, label)
+    (data,) = load([stream], rows, options)
     chosen = task or data.task
     fixed = dict(params or {})
     learner = named(algorithm)
@@ -142,7 +145,7 @@ def tune(
     ranked = sorted(found, key=lambda candidate: (-candidate.rows, candidate.error))
     if math.isinf(ranked[0].error):
         raise ValueError(f"{algorithm}: {ranked[0].what or 'every error is infinite'}")
-    return Tuning(chosen, len(data.y), ranked)
+    return Tuning(chosen, len(data.y), ranked, data.skipped)
 
 
 def _rungs(candidates: int, rows: int) -> list[int]:
