@@ -49,8 +49,11 @@ def make_page(case: Case, kernel: str, width: int, n_outputs: int, seed: int = 0
 
 def find_field(state: dict[str, np.ndarray], name: str) -> np.ndarray:
     """The learner's field of a saved state whose last word is `name`."""
-    learners = {path: value for path, value in state.items() if path.startswith("learner/")}
-    found = [value for path, value in learners.items() if path.split("/")[-1] == name]
+    found = [
+        value
+        for path, value in state.items()
+        if path.endswith("/" + name) and path.startswith("learner/")
+    ]
     assert len(found) == 1, f"{name}: {len(found)} fields in {sorted(state)}"
     return found[0]
 
@@ -84,8 +87,7 @@ def restore(page: Page, native: Any, width: int) -> None:
     state = native.save()
     indptr, indices, values = native.support()
     page.support = np.zeros((len(indptr) - 1, width))
-    for i in range(len(indptr) - 1):
-        page.support[i, indices[indptr[i] : indptr[i + 1]]] = values[indptr[i] : indptr[i + 1]]
+    page.support[np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), indices] = values
     page.coef = native.coefs().copy()
     page.ids = native.ids().copy()
     page.t = native.seen
