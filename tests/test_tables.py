@@ -24,6 +24,7 @@ from numpy.testing import assert_array_equal
 
 from budgetron.streams import SourceOptions, Stream, StreamError, open_stream
 from budgetron.streams.columns import MAX_CATEGORIES
+from budgetron.streams.roles import Layout
 
 N = 500
 RANDOM = np.random.default_rng(0)
@@ -436,3 +437,19 @@ def test_csv_is_the_frame(
     X, y = read(path, chunk_rows=chunk_rows, **options)
     assert_array_equal(X, expected)
     assert_array_equal(y, labels)
+
+
+def test_a_layout_that_makes_no_sense_is_refused() -> None:
+    sound = Layout(["age"], ["sex"], 4, ["town"], [{"Ulm": 5, "Bonn": 6}]).to_json()
+    assert Layout.from_json(sound).to_json() == sound
+    wrong: list[Any] = [None, 3, {}, {**sound, "more": 1}]
+    wrong += [{**sound, "numbers": [1]}, {**sound, "numbers": None}, {**sound, "hash_width": "4"}]
+    wrong += [
+        {**sound, "hash_width": 0},
+        {**sound, "categories": []},
+        {**sound, "categories": [[]]},
+    ]
+    wrong += [{**sound, "categories": [{"Ulm": 5, "Bonn": 7}]}]
+    for each in wrong:
+        with pytest.raises(ValueError, match="makes no sense"):
+            Layout.from_json(each)
