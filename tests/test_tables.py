@@ -295,7 +295,7 @@ def test_missing_values_name_row_and_column(tmp_path: Path, nothing: str, column
     lines[4][column] = nothing
     path.write_text("a,w,y\n" + "".join(",".join(line.values()) + "\n" for line in lines))
     options = {"categorical": ["w"]}
-    assert error_of(path, **options) == f"{path}: row 5, column {column!r} {ADVICE}"
+    assert error_of(path, **options) == f"{path}:6: row 5, column {column!r} {ADVICE}"
     chunks = iter(open_stream(path, **options))
     assert len(next(chunks)[1]) == 4  # the rows before it come first
     with pytest.raises(StreamError):
@@ -348,6 +348,26 @@ def test_what_is_wrong_with_csv(
     error = error_of(path, **options)
     assert error.startswith(str(path))
     assert what in error
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", ["3,,1", "3,x,1", "3,1"])
+def test_the_line_is_named_too(tmp_path: Path, last: str, ending: str) -> None:
+    """Behind a blank line and a row of two lines."""
+    lines = [
+        "a,b,c,y",
+        "1,2,u,0",
+        "",
+        '1,2,"two',
+        'lines",1',
+        last.replace(",1", ",u,1"),
+        "1,2,u,1",
+    ]
+    text = ending.join(lines).encode()
+    for name, content in (("rows.csv", text), ("rows.csv.gz", gzip.compress(text))):
+        path = tmp_path / name
+        path.write_bytes(content)
+        assert error_of(path, hashed=["c"]).startswith(f"{path}:6: row 3")
 
 
 def test_rows_of_the_wrong_length_can_be_skipped(tmp_path: Path) -> None:
