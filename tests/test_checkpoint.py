@@ -238,3 +238,17 @@ def test_info_tells_how_far_a_checkpoint_is(
     shown = capsys.readouterr().out
     assert "checkpoint" in shown
     assert "after row 2,500" in shown
+
+
+def test_bad_rows_before_a_checkpoint_are_still_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{i % 7},{i % 2}" for i in range(40)]
+    rows[3] = "nan,1"
+    (tmp_path / "rows.csv").write_text("a,label\n" + "\n".join(rows) + "\n")
+    arguments = [str(tmp_path / "rows.csv"), "--skip-bad", "--gamma", "0.5", "--algorithm", "rbp"]
+    arguments += ["--checkpoint", str(tmp_path / "c.btn"), "--every", "10"]
+    assert call(["run", *arguments]) == 0
+    capsys.readouterr()
+    assert call(["run", *arguments]) == 0
+    assert "1 bad row skipped\n" in capsys.readouterr().err

@@ -146,6 +146,41 @@ def test_records_and_figures(done: tuple[Path, Any]) -> None:
     assert about["command"]
 
 
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        (3.1e-6, 4.6e-6),
+        (2e-6, 9e-6),
+        (8e-7, 6e-5),
+        (1e-6, 1e-2),
+        (4.1e-6, 4.2e-6),
+        (2.1e-6, 12.6e-6),
+        (2.1e-6, 2.5e-4),
+        (2.1e-6, 1.5e-3),
+    ],
+)
+def test_log_axes_have_ticks_to_read(low: float, high: float) -> None:
+    from matplotlib.figure import Figure
+
+    from budgetron.compare.figures import _label_log
+
+    figure = Figure(figsize=(5.2, 3.4))
+    axis = figure.subplots()
+    axis.plot([low, high], [1, 2])
+    axis.set_xscale("log")
+    _label_log(axis, "s")
+    figure.draw_without_rendering()
+    left, right = axis.get_xlim()
+    texts = [
+        label.get_text()
+        for tick, label in zip(axis.get_xticks(), axis.get_xticklabels(), strict=True)
+        if left <= tick <= right
+    ]
+    assert 3 <= len(texts) <= 7
+    assert len(set(texts)) == len(texts)
+    assert all(text.endswith("s") for text in texts)
+
+
 def test_the_report_stands_alone(done: tuple[Path, Any]) -> None:
     folder, _ = done
     for name in ("noisy", "wave"):

@@ -24,6 +24,7 @@ from numpy.testing import assert_array_equal
 
 from budgetron.streams import SourceOptions, Stream, StreamError, open_stream
 from budgetron.streams.columns import MAX_CATEGORIES
+from budgetron.streams.roles import Layout
 
 N = 500
 RANDOM = np.random.default_rng(0)
@@ -294,7 +295,7 @@ def test_missing_values_name_row_and_column(tmp_path: Path, nothing: str, column
     lines[4][column] = nothing
     path.write_text("a,w,y\n" + "".join(",".join(line.values()) + "\n" for line in lines))
     options = {"categorical": ["w"]}
-    assert error_of(path, **options) == f"{path}: row 5, column {column!r} {ADVICE}"
+    assert error_of(path, **options) == f"{path}:6: row 5, column {column!r} {ADVICE}"
     chunks = iter(open_stream(path, **options))
     assert len(next(chunks)[1]) == 4  # the rows before it come first
     with pytest.raises(StreamError):
@@ -347,6 +348,26 @@ def test_what_is_wrong_with_csv(
     error = error_of(path, **options)
     assert error.startswith(str(path))
     assert what in error
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("last", ["3,,1", "3,x,1", "3,1"])
+def test_the_line_is_named_too(tmp_path: Path, last: str, ending: str) -> None:
+    """Behind a blank line and a row of two lines."""
+    lines = [
+        "a,b,c,y",
+        "1,2,u,0",
+        "",
+        '1,2,"two',
+        'lines",1',
+        last.replace(",1", ",u,1"),
+        "1,2,u,1",
+    ]
+    text = ending.join(lines).encode()
+    for name, content in (("rows.csv", text), ("rows.csv.gz", gzip.compress(text))):
+        path = tmp_path / name
+        path.write_bytes(content)
+        assert error_of(path, hashed=["c"]).startswith(f"{path}:6: row 3")
 
 
 def test_rows_of_the_wrong_length_can_be_skipped(tmp_path: Path) -> None:
@@ -436,3 +457,19 @@ def test_csv_is_the_frame(
     X, y = read(path, chunk_rows=chunk_rows, **options)
     assert_array_equal(X, expected)
     assert_array_equal(y, labels)
+
+
+def test_a_layout_that_makes_no_sense_is_refused() -> None:
+    sound = Layout(["age"], ["sex"], 4, ["town"], [{"Ulm": 5, "Bonn": 6}]).to_json()
+    assert Layout.from_json(sound).to_json() == sound
+    wrong: list[Any] = [None, 3, {}, {**sound, "more": 1}]
+    wrong += [{**sound, "numbers": [1]}, {**sound, "numbers": None}, {**sound, "hash_width": "4"}]
+    wrong += [
+        {**sound, "hash_width": 0},
+        {**sound, "categories": []},
+        {**sound, "categories": [[]]},
+    ]
+    wrong += [{**sound, "categories": [{"Ulm": 5, "Bonn": 7}]}]
+    for each in wrong:
+        with pytest.raises(ValueError, match="makes no sense"):
+            Layout.from_json(each)

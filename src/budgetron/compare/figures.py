@@ -160,12 +160,18 @@ def _styles(lines: Sequence[Line]) -> dict[str, dict[str, Any]]:
 
 
 def _label_log(axis: Any, unit: str) -> None:
-    """Numbers like 200 and 5 kB, not powers of ten; more of them where there are few decades."""
-    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+    """Numbers like 200 and 5 kB, not powers of ten; at least three, however short the axis is."""
+    from matplotlib.ticker import EngFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
     low, high = axis.get_xlim()
-    few = math.log10(high / low) < 2
-    locator = LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=8)
+    decades = math.log10(high / low)
+    subs = (1.0, 2.0, 5.0) if decades < 2 else (1.0, 3.0) if decades < 3 else (1.0,)
+    locator: Locator = LogLocator(subs=subs, numticks=8)
+    if decades < 1:  # even steps are nearly even on the axis
+        for steps in (4, 6, 8):
+            locator = MaxNLocator(steps, steps=[1, 2, 5, 10])
+            if sum(low <= tick <= high for tick in locator.tick_values(low, high)) >= 3:
+                break
     axis.xaxis.set_major_locator(locator)
     axis.xaxis.set_major_formatter(EngFormatter(unit) if unit else _thousands())
     axis.xaxis.set_minor_formatter(NullFormatter())

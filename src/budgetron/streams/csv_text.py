@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 DELIMITERS = ",;\t|"
 # A row longer than this is refused by pyarrow: not a table.
 _BLOCK = 4 << 20
+# Beyond this row nobody waits for its line to be counted.
+_FAR = 1_000_000
 _NOTHING = ["", "?", " ?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "NULL", "null", "None", "#N/A"]
 _TOLD = re.compile(
     r"^(?:In CSV column #(?P<column>\d+): )?(?:CSV parse error: )?(?:Row #(?P<row>\d+): )?"
@@ -53,6 +55,7 @@ class CsvBatches:
         arrow(os.fspath(path))
         if delimiter is not None and len(delimiter) != 1:
             raise ValueError(f"delimiter must be one character, not {delimiter!r}")
+        self._path = path
         self._source = Source(path)
         self.name = self._source.name
         self._skip_bad = skip_bad
@@ -131,6 +134,27 @@ class CsvBatches:
             raise StreamError(self.name, None, f"row {rows + 1} or later: {error}") from error
         check_start(self.name, start, rows)
 
+    def line_of(self, row: int) -> int | None:
+        """Counted by reading the file again: rows may span lines, and blank lines are no rows.
+
+        None where that would take long, cannot be done, or would not tell: rows of the wrong length
+        that were passed over are not counted as rows.
+        """
+        if self._skip_bad or self._source.bytes_total is None or row > _FAR:
+            return None
+        reader = csv.reader(_lines(self._path), delimiter=self._delimiter)
+        left = row + self._header
+        start = 1
+        try:
+            for fields in reader:
+                left -= bool(fields)
+                if left == 0:
+                    return start
+                start = reader.line_num + 1
+        except (csv.Error, OSError, StreamError):
+            pass
+        return None
+
     def close(self) -> None:
         self._source.close()
 
@@ -193,7 +217,17 @@ class CsvBatches:
             what = f"has {fields[2]} fields, not {fields[1]}"
         elif "UTF8" in what:
             what = "is not UTF-8 text; convert it: iconv -f latin1 -t utf8"
-        return StreamError(self.name, None, f"{', '.join(where)} {what}")
+        line = None if told["row"] is None else self.line_of(int(told["row"]))
+        return StreamError(self.name, line, f"{', '.join(where)} {what}")
+
+
+def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    with Source(path) as source:
+        rest = b""
+        while block := source.read():
+            *whole, rest = (rest + block).split(b"\n")
+            yield from (f"{line.decode(errors='replace')}\n" for line in whole)
+        yield rest.decode(errors="replace")
 
 
 def _is_number(text: str) -> bool:

@@ -38,6 +38,9 @@ class Batches(Protocol):
     def read(self, encoder: Encoder, start: int, batch_rows: int) -> Iterator[Any]:
         """Batches of the encoder's columns from row `start` on; StreamError if they are damaged."""
 
+    def line_of(self, row: int) -> int | None:
+        """The line of the text that a row, from 1, starts in; None if there are none."""
+
     def close(self) -> None: ...
 
 
@@ -142,7 +145,8 @@ class TableStream(RowStream):
             chunk, good, bad = self._encoder.encode(part, self._raw)
             if bad and not self._skip_bad:
                 before = int(np.argmin(good))
-                self._error = bad[0]
+                line = self._batches.line_of(self._raw + before + 1)
+                self._error = StreamError(self.name, line, bad[0].what)
                 if before == 0:
                     raise self._error
                 part = batch.slice(0, before)
@@ -204,6 +208,9 @@ class FrameBatches:
         table = self._table.rename_columns(self.names).select(encoder.needed)
         yield from table.slice(start).combine_chunks().to_batches(max_chunksize=batch_rows)
 
+    def line_of(self, row: int) -> int | None:
+        return None
+
     def close(self) -> None: ...
 
 
@@ -249,6 +256,9 @@ class ParquetBatches:
                 self.bytes_read = (self.bytes_total or 0) * (each + 1) // meta.num_row_groups
         except (OSError, pa.ArrowException) as error:
             raise StreamError(self.name, None, arrow_reason(error)) from error
+
+    def line_of(self, row: int) -> int | None:
+        return None
 
     def close(self) -> None:
         self._file.close()
