@@ -80,6 +80,7 @@ bench: $(BUILT)
 
 soak: $(BUILT)
 	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/test_soak.py -v
+	BUDGETRON_EXAMPLES=1000 $(BIN)/python -m pytest tests/test_agnosticism.py tests/test_budget.py tests/test_classes.py tests/test_regression.py -k "chunk or budget" -n $(JOBS)
 
 papers: $(BUILT)
 	$(BIN)/budgetron reproduce all

@@ -13,8 +13,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_svmlight_file
 
+# Examples a property is tried on; `make soak` tries many more.
 settings.register_profile(
-    "budgetron", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "budgetron",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+    max_examples=int(os.environ.get("BUDGETRON_EXAMPLES", "40")),
 )
 settings.load_profile("budgetron")
 

@@ -18,7 +18,9 @@ ROWS = 420
 )
 def test_follows_its_page(case: Case, kernel: str, classes: int, layout: str) -> None:
     X, y = stream(ROWS, classes=classes, sparse=layout == "csr")
-    model = run_trace(case, kernel, X, y, classes, layout, first=STARTS[layout])
+    model = run_trace(
+        case, kernel, X, y, classes, layout, first=max(STARTS[layout], 1 if classes == 2 else 120)
+    )
     if case.budget is not None:
         assert model.n_support_ <= case.budget
         assert attempts(model) >= 3 * case.budget, "the stream was too easy to mean anything"

@@ -26,8 +26,8 @@ MOST_SPLITS = 1e-3
 MOST_TIES = 2e-2
 
 
-# Sparse rows give the bits of dense ones (test_agnosticism.py), so the trace of them is of a model
-# that is full already.
+# Where a trace starts; the rows before are learned natively. Sparse rows give the bits of dense
+# ones (test_agnosticism.py), so the trace of them is of a model that is full already.
 STARTS = {"dense": 1, "csr": 300}
 
 
