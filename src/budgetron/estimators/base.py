@@ -29,6 +29,7 @@ from budgetron.compatibility import check_fits
 from budgetron.engine import Engine, Floats, PrecisionWarning, Preparation, Room, csr_parts
 from budgetron.estimators.budgeted import Budgeted
 from budgetron.estimators.explanation import Explanation
+from budgetron.estimators.frames import in_order, one_row
 from budgetron.estimators.ranges import RANGES, ranges
 from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid
 from budgetron.sizes import parse_bytes
@@ -169,6 +170,8 @@ class OnlineEstimator(Budgeted):
             names is not None and len(names) != self.n_features_in_
         ):
             raise ValueError("n_features_in_ and feature_names_in_ do not go together")
+        if names is not None and not all(isinstance(name, str) for name in names.tolist()):
+            raise ValueError("feature_names_in_ are not all text")
 
     def _checked(self, X: Any, y: Any, *, anew: bool, growing: bool) -> tuple[Any, bool]:
         """The rows, valid and as many as there are targets, and whether they start the model."""
@@ -215,7 +218,9 @@ class OnlineEstimator(Budgeted):
     def _rows(self, X: Any, *, first: bool, growing: bool = False) -> Any:
         """X as the engine reads it: C-ordered array or CSR, of the model's dtype, all finite."""
         dtype: Any = [np.float64, np.float32] if first else self._engine.dtype
-        if growing and not first:
+        names = None if first else getattr(self, "feature_names_in_", None)
+        X = in_order(X, names, type(self).__name__)
+        if growing and not first and names is None:
             X = check_array(X, accept_sparse="csr", dtype=dtype, order="C", estimator=self)
             self.n_features_in_: int = max(self.n_features_in_, X.shape[1])
             return X
@@ -241,7 +246,8 @@ class OnlineEstimator(Budgeted):
 
         Parameters
         ----------
-        x : one row: an array of shape (d,) or (1, d), or a sparse matrix of one row
+        x : one row: an array of shape (d,) or (1, d), a sparse matrix of one row, or a row of a
+            frame
 
         Returns
         -------
@@ -261,9 +267,7 @@ class OnlineEstimator(Budgeted):
             raise ValueError(
                 f"{type(self).__name__} stores no examples, so none can explain its decisions"
             )
-        if not scipy.sparse.issparse(x) and np.ndim(x) == 1:
-            x = np.asarray(x)[None, :]
-        rows = scipy.sparse.csr_array(self._rows(x, first=False))
+        rows = scipy.sparse.csr_array(self._rows(one_row(x), first=False))
         if rows.shape[0] != 1:
             raise ValueError(f"explain takes one row, not {rows.shape[0]}")
         _, features, values = csr_parts(rows)
