@@ -155,8 +155,9 @@ class KernelClassifier(OnlineClassifier):
     # ---- the budget, which is a part's size ------------------------------------------------------
 
     def _budget_in(self, params: dict[str, Any]) -> Any:
+        # A name stands for its class, which has the default; a wrong one is refused elsewhere.
         budget = params["budget"]
-        part = budget if isinstance(budget, Part) else FAMILIES["budget"][budget]()
+        part = FAMILIES["budget"].get(budget) if isinstance(budget, str) else budget
         return getattr(part, "size", None) or None  # 0 is no limit
 
     def _with_budget(self, params: dict[str, Any], budget: Any) -> dict[str, Any]:
@@ -168,7 +169,7 @@ class KernelClassifier(OnlineClassifier):
 
     @property
     def _least_budget(self) -> int:
-        return 2 if self._part("budget").kind == "halve" else 1
+        return 2 if "halve" in (self.budget, getattr(self.budget, "kind", None)) else 1
 
     # ---- the machine -----------------------------------------------------------------------------
 
