@@ -105,7 +105,8 @@ class Budgeted(BaseEstimator):  # type: ignore[misc]
             what = (
                 "a fixed number of features" if origin.growing else "all classes in the first call"
             )
-            how = "learn arrays of one width" if origin.growing else "pass classes=, or use fit"
+            fixed = "learn arrays of one width, in River pass max_features="
+            how = fixed if origin.growing else "pass classes=, or use fit"
             raise ValueError(f"{self._budget_name} in bytes needs {what}: {how}")
 
         def sized(budget: int, room: Room) -> Origin:

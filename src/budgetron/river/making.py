@@ -1,4 +1,4 @@
-"""River classes out of the estimators: one factory, a class for every estimator of the catalogue.
+"""River classes out of the estimators: one factory, a class for every estimator.
 
 A River class is a dataclass, as its estimator is: a field is a parameter, so that signature, repr,
 cloning and defaults need no second list. Its docstring is the estimator's, with the parameters that
@@ -14,6 +14,7 @@ from typing import Any
 
 from budgetron.catalogue import CATALOGUE
 from budgetron.catalogue import make as make_estimator
+from budgetron.estimators.free import KernelClassifier
 from budgetron.river.classifier import RiverClassifier
 from budgetron.river.learner import RiverLearner
 from budgetron.river.regressor import RiverRegressor
@@ -46,10 +47,11 @@ EXAMPLES = {
 
 
 def river_classes(module: str) -> dict[str, type[RiverLearner]]:
-    """The River class of every estimator in the catalogue, by name, as classes of `module`."""
-    estimators = {
+    """The River class of every estimator, by name, as classes of `module`."""
+    estimators: set[tuple[Any, str]] = {
         (entry.estimator(task), task) for entry in CATALOGUE.values() for task in entry.tasks
     }
+    estimators.add((KernelClassifier, "classification"))  # which has no paper, nor a catalogue name
     return {e.__name__: _river_class(e, task, module) for e, task in estimators}
 
 
