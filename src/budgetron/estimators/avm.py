@@ -35,42 +35,26 @@ class AVMClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    regularization : float, default 1e-4
+    regularization : float
         lambda of the step 1 / (lambda t).
-    delta : float, default 1.0
+    delta : float
         Diameter of a cell, in the units of the data; `budgetron.suggest_delta` names a range.
-    cover : {"sphere", "rectangle"}, default "sphere"
+    cover : {"sphere", "rectangle"}
         Cells are spheres of radius ``delta / 2``, a row belonging to the nearest core point, or
         boxes reaching ``delta / sqrt(n_features)`` to each side, a row belonging to the oldest.
-    beta, rho : float, default 0 and 1
+    beta, rho : float
         Row t is rounded with probability ``max(0, 1 - beta / t**rho)`` and becomes a core point
         itself otherwise.
-    budget : int, str or None, default None
+    budget : int, str or None
         Largest number of core points; beyond it the nearest stands in. None: no limit.
-    loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
-    tau : float, default 0.5
+    loss : {"hinge", "smooth-hinge", "logistic"}
+    tau : float
         Width over which the smooth hinge rounds its kink.
-    kernel : {"rbf", "laplacian"}, default "rbf"
+    kernel : {"rbf", "laplacian"}
         Must be a function of x - z.
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
     degree, coef0 : int, float
         Not used.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
+    random_state : int, RandomState instance or None
         Seed of the model's generator, which draws where ``beta`` is not 0.
 
     References
@@ -126,40 +110,27 @@ class AVMRegressor(TubeRegressor):
 
     Parameters
     ----------
-    regularization : float, default 1e-4
+    regularization : float
         lambda of the step 1 / (lambda t).
-    delta : float, default 1.0
+    delta : float
         Diameter of a cell, in the units of the data; `budgetron.suggest_delta` names a range.
-    cover : {"sphere", "rectangle"}, default "sphere"
+    cover : {"sphere", "rectangle"}
         Cells are spheres of radius ``delta / 2``, a row belonging to the nearest core point, or
         boxes reaching ``delta / sqrt(n_features)`` to each side, a row belonging to the oldest.
-    beta, rho : float, default 0 and 1
+    beta, rho : float
         Row t is rounded with probability ``max(0, 1 - beta / t**rho)`` and becomes a core point
         itself otherwise.
-    budget : int, str or None, default None
+    budget : int, str or None
         Largest number of core points; beyond it the nearest stands in. None: no limit.
-    loss : {"squared", "absolute", "epsilon-insensitive"}, default "squared"
+    loss : {"squared", "absolute", "epsilon-insensitive"}
         Half the squared error, the error's size, or its size beyond epsilon.
-    epsilon : float, default 0.1
+    epsilon : float
         Errors up to this size are left alone by the epsilon-insensitive loss; the others learn
         from all.
-    kernel : {"rbf", "laplacian"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
+    kernel : {"rbf", "laplacian"}
     degree, coef0 : int, float
         Not used.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    random_state : int, RandomState instance or None, default None
+    random_state : int, RandomState instance or None
         Seed of the model's generator, which draws where ``beta`` is not 0.
 
     References

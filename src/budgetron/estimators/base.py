@@ -3,7 +3,7 @@
 Estimators are dataclasses: a field is a parameter, its default stands in the class body, and
 scikit-learn reads both from the generated ``__init__``. An estimator names its own parameters,
 their constraints, and how they become parts (`_machine`); all else is here, in classifier.py and in
-regressor.py.
+regressor.py, also the words for parameters that all share (docstrings.py puts them together).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 from budgetron.compatibility import check_fits
 from budgetron.engine import Engine, Floats, PrecisionWarning, Preparation, Room, csr_parts
 from budgetron.estimators.budgeted import Budgeted
+from budgetron.estimators.docstrings import complete
 from budgetron.estimators.explanation import Explanation
 from budgetron.estimators.frames import in_order, one_row
 from budgetron.estimators.ranges import RANGES, ranges
@@ -63,7 +64,29 @@ class Origin:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineEstimator(Budgeted):
-    """A learner behind scikit-learn's interface; subclasses say what it is made of."""
+    """A learner behind scikit-learn's interface; subclasses say what it is made of.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}
+    gamma : float, "auto" or "median"
+        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
+    degree, coef0 : int, float
+        Of the polynomial kernel; coef0 of the sigmoid kernel too.
+    scale : {None, "standard", "auto"}
+        "standard" divides features by their running standard deviations; "auto" does if the first
+        200 rows need it.
+    average : {"last", "mean", "suffix"}
+        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
+        the last half. Examples that left take their share of the mean with them.
+    n_epochs, shuffle : int, bool
+        How often ``fit`` goes over the rows, and whether in a new random order each time.
+    n_jobs : int or None
+        Threads of ``predict`` on many rows; None is 1, -1 all processors.
+    random_state : int, RandomState instance or None
+        Seed of ``shuffle`` and of what the learner draws, if it draws anything.
+    """
 
     kernel: str = "rbf"
     gamma: float | str = "auto"
@@ -101,6 +124,10 @@ class OnlineEstimator(Budgeted):
         ],
         "random_state": ["random_state"],
     }
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        complete(cls)
 
     def _machine(self, kernel: Part) -> Part:
         """The parts this estimator's parameters describe.

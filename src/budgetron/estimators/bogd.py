@@ -20,41 +20,17 @@ class BOGDClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    budget : int or str, default 100
-        Largest number of stored examples (B).
-        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-    step : float, default 0.5
+    step : float
         Step size (eta).
-    regularization : float, default 1e-6
+    regularization : float
         f decays by 1 - step * regularization a round (lambda); the product must be below 1.
-    max_coef : float, default 1.0
+    max_coef : float
         No coef passes max_coef * step (gamma).
-    sampling : {"uniform", "nonuniform"}, default "uniform"
+    sampling : {"uniform", "nonuniform"}
         "nonuniform" (BOGD++): small coefs are likelier to leave; not with the sigmoid kernel.
-    loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
-    tau : float, default 0.5
+    loss : {"hinge", "smooth-hinge", "logistic"}
+    tau : float
         Width over which the smooth hinge is rounded.
-    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial and the sigmoid kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator.
 
     References
     ----------
@@ -104,41 +80,13 @@ class BOGDRegressor(GradientRegressor):
 
     Parameters
     ----------
-    budget : int or str, default 100
-        Largest number of stored examples (B).
-        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-    step : float, default 0.1
-        Step size (eta).
-    regularization : float, default 1e-6
+    regularization : float
         f decays by 1 - step * regularization a round (lambda); the product must be below 1.
-    max_coef : float, default 1.0
+    max_coef : float
         No coef passes max_coef * step (gamma). Without a cap (inf) the coefs that stay may grow
         faster than the errors they make are corrected, and f diverges.
-    sampling : {"uniform", "nonuniform"}, default "uniform"
+    sampling : {"uniform", "nonuniform"}
         "nonuniform": small coefs are likelier to leave; not with the sigmoid kernel.
-    loss : {"squared", "absolute", "epsilon-insensitive"}, default "squared"
-        Moves f by the error beyond epsilon, by the error's sign always, or by its sign beyond
-        epsilon.
-    epsilon : float, default 0.1
-        Errors up to this size are left alone, but by the absolute loss.
-    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial and the sigmoid kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator.
 
     References
     ----------

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 
 class Budgeted(BaseEstimator):  # type: ignore[misc]
-    """What estimators have because of their budget."""
+    """What estimators have because of their budget.
+
+    Parameters
+    ----------
+    budget : int or str
+        Largest number of stored examples (B). Text as "256KB" is the bytes of the whole model
+        instead (``budget_``: how many that are).
+    """
 
     _budget_name: ClassVar[str] = "budget"  # the parameter that says how much is kept, if any does
     _stores_examples: ClassVar[bool]

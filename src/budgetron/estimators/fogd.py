@@ -23,36 +23,20 @@ class FOGDClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    n_components : int or str, default 400
+    n_components : int or str
         Number of random frequencies (D). Text as "256KB" is the bytes of the whole model instead
         (``budget_``: how many that are).
-    step : float, default 0.5
+    step : float
         Step size of the gradient descent (eta), for features of length 1. For published steps on
         features without the factor 1/sqrt(D), multiply by D.
-    loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
-    tau : float, default 0.5
+    loss : {"hinge", "smooth-hinge", "logistic"}
+    tau : float
         Width over which the smooth hinge rounds its kink.
-    kernel : {"rbf", "laplacian"}, default "rbf"
+    kernel : {"rbf", "laplacian"}
         Must have a spectral density.
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
     degree, coef0 : int, float
         Not used.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
+    random_state : int, RandomState instance or None
         Seed of the frequencies. Those of a feature depend on the seed and on the feature's number,
         not on when it first occurs.
 
@@ -101,34 +85,16 @@ class FOGDRegressor(GradientRegressor):
 
     Parameters
     ----------
-    n_components : int or str, default 400
+    n_components : int or str
         Number of random frequencies (D). Text as "256KB" is the bytes of the whole model instead
         (``budget_``: how many that are).
-    step : float, default 0.1
+    step : float
         Step size of the gradient descent (eta), for features of length 1. For published steps on
         features without the factor 1/sqrt(D), multiply by D.
-    loss : {"squared", "absolute", "epsilon-insensitive"}, default "squared"
-        Moves f by the error beyond epsilon, by the error's sign always, or by its sign beyond
-        epsilon.
-    epsilon : float, default 0.1
-        Errors up to this size are left alone, but by the absolute loss.
-    kernel : {"rbf", "laplacian"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
+    kernel : {"rbf", "laplacian"}
     degree, coef0 : int, float
         Not used.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    random_state : int, RandomState instance or None, default None
+    random_state : int, RandomState instance or None
         Seed of the frequencies. Those of a feature depend on the seed and on the feature's number,
         not on when it first occurs.
 

@@ -22,37 +22,17 @@ class NOGDClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    budget : int or str, default 100
+    budget : int or str
         Number of landmarks (B).
         Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-    rank : int or None, default None
+    rank : int or None
         Number of eigenvalues kept, at most ``budget``; None is a fifth of it, at least 1.
-    step : float, default 0.5
+    step : float
         Step size of the gradient descent (eta).
-    loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
-    tau : float, default 0.5
+    loss : {"hinge", "smooth-hinge", "logistic"}
+    tau : float
         Width over which the smooth hinge rounds its kink.
-    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
+    kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References
     ----------
@@ -100,36 +80,12 @@ class NOGDRegressor(GradientRegressor):
 
     Parameters
     ----------
-    budget : int or str, default 100
+    budget : int or str
         Number of landmarks (B).
         Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-    rank : int or None, default None
+    rank : int or None
         Number of eigenvalues kept, at most ``budget``; None is a fifth of it, at least 1.
-    step : float, default 0.1
-        Step size (eta).
-    loss : {"squared", "absolute", "epsilon-insensitive"}, default "squared"
-        Moves f by the error beyond epsilon, by the error's sign always, or by its sign beyond
-        epsilon.
-    epsilon : float, default 0.1
-        Errors up to this size are left alone, but by the absolute loss.
-    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
+    kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References
     ----------

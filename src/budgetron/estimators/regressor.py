@@ -132,7 +132,13 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TubeRegressor(OnlineRegressor):
-    """A regressor that leaves errors up to epsilon alone."""
+    """A regressor that leaves small errors alone.
+
+    Parameters
+    ----------
+    epsilon : float
+        Errors up to this size are left alone.
+    """
 
     epsilon: float = TubeUpdate.epsilon
 
@@ -144,7 +150,13 @@ class TubeRegressor(OnlineRegressor):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SignRegressor(TubeRegressor):
-    """A relative of the Perceptron: an error beyond epsilon moves f by `step` at x."""
+    """A relative of the Perceptron: an error beyond epsilon moves f by `step` at x.
+
+    Parameters
+    ----------
+    step : float
+        Coef that an example enters with.
+    """
 
     step: float = TubeUpdate.step
 
@@ -159,7 +171,18 @@ class SignRegressor(TubeRegressor):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GradientRegressor(TubeRegressor):
-    """A regressor that descends a loss."""
+    """A regressor that descends a loss.
+
+    Parameters
+    ----------
+    step : float
+        Step size (eta).
+    loss : {"squared", "absolute", "epsilon-insensitive"}
+        Moves f by the error beyond epsilon, by the error's sign always, or by its sign beyond
+        epsilon.
+    epsilon : float
+        Errors up to this size are left alone, but by the absolute loss.
+    """
 
     step: float = TubeUpdate.step
     loss: str = Squared.kind
