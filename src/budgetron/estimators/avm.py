@@ -9,29 +9,16 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import RANGES, ranges, regression_ranges
+from budgetron.estimators.base import OnlineEstimator
+from budgetron.estimators.descent import GradientClassifier
+from budgetron.estimators.ranges import RANGES, regression_ranges
 from budgetron.estimators.regressor import TubeRegressor
-from budgetron.parts import Avm, Hinge, Part, SmoothHinge, Squared
-
-# What classifier and regressor share.
-_OWN_CONSTRAINTS: dict[str, list[Any]] = {
-    "regularization": [Interval(Real, 0.0, None, closed="neither")],
-    "delta": [Interval(Real, 0.0, None, closed="neither")],
-    "cover": [StrOptions({"sphere", "rectangle"})],
-    "beta": [Interval(Real, 0.0, None, closed="left")],
-    "rho": [Interval(Real, 0.0, None, closed="left")],
-    "budget": [*RANGES["budget"], None],
-}
+from budgetron.parts import Avm, Part, Squared
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AVMClassifier(OnlineClassifier):
-    """AVM: Pegasos whose rows are rounded to the core points of cells that cover the data.
-
-    A row in a cell moves the coef of the cell's core point; a row in none opens one and is its core
-    point. The number of cells is bounded by the data's extent and ``delta``, not by the length of
-    the stream.
+class Covering(OnlineEstimator):
+    """What AVM's classifier and regressor share.
 
     Parameters
     ----------
@@ -47,15 +34,51 @@ class AVMClassifier(OnlineClassifier):
         itself otherwise.
     budget : int, str or None
         Largest number of core points; beyond it the nearest stands in. None: no limit.
-    loss : {"hinge", "smooth-hinge", "logistic"}
-    tau : float
-        Width over which the smooth hinge rounds its kink.
     kernel : {"rbf", "laplacian"}
         Must be a function of x - z.
     degree, coef0 : int, float
         Not used.
     random_state : int, RandomState instance or None
-        Seed of the model's generator, which draws where ``beta`` is not 0.
+        Seed of ``shuffle`` and of what is drawn where ``beta`` is not 0.
+    """
+
+    regularization: float = Avm.regularization
+    delta: float = Avm.delta
+    cover: str = Avm.cover
+    beta: float = Avm.beta
+    rho: float = Avm.rho
+    budget: Any = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "regularization": [Interval(Real, 0.0, None, closed="neither")],
+        "delta": [Interval(Real, 0.0, None, closed="neither")],
+        "cover": [StrOptions({"sphere", "rectangle"})],
+        "beta": [Interval(Real, 0.0, None, closed="left")],
+        "rho": [Interval(Real, 0.0, None, closed="left")],
+        "budget": [*RANGES["budget"], None],
+    }
+
+    def _machine(self: Any, kernel: Part) -> Part:
+        return recipes.avm(
+            kernel,
+            regularization=self.regularization,
+            delta=self.delta,
+            cover=self.cover,
+            beta=self.beta,
+            rho=self.rho,
+            budget=self.budget,
+            loss=self._loss(),
+            width=self.n_features_in_,
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AVMClassifier(Covering, GradientClassifier):
+    """AVM: Pegasos whose rows are rounded to the core points of cells that cover the data.
+
+    A row in a cell moves the coef of the cell's core point; a row in none opens one and is its core
+    point. The number of cells is bounded by the data's extent and ``delta``, not by the length of
+    the stream.
 
     References
     ----------
@@ -72,37 +95,14 @@ class AVMClassifier(OnlineClassifier):
     (28, 38)
     """
 
-    regularization: float = Avm.regularization
-    delta: float = Avm.delta
-    cover: str = Avm.cover
-    beta: float = Avm.beta
-    rho: float = Avm.rho
-    budget: Any = None
-    loss: str = Hinge.kind
-    tau: float = SmoothHinge.tau
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **_OWN_CONSTRAINTS,
-        **ranges("loss", "tau"),
+        **GradientClassifier._parameter_constraints,
+        **Covering._parameter_constraints,
     }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.avm(
-            kernel,
-            regularization=self.regularization,
-            delta=self.delta,
-            cover=self.cover,
-            beta=self.beta,
-            rho=self.rho,
-            budget=self.budget,
-            loss=recipes.loss_part(self.loss, self.tau),
-            width=self.n_features_in_,
-        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AVMRegressor(TubeRegressor):
+class AVMRegressor(Covering, TubeRegressor):
     """AVM for regression: Pegasos whose rows are rounded to the core points of cells.
 
     With the squared loss and ``regularization`` at most 1, f stays within the ball of radius
@@ -110,28 +110,11 @@ class AVMRegressor(TubeRegressor):
 
     Parameters
     ----------
-    regularization : float
-        lambda of the step 1 / (lambda t).
-    delta : float
-        Diameter of a cell, in the units of the data; `budgetron.suggest_delta` names a range.
-    cover : {"sphere", "rectangle"}
-        Cells are spheres of radius ``delta / 2``, a row belonging to the nearest core point, or
-        boxes reaching ``delta / sqrt(n_features)`` to each side, a row belonging to the oldest.
-    beta, rho : float
-        Row t is rounded with probability ``max(0, 1 - beta / t**rho)`` and becomes a core point
-        itself otherwise.
-    budget : int, str or None
-        Largest number of core points; beyond it the nearest stands in. None: no limit.
     loss : {"squared", "absolute", "epsilon-insensitive"}
         Half the squared error, the error's size, or its size beyond epsilon.
     epsilon : float
         Errors up to this size are left alone by the epsilon-insensitive loss; the others learn
         from all.
-    kernel : {"rbf", "laplacian"}
-    degree, coef0 : int, float
-        Not used.
-    random_state : int, RandomState instance or None
-        Seed of the model's generator, which draws where ``beta`` is not 0.
 
     References
     ----------
@@ -149,33 +132,17 @@ class AVMRegressor(TubeRegressor):
     (425, 0.78)
     """
 
-    regularization: float = Avm.regularization
-    delta: float = Avm.delta
-    cover: str = Avm.cover
-    beta: float = Avm.beta
-    rho: float = Avm.rho
-    budget: Any = None
     loss: str = Squared.kind
 
     # R^2 below 0: the first 1/lambda = 10,000 rounds have steps above 1.
     _poor_on_few_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TubeRegressor._parameter_constraints,
-        **_OWN_CONSTRAINTS,
+        **Covering._parameter_constraints,
         **regression_ranges("loss"),
     }
 
-    def _machine(self, kernel: Part) -> Part:
+    def _loss(self) -> Part:
         # Section 7's squared loss has no dead zone.
         epsilon = 0.0 if self.loss == Squared.kind else self.epsilon
-        return recipes.avm(
-            kernel,
-            regularization=self.regularization,
-            delta=self.delta,
-            cover=self.cover,
-            beta=self.beta,
-            rho=self.rho,
-            budget=self.budget,
-            loss=recipes.regression_loss(self.loss, epsilon),
-            width=self.n_features_in_,
-        )
+        return recipes.regression_loss(self.loss, epsilon)

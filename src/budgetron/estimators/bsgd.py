@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import StrOptions
 
 from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.descent import GradientClassifier
 from budgetron.estimators.ranges import RANGES, ranges
-from budgetron.parts import Hinge, Part, PegasosUpdate, RemoveSmallest, SmoothHinge
+from budgetron.parts import Part, PegasosUpdate, RemoveSmallest
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BSGDClassifier(OnlineClassifier):
+class BSGDClassifier(GradientClassifier):
     """BSGD: Pegasos where the example whose loss moves f least makes room.
 
     The example with the least abs(a_i) sqrt(k(x_i, x_i)) is dealt with as ``maintenance`` says.
@@ -26,9 +26,6 @@ class BSGDClassifier(OnlineClassifier):
     maintenance : {"remove", "project", "merge"}
         "remove": it is dropped; "project": onto the span of the others; "merge" (Gaussian kernel
         only): with the example of its sign that costs least.
-    loss : {"hinge", "smooth-hinge", "logistic"}
-    tau : float
-        Width over which the smooth hinge is rounded.
     kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References
@@ -49,12 +46,10 @@ class BSGDClassifier(OnlineClassifier):
     budget: Any = RemoveSmallest.size
     regularization: float = PegasosUpdate.regularization
     maintenance: str = "remove"
-    loss: str = Hinge.kind
-    tau: float = SmoothHinge.tau
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("budget", "loss", "tau"),
+        **GradientClassifier._parameter_constraints,
+        **ranges("budget"),
         "regularization": RANGES["step"],
         "maintenance": [StrOptions(set(recipes.MAINTENANCE))],
     }
@@ -65,5 +60,5 @@ class BSGDClassifier(OnlineClassifier):
             budget=self.budget,
             regularization=self.regularization,
             maintenance=self.maintenance,
-            loss=recipes.loss_part(self.loss, self.tau),
+            loss=self._loss(),
         )

@@ -50,21 +50,27 @@ class Docstring:
         return "\n\n".join(filter(None, [self.head, parameters, *self.sections])) + "\n"
 
 
-def complete(cls: type) -> None:
+def complete(cls: Any) -> None:
     """Give a class the docstring with all its parameters; one without a docstring inherits it."""
     if not vars(cls).get("__doc__"):
         return
     document = Docstring.parse(cls.__doc__)
-    entries = document.parameters
+    cls._said = entries = document.parameters
     for parent in cls.__mro__[1:]:
-        for names, entry in Docstring.parse(vars(parent).get("__doc__")).parameters.items():
-            if all(hasattr(cls, name) for name in names.split(", ")):
-                entries.setdefault(names, _without_default(entry))
+        for names, entry in _said_by(parent).items():
+            if names not in entries and all(hasattr(cls, name) for name in names.split(", ")):
+                entries = {**entries, names: _without_default(entry)}
     fields = [name for each in cls.__mro__ for name in inspect.get_annotations(each)]
     places = {name: place for place, name in reversed([*enumerate(fields)])}
     in_order = sorted(entries, key=lambda names: places.get(names.split(", ")[0], len(fields)))
     document.parameters = {names: _with_default(cls, names, entries[names]) for names in in_order}
     cls.__doc__ = str(document)
+
+
+def _said_by(cls: type) -> dict[str, str]:
+    """The entries in the body of a class."""
+    said: dict[str, str] | None = vars(cls).get("_said")
+    return Docstring.parse(vars(cls).get("__doc__")).parameters if said is None else said
 
 
 def _without_default(entry: str) -> str:

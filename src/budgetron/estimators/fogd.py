@@ -6,20 +6,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.base import OnlineEstimator
+from budgetron.estimators.descent import GradientClassifier, GradientRegressor
 from budgetron.estimators.ranges import RANGES, ranges
-from budgetron.estimators.regressor import GradientRegressor
-from budgetron.parts import Fogd, Hinge, Part, SmoothHinge
+from budgetron.parts import Fogd, Part
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class FOGDClassifier(OnlineClassifier):
-    """FOGD: gradient descent on random Fourier features of the kernel.
-
-    Stores no example: what is learned are the weights of ``2 * n_components`` features, cosines and
-    sines of random frequencies, whose inner product approaches the kernel as their number grows.
-    ``n_support_`` is therefore 0 and ``support_vectors_`` and ``dual_coef_`` are empty;
-    ``memory_bytes_`` says what the frequencies and weights take.
+class FourierDescent(OnlineEstimator):
+    """What FOGD's classifier and regressor share.
 
     Parameters
     ----------
@@ -29,9 +24,6 @@ class FOGDClassifier(OnlineClassifier):
     step : float
         Step size of the gradient descent (eta), for features of length 1. For published steps on
         features without the factor 1/sqrt(D), multiply by D.
-    loss : {"hinge", "smooth-hinge", "logistic"}
-    tau : float
-        Width over which the smooth hinge rounds its kink.
     kernel : {"rbf", "laplacian"}
         Must have a spectral density.
     degree, coef0 : int, float
@@ -39,6 +31,32 @@ class FOGDClassifier(OnlineClassifier):
     random_state : int, RandomState instance or None
         Seed of the frequencies. Those of a feature depend on the seed and on the feature's number,
         not on when it first occurs.
+    """
+
+    n_components: Any = Fogd.n_components
+
+    _stores_examples: ClassVar[bool] = False
+    _budget_name: ClassVar[str] = "n_components"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_components": RANGES["budget"]}
+
+    def _machine(self: Any, kernel: Part) -> Part:
+        return recipes.fogd(
+            kernel,
+            n_components=self.n_components,
+            step=self.step,
+            loss=self._loss(),
+            seed=self._seed,
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class FOGDClassifier(FourierDescent, GradientClassifier):
+    """FOGD: gradient descent on random Fourier features of the kernel.
+
+    Stores no example: what is learned are the weights of ``2 * n_components`` features, cosines and
+    sines of random frequencies, whose inner product approaches the kernel as their number grows.
+    ``n_support_`` is therefore 0 and ``support_vectors_`` and ``dual_coef_`` are empty;
+    ``memory_bytes_`` says what the frequencies and weights take.
 
     References
     ----------
@@ -54,49 +72,20 @@ class FOGDClassifier(OnlineClassifier):
     (27, 0)
     """
 
-    n_components: Any = Fogd.n_components
     step: float = Fogd.step
-    loss: str = Hinge.kind
-    tau: float = SmoothHinge.tau
 
-    _stores_examples: ClassVar[bool] = False
-    _budget_name: ClassVar[str] = "n_components"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("step", "loss", "tau"),
-        "n_components": RANGES["budget"],
+        **GradientClassifier._parameter_constraints,
+        **FourierDescent._parameter_constraints,
+        **ranges("step"),
     }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.fogd(
-            kernel,
-            n_components=self.n_components,
-            step=self.step,
-            loss=recipes.loss_part(self.loss, self.tau),
-            seed=self._seed,
-        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class FOGDRegressor(GradientRegressor):
+class FOGDRegressor(FourierDescent, GradientRegressor):
     """FOGD for regression: gradient descent on random Fourier features of the kernel.
 
     Stores no example, as FOGDClassifier does not: ``n_support_`` is 0.
-
-    Parameters
-    ----------
-    n_components : int or str
-        Number of random frequencies (D). Text as "256KB" is the bytes of the whole model instead
-        (``budget_``: how many that are).
-    step : float
-        Step size of the gradient descent (eta), for features of length 1. For published steps on
-        features without the factor 1/sqrt(D), multiply by D.
-    kernel : {"rbf", "laplacian"}
-    degree, coef0 : int, float
-        Not used.
-    random_state : int, RandomState instance or None
-        Seed of the frequencies. Those of a feature depend on the seed and on the feature's number,
-        not on when it first occurs.
 
     References
     ----------
@@ -113,20 +102,7 @@ class FOGDRegressor(GradientRegressor):
     (0, 0.8)
     """
 
-    n_components: Any = Fogd.n_components
-
-    _stores_examples: ClassVar[bool] = False
-    _budget_name: ClassVar[str] = "n_components"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GradientRegressor._parameter_constraints,
-        "n_components": FOGDClassifier._parameter_constraints["n_components"],
+        **FourierDescent._parameter_constraints,
     }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.fogd(
-            kernel,
-            n_components=self.n_components,
-            step=self.step,
-            loss=self._loss(),
-            seed=self._seed,
-        )

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.descent import GradientClassifier, GradientRegressor
 from budgetron.estimators.ranges import ranges, regression_ranges
-from budgetron.estimators.regressor import GradientRegressor
-from budgetron.parts import GradientUpdate, Hinge, Part, SmoothHinge
+from budgetron.parts import GradientUpdate, Part
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OGDClassifier(OnlineClassifier):
+class OGDClassifier(GradientClassifier):
     """OGD: gradient steps on the loss, every one of which stores its example.
 
     The unbounded yardstick of BOGD, FOGD and NOGD.
@@ -24,9 +23,6 @@ class OGDClassifier(OnlineClassifier):
         Step size (eta).
     regularization : float
         f decays by 1 - step * regularization a round (lambda); the product must be below 1.
-    loss : {"hinge", "smooth-hinge", "logistic"}
-    tau : float
-        Width over which the smooth hinge is rounded.
 
     References
     ----------
@@ -45,12 +41,10 @@ class OGDClassifier(OnlineClassifier):
 
     step: float = GradientUpdate.step
     regularization: float = GradientUpdate.regularization
-    loss: str = Hinge.kind
-    tau: float = SmoothHinge.tau
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("step", "regularization", "loss", "tau"),
+        **GradientClassifier._parameter_constraints,
+        **ranges("step", "regularization"),
     }
 
     def _machine(self, kernel: Part) -> Part:
@@ -58,7 +52,7 @@ class OGDClassifier(OnlineClassifier):
             kernel,
             step=self.step,
             regularization=self.regularization,
-            loss=recipes.loss_part(self.loss, self.tau),
+            loss=self._loss(),
         )
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import RANGES, ranges
-from budgetron.parts import Hinge, Part, PegasosUpdate, SmoothHinge
+from budgetron.estimators.descent import GradientClassifier
+from budgetron.estimators.ranges import RANGES
+from budgetron.parts import Part, PegasosUpdate
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PegasosClassifier(OnlineClassifier):
+class PegasosClassifier(GradientClassifier):
     """Pegasos: gradient steps of 1/(lambda t) on the regularised loss, stored without limit.
 
     Converges to the support vector machine with that regularization.
@@ -21,9 +21,6 @@ class PegasosClassifier(OnlineClassifier):
     ----------
     regularization : float
         Weight of the norm (lambda), above 0.
-    loss : {"hinge", "smooth-hinge", "logistic"}
-    tau : float
-        Width over which the smooth hinge is rounded.
 
     References
     ----------
@@ -41,12 +38,9 @@ class PegasosClassifier(OnlineClassifier):
     """
 
     regularization: float = PegasosUpdate.regularization
-    loss: str = Hinge.kind
-    tau: float = SmoothHinge.tau
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("loss", "tau"),
+        **GradientClassifier._parameter_constraints,
         "regularization": RANGES["step"],
     }
 
@@ -54,5 +48,5 @@ class PegasosClassifier(OnlineClassifier):
         return recipes.pegasos(
             kernel,
             regularization=self.regularization,
-            loss=recipes.loss_part(self.loss, self.tau),
+            loss=self._loss(),
         )

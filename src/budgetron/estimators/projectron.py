@@ -109,7 +109,7 @@ class ProjectronRegressor(SignRegressor):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ProjectronPlusClassifier(OnlineClassifier):
+class ProjectronPlusClassifier(ProjectronClassifier):
     """Projectron++: Projectron that learns from margin errors too.
 
     Mistakes are projected or stored as by Projectron. An example on the right side with a margin
@@ -117,17 +117,10 @@ class ProjectronPlusClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    threshold : float in [0, 1) or None
-        Largest distance from the span at which a mistake is projected (eta). None: none but what
-        lies in the span up to rounding.
-    budget : int, str or None
-        Largest number of stored examples (B): when there are that many, every mistake is projected.
-        None is no limit.
     rule : {"bounded", "aggressive"}
         "bounded" learns from a margin error only as far as the mistake bound allows, and needs a
         threshold above 0 or a budget; "aggressive" treats it like a mistake: fewer errors, more
         stored examples, no bound.
-    kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References
     ----------
@@ -144,8 +137,6 @@ class ProjectronPlusClassifier(OnlineClassifier):
     (24, 16)
     """
 
-    threshold: float | None = Project.threshold
-    budget: Any = None
     rule: str = "bounded"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from budgetron import recipes
 from budgetron.engine import Floats
 from budgetron.estimators.base import OnlineEstimator
 from budgetron.estimators.ranges import regression_ranges
 from budgetron.estimators.weights import sample_weights
-from budgetron.parts import Part, Squared, TubeUpdate
+from budgetron.parts import Part, TubeUpdate
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -167,33 +166,6 @@ class SignRegressor(TubeRegressor):
 
     def _update(self) -> Part:
         return TubeUpdate(float(self.step), float(self.epsilon))
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class GradientRegressor(TubeRegressor):
-    """A regressor that descends a loss.
-
-    Parameters
-    ----------
-    step : float
-        Step size (eta).
-    loss : {"squared", "absolute", "epsilon-insensitive"}
-        Moves f by the error beyond epsilon, by the error's sign always, or by its sign beyond
-        epsilon.
-    epsilon : float
-        Errors up to this size are left alone, but by the absolute loss.
-    """
-
-    step: float = TubeUpdate.step
-    loss: str = Squared.kind
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TubeRegressor._parameter_constraints,
-        **regression_ranges("step", "loss"),
-    }
-
-    def _loss(self) -> Part:
-        return recipes.regression_loss(self.loss, self.epsilon)
 
 
 def _targets(y: Any) -> Floats:
