@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import BY_NAME, REGRESSION, numeric_stream, stream
 
@@ -232,6 +233,22 @@ def test_a_column_the_model_learned_is_missing(
     said = capsys.readouterr()
     assert said.out == ""
     assert "there is no column 'sex'" in said.err
+
+
+def test_a_model_of_a_frame_finds_its_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.DataFrame({"age": [1.0, 5.0, 9.0], "heat": [0.5, 0.1, 0.9]})
+    model = budgetron.make("rbp", gamma=0.1).fit(frame, ["a", "b", "c"])
+    budgetron.save(model, tmp_path / "m.btn")
+    frame.assign(note="x")[["heat", "note", "age"]].to_csv(tmp_path / "new.csv", index=False)
+    assert call("predict", tmp_path / "m.btn", tmp_path / "new.csv") == 0
+    assert [label for (label,) in lines(capsys.readouterr().out)[1:]] == ["a", "b", "c"]
+    frame.to_csv(tmp_path / "bare.csv", index=False, header=False)
+    arguments = ["predict", tmp_path / "m.btn", tmp_path / "bare.csv", "--no-header"]
+    assert call(*arguments, "--label", "none") == 0
+    assert call("predict", tmp_path / "m.btn", tmp_path / "bare.csv") == 2
+    assert "there is no column 'age'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kept", [True, False])

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from cases import BY_NAME, REGRESSION, stream
@@ -46,7 +47,9 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Originals:
         BY_NAME[name].make().partial_fit(sparse, np.array(["a", "b", "c"])[y])
         for name in ("rbp", "projectron", "bsgd-merge", "forgetron", "avm")
     ]
+    named = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     models += [
+        BY_NAME["rbp"].make().fit(named, y),
         BY_NAME["bogd"].make(gamma="median", scale="auto").partial_fit(X, y),
         budgetron.KernelClassifier(update="pegasos", budget=Merge(size=7)).fit(X, y == 1),
         REGRESSION[-1].make().fit(X, X[:, 0]),

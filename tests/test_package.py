@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
+import math
 import pkgutil
 import subprocess
 import sys
@@ -48,6 +50,49 @@ def test_examples_in_docstrings_run() -> None:
         attempted += result.attempted
     attempted += doctest.testmod(budgetron).attempted
     assert attempted > 10
+
+
+ESTIMATORS = [name for name in budgetron.__all__ if name.endswith(("Classifier", "Regressor"))]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_docstrings_have_every_parameter_with_its_default(name: str) -> None:
+    estimator = getattr(budgetron, name)
+    section = estimator.__doc__.split("Parameters\n----------\n")[1].split("\n\n")[0]
+    headers = [line.split(" : ") for line in section.split("\n") if not line.startswith(" ")]
+    told = {}
+    for names, kind in headers:
+        defaults = kind.split(", default ")[1].split(" and ")
+        told |= dict(zip(names.split(", "), defaults, strict=True))
+    signature = inspect.signature(estimator).parameters
+    assert sorted(told) == sorted(signature)
+    for parameter, default in told.items():
+        value = eval(default, {"sqrt": math.sqrt, "inf": math.inf})
+        assert value == signature[parameter].default, parameter
+    assert "Examples\n--------\n>>> " in estimator.__doc__
+
+
+def test_a_class_of_ones_own_inherits_what_it_does_not_say() -> None:
+    class Mine(budgetron.ForgetronClassifier):
+        """Mine.
+
+        Parameters
+        ----------
+        variant : {"basic"}
+            Always this.
+        """
+
+        variant: str = "basic"
+
+    class Silent(budgetron.ForgetronClassifier):
+        pass
+
+    assert Mine.__doc__.startswith(
+        'Mine.\n\nParameters\n----------\nvariant : {"basic"}, default "'
+    )
+    assert 'default "basic"\n    Always this.\nbudget : int or str, default 100\n' in Mine.__doc__
+    assert Silent.__doc__ is None
+    assert inspect.getdoc(Silent) == inspect.getdoc(budgetron.ForgetronClassifier)
 
 
 def test_catalogue_pages_and_cases_list_the_same_names() -> None:

@@ -21,6 +21,7 @@ from river import compose, datasets, evaluate, metrics, preprocessing
 
 import budgetron
 import budgetron.river
+from budgetron import parts
 from budgetron.catalogue import CATALOGUE
 from budgetron.river.making import DROPPED
 from budgetron.river.names import LARGEST, Names, hashed
@@ -215,6 +216,29 @@ def test_a_feature_only_predicted_counts_and_is_not_kept() -> None:
     assert pickle.dumps(model) == before
 
 
+def test_parts_by_hand() -> None:
+    """KernelClassifier takes parts and names of parts here too, and hands them to its clones."""
+    X, y = stream(150, WIDTH, 3)
+    settings = {
+        "kernel": "laplacian",
+        "gamma": 0.5,
+        "update": parts.GradientUpdate(step=0.4),
+        "loss": "smooth-hinge",
+        "budget": parts.RemoveSmallest(size=9),
+        "radius": 2.0,
+    }
+    model = budgetron.river.KernelClassifier(**settings, seed=0)
+    estimator = budgetron.KernelClassifier(**settings, random_state=0)
+    estimator.partial_fit(scipy.sparse.csr_array(X), y)
+    for each in (model, model.clone(), pickle.loads(pickle.dumps(model))):
+        same_state(estimator, learn(each, X, y).estimator)
+    assert model.n_support_ == 9
+    smaller = model.clone({"budget": parts.RemoveSmallest(size=4)})
+    assert learn(smaller, X, y).n_support_ == 4
+    with pytest.raises(ValueError, match="'budget' parameter of KernelClassifier"):
+        budgetron.river.KernelClassifier(budget="nonsense")
+
+
 def test_auto_gamma_means_median() -> None:
     X, y = stream(250, WIDTH)
     model = learn(budgetron.river.AhpatronClassifier(budget=20), X, y)
@@ -347,6 +371,37 @@ def test_no_more_features_than_allowed() -> None:
             model.learn_many(pd.DataFrame([{"c": 1.0}]), pd.Series(["no"]))
         assert model.predict_one({"a": 1.0, "c": 0.1}) == "yes"
         assert pickle.dumps(model) == before
+
+
+IN_BYTES = {
+    "BudgetPerceptronClassifier": {"budget": "40KB"},
+    "BudgetronRegressor": {"budget": "40KB"},
+    "KernelClassifier": {"budget": parts.RemoveSmallest(size="40KB")},
+    "FOGDClassifier": {"n_components": "40KB"},
+    "FOGDRegressor": {"n_components": "40KB"},
+}
+
+
+@pytest.mark.parametrize("name", IN_BYTES)
+def test_a_budget_in_bytes_needs_the_most_features_and_all_classes(name: str) -> None:
+    """Then it keeps to them; there is no other way to know what will fit."""
+    X, y = stream(120, WIDTH)
+    river_class = getattr(budgetron.river, name)
+    closed = {"classes": [0, 1]} if name.endswith("Classifier") else {}
+    asked = [({}, "features: .* max_features="), ({"max_features": WIDTH}, "classes=")]
+    for given, says in [(closed, asked[0][1]), *(asked if closed else asked[:1])]:
+        model = river_class(**IN_BYTES[name], **given)
+        before = pickle.dumps(model)
+        with pytest.raises(ValueError, match=rf"(budget|n_components) in bytes needs .*{says}"):
+            model.learn_one(as_dict(X[0]), 1)
+        assert pickle.dumps(model) == before
+    model = river_class(**IN_BYTES[name], **closed, max_features=WIDTH, seed=0)
+    learn(model, X[:5], y[:5])
+    taken = model.estimator.memory_bytes_
+    learn(model, X, y)
+    assert 20_000 < taken <= 40_000
+    assert model.estimator.memory_bytes_ <= taken
+    assert model.estimator.budget_ > 10
 
 
 # ---- classes, weights, probabilities ------------------------------------------------------------
@@ -516,7 +571,8 @@ def test_memory_counts_the_compiled_model_and_the_names() -> None:
         sizes.append(model._raw_memory_usage)
     names = sum(sys.getsizeof(name) for name in model._names)
     assert model.n_support_ == 100
-    assert sizes[-1] > empty + model.estimator.memory_bytes_ + names
+    counted = empty + model.estimator.memory_bytes_ + names
+    assert counted < sizes[-1] < counted + 10_000  # a dict of 50 names, the estimator's attributes
     assert model.estimator.memory_bytes_ > 100 * 50 * 8
     assert sizes[-1] == sizes[300]  # full: nothing grows any more
 

@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import CASES, Case, same_state, stream
-from expected_failures import expected_failures
+from expected_failures import POOR, expected_failures
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_blobs
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_classifiers_train, parametrize_with_checks
+from sklearn.preprocessing import StandardScaler, scale
+from sklearn.utils import get_tags, shuffle
+from sklearn.utils.estimator_checks import (
+    _regression_dataset,
+    check_classifiers_train,
+    parametrize_with_checks,
+)
 
 import budgetron
 from budgetron.catalogue import CATALOGUE
@@ -45,6 +50,25 @@ def test_all_but_likeliest_class(estimator: Any, memory: dict[str, Any]) -> None
     deciding = Deciding(**estimator.get_params())
     assert not hasattr(deciding, "predict_proba")
     check_classifiers_train(type(estimator).__name__, deciding, **memory)
+
+
+@pytest.mark.parametrize("estimator", every_estimator(), ids=str)
+def test_scores_of_weak_baselines(estimator: Any) -> None:
+    """Those that the table names, and no others, miss the score that scikit-learn asks for."""
+    tags, model = get_tags(estimator), clone(estimator).set_params(random_state=0)
+    if is_classifier(estimator):
+        X, y = make_blobs(n_samples=300, random_state=0)
+        X, y = shuffle(X, y, random_state=7)
+        X, enough, poor = StandardScaler().fit_transform(X), 0.83, tags.classifier_tags.poor_score
+        two = y != 2
+        score = min(model.fit(X[two], y[two]).score(X[two], y[two]), model.fit(X, y).score(X, y))
+    else:
+        X, y = _regression_dataset()
+        y, enough, poor = scale(y), 0.5, tags.regressor_tags.poor_score
+        score = model.fit(X, y).score(X, y)
+    assert poor == (str(estimator) in POOR) == (score <= enough)
+    if poor:
+        assert score == pytest.approx(POOR[str(estimator)][0], abs=0.005, rel=0.005)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -45,6 +45,7 @@ def predict(
     """Predict the rows of FILE, whose own labels are not looked at.
 
     A table is read as that of `run --save` was: the same columns, categories as the same features.
+    A model that learned a frame in Python finds its columns by their names.
     """
     from budgetron.model_file import ModelFileError, read
     from budgetron.streams import StreamError, open_stream
@@ -70,7 +71,7 @@ def predict(
         skip_bad=skip_bad,
     )
     options = replace(options, labelled=False)
-    layout = layout_in(model, document)
+    layout = layout_in(model, document) or (None if header is False else _by_name(learner))
     if layout is not None and columns is None and hashed is None and _is_table(file, format):
         layout = layout.unlabelled() if options.label is False else layout
         options = replace(options, label=False, **layout.options)
@@ -100,6 +101,14 @@ def _is_table(file: str, format: str | None) -> bool:
     from budgetron.streams.opening import format_of
 
     return file.startswith("data:") or format_of(file, format) in ("csv", "parquet")
+
+
+def _by_name(learner: Any) -> Any:
+    """The layout of a table for a model that knows its features by name; None for others."""
+    from budgetron.streams.roles import Layout
+
+    names = getattr(learner, "feature_names_in_", None)
+    return None if names is None else Layout(names.tolist(), [], 1, [], [])
 
 
 def _in_width(learner: Any, X: Any) -> Any:

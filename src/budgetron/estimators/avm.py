@@ -9,69 +9,76 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import RANGES, ranges, regression_ranges
+from budgetron.estimators.base import OnlineEstimator
+from budgetron.estimators.descent import GradientClassifier
+from budgetron.estimators.ranges import RANGES, regression_ranges
 from budgetron.estimators.regressor import TubeRegressor
-from budgetron.parts import Avm, Hinge, Part, SmoothHinge, Squared
-
-# What classifier and regressor share.
-_OWN_CONSTRAINTS: dict[str, list[Any]] = {
-    "regularization": [Interval(Real, 0.0, None, closed="neither")],
-    "delta": [Interval(Real, 0.0, None, closed="neither")],
-    "cover": [StrOptions({"sphere", "rectangle"})],
-    "beta": [Interval(Real, 0.0, None, closed="left")],
-    "rho": [Interval(Real, 0.0, None, closed="left")],
-    "budget": [*RANGES["budget"], None],
-}
+from budgetron.parts import Avm, Part, Squared
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AVMClassifier(OnlineClassifier):
+class Covering(OnlineEstimator):
+    """What AVM's classifier and regressor share.
+
+    Parameters
+    ----------
+    regularization : float
+        lambda of the step 1 / (lambda t).
+    delta : float
+        Diameter of a cell, in the units of the data; `budgetron.suggest_delta` names a range.
+    cover : {"sphere", "rectangle"}
+        Cells are spheres of radius ``delta / 2``, a row belonging to the nearest core point, or
+        boxes reaching ``delta / sqrt(n_features)`` to each side, a row belonging to the oldest.
+    beta, rho : float
+        Row t is rounded with probability ``max(0, 1 - beta / t**rho)`` and becomes a core point
+        itself otherwise.
+    budget : int, str or None
+        Largest number of core points; beyond it the nearest stands in. None: no limit.
+    kernel : {"rbf", "laplacian"}
+        Must be a function of x - z.
+    degree, coef0 : int, float
+        Not used.
+    random_state : int, RandomState instance or None
+        Seed of ``shuffle`` and of what is drawn where ``beta`` is not 0.
+    """
+
+    regularization: float = Avm.regularization
+    delta: float = Avm.delta
+    cover: str = Avm.cover
+    beta: float = Avm.beta
+    rho: float = Avm.rho
+    budget: Any = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "regularization": [Interval(Real, 0.0, None, closed="neither")],
+        "delta": [Interval(Real, 0.0, None, closed="neither")],
+        "cover": [StrOptions({"sphere", "rectangle"})],
+        "beta": [Interval(Real, 0.0, None, closed="left")],
+        "rho": [Interval(Real, 0.0, None, closed="left")],
+        "budget": [*RANGES["budget"], None],
+    }
+
+    def _machine(self: Any, kernel: Part) -> Part:
+        return recipes.avm(
+            kernel,
+            regularization=self.regularization,
+            delta=self.delta,
+            cover=self.cover,
+            beta=self.beta,
+            rho=self.rho,
+            budget=self.budget,
+            loss=self._loss(),
+            width=self.n_features_in_,
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AVMClassifier(Covering, GradientClassifier):
     """AVM: Pegasos whose rows are rounded to the core points of cells that cover the data.
 
     A row in a cell moves the coef of the cell's core point; a row in none opens one and is its core
     point. The number of cells is bounded by the data's extent and ``delta``, not by the length of
     the stream.
-
-    Parameters
-    ----------
-    regularization : float, default 1e-4
-        lambda of the step 1 / (lambda t).
-    delta : float, default 1.0
-        Diameter of a cell, in the units of the data; `budgetron.suggest_delta` names a range.
-    cover : {"sphere", "rectangle"}, default "sphere"
-        Cells are spheres of radius ``delta / 2``, a row belonging to the nearest core point, or
-        boxes reaching ``delta / sqrt(n_features)`` to each side, a row belonging to the oldest.
-    beta, rho : float, default 0 and 1
-        Row t is rounded with probability ``max(0, 1 - beta / t**rho)`` and becomes a core point
-        itself otherwise.
-    budget : int, str or None, default None
-        Largest number of core points; beyond it the nearest stands in. None: no limit.
-    loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
-    tau : float, default 0.5
-        Width over which the smooth hinge rounds its kink.
-    kernel : {"rbf", "laplacian"}, default "rbf"
-        Must be a function of x - z.
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Not used.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator, which draws where ``beta`` is not 0.
 
     References
     ----------
@@ -88,37 +95,14 @@ class AVMClassifier(OnlineClassifier):
     (28, 38)
     """
 
-    regularization: float = Avm.regularization
-    delta: float = Avm.delta
-    cover: str = Avm.cover
-    beta: float = Avm.beta
-    rho: float = Avm.rho
-    budget: Any = None
-    loss: str = Hinge.kind
-    tau: float = SmoothHinge.tau
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **_OWN_CONSTRAINTS,
-        **ranges("loss", "tau"),
+        **GradientClassifier._parameter_constraints,
+        **Covering._parameter_constraints,
     }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.avm(
-            kernel,
-            regularization=self.regularization,
-            delta=self.delta,
-            cover=self.cover,
-            beta=self.beta,
-            rho=self.rho,
-            budget=self.budget,
-            loss=recipes.loss_part(self.loss, self.tau),
-            width=self.n_features_in_,
-        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AVMRegressor(TubeRegressor):
+class AVMRegressor(Covering, TubeRegressor):
     """AVM for regression: Pegasos whose rows are rounded to the core points of cells.
 
     With the squared loss and ``regularization`` at most 1, f stays within the ball of radius
@@ -126,41 +110,11 @@ class AVMRegressor(TubeRegressor):
 
     Parameters
     ----------
-    regularization : float, default 1e-4
-        lambda of the step 1 / (lambda t).
-    delta : float, default 1.0
-        Diameter of a cell, in the units of the data; `budgetron.suggest_delta` names a range.
-    cover : {"sphere", "rectangle"}, default "sphere"
-        Cells are spheres of radius ``delta / 2``, a row belonging to the nearest core point, or
-        boxes reaching ``delta / sqrt(n_features)`` to each side, a row belonging to the oldest.
-    beta, rho : float, default 0 and 1
-        Row t is rounded with probability ``max(0, 1 - beta / t**rho)`` and becomes a core point
-        itself otherwise.
-    budget : int, str or None, default None
-        Largest number of core points; beyond it the nearest stands in. None: no limit.
-    loss : {"squared", "absolute", "epsilon-insensitive"}, default "squared"
+    loss : {"squared", "absolute", "epsilon-insensitive"}
         Half the squared error, the error's size, or its size beyond epsilon.
-    epsilon : float, default 0.1
+    epsilon : float
         Errors up to this size are left alone by the epsilon-insensitive loss; the others learn
         from all.
-    kernel : {"rbf", "laplacian"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Not used.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator, which draws where ``beta`` is not 0.
 
     References
     ----------
@@ -178,33 +132,17 @@ class AVMRegressor(TubeRegressor):
     (425, 0.78)
     """
 
-    regularization: float = Avm.regularization
-    delta: float = Avm.delta
-    cover: str = Avm.cover
-    beta: float = Avm.beta
-    rho: float = Avm.rho
-    budget: Any = None
     loss: str = Squared.kind
 
     # R^2 below 0: the first 1/lambda = 10,000 rounds have steps above 1.
     _poor_on_few_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TubeRegressor._parameter_constraints,
-        **_OWN_CONSTRAINTS,
+        **Covering._parameter_constraints,
         **regression_ranges("loss"),
     }
 
-    def _machine(self, kernel: Part) -> Part:
+    def _loss(self) -> Part:
         # Section 7's squared loss has no dead zone.
         epsilon = 0.0 if self.loss == Squared.kind else self.epsilon
-        return recipes.avm(
-            kernel,
-            regularization=self.regularization,
-            delta=self.delta,
-            cover=self.cover,
-            beta=self.beta,
-            rho=self.rho,
-            budget=self.budget,
-            loss=recipes.regression_loss(self.loss, epsilon),
-            width=self.n_features_in_,
-        )
+        return recipes.regression_loss(self.loss, epsilon)

@@ -21,34 +21,13 @@ class AVPClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    step : float or "adaptive", default 1.0
+    step : float or "adaptive"
         Coef of a new example (lambda_t); "adaptive" is U/sqrt(U^2 + mistakes so far), which needs a
         finite radius.
-    epsilon : float in (0, 1), default 0.75
+    epsilon : float in (0, 1)
         How aggressive: an example is stored when y f(x) < 1 - epsilon.
-    radius : float, default inf
+    radius : float
         Norm ball (U). A finite one needs a positive definite kernel, so not the sigmoid.
-    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial and the sigmoid kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
 
     References
     ----------

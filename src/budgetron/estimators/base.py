@@ -3,7 +3,7 @@
 Estimators are dataclasses: a field is a parameter, its default stands in the class body, and
 scikit-learn reads both from the generated ``__init__``. An estimator names its own parameters,
 their constraints, and how they become parts (`_machine`); all else is here, in classifier.py and in
-regressor.py.
+regressor.py, also the words for parameters that all share (docstrings.py puts them together).
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 from budgetron.compatibility import check_fits
 from budgetron.engine import Engine, Floats, PrecisionWarning, Preparation, Room, csr_parts
 from budgetron.estimators.budgeted import Budgeted
+from budgetron.estimators.docstrings import complete
 from budgetron.estimators.explanation import Explanation
+from budgetron.estimators.frames import in_order, one_row
 from budgetron.estimators.ranges import RANGES, ranges
 from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid
 from budgetron.sizes import parse_bytes
@@ -62,7 +64,29 @@ class Origin:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineEstimator(Budgeted):
-    """A learner behind scikit-learn's interface; subclasses say what it is made of."""
+    """A learner behind scikit-learn's interface; subclasses say what it is made of.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}
+    gamma : float, "auto" or "median"
+        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
+    degree, coef0 : int, float
+        Of the polynomial kernel; coef0 of the sigmoid kernel too.
+    scale : {None, "standard", "auto"}
+        "standard" divides features by their running standard deviations; "auto" does if the first
+        200 rows need it.
+    average : {"last", "mean", "suffix"}
+        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
+        the last half. Examples that left take their share of the mean with them.
+    n_epochs, shuffle : int, bool
+        How often ``fit`` goes over the rows, and whether in a new random order each time.
+    n_jobs : int or None
+        Threads of ``predict`` on many rows; None is 1, -1 all processors.
+    random_state : int, RandomState instance or None
+        Seed of ``shuffle`` and of what the learner draws, if it draws anything.
+    """
 
     kernel: str = "rbf"
     gamma: float | str = "auto"
@@ -100,6 +124,10 @@ class OnlineEstimator(Budgeted):
         ],
         "random_state": ["random_state"],
     }
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        complete(cls)
 
     def _machine(self, kernel: Part) -> Part:
         """The parts this estimator's parameters describe.
@@ -169,6 +197,8 @@ class OnlineEstimator(Budgeted):
             names is not None and len(names) != self.n_features_in_
         ):
             raise ValueError("n_features_in_ and feature_names_in_ do not go together")
+        if names is not None and not all(isinstance(name, str) for name in names.tolist()):
+            raise ValueError("feature_names_in_ are not all text")
 
     def _checked(self, X: Any, y: Any, *, anew: bool, growing: bool) -> tuple[Any, bool]:
         """The rows, valid and as many as there are targets, and whether they start the model."""
@@ -215,7 +245,9 @@ class OnlineEstimator(Budgeted):
     def _rows(self, X: Any, *, first: bool, growing: bool = False) -> Any:
         """X as the engine reads it: C-ordered array or CSR, of the model's dtype, all finite."""
         dtype: Any = [np.float64, np.float32] if first else self._engine.dtype
-        if growing and not first:
+        names = None if first else getattr(self, "feature_names_in_", None)
+        X = in_order(X, names, type(self).__name__)
+        if growing and not first and names is None:
             X = check_array(X, accept_sparse="csr", dtype=dtype, order="C", estimator=self)
             self.n_features_in_: int = max(self.n_features_in_, X.shape[1])
             return X
@@ -241,7 +273,8 @@ class OnlineEstimator(Budgeted):
 
         Parameters
         ----------
-        x : one row: an array of shape (d,) or (1, d), or a sparse matrix of one row
+        x : one row: an array of shape (d,) or (1, d), a sparse matrix of one row, or a row of a
+            frame
 
         Returns
         -------
@@ -261,9 +294,7 @@ class OnlineEstimator(Budgeted):
             raise ValueError(
                 f"{type(self).__name__} stores no examples, so none can explain its decisions"
             )
-        if not scipy.sparse.issparse(x) and np.ndim(x) == 1:
-            x = np.asarray(x)[None, :]
-        rows = scipy.sparse.csr_array(self._rows(x, first=False))
+        rows = scipy.sparse.csr_array(self._rows(one_row(x), first=False))
         if rows.shape[0] != 1:
             raise ValueError(f"explain takes one row, not {rows.shape[0]}")
         _, features, values = csr_parts(rows)

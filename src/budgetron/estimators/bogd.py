@@ -6,55 +6,57 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import ranges, regression_ranges
-from budgetron.estimators.regressor import GradientRegressor
-from budgetron.parts import GradientUpdate, Hinge, Part, Sample, SmoothHinge
+from budgetron.estimators.base import OnlineEstimator
+from budgetron.estimators.descent import GradientClassifier, GradientRegressor
+from budgetron.estimators.ranges import ranges
+from budgetron.parts import GradientUpdate, Part, Sample
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BOGDClassifier(OnlineClassifier):
+class BoundedDescent(OnlineEstimator):
+    """What BOGD's classifier and regressor share.
+
+    Parameters
+    ----------
+    regularization : float
+        f decays by 1 - step * regularization a round (lambda); the product must be below 1.
+    max_coef : float
+        No coef passes max_coef * step (gamma).
+    sampling : {"uniform", "nonuniform"}
+        "nonuniform" (BOGD++): small coefs are likelier to leave; not with the sigmoid kernel.
+    """
+
+    budget: Any = Sample.size
+    regularization: float = 1e-6
+    max_coef: float = 1.0
+    sampling: str = Sample.sampling
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = ranges(
+        "budget", "regularization", "max_coef", "sampling"
+    )
+
+    def _machine(self: Any, kernel: Part) -> Part:
+        return recipes.bogd(
+            kernel,
+            budget=self.budget,
+            step=self.step,
+            regularization=self.regularization,
+            max_coef=self.max_coef,
+            sampling=self.sampling,
+            loss=self._loss(),
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BOGDClassifier(BoundedDescent, GradientClassifier):
     """BOGD: gradient descent where a stored example drawn at random makes room.
 
     Those that stay grow by 1/(1 - p), so that on average f moves as without a budget.
 
     Parameters
     ----------
-    budget : int or str, default 100
-        Largest number of stored examples (B).
-        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-    step : float, default 0.5
+    step : float
         Step size (eta).
-    regularization : float, default 1e-6
-        f decays by 1 - step * regularization a round (lambda); the product must be below 1.
-    max_coef : float, default 1.0
-        No coef passes max_coef * step (gamma).
-    sampling : {"uniform", "nonuniform"}, default "uniform"
-        "nonuniform" (BOGD++): small coefs are likelier to leave; not with the sigmoid kernel.
-    loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
-    tau : float, default 0.5
-        Width over which the smooth hinge is rounded.
-    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial and the sigmoid kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator.
 
     References
     ----------
@@ -71,74 +73,26 @@ class BOGDClassifier(OnlineClassifier):
     (151, 10)
     """
 
-    budget: Any = Sample.size
     step: float = GradientUpdate.step
-    regularization: float = 1e-6
-    max_coef: float = 1.0
-    sampling: str = Sample.sampling
-    loss: str = Hinge.kind
-    tau: float = SmoothHinge.tau
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("budget", "step", "regularization", "max_coef", "sampling", "loss", "tau"),
+        **GradientClassifier._parameter_constraints,
+        **BoundedDescent._parameter_constraints,
+        **ranges("step"),
     }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.bogd(
-            kernel,
-            budget=self.budget,
-            step=self.step,
-            regularization=self.regularization,
-            max_coef=self.max_coef,
-            sampling=self.sampling,
-            loss=recipes.loss_part(self.loss, self.tau),
-        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BOGDRegressor(GradientRegressor):
+class BOGDRegressor(BoundedDescent, GradientRegressor):
     """BOGD for regression: gradient descent where an example drawn at random makes room.
 
     Those that stay grow by 1/(1 - p), so that on average f moves as without a budget.
 
     Parameters
     ----------
-    budget : int or str, default 100
-        Largest number of stored examples (B).
-        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-    step : float, default 0.1
-        Step size (eta).
-    regularization : float, default 1e-6
-        f decays by 1 - step * regularization a round (lambda); the product must be below 1.
-    max_coef : float, default 1.0
+    max_coef : float
         No coef passes max_coef * step (gamma). Without a cap (inf) the coefs that stay may grow
         faster than the errors they make are corrected, and f diverges.
-    sampling : {"uniform", "nonuniform"}, default "uniform"
-        "nonuniform": small coefs are likelier to leave; not with the sigmoid kernel.
-    loss : {"squared", "absolute", "epsilon-insensitive"}, default "squared"
-        Moves f by the error beyond epsilon, by the error's sign always, or by its sign beyond
-        epsilon.
-    epsilon : float, default 0.1
-        Errors up to this size are left alone, but by the absolute loss.
-    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial and the sigmoid kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator.
 
     References
     ----------
@@ -157,25 +111,9 @@ class BOGDRegressor(GradientRegressor):
     (400, 0.7)
     """
 
-    budget: Any = Sample.size
-    regularization: float = 1e-6
-    max_coef: float = 1.0
-    sampling: str = Sample.sampling
-
     # R^2 0.31: no coef passes 0.1, and 100 of the 200 rows have left.
     _poor_on_few_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GradientRegressor._parameter_constraints,
-        **regression_ranges("budget", "regularization", "max_coef", "sampling"),
+        **BoundedDescent._parameter_constraints,
     }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.bogd(
-            kernel,
-            budget=self.budget,
-            step=self.step,
-            regularization=self.regularization,
-            max_coef=self.max_coef,
-            sampling=self.sampling,
-            loss=self._loss(),
-        )

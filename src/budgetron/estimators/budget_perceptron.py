@@ -22,34 +22,10 @@ class BudgetPerceptronClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    removal : {"oldest", "random", "margin", "refuse"}, default "random"
+    removal : {"oldest", "random", "margin", "refuse"}
         "oldest": the one stored first (Remove-Oldest). "random": any of the B, never the newest
         (RBP). "margin": the one with the largest margin without itself (CKS). "refuse": nothing
         enters any more (Stoptron, the floor every method must beat).
-    budget : int or str, default 100
-        Largest number of stored examples (B).
-        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial and the sigmoid kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator.
 
     References
     ----------
@@ -94,34 +70,9 @@ class BudgetPerceptronRegressor(SignRegressor):
 
     Parameters
     ----------
-    removal : {"oldest", "random", "refuse"}, default "random"
+    removal : {"oldest", "random", "refuse"}
         "oldest": the one stored first. "random": any of the B, never the newest (RBP). "refuse":
         nothing enters any more.
-    budget : int or str, default 100
-        Largest number of stored examples (B).
-        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-    step : float, default 0.1
-        Coef that an example enters with.
-    epsilon : float, default 0.1
-        Errors up to this size are left alone.
-    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial and the sigmoid kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator.
 
     References
     ----------

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 
 class Budgeted(BaseEstimator):  # type: ignore[misc]
-    """What estimators have because of their budget."""
+    """What estimators have because of their budget.
+
+    Parameters
+    ----------
+    budget : int or str
+        Largest number of stored examples (B). Text as "256KB" is the bytes of the whole model
+        instead (``budget_``: how many that are).
+    """
 
     _budget_name: ClassVar[str] = "budget"  # the parameter that says how much is kept, if any does
     _stores_examples: ClassVar[bool]
@@ -105,7 +112,8 @@ class Budgeted(BaseEstimator):  # type: ignore[misc]
             what = (
                 "a fixed number of features" if origin.growing else "all classes in the first call"
             )
-            how = "learn arrays of one width" if origin.growing else "pass classes=, or use fit"
+            fixed = "learn arrays of one width, in River pass max_features="
+            how = fixed if origin.growing else "pass classes=, or use fit"
             raise ValueError(f"{self._budget_name} in bytes needs {what}: {how}")
 
         def sized(budget: int, room: Room) -> Origin:

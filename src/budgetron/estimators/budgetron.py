@@ -27,39 +27,16 @@ class BudgetronClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    budget : int or str, default 100
-        Largest number of stored examples (B).
-        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-    r : float, default 0.1
+    r : float
         Variance of the noise a row is taken to have; the larger, the smaller the steps.
-    jitter : float, default 0.01
+    jitter : float
         Added to k(x, x) of stored examples, so that similar ones can be told apart.
-    replace : {"auto", "never", "always"}, default "auto"
+    replace : {"auto", "never", "always"}
         What a mistake does when the budget is full. "never": it is learned from but not stored.
         "always": it takes the place of the example whose coef is the least certain not to be 0,
         which helps on clean streams and ruins noisy ones. "auto": as "never", but in the 500 rows
         after the mistake rate has risen as "always"; ``drift_log_`` says when.
-    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float, "auto" or "median", default "median"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial kernel.
-    scale : {None, "standard", "auto"}, default "auto"
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
+    kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References
     ----------
@@ -116,31 +93,11 @@ class BudgetronRegressor(OnlineRegressor):
 
     Parameters
     ----------
-    budget : int or str, default 100
-        Largest number of stored examples (B).
-        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-    r : float, default 0.1
+    r : float
         Variance of the noise in the targets, in terms of the variance of f where nothing is known.
-    jitter : float, default 0.01
+    jitter : float
         Added to k(x, x) of stored examples, so that similar ones can be told apart.
-    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float, "auto" or "median", default "median"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial kernel.
-    scale : {None, "standard", "auto"}, default "auto"
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
+    kernel : {"rbf", "laplacian", "poly", "linear"}
 
     Examples
     --------

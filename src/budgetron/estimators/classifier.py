@@ -20,7 +20,14 @@ from budgetron.estimators.weights import ClassWeights, product, sample_weights
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
-    """A classifier that learns row by row; any number of classes, labels of any type."""
+    """A classifier that learns row by row; any number of classes, labels of any type.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
+        classes so far, and the rows of its class, itself included.
+    """
 
     class_weight: dict[Any, float] | str | None = None
 

@@ -25,34 +25,11 @@ class ForgetronClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    budget : int or str, default 100
-        Largest number of stored examples (B).
-        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-    variant : {"self-tuned", "basic", "greedy"}, default "self-tuned"
+    variant : {"self-tuned", "basic", "greedy"}
         "basic" shrinks on every mistake, for the worst case; "self-tuned" only when an example
         leaves, and as little as the bound allows. Both drop the oldest. "greedy" drops the example
         whose removal costs least, if that is little enough; it keeps the Gram matrix.
-    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
+    kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References
     ----------
@@ -99,34 +76,10 @@ class ForgetronRegressor(SignRegressor):
 
     Parameters
     ----------
-    budget : int or str, default 100
-        Largest number of stored examples (B).
-        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-    variant : {"self-tuned", "greedy"}, default "self-tuned"
+    variant : {"self-tuned", "greedy"}
         "self-tuned" drops the oldest; "greedy" the example whose removal costs least, if that is
         little enough; it keeps the Gram matrix.
-    step : float, default 0.1
-        Coef that an example enters with.
-    epsilon : float, default 0.1
-        Errors up to this size are left alone.
-    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
+    kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References
     ----------

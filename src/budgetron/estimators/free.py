@@ -38,38 +38,18 @@ class KernelClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"} or part, default "rbf"
+    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"} or part
         A named kernel takes gamma, degree and coef0 from the parameters below, a part has its own.
-    loss : {"hinge", "smooth-hinge", "logistic"}, part or None, default None
+    loss : {"hinge", "smooth-hinge", "logistic"}, part or None
         For updates that descend a loss, "gradient" and "pegasos"; None leaves them the one they
         have, the hinge unless it was changed.
-    update : str or part, default "passive-aggressive"
+    update : str or part
         How f moves: "perceptron", "shrinking", "avp", "alma", "passive-aggressive", "gradient",
         "pegasos".
-    budget : str or part, default "absorb"
+    budget : str or part
         What happens when there is no more room: see ``budgetron.parts.BUDGETS``.
-    radius : float or None, default None
+    radius : float or None
         f is scaled back to this norm where it passes it.
-    gamma : float, "auto" or "median", default "auto"
-        Width of a named kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of a named polynomial or sigmoid kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator.
 
     Notes
     -----
@@ -155,8 +135,9 @@ class KernelClassifier(OnlineClassifier):
     # ---- the budget, which is a part's size ------------------------------------------------------
 
     def _budget_in(self, params: dict[str, Any]) -> Any:
+        # A name stands for its class, which has the default; a wrong one is refused elsewhere.
         budget = params["budget"]
-        part = budget if isinstance(budget, Part) else FAMILIES["budget"][budget]()
+        part = FAMILIES["budget"].get(budget) if isinstance(budget, str) else budget
         return getattr(part, "size", None) or None  # 0 is no limit
 
     def _with_budget(self, params: dict[str, Any], budget: Any) -> dict[str, Any]:
@@ -168,7 +149,7 @@ class KernelClassifier(OnlineClassifier):
 
     @property
     def _least_budget(self) -> int:
-        return 2 if self._part("budget").kind == "halve" else 1
+        return 2 if "halve" in (self.budget, getattr(self.budget, "kind", None)) else 1
 
     # ---- the machine -----------------------------------------------------------------------------
 

@@ -6,53 +6,57 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import RANGES, ranges, regression_ranges
-from budgetron.estimators.regressor import GradientRegressor
-from budgetron.parts import Hinge, Nogd, Part, SmoothHinge
+from budgetron.estimators.base import OnlineEstimator
+from budgetron.estimators.descent import GradientClassifier, GradientRegressor
+from budgetron.estimators.ranges import RANGES, ranges
+from budgetron.parts import Nogd, Part
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class NOGDClassifier(OnlineClassifier):
+class NystromDescent(OnlineEstimator):
+    """What NOGD's classifier and regressor share.
+
+    Parameters
+    ----------
+    budget : int or str
+        Number of landmarks (B). Text as "256KB" is the bytes of the whole model instead
+        (``budget_``: how many that are).
+    rank : int or None
+        Number of eigenvalues kept, at most ``budget``; None is a fifth of it, at least 1.
+    step : float
+        Step size of the gradient descent (eta).
+    kernel : {"rbf", "laplacian", "poly", "linear"}
+    """
+
+    budget: Any = Nogd.budget
+    rank: int | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ranges("budget"),
+        "rank": [*RANGES["size"], None],
+    }
+
+    @property
+    def _least_budget(self) -> int:
+        return self.rank or 1
+
+    def _machine(self: Any, kernel: Part) -> Part:
+        rank, budget = self.rank, self.budget
+        if rank is not None and rank > budget:
+            raise ValueError(
+                f"rank={rank} is more than the budget={budget} has eigenvalues; rank must be at "
+                "most budget"
+            )
+        return recipes.nogd(kernel, budget=budget, rank=rank, step=self.step, loss=self._loss())
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class NOGDClassifier(NystromDescent, GradientClassifier):
     """NOGD: gradient descent on Nystrom features of the first examples with loss.
 
     The first ``budget`` examples with loss are stored and learned by gradient descent. From then on
     they are landmarks: the model is linear in the ``rank`` leading directions of their kernel
     matrix. It stays an expansion over them, and ``dual_coef_`` are its coefs.
-
-    Parameters
-    ----------
-    budget : int or str, default 100
-        Number of landmarks (B).
-        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-    rank : int or None, default None
-        Number of eigenvalues kept, at most ``budget``; None is a fifth of it, at least 1.
-    step : float, default 0.5
-        Step size of the gradient descent (eta).
-    loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
-    tau : float, default 0.5
-        Width over which the smooth hinge rounds its kink.
-    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
 
     References
     ----------
@@ -68,68 +72,18 @@ class NOGDClassifier(OnlineClassifier):
     (22, 20)
     """
 
-    budget: Any = Nogd.budget
-    rank: int | None = None
     step: float = Nogd.step
-    loss: str = Hinge.kind
-    tau: float = SmoothHinge.tau
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("budget", "step", "loss", "tau"),
-        "rank": [*RANGES["size"], None],
+        **GradientClassifier._parameter_constraints,
+        **NystromDescent._parameter_constraints,
+        **ranges("step"),
     }
-
-    @property
-    def _least_budget(self) -> int:
-        return self.rank or 1
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.nogd(
-            kernel,
-            budget=self.budget,
-            rank=_rank(self.rank, self.budget),
-            step=self.step,
-            loss=recipes.loss_part(self.loss, self.tau),
-        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class NOGDRegressor(GradientRegressor):
+class NOGDRegressor(NystromDescent, GradientRegressor):
     """NOGD for regression: gradient descent on Nystrom features of the first examples with loss.
-
-    Parameters
-    ----------
-    budget : int or str, default 100
-        Number of landmarks (B).
-        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-    rank : int or None, default None
-        Number of eigenvalues kept, at most ``budget``; None is a fifth of it, at least 1.
-    step : float, default 0.1
-        Step size (eta).
-    loss : {"squared", "absolute", "epsilon-insensitive"}, default "squared"
-        Moves f by the error beyond epsilon, by the error's sign always, or by its sign beyond
-        epsilon.
-    epsilon : float, default 0.1
-        Errors up to this size are left alone, but by the absolute loss.
-    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
 
     References
     ----------
@@ -146,35 +100,9 @@ class NOGDRegressor(GradientRegressor):
     (100, 0.79)
     """
 
-    budget: Any = Nogd.budget
-    rank: int | None = None
-
     # R^2 0.47: 20 directions.
     _poor_on_few_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GradientRegressor._parameter_constraints,
-        **regression_ranges("budget"),
-        "rank": NOGDClassifier._parameter_constraints["rank"],
+        **NystromDescent._parameter_constraints,
     }
-
-    @property
-    def _least_budget(self) -> int:
-        return self.rank or 1
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.nogd(
-            kernel,
-            budget=self.budget,
-            rank=_rank(self.rank, self.budget),
-            step=self.step,
-            loss=self._loss(),
-        )
-
-
-def _rank(rank: int | None, budget: int) -> int | None:
-    if rank is not None and rank > budget:
-        raise ValueError(
-            f"rank={rank} is more than the budget={budget} has eigenvalues; rank must be at most "
-            "budget"
-        )
-    return rank

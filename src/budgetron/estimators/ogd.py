@@ -6,48 +6,23 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators.descent import GradientClassifier, GradientRegressor
 from budgetron.estimators.ranges import ranges, regression_ranges
-from budgetron.estimators.regressor import GradientRegressor
-from budgetron.parts import GradientUpdate, Hinge, Part, SmoothHinge
+from budgetron.parts import GradientUpdate, Part
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OGDClassifier(OnlineClassifier):
+class OGDClassifier(GradientClassifier):
     """OGD: gradient steps on the loss, every one of which stores its example.
 
     The unbounded yardstick of BOGD, FOGD and NOGD.
 
     Parameters
     ----------
-    step : float, default 0.5
+    step : float
         Step size (eta).
-    regularization : float, default 0.0
+    regularization : float
         f decays by 1 - step * regularization a round (lambda); the product must be below 1.
-    loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
-    tau : float, default 0.5
-        Width over which the smooth hinge is rounded.
-    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial and the sigmoid kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
 
     References
     ----------
@@ -66,12 +41,10 @@ class OGDClassifier(OnlineClassifier):
 
     step: float = GradientUpdate.step
     regularization: float = GradientUpdate.regularization
-    loss: str = Hinge.kind
-    tau: float = SmoothHinge.tau
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("step", "regularization", "loss", "tau"),
+        **GradientClassifier._parameter_constraints,
+        **ranges("step", "regularization"),
     }
 
     def _machine(self, kernel: Part) -> Part:
@@ -79,7 +52,7 @@ class OGDClassifier(OnlineClassifier):
             kernel,
             step=self.step,
             regularization=self.regularization,
-            loss=recipes.loss_part(self.loss, self.tau),
+            loss=self._loss(),
         )
 
 
@@ -89,33 +62,8 @@ class OGDRegressor(GradientRegressor):
 
     Parameters
     ----------
-    step : float, default 0.1
-        Step size (eta).
-    regularization : float, default 0.0
+    regularization : float
         f decays by 1 - step * regularization a round (lambda); the product must be below 1.
-    loss : {"squared", "absolute", "epsilon-insensitive"}, default "squared"
-        Moves f by the error beyond epsilon, by the error's sign always, or by its sign beyond
-        epsilon.
-    epsilon : float, default 0.1
-        Errors up to this size are left alone, but by the absolute loss.
-    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial and the sigmoid kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
 
     References
     ----------

@@ -6,45 +6,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import RANGES, ranges
-from budgetron.parts import Hinge, Part, PegasosUpdate, SmoothHinge
+from budgetron.estimators.descent import GradientClassifier
+from budgetron.estimators.ranges import RANGES
+from budgetron.parts import Part, PegasosUpdate
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PegasosClassifier(OnlineClassifier):
+class PegasosClassifier(GradientClassifier):
     """Pegasos: gradient steps of 1/(lambda t) on the regularised loss, stored without limit.
 
     Converges to the support vector machine with that regularization.
 
     Parameters
     ----------
-    regularization : float, default 1e-4
+    regularization : float
         Weight of the norm (lambda), above 0.
-    loss : {"hinge", "smooth-hinge", "logistic"}, default "hinge"
-    tau : float, default 0.5
-        Width over which the smooth hinge is rounded.
-    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial and the sigmoid kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
 
     References
     ----------
@@ -62,12 +38,9 @@ class PegasosClassifier(OnlineClassifier):
     """
 
     regularization: float = PegasosUpdate.regularization
-    loss: str = Hinge.kind
-    tau: float = SmoothHinge.tau
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("loss", "tau"),
+        **GradientClassifier._parameter_constraints,
         "regularization": RANGES["step"],
     }
 
@@ -75,5 +48,5 @@ class PegasosClassifier(OnlineClassifier):
         return recipes.pegasos(
             kernel,
             regularization=self.regularization,
-            loss=recipes.loss_part(self.loss, self.tau),
+            loss=self._loss(),
         )

@@ -24,39 +24,19 @@ class POMDRClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    budget : int or str, default 100
+    budget : int or str
         Largest number of stored examples (B), at least 2. It is reached only within a round: the
-        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
-        example that would be number B makes room for B/2.
-    radius : float, default 25.0
+        example that would be number B makes room for B/2. Text as "256KB" is the bytes of the
+        whole model instead (``budget_``: how many that are).
+    radius : float
         Norm ball (U), which also scales the steps.
-    window : int, default 15
+    window : int
         Number of last rows the guess is made from (M). They are kept beside the budget.
-    horizon : int or None, default None
+    horizon : int or None
         Expected number of rows (T). It says how long the first phase lasts, in which rows near the
         span of the stored examples are projected: until 10 log T examples are stored, and within
         T^(-1/2); None is B/4 and 0.01.
-    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
+    kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References
     ----------

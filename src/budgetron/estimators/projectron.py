@@ -23,33 +23,13 @@ class ProjectronClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    threshold : float in [0, 1) or None, default 0.1
+    threshold : float in [0, 1) or None
         Largest distance from the span at which a mistake is projected (eta). None: none but what
         lies in the span up to rounding.
-    budget : int, str or None, default None
+    budget : int, str or None
         Largest number of stored examples (B): when there are that many, every mistake is projected.
         None is no limit.
-    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
+    kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References
     ----------
@@ -87,34 +67,13 @@ class ProjectronRegressor(SignRegressor):
 
     Parameters
     ----------
-    threshold : float in [0, 1) or None, default 0.1
+    threshold : float in [0, 1) or None
         Largest distance from the span at which an error is projected (eta). None: none but what
         lies in the span up to rounding.
-    budget : int, str or None, default None
+    budget : int, str or None
         Largest number of stored examples (B): when there are that many, every error is projected.
         None is no limit.
-    step : float, default 0.1
-        Coef that an example enters with.
-    epsilon : float, default 0.1
-        Errors up to this size are left alone.
-    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
+    kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References
     ----------
@@ -150,7 +109,7 @@ class ProjectronRegressor(SignRegressor):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ProjectronPlusClassifier(OnlineClassifier):
+class ProjectronPlusClassifier(ProjectronClassifier):
     """Projectron++: Projectron that learns from margin errors too.
 
     Mistakes are projected or stored as by Projectron. An example on the right side with a margin
@@ -158,37 +117,10 @@ class ProjectronPlusClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    threshold : float in [0, 1) or None, default 0.1
-        Largest distance from the span at which a mistake is projected (eta). None: none but what
-        lies in the span up to rounding.
-    budget : int, str or None, default None
-        Largest number of stored examples (B): when there are that many, every mistake is projected.
-        None is no limit.
-    rule : {"bounded", "aggressive"}, default "bounded"
+    rule : {"bounded", "aggressive"}
         "bounded" learns from a margin error only as far as the mistake bound allows, and needs a
         threshold above 0 or a budget; "aggressive" treats it like a mistake: fewer errors, more
         stored examples, no bound.
-    kernel : {"rbf", "laplacian", "poly", "linear"}, default "rbf"
-    gamma : float, "auto" or "median", default "auto"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
-    degree, coef0 : int, float
-        Of the polynomial kernel.
-    scale : {None, "standard", "auto"}, default None
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
-    average : {"last", "mean", "suffix"}, default "last"
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool, default 1 and False
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
-    n_jobs : int or None, default None
-        Threads of ``predict`` on many rows; None is 1, -1 all processors.
-    class_weight : dict, "balanced" or None, default None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
-    random_state : int, RandomState instance or None, default None
-        Seed of the model's generator; this learner draws nothing.
 
     References
     ----------
@@ -205,8 +137,6 @@ class ProjectronPlusClassifier(OnlineClassifier):
     (24, 16)
     """
 
-    threshold: float | None = Project.threshold
-    budget: Any = None
     rule: str = "bounded"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

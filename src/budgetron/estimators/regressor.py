@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from budgetron import recipes
 from budgetron.engine import Floats
 from budgetron.estimators.base import OnlineEstimator
 from budgetron.estimators.ranges import regression_ranges
 from budgetron.estimators.weights import sample_weights
-from budgetron.parts import Part, Squared, TubeUpdate
+from budgetron.parts import Part, TubeUpdate
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -132,7 +131,13 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TubeRegressor(OnlineRegressor):
-    """A regressor that leaves errors up to epsilon alone."""
+    """A regressor that leaves small errors alone.
+
+    Parameters
+    ----------
+    epsilon : float
+        Errors up to this size are left alone.
+    """
 
     epsilon: float = TubeUpdate.epsilon
 
@@ -144,7 +149,13 @@ class TubeRegressor(OnlineRegressor):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SignRegressor(TubeRegressor):
-    """A relative of the Perceptron: an error beyond epsilon moves f by `step` at x."""
+    """A relative of the Perceptron: an error beyond epsilon moves f by `step` at x.
+
+    Parameters
+    ----------
+    step : float
+        Coef that an example enters with.
+    """
 
     step: float = TubeUpdate.step
 
@@ -155,22 +166,6 @@ class SignRegressor(TubeRegressor):
 
     def _update(self) -> Part:
         return TubeUpdate(float(self.step), float(self.epsilon))
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class GradientRegressor(TubeRegressor):
-    """A regressor that descends a loss."""
-
-    step: float = TubeUpdate.step
-    loss: str = Squared.kind
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TubeRegressor._parameter_constraints,
-        **regression_ranges("step", "loss"),
-    }
-
-    def _loss(self) -> Part:
-        return recipes.regression_loss(self.loss, self.epsilon)
 
 
 def _targets(y: Any) -> Floats:

@@ -6,8 +6,8 @@
 >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
 Accuracy: 89.59%
 
-There is a class for every estimator of the catalogue, with the same name and parameters; it is made
-from the estimator, which does the learning (making.py). What differs: ``seed`` stands for
+There is a class for every estimator, with the same name and parameters; it is made from the
+estimator, which does the learning (making.py). What differs: ``seed`` stands for
 random_state, gamma="auto" means "median", since the width of the stream is not known, and what
 belongs to `fit` (n_epochs, shuffle, n_jobs) is not there.
 """

@@ -47,7 +47,10 @@ class RiverLearner(Estimator):
             params["gamma"] = "median"
         self._estimator: Any = self._estimator_class(**params, random_state=self.seed)
         self._estimator._validate_params()
-        self._names = Names(hashed=not self._estimator._stores_examples, most=most)
+        # What is drawn for a feature is drawn by its number, a hash of its name. But a model in
+        # bytes takes its memory by the width, and needs numbers below it.
+        drawn = not self._estimator._stores_examples and not self._estimator.in_bytes
+        self._names = Names(hashed=drawn, most=most)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""River classes out of the estimators: one factory, a class for every estimator of the catalogue.
+"""River classes out of the estimators: one factory, a class for every estimator.
 
 A River class is a dataclass, as its estimator is: a field is a parameter, so that signature, repr,
 cloning and defaults need no second list. Its docstring is the estimator's, with the parameters that
@@ -7,13 +7,13 @@ River models have.
 
 from __future__ import annotations
 
-import inspect
-import re
 from dataclasses import field, fields, make_dataclass
 from typing import Any
 
 from budgetron.catalogue import CATALOGUE
 from budgetron.catalogue import make as make_estimator
+from budgetron.estimators.docstrings import Docstring
+from budgetron.estimators.free import KernelClassifier
 from budgetron.river.classifier import RiverClassifier
 from budgetron.river.learner import RiverLearner
 from budgetron.river.regressor import RiverRegressor
@@ -26,10 +26,11 @@ KINDS: dict[str, type[RiverLearner]] = {
 GAMMA = """\
     Width of the kernel; "median" is 1 / median squared distance between the first 200 rows, and
     "auto" means the same, since the width of the stream is not known."""
-CLASSES = """\
+ADDED = """
+Parameters
+----------
 classes : labels or None, default None
-    All labels there will be, another one is an error. None: classes join as they occur."""
-SHARED = """\
+    All labels there will be, another one is an error. None: classes join as they occur.
 max_features : int or None, default None
     The most features there may be; learning one more is an error. None: any number.
 seed : int or None, default None
@@ -46,10 +47,11 @@ EXAMPLES = {
 
 
 def river_classes(module: str) -> dict[str, type[RiverLearner]]:
-    """The River class of every estimator in the catalogue, by name, as classes of `module`."""
-    estimators = {
+    """The River class of every estimator, by name, as classes of `module`."""
+    estimators: set[tuple[Any, str]] = {
         (entry.estimator(task), task) for entry in CATALOGUE.values() for task in entry.tasks
     }
+    estimators.add((KernelClassifier, "classification"))  # which has no paper, nor a catalogue name
     return {e.__name__: _river_class(e, task, module) for e, task in estimators}
 
 
@@ -101,26 +103,19 @@ def _river_class(estimator: Any, task: str, module: str) -> type[RiverLearner]:
 
 def _document(estimator: Any, task: str, module: str) -> str:
     """The estimator's docstring in terms of its River class."""
-    text = inspect.cleandoc(estimator.__doc__)
-    head, rest = text.split("Parameters\n----------\n")
-    tail = re.split(r"\n(?=\w+\n---+\n)", rest)  # the parameters, then further sections
-    entries = [_entry(entry) for entry in re.split(r"\n(?=\w)", tail[0].strip())]
-    entries += [CLASSES] if task == "classification" else []
-    sections = [section.strip() for section in tail[1:] if not section.startswith("Examples")]
+    document = Docstring.parse(estimator.__doc__)
+    entries = {
+        names: entry
+        for names, entry in document.parameters.items()
+        if not DROPPED & {*names.split(", ")}
+    }
+    header = entries["gamma"].split("\n")[0]
+    entries["gamma"] = f"{header}\n{GAMMA}"
+    added = Docstring.parse(ADDED).parameters
+    if task != "classification":
+        del added["classes"]
     name = estimator.__name__
     example = f"Examples\n--------\n>>> from {module} import {name}\n>>> model = {name}()\n"
-    parts = [
-        head + "Parameters\n----------\n" + "\n".join(filter(None, [*entries, SHARED])),
-        *sections,
-        example + EXAMPLES[task],
-    ]
-    return "\n\n".join(parts)
-
-
-def _entry(entry: str) -> str:
-    """One parameter's lines, as they are true of River models; nothing if it is dropped."""
-    first = entry.split("\n")[0]
-    names = {name.strip() for name in first.split(" : ")[0].split(",")}
-    if names & DROPPED:
-        return ""
-    return f"{first}\n{GAMMA}" if names == {"gamma"} else entry
+    sections = [each for each in document.sections if not each.startswith("Examples")]
+    sections.append(example + EXAMPLES[task])
+    return str(Docstring(document.head, entries | added, sections))

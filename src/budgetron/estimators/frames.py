@@ -1,0 +1,65 @@
+"""Frames with named columns: pandas, polars, Arrow, whatever scikit-learn takes names from.
+
+The names of the first frame become ``feature_names_in_``. Later frames are put in their order,
+where scikit-learn would raise; it still warns where only one of frame and model has names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.utils.validation import _get_feature_names
+
+SHOWN = 5  # names in an error
+
+
+def in_order(X: Any, names: NDArray[Any] | None, owner: str) -> Any:
+    """X with its columns in the order of `names`; as it is where X or the model has no names.
+
+    Parameters
+    ----------
+    X : rows of any kind
+    names : of the model's features, if it has any
+    owner : the model's class, for the error
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, unknown or of the same name.
+    """
+    if names is None or isinstance(X, np.ndarray) or scipy.sparse.issparse(X):
+        return X
+    columns = _get_feature_names(X)
+    if columns is None or np.array_equal(columns, names):
+        return X
+    wanted, given = names.tolist(), columns.tolist()
+    wrong = {
+        "missing": _without(wanted, given),
+        "unknown": _without(given, wanted),
+    }
+    if any(wrong.values()):
+        told = "; ".join(f"{what} {_listed(those)}" for what, those in wrong.items() if those)
+        raise ValueError(f"X has other feature names than {owner} was fitted with: {told}")
+    select = getattr(type(X), "select", None)  # of polars and Arrow; of pandas a column may be
+    return X[wanted] if select is None else select(X, wanted)
+
+
+def one_row(x: Any) -> Any:
+    """A single row as rows: a row of a pandas frame keeps its names, an array gets two axes."""
+    if scipy.sparse.issparse(x) or np.ndim(x) != 1:
+        return x
+    named = hasattr(x, "to_frame") and hasattr(x, "index")
+    return x.to_frame().T if named else np.asarray(x)[None, :]
+
+
+def _without(names: list[str], others: list[str]) -> list[str]:
+    known = set(others)
+    return [name for name in names if name not in known]
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(map(repr, names[:SHOWN])) + more
