@@ -118,6 +118,17 @@ class Expansion {
     return best;
   }
 
+  // The same of scores that are at hand.
+  [[nodiscard]] std::size_t least_of(std::span<const double> scores) const {
+    const double least = row_functions<Real>().least(scores.data(), scores.size());
+    std::size_t best = 0;
+    while (scores[best] != least) ++best;
+    for (std::size_t i = best + 1; i < size(); ++i) {
+      if (scores[i] == least && id(i) < id(best)) best = i;
+    }
+    return best;
+  }
+
   // ---- evaluating -----------------------------------------------------------------------------
   void row(const Sample<Real>& x, Row<Real>& out) const;
   void decide(const Row<Real>& row, std::span<double> outputs) const;

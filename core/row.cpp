@@ -185,6 +185,32 @@ double dot(const Real* values, const double* coefs, std::size_t n) {
   return lanes[0];
 }
 
+inline Doubles smaller(Doubles a, Doubles b) { return a < b ? a : b; }
+
+double least(const double* numbers, std::size_t n) {
+  typedef double Loose __attribute__((vector_size(kBytes), aligned(8), may_alias));
+  constexpr std::size_t width = kWidth<double>;
+  constexpr std::size_t together = 4;  // chains that need not wait for each other
+  double found = numbers[0];
+  std::size_t i = 0;
+  Doubles chains[together];
+  for (Doubles& chain : chains) chain = all<double>(found);
+  for (; i + together * width <= n; i += together * width) {
+#pragma GCC unroll 4
+    for (std::size_t c = 0; c < together; ++c) {
+      const Doubles next = (Doubles)*reinterpret_cast<const Loose*>(numbers + i + c * width);
+      chains[c] = smaller(chains[c], next);
+    }
+  }
+  const Doubles both = smaller(smaller(chains[0], chains[1]), smaller(chains[2], chains[3]));
+  for (std::size_t j = 0; j < width; ++j) {
+    const double lane = both[static_cast<int>(j)];
+    found = lane < found ? lane : found;
+  }
+  for (; i < n; ++i) found = numbers[i] < found ? numbers[i] : found;
+  return found;
+}
+
 // cos(x) and sin(x): x = n pi/2 + r, |r| <= pi/4, Taylor up to r^17, then the quadrant n mod 4 says
 // which is which and its sign. pi/2 is taken off in three pieces of 33 bits (Cody & Waite 1980;
 // the pieces are fdlibm's), exact while n < 2^20. Far beyond, where x has no digits left after the
@@ -232,10 +258,11 @@ void cos_sin(const Real* angles, double* cosines, double* sines, std::size_t n) 
 extern const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA);
 extern const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA);
 const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA) = {
-    row<float>,  squared_norm<float>, absolute_norm<float>, gather<float>,
-    self<float>, dot<float>,          cos_sin<float>};
+    row<float>, squared_norm<float>, absolute_norm<float>, gather<float>, self<float>, dot<float>,
+    least,      cos_sin<float>};
 const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA) = {
-    row<double>,  squared_norm<double>, absolute_norm<double>, gather<double>,
-    self<double>, dot<double>,          cos_sin<double>};
+    row<double>,    squared_norm<double>, absolute_norm<double>,
+    gather<double>, self<double>,         dot<double>,
+    least,          cos_sin<double>};
 
 }  // namespace budgetron
