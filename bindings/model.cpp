@@ -330,6 +330,17 @@ void bind(nb::module_& m, const char* name) {
       .def_prop_ro("mistakes", [](const M& self) { return self.counts().mistakes; })
       .def_prop_ro("updates", [](const M& self) { return self.counts().updates; })
       .def_prop_ro("coarse", &M::coarse)
+      .def("look_ahead",
+           [](M& self, const std::string& when) {
+             if (when != "auto" && when != "always" && when != "never") {
+               throw std::invalid_argument("look_ahead is 'auto', 'always' or 'never'");
+             }
+             self.look_ahead(when == "auto"     ? LookAhead::automatic
+                             : when == "always" ? LookAhead::always
+                                                : LookAhead::never);
+           })
+      .def_prop_ro("rows_ahead", [](const M& self) { return self.ahead().rows(); })
+      .def_prop_ro("columns_again", [](const M& self) { return self.ahead().columns_again(); })
       .def_prop_ro("scale",
                    [](const M& self) {
                      const auto* preparation = self.preparation();

@@ -14,6 +14,9 @@ constexpr double kLeastScale = 1e-6;
 constexpr double kLargestScale = 1e6;
 // Above this bound on the rounding of gamma d^2 float32 kernel values are not to be trusted.
 constexpr double kCoarse = 1e-3;
+// A block of rows multiplies zeros too; with fewer other values than this it is slower than rows
+// that do not.
+constexpr double kLeastDensity = 0.6;
 
 }  // namespace
 
@@ -136,11 +139,79 @@ void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
     }
   }
   functions.row(work);
-  out.self = static_cast<double>(functions.self(work));
+  settle(out);
+}
+
+template <class Real>
+void Expansion<Real>::settle(Row<Real>& out) const {
+  out.self = static_cast<double>(row_functions<Real>().self(task(out)));
   out.coarse = std::is_same_v<Real, float> && kernel_.kind == KernelKind::rbf &&
                static_cast<double>(std::numeric_limits<Real>::epsilon()) * kernel_.gamma *
                        (static_cast<double>(out.norm) + support_.largest_norm()) >
                    kCoarse;
+}
+
+// Packs the samples for the support as it is; false if a block is not for them.
+template <class Real>
+bool Expansion<Real>::pack(RowBlock<Real>& block) const {
+  const std::vector<std::uint32_t>& slots = support_.direct_slots();
+  if (block.width > slots.size()) return false;
+  block.values.resize(block.width * kBlockRows);
+  block.offsets.resize(block.width);
+  Real norms[kBlockRows];
+  PackTask<Real> work{block.samples,        slots.data(),  block.width,
+                      support_.stride(),    support_.l1(), block.values.data(),
+                      block.offsets.data(), norms,         0};
+  block.features = block_functions<Real>().pack(work);
+  for (std::size_t r = 0; r < kBlockRows; ++r) {
+    block.rows[r].norm = norms[r];
+    if (block.rows[r].values.size() < stride_) block.rows[r].values.resize(stride_);
+    if (keeps_distances_ && block.rows[r].distances.size() < stride_) {
+      block.rows[r].distances.resize(stride_);
+    }
+  }
+  return static_cast<double>(work.nonzeros) >=
+         kLeastDensity * static_cast<double>(block.width * kBlockRows);
+}
+
+template <class Real>
+void Expansion<Real>::compute(RowBlock<Real>& block, std::size_t from, std::size_t first,
+                              std::size_t last) const {
+  RowTask<Real> rows[kBlockRows];
+  for (std::size_t r = 0; r < kBlockRows; ++r) {
+    rows[r] = task(block.rows[r]);
+    rows[r].row = block.rows[r].values.data();
+    if (keeps_distances_) rows[r].distances = block.rows[r].distances.data();
+  }
+  const BlockTask<Real> work{rows, from, block.values.data(), block.offsets.data(), block.features};
+  block_functions<Real>().columns(work, first, last);
+}
+
+template <class Real>
+bool Expansion<Real>::fill(RowBlock<Real>& block, const Real* samples, std::size_t width) const {
+  // Distances that are not a by-product take a pass of their own.
+  if (size() == 0 || (keeps_distances_ && kernel_.kind != KernelKind::rbf)) return false;
+  block.samples = samples;
+  block.width = width;
+  if (!pack(block)) return false;
+  compute(block, 0, 0, padded(size()));
+  block.time = support_.clock();
+  return true;
+}
+
+template <class Real>
+Row<Real>& Expansion<Real>::take(RowBlock<Real>& block, std::size_t r) const {
+  if (block.time != support_.clock()) {
+    if (support_.slots_moved() > block.time) pack(block);
+    for (std::size_t i = 0; i < size(); i += kLanes) {
+      if (support_.changed(i / kLanes) <= block.time) continue;
+      compute(block, r, i, i + kLanes);
+      block.recomputed += static_cast<std::int64_t>((kBlockRows - r) * kLanes);
+    }
+    block.time = support_.clock();
+  }
+  settle(block.rows[r]);
+  return block.rows[r];
 }
 
 template <class Real>
@@ -255,15 +326,21 @@ double Expansion<Real>::coef_size(std::size_t i) const {
 // Output by output, along the coefs as they lie in memory.
 template <class Real>
 void Expansion<Real>::coef_sizes(std::vector<double>& sizes) const {
-  sizes.assign(size(), 0.0);
+  const double by = factor();
+  sizes.resize(size());
+  if (outputs_ == 1) {
+    const double* a = stored_coefs(0);
+    for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = std::abs(by * a[i]);
+    return;
+  }
+  std::fill(sizes.begin(), sizes.end(), 0.0);
   for (std::size_t k = 0; k < outputs_; ++k) {
     const double* a = stored_coefs(k);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      const double coef = factor() * a[i];
-      sizes[i] += outputs_ == 1 ? std::abs(coef) : coef * coef;
+      const double coef = by * a[i];
+      sizes[i] += coef * coef;
     }
   }
-  if (outputs_ == 1) return;
   for (double& size : sizes) size = std::sqrt(2.0 * size);
 }
 

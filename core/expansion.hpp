@@ -23,6 +23,7 @@
 #include <span>
 #include <vector>
 
+#include "block.hpp"
 #include "kernel.hpp"
 #include "support.hpp"
 #include "turn.hpp"
@@ -36,6 +37,27 @@ struct ClassChange {
   std::vector<int> order = {};  // length `after`
 
   static std::size_t outputs(std::size_t classes) { return classes <= 2 ? 1 : classes; }
+};
+
+// Rows that wait for their rounds with the kernel values they will need.
+template <class Real>
+struct RowBlock {
+  Row<Real> rows[kBlockRows];
+  std::uint64_t time = 0;  // of the support they were computed from
+
+  const Real* samples = nullptr;  // dense, of this width
+  std::size_t width = 0;
+  AlignedVector<Real> values;  // the samples, packed
+  std::vector<std::size_t> offsets;
+  std::size_t features = 0;
+
+  std::int64_t recomputed = 0;  // columns of waiting rows, ever
+
+  void visit_state(StateVisitor& visitor) {
+    for (Row<Real>& row : rows) row.visit_state(visitor);
+    visitor.scratch(values);
+    visitor.scratch(offsets);
+  }
 };
 
 // Applies a ClassChange to an output-major matrix (outputs x stride).
@@ -96,9 +118,25 @@ class Expansion {
     return best;
   }
 
+  // The same of scores that are at hand.
+  [[nodiscard]] std::size_t least_of(std::span<const double> scores) const {
+    const double least = row_functions<Real>().least(scores.data(), scores.size());
+    std::size_t best = 0;
+    while (scores[best] != least) ++best;
+    for (std::size_t i = best + 1; i < size(); ++i) {
+      if (scores[i] == least && id(i) < id(best)) best = i;
+    }
+    return best;
+  }
+
   // ---- evaluating -----------------------------------------------------------------------------
   void row(const Sample<Real>& x, Row<Real>& out) const;
   void decide(const Row<Real>& row, std::span<double> outputs) const;
+  // The rows of kBlockRows dense samples, one after the other in memory, which must stay there; the
+  // same values that `row` finds. False if that is not possible or does not pay.
+  bool fill(RowBlock<Real>& block, const Real* samples, std::size_t width) const;
+  // Row r of the block as it is now: what changed since is computed anew, in all rows from r on.
+  Row<Real>& take(RowBlock<Real>& block, std::size_t r) const;
   // The kernel row of stored example i, computed afresh.
   void row_of_stored(std::size_t i, Row<Real>& out) const;
   [[nodiscard]] double stored_self(std::size_t i) const;  // k(x_i, x_i)
@@ -173,6 +211,9 @@ class Expansion {
              std::int64_t id);
   void copy_gram_row(std::size_t i, const Row<Real>& row);
   [[nodiscard]] RowTask<Real> task(const Row<Real>& row) const;
+  void settle(Row<Real>& row) const;  // what a row says besides its values
+  bool pack(RowBlock<Real>& block) const;
+  void compute(RowBlock<Real>& block, std::size_t from, std::size_t first, std::size_t last) const;
 
   Kernel kernel_;
   std::size_t outputs_;

@@ -59,6 +59,10 @@ class Learner {
   // Whether x could be stored if nothing else were.
   [[nodiscard]] virtual bool fits_alone(const Sample<Real>&) const { return true; }
 
+  // The expansion whose kernel row, and nothing else, `decide` decides by: such rows can be
+  // computed ahead, and then decided by it. Null if there is more to deciding.
+  [[nodiscard]] virtual const Expansion<Real>* by_row() const { return nullptr; }
+
   // The stored examples, for looking inside; null for learners that store none.
   [[nodiscard]] virtual const Expansion<Real>* expansion() const { return nullptr; }
 
@@ -103,6 +107,7 @@ class ExpansionLearner : public Learner<Real> {
     lower_to(budget, row, random);
     while (slots > 0 && f_.support().features() > slots) lower_to(f_.size() - 1, row, random);
   }
+  [[nodiscard]] const Expansion<Real>* by_row() const override { return &f_; }
   [[nodiscard]] const Expansion<Real>* expansion() const override { return &f_; }
   [[nodiscard]] std::vector<Share<Real>> shares() const override {
     return {{&f_, [this](std::size_t i, std::size_t k) { return f_.coef(i, k); }}};

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "ahead.hpp"
 #include "averaging.hpp"
 #include "calibration.hpp"
 #include "gate.hpp"
@@ -42,23 +43,6 @@ enum class Task { classification, regression };
 
 // What predict tells of a row: the outputs of f, or the probability of every class.
 enum class Answer { outputs, probabilities };
-
-// The rows of one call: dense (row-major) or CSR with sorted indices.
-template <class Real>
-struct Rows {
-  std::size_t count = 0;
-  const Real* values = nullptr;
-  std::size_t width = 0;                  // dense
-  const std::int64_t* ends = nullptr;     // CSR: indptr, count + 1 numbers
-  const std::int32_t* indices = nullptr;  // CSR
-
-  [[nodiscard]] Sample<Real> operator[](std::size_t i) const {
-    if (ends == nullptr) return {values + i * width, nullptr, width};
-    const auto begin = static_cast<std::size_t>(ends[i]);
-    const auto end = static_cast<std::size_t>(ends[i + 1]);
-    return {values + begin, indices + begin, end - begin};
-  }
-};
 
 struct Counts {
   std::int64_t seen = 0;      // rows learned
@@ -115,9 +99,11 @@ class Model {
                     std::vector<double>* decisions, bool unseen, bool calibrate = true) {
     const auto inside = gate_.to_change();
     if (decisions != nullptr) decisions->reserve(rows.count * outputs());
+    ahead_.start();
     for (std::size_t i = 0; i < rows.count; ++i) {
+      Row<Real>* ready = takes_blocks() ? ahead_.row(*learner_, rows, i) : nullptr;
       learn_row(rows[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0,
-                calibrate);
+                calibrate, ready);
       if (decisions != nullptr) {
         decisions->insert(decisions->end(), outputs_.begin(), outputs_.end());
       }
@@ -128,7 +114,7 @@ class Model {
   // One row; the decision before it was learned, outputs() numbers.
   std::span<const double> learn_one(const Sample<Real>& x, double target, double weight = 1.0) {
     const auto inside = gate_.to_change();
-    learn_row(x, target, weight, false, true);
+    learn_row(x, target, weight, false, true, nullptr);
     return outputs_;
   }
 
@@ -144,17 +130,22 @@ class Model {
       share_out(rows.count, threads, [&](std::size_t begin, std::size_t end) {
         Row<Real> row;
         OwnedSample<Real> scaled;
+        Ahead<Real> ahead(ahead_.when());
         const bool plain = kind == Answer::outputs;
         std::vector<double> outputs(plain ? 0 : outputs_of(classes));
-        for (std::size_t i = begin; i < end && !stale; ++i) {
+        const Rows<Real> share = rows.first(end);
+        for (std::size_t i = begin; i < end && !stale;) {
           const auto inside = gate_.to_look();
-          if (classes_ != classes) {
-            stale = true;
-          } else {
+          if (classes_ != classes) stale = true;
+          ahead.start();  // rows of a block are decided together: by one model
+          do {
+            if (stale) break;
+            Row<Real>* ready = scales() ? nullptr : ahead.row(*learner_, share, i);
             const std::span<double> answer(answers.data() + i * width, width);
-            predict_row(rows[i], row, scaled, plain ? answer : outputs);
+            predict_row(rows[i], row, scaled, plain ? answer : outputs, ready);
             if (!plain) calibration_->answer(outputs, answer);
-          }
+            ++i;
+          } while (ahead.waiting());
         }
       });
       if (!stale) return width;
@@ -181,6 +172,13 @@ class Model {
     if (calibration_ != nullptr) calibration_->rearrange(change);
     rearrange(change);
   }
+
+  void look_ahead(LookAhead when) {
+    const auto inside = gate_.to_change();
+    ahead_.set(when);
+  }
+  // How many rows were computed in blocks, and how many of their columns once more.
+  [[nodiscard]] const Ahead<Real>& ahead() const { return ahead_; }
 
   // Calls `look(learner)` while nothing changes.
   template <class Look>
@@ -239,15 +237,34 @@ class Model {
     return wide_ ? classes : ClassChange::outputs(classes);
   }
 
+  // Whether rows change on their way to the learner, by all rows before them.
+  [[nodiscard]] bool scales() const { return preparation_ != nullptr && preparation_->scales(); }
+  // Whether rows may be computed ahead: not where they, or the learner, may be others when their
+  // round comes, nor where all memory was taken in advance.
+  [[nodiscard]] bool takes_blocks() const {
+    return !room_.given() && !scales() && (preparation_ == nullptr || !preparation_->warming_up());
+  }
+
   // x as the learner is to see it: itself, or a view of `out`.
   Sample<Real> prepared(const Sample<Real>& x, OwnedSample<Real>& out) const {
     return preparation_ == nullptr ? x : preparation_->prepare(x, out);
   }
 
   void predict_row(const Sample<Real>& x, Row<Real>& row, OwnedSample<Real>& scaled,
-                   std::span<double> outputs) const {
-    learner_->decide(prepared(x, scaled), row, outputs);
-    if (averaging_ != nullptr) averaging_->decide(*learner_, row, outputs);
+                   std::span<double> outputs, Row<Real>* ready = nullptr) const {
+    Row<Real>& used = decide(prepared(x, scaled), row, ready, outputs);
+    if (averaging_ != nullptr) averaging_->decide(*learner_, used, outputs);
+  }
+
+  // By the row that is ready, or `row`; returns which.
+  Row<Real>& decide(const Sample<Real>& x, Row<Real>& row, Row<Real>* ready,
+                    std::span<double> outputs) const {
+    if (ready == nullptr) {
+      learner_->decide(x, row, outputs);
+      return row;
+    }
+    learner_->by_row()->decide(*ready, outputs);
+    return *ready;
   }
 
   // How many numbers an answer has.
@@ -275,16 +292,17 @@ class Model {
     averaging_->reserve(learner_->most_terms(), learner_->expansion() != nullptr);
   }
 
-  void learn_row(const Sample<Real>& x, double target, double weight, bool unseen, bool calibrate) {
+  void learn_row(const Sample<Real>& x, double target, double weight, bool unseen, bool calibrate,
+                 Row<Real>* ready) {
     if (preparation_ != nullptr && weight != 0.0) {
       preparation_->make_place(x, [this] { rebuild(); });
     }
     const Sample<Real> seen = prepared(x, prepared_);
     if (weight == 0.0) {
-      learner_->decide(seen, row_, outputs_);
+      decide(seen, row_, ready, outputs_);
       return;
     }
-    run_round(seen, target, weight, unseen, calibrate);
+    run_round(seen, target, weight, unseen, calibrate, ready);
     if (preparation_ != nullptr) {
       preparation_->count(x, seen, target, weight, [this] { rebuild(); });
     }
@@ -306,7 +324,7 @@ class Model {
     reserve_learner();
     warmup.replay([this](const ClassChange& change) { rearrange(change); },
                   [this](const Sample<Real>& x, double target, double weight) {
-                    run_round(x, target, weight, false, false);
+                    run_round(x, target, weight, false, false, nullptr);
                   });
     counts_ = counts;
     outputs_ = decision_;
@@ -319,15 +337,16 @@ class Model {
     outputs_.resize(outputs());
   }
 
-  void run_round(const Sample<Real>& x, double target, double weight, bool unseen, bool calibrate) {
-    learner_->decide(x, row_, outputs_);
+  void run_round(const Sample<Real>& x, double target, double weight, bool unseen, bool calibrate,
+                 Row<Real>* ready) {
+    Row<Real>& row = decide(x, row_, ready, outputs_);
     if (calibrate && calibration_ != nullptr && classes_ > 1) {
-      calibration_->count(answer(), static_cast<std::size_t>(target), weight);
+      calibration_->count(answer(row), static_cast<std::size_t>(target), weight);
     }
     Turn<Real> turn;
     turn.x = x;
-    turn.row = &row_;
-    turn.self = row_.self;
+    turn.row = &row;
+    turn.self = row.self;
     turn.round = counts_.seen;
     turn.outputs = outputs_;
     turn.random = &random_;
@@ -345,11 +364,11 @@ class Model {
     if (weight != 1.0) {
       for (double& u : direction_) u *= weight;
     }
-    coarse_ |= row_.coarse;
+    coarse_ |= row.coarse;
     // k(x, x) <= 0 (an all-zero row under a linear kernel): predicted, not learned. So is what
     // overflows: one such row would leave nothing finite behind. So is a row with more features
     // than there is room for in all.
-    bool sound = row_.self > 0.0 && std::isfinite(row_.self) && learner_->fits_alone(x);
+    bool sound = row.self > 0.0 && std::isfinite(row.self) && learner_->fits_alone(x);
     for (const double output : outputs_) sound = sound && std::abs(output) * weight < kLargest;
     sound = sound && std::abs(target) * weight < kLargest;
     if (sound) learn_turn(turn);
@@ -357,10 +376,10 @@ class Model {
   }
 
   // What predict would say of the row just decided: probabilities are for its answers.
-  std::span<const double> answer() {
+  std::span<const double> answer(const Row<Real>& row) {
     if (averaging_ == nullptr) return outputs_;
     averaged_ = outputs_;
-    averaging_->decide(*learner_, row_, averaged_);
+    averaging_->decide(*learner_, row, averaged_);
     return averaged_;
   }
 
@@ -432,6 +451,7 @@ class Model {
     }
     if (calibration_ != nullptr) visitor.part("calibration", *calibration_);
     visitor.part("row", row_);
+    visitor.part("ahead", ahead_);
     visitor.scratch(prepared_.values);
     visitor.scratch(prepared_.indices);
     visitor.scratch(outputs_);
@@ -455,6 +475,7 @@ class Model {
   std::unique_ptr<Averaging<Real>> averaging_;  // null: predict answers with the last
   std::unique_ptr<Calibration> calibration_;    // null in regression
   Row<Real> row_;
+  Ahead<Real> ahead_;
   OwnedSample<Real> prepared_;
   std::vector<double> outputs_;
   std::vector<double> direction_;

@@ -9,150 +9,16 @@
 // all slots in pieces of 256 bytes: on Zen 3 that took 1 to 1.3 times as long beyond L1, 0.9 to 1
 // times within.
 #include "row.hpp"
+
+#include "kernel_values.hpp"
 #include "vectors.hpp"
 
 namespace budgetron {
 namespace {
 
-constexpr std::size_t kDotLanes = 16;  // = kLanes of aligned.hpp
 // Sums of this many bytes stay in L1 between the passes over them: 32 kB is the smallest L1 met.
 constexpr std::size_t kTileBytes = 16384;
 constexpr std::size_t kTerms = 4;  // terms a pass adds: one load and store of a sum per four
-constexpr int kStep = 8;           // vectors that go through exp in step
-
-template <class Real>
-inline Vector<Real> absolute(Vector<Real> v) {
-  using Words = typename Traits<Real>::Words;
-  return (Vector<Real>)((Words)v & ~(Words{} + Traits<Real>::sign));
-}
-
-constexpr double inverse_factorial[] = {1.0,
-                                        1.0,
-                                        1.0 / 2,
-                                        1.0 / 6,
-                                        1.0 / 24,
-                                        1.0 / 120,
-                                        1.0 / 720,
-                                        1.0 / 5040,
-                                        1.0 / 40320,
-                                        1.0 / 362880,
-                                        1.0 / 3628800,
-                                        1.0 / 39916800,
-                                        1.0 / 479001600,
-                                        1.0 / 6227020800,
-                                        1.0 / 87178291200,
-                                        1.0 / 1307674368000,
-                                        1.0 / 20922789888000,
-                                        1.0 / 355687428096000};
-
-// exp(x) for x <= highest: x = n ln2 + r, |r| <= ln2/2, exp(x) = 2^n p(r). exp(0) = 1 exactly;
-// below `lowest` it is 0 instead of a subnormal. No branch, no table. Several vectors go through it
-// in step: one alone is a chain of 20 operations that each wait for the one before.
-template <class Real, int vectors>
-inline void exponential(Vector<Real> (&x)[vectors]) {
-  using T = Traits<Real>;
-  using Words = typename T::Words;
-  const Vector<Real> magic = all<Real>(T::magic);
-  const Vector<Real> lowest = all<Real>(T::lowest);
-  Vector<Real> t[vectors];  // n in the low bits
-  Vector<Real> r[vectors];
-  Vector<Real> p[vectors];
-#pragma GCC unroll 8
-  for (int b = 0; b < vectors; ++b) {
-    r[b] = x[b] > lowest ? x[b] : lowest;
-    t[b] = multiply_add(r[b], all<Real>(Real(1.4426950408889634)), magic);
-  }
-#pragma GCC unroll 8
-  for (int b = 0; b < vectors; ++b) {
-    const Vector<Real> n = t[b] - magic;
-    r[b] = multiply_add(n, all<Real>(-T::ln2_high), r[b]);
-    r[b] = multiply_add(n, all<Real>(-T::ln2_low), r[b]);
-    p[b] = all<Real>(Real(inverse_factorial[T::degree]));
-  }
-#pragma GCC unroll 16
-  for (int k = T::degree - 1; k >= 0; --k) {
-#pragma GCC unroll 8
-    for (int b = 0; b < vectors; ++b) {
-      p[b] = multiply_add(p[b], r[b], all<Real>(Real(inverse_factorial[k])));
-    }
-  }
-#pragma GCC unroll 8
-  for (int b = 0; b < vectors; ++b) {
-    const Words scaled = (Words)p[b] + ((Words)t[b] << T::shift);
-    x[b] = x[b] < lowest ? Vector<Real>{} : (Vector<Real>)scaled;
-  }
-}
-
-// tanh(z) = sign(z) (1 - e) / (1 + e), e = exp(-2|z|): never overflows.
-template <class Real, int vectors>
-inline void tangent(Vector<Real> (&z)[vectors]) {
-  Vector<Real> e[vectors];
-#pragma GCC unroll 8
-  for (int b = 0; b < vectors; ++b) e[b] = absolute<Real>(z[b]) * all<Real>(Real(-2));
-  exponential<Real>(e);
-#pragma GCC unroll 8
-  for (int b = 0; b < vectors; ++b) {
-    const Vector<Real> t = (all<Real>(Real(1)) - e[b]) / (all<Real>(Real(1)) + e[b]);
-    z[b] = z[b] < Vector<Real>{} ? -t : t;
-  }
-}
-
-template <class Real>
-inline Vector<Real> power(Vector<Real> base, int degree) {
-  Vector<Real> result = all<Real>(Real(1));
-  for (; degree > 0; degree >>= 1, base = base * base) {
-    if (degree & 1) result = result * base;
-  }
-  return result;
-}
-
-// What one term adds to the accumulators.
-template <class Real, KernelKind kind>
-inline Vector<Real> accumulate(Vector<Real> v, Vector<Real> s, Vector<Real> sum) {
-  if constexpr (kind == KernelKind::laplacian) {
-    return sum + (absolute<Real>(v - s) - absolute<Real>(s));
-  } else {
-    return multiply_add(v, s, sum);
-  }
-}
-
-// From the accumulated sums to the kernel values, in place. rbf: `distances` on the way.
-template <class Real, KernelKind kind, int vectors>
-inline void finish(const RowTask<Real>& task, const Real* norms, Vector<Real> (&sums)[vectors],
-                   Real* distances) {
-  const Vector<Real> zero{};
-  if constexpr (kind == KernelKind::rbf || kind == KernelKind::laplacian) {
-    const Vector<Real> norm = all<Real>(task.norm);
-    const Vector<Real> scale = all<Real>(-task.gamma);
-#pragma GCC unroll 8
-    for (int b = 0; b < vectors; ++b) {
-      const Vector<Real> n = load<Real>(norms + static_cast<std::size_t>(b) * kWidth<Real>);
-      const Vector<Real> d =
-          kind == KernelKind::rbf ? (n + norm) - (sums[b] + sums[b]) : n + sums[b];
-      sums[b] = d > zero ? d : zero;
-    }
-    if (kind == KernelKind::rbf && distances != nullptr) {
-#pragma GCC unroll 8
-      for (int b = 0; b < vectors; ++b) {
-        store<Real>(distances + static_cast<std::size_t>(b) * kWidth<Real>, sums[b]);
-      }
-    }
-#pragma GCC unroll 8
-    for (int b = 0; b < vectors; ++b) sums[b] = sums[b] * scale;
-    exponential<Real>(sums);
-  } else if constexpr (kind != KernelKind::linear) {
-#pragma GCC unroll 8
-    for (int b = 0; b < vectors; ++b) {
-      sums[b] = multiply_add(sums[b], all<Real>(task.gamma), all<Real>(task.coef0));
-    }
-    if constexpr (kind == KernelKind::poly) {
-#pragma GCC unroll 8
-      for (int b = 0; b < vectors; ++b) sums[b] = power<Real>(sums[b], task.degree);
-    } else {
-      tangent<Real>(sums);
-    }
-  }
-}
 
 // Adds `terms` terms from k on to the sums of the examples [first, last).
 template <class Real, KernelKind kind, std::size_t terms>
@@ -185,27 +51,9 @@ inline void add_terms(const RowTask<Real>& task, std::size_t k, std::size_t firs
   }
 }
 
-// From sums to kernel values, `vectors` vectors of the row from `first` on.
-template <class Real, KernelKind kind, int vectors>
-inline void finish_vectors(const RowTask<Real>& task, std::size_t first) {
-  Real* const row = task.row + first;
-  Vector<Real> sums[vectors];
-#pragma GCC unroll 8
-  for (int b = 0; b < vectors; ++b) {
-    sums[b] = load<Real>(row + static_cast<std::size_t>(b) * kWidth<Real>);
-  }
-  finish<Real, kind>(task, task.norms + first, sums,
-                     task.distances == nullptr ? nullptr : task.distances + first);
-#pragma GCC unroll 8
-  for (int b = 0; b < vectors; ++b) {
-    store<Real>(row + static_cast<std::size_t>(b) * kWidth<Real>, sums[b]);
-  }
-}
-
 template <class Real, KernelKind kind>
 void row_of(const RowTask<Real>& task) {
   constexpr std::size_t tile = kTileBytes / sizeof(Real);
-  constexpr std::size_t step = static_cast<std::size_t>(kStep) * kWidth<Real>;
   for (std::size_t first = 0; first < task.examples; first += tile) {
     const std::size_t last = task.examples - first < tile ? task.examples : first + tile;
     std::size_t k = 0;
@@ -218,11 +66,7 @@ void row_of(const RowTask<Real>& task) {
       k += 2;
     }
     if (k < task.count) add_terms<Real, kind, 1>(task, k, first, last);
-    std::size_t i = first;
-    for (; i + step <= last; i += step) finish_vectors<Real, kind, kStep>(task, i);
-    for (; i < last; i += kDotLanes) {
-      finish_vectors<Real, kind, static_cast<int>(kDotLanes / kWidth<Real>)>(task, i);
-    }
+    finish_columns<Real, kind>(task, first, last);
   }
 }
 
@@ -341,6 +185,32 @@ double dot(const Real* values, const double* coefs, std::size_t n) {
   return lanes[0];
 }
 
+inline Doubles smaller(Doubles a, Doubles b) { return a < b ? a : b; }
+
+double least(const double* numbers, std::size_t n) {
+  typedef double Loose __attribute__((vector_size(kBytes), aligned(8), may_alias));
+  constexpr std::size_t width = kWidth<double>;
+  constexpr std::size_t together = 4;  // chains that need not wait for each other
+  double found = numbers[0];
+  std::size_t i = 0;
+  Doubles chains[together];
+  for (Doubles& chain : chains) chain = all<double>(found);
+  for (; i + together * width <= n; i += together * width) {
+#pragma GCC unroll 4
+    for (std::size_t c = 0; c < together; ++c) {
+      const Doubles next = (Doubles)*reinterpret_cast<const Loose*>(numbers + i + c * width);
+      chains[c] = smaller(chains[c], next);
+    }
+  }
+  const Doubles both = smaller(smaller(chains[0], chains[1]), smaller(chains[2], chains[3]));
+  for (std::size_t j = 0; j < width; ++j) {
+    const double lane = both[static_cast<int>(j)];
+    found = lane < found ? lane : found;
+  }
+  for (; i < n; ++i) found = numbers[i] < found ? numbers[i] : found;
+  return found;
+}
+
 // cos(x) and sin(x): x = n pi/2 + r, |r| <= pi/4, Taylor up to r^17, then the quadrant n mod 4 says
 // which is which and its sign. pi/2 is taken off in three pieces of 33 bits (Cody & Waite 1980;
 // the pieces are fdlibm's), exact while n < 2^20. Far beyond, where x has no digits left after the
@@ -388,10 +258,11 @@ void cos_sin(const Real* angles, double* cosines, double* sines, std::size_t n) 
 extern const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA);
 extern const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA);
 const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA) = {
-    row<float>,  squared_norm<float>, absolute_norm<float>, gather<float>,
-    self<float>, dot<float>,          cos_sin<float>};
+    row<float>, squared_norm<float>, absolute_norm<float>, gather<float>, self<float>, dot<float>,
+    least,      cos_sin<float>};
 const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA) = {
-    row<double>,  squared_norm<double>, absolute_norm<double>, gather<double>,
-    self<double>, dot<double>,          cos_sin<double>};
+    row<double>,    squared_norm<double>, absolute_norm<double>,
+    gather<double>, self<double>,         dot<double>,
+    least,          cos_sin<double>};
 
 }  // namespace budgetron

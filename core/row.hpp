@@ -60,6 +60,8 @@ struct RowFunctions {
   Real (*self)(const RowTask<Real>& task);
   // sum_i row[i] coefs[i] in float64, kLanes fixed lanes; n a multiple of kLanes.
   double (*dot)(const Real* row, const double* coefs, std::size_t n);
+  // The least of n numbers, n > 0, none of them NaN.
+  double (*least)(const double* numbers, std::size_t n);
   // cos and sin of n angles in float64; n a multiple of kLanes. Absolute error below 3e-16 up to
   // |angle| = 1e6; beyond, no worse than the rounding of the angle itself; always on the unit
   // circle.

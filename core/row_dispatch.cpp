@@ -1,8 +1,9 @@
-// Picks the row and panel functions of the best instruction set this machine has, once, at first
-// use.
+// Picks the row, block and panel functions of the best instruction set this machine has, once, at
+// first use.
 #include <cstdlib>
 #include <string_view>
 
+#include "block.hpp"
 #include "panels.hpp"
 #include "row.hpp"
 
@@ -11,13 +12,19 @@ namespace budgetron {
 extern const RowFunctions<float> row_functions_float_baseline;
 extern const RowFunctions<double> row_functions_double_baseline;
 extern const PanelFunctions panel_functions_baseline;
+extern const BlockFunctions<float> block_functions_float_baseline;
+extern const BlockFunctions<double> block_functions_double_baseline;
 #if defined(__x86_64__)
 extern const RowFunctions<float> row_functions_float_avx2;
 extern const RowFunctions<double> row_functions_double_avx2;
 extern const PanelFunctions panel_functions_avx2;
+extern const BlockFunctions<float> block_functions_float_avx2;
+extern const BlockFunctions<double> block_functions_double_avx2;
 extern const RowFunctions<float> row_functions_float_avx512;
 extern const RowFunctions<double> row_functions_double_avx512;
 extern const PanelFunctions panel_functions_avx512;
+extern const BlockFunctions<float> block_functions_float_avx512;
+extern const BlockFunctions<double> block_functions_double_avx512;
 #endif
 
 namespace {
@@ -27,6 +34,8 @@ struct Choice {
   const RowFunctions<float>* floats = &row_functions_float_baseline;
   const RowFunctions<double>* doubles = &row_functions_double_baseline;
   const PanelFunctions* panels = &panel_functions_baseline;
+  const BlockFunctions<float>* float_blocks = &block_functions_float_baseline;
+  const BlockFunctions<double>* double_blocks = &block_functions_double_baseline;
 };
 
 Choice choose() {
@@ -37,12 +46,21 @@ Choice choose() {
   if (wanted == "baseline") return choice;
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    choice = {"avx2", &row_functions_float_avx2, &row_functions_double_avx2, &panel_functions_avx2};
+    choice = {"avx2",
+              &row_functions_float_avx2,
+              &row_functions_double_avx2,
+              &panel_functions_avx2,
+              &block_functions_float_avx2,
+              &block_functions_double_avx2};
     if (wanted == "avx2") return choice;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
-      choice = {"avx512", &row_functions_float_avx512, &row_functions_double_avx512,
-                &panel_functions_avx512};
+      choice = {"avx512",
+                &row_functions_float_avx512,
+                &row_functions_double_avx512,
+                &panel_functions_avx512,
+                &block_functions_float_avx512,
+                &block_functions_double_avx512};
     }
   }
 #endif
@@ -63,6 +81,14 @@ const RowFunctions<float>& row_functions<float>() {
 template <>
 const RowFunctions<double>& row_functions<double>() {
   return *chosen().doubles;
+}
+template <>
+const BlockFunctions<float>& block_functions<float>() {
+  return *chosen().float_blocks;
+}
+template <>
+const BlockFunctions<double>& block_functions<double>() {
+  return *chosen().double_blocks;
 }
 const PanelFunctions& panel_functions() { return *chosen().panels; }
 const char* instruction_set() { return chosen().name; }

@@ -20,8 +20,10 @@ Real Support<Real>::norm_of(const Sample<Real>& x) const {
              : functions.squared_norm(x.values, x.count);
 }
 
+// The end of storing x.
 template <class Real>
 void Support<Real>::set_norms(std::size_t i, const Sample<Real>& x) {
+  mark(i);
   norms_[i] = norm_of(x);
   largest_norm_ = std::max(largest_norm_, static_cast<double>(norms_[i]));
   if (keeps_squares_) {
@@ -80,6 +82,8 @@ void Support<Real>::reserve(std::size_t examples) {
   if (keeps_squares_) squared_norms_.resize(stride, Real(0));
   widths_.resize(stride, 0);
   features_.resize(stride);
+  changed_.resize(stride / kLanes, 0);
+  slots_moved_ = ++clock_;
   stride_ = stride;
   if (l1_ && slots == 0) {
     references_.push_back(1);  // held for ever
@@ -96,6 +100,7 @@ void Support<Real>::reserve_all(std::size_t examples, const Room& room) {
   norms_.resize(stride_, Real(0));
   if (keeps_squares_) squared_norms_.resize(stride_, Real(0));
   widths_.resize(stride_, 0);
+  changed_.resize(stride_ / kLanes, 0);
   slots_.reserve(room.width, room.slots);
   references_.reserve(slots);
   free_.reserve(slots);
@@ -171,6 +176,7 @@ std::uint32_t Support<Real>::acquire(std::int32_t feature) {
       free_.pop_back();
     }
     slots_.insert(feature, slot);
+    slots_moved_ = ++clock_;
     if (room_.given()) slot_features_[slot] = feature;
   }
   ++references_[slot];
@@ -182,6 +188,7 @@ void Support<Real>::release(std::int32_t feature) {
   const std::uint32_t slot = slots_.find(feature);
   if (--references_[slot] == 0) {
     slots_.erase(feature);
+    slots_moved_ = ++clock_;
     free_.push_back(slot);
   }
 }
@@ -255,6 +262,7 @@ void Support<Real>::remove(std::size_t i) {
       values[i] = values[last];
       values[last] = Real(0);
     });
+    mark(i);
     norms_[i] = norms_[last];
     if (keeps_squares_) {
       squared_norms_[i] = squared_norms_[last];
@@ -305,6 +313,7 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
     visitor.scratch(references_);
     visitor.scratch(free_);
     visitor.scratch(widths_);
+    visitor.scratch(changed_);
     visitor.scratch(features_);
     for (const auto& features : features_) visitor.scratch(features);
     visitor.scratch(slot_features_);

@@ -41,6 +41,15 @@ class Support {
   [[nodiscard]] const Real* values() const { return values_.data(); }
   [[nodiscard]] const Real* norms() const { return norms_.data(); }
   [[nodiscard]] double largest_norm() const { return largest_norm_; }
+  [[nodiscard]] bool l1() const { return l1_; }
+
+  // When what changed, for those who computed something from it: the time now, the time at which
+  // one of the examples [kLanes group, kLanes (group + 1)) came last, and at which slots moved.
+  [[nodiscard]] std::uint64_t clock() const { return clock_; }
+  [[nodiscard]] std::uint64_t changed(std::size_t group) const { return changed_[group]; }
+  [[nodiscard]] std::uint64_t slots_moved() const { return slots_moved_; }
+  // Slots of the features 0, 1, ..., as far as they are looked up directly.
+  [[nodiscard]] const std::vector<std::uint32_t>& direct_slots() const { return slots_.direct(); }
   // ||x_i||^2, which with `l1` is kept beside the norm only on request.
   void keep_squared_norms() { keeps_squares_ = l1_; }
   [[nodiscard]] const Real* squared_norms() const {
@@ -85,6 +94,7 @@ class Support {
   void occupy(std::size_t i, const Sample<Real>& x);
   void vacate(std::size_t i);
   void set_norms(std::size_t i, const Sample<Real>& x);
+  void mark(std::size_t i) { changed_[i / kLanes] = ++clock_; }  // another example is there
   // Stored with all its features, zeros too; else without its zeros.
   [[nodiscard]] bool whole(const Sample<Real>& x) const {
     return x.dense() && (!room_.given() || room_.all());
@@ -114,6 +124,9 @@ class Support {
   AlignedVector<Real> values_;
   AlignedVector<Real> norms_;
   AlignedVector<Real> squared_norms_;  // only if keeps_squares_
+  std::uint64_t clock_ = 0;
+  std::uint64_t slots_moved_ = 0;
+  std::vector<std::uint64_t> changed_;  // per kLanes examples
   Slots slots_;
   std::vector<std::uint32_t> references_;  // per slot
   std::vector<std::uint32_t> free_;        // slots without references

@@ -1,4 +1,5 @@
-// The vector types of the instruction set that a SIMD file (row.cpp, panels.cpp) is compiled for.
+// The vector types of the instruction set that a SIMD file (row.cpp, block.cpp, panels.cpp) is
+// compiled for.
 //
 // Included by those files alone, and in an unnamed namespace: each instruction set has its own
 // copy, which the linker must not share.

@@ -28,10 +28,7 @@ class Absorb final : public Budget<Real> {
     const auto shared = [&](std::size_t i) { return static_cast<double>(turn.row->values[i]); };
     joint_.assign(coefs.begin(), coefs.end());
     while (!f.has_room(turn.x)) {
-      f.coef_sizes(sizes_);
-      const std::size_t r = f.least([&](std::size_t i) {
-        return sizes_[i] * sizes_[i] * (f.stored_self(i) - shared(i) * shared(i) / turn.self);
-      });
+      const std::size_t r = least_lost(f, turn);
       const double share = shared(r) / turn.self;
       for (std::size_t k = 0; k < coefs.size(); ++k) joint_[k] = f.coef(r, k) * share + joint_[k];
       ++absorptions_;
@@ -57,9 +54,27 @@ class Absorb final : public Budget<Real> {
   }
 
  private:
+  // The r above.
+  std::size_t least_lost(const Expansion<Real>& f, const Turn<Real>& turn) {
+    const Real* row = turn.row->values.data();
+    f.coef_sizes(sizes_);
+    if (f.kernel().isotropic()) {
+      for (std::size_t i = 0; i < sizes_.size(); ++i) {
+        const double shared = static_cast<double>(row[i]);
+        sizes_[i] = sizes_[i] * sizes_[i] * (1.0 - shared * shared);
+      }
+    } else {
+      for (std::size_t i = 0; i < sizes_.size(); ++i) {
+        const double shared = static_cast<double>(row[i]);
+        sizes_[i] = sizes_[i] * sizes_[i] * (f.stored_self(i) - shared * shared / turn.self);
+      }
+    }
+    return f.least_of(sizes_);
+  }
+
   std::size_t size_;
   std::int64_t absorptions_ = 0;
-  std::vector<double> sizes_;  // |a_i|
+  std::vector<double> sizes_;  // |a_i|, then what is lost without i
   std::vector<double> joint_;  // coefs of the newcomer with what it took over
 };
 

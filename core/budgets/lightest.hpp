@@ -20,16 +20,21 @@ inline constexpr double kSameWeight = 1e-10;
 template <class Real>
 std::size_t lightest(const Expansion<Real>& f, const Turn<Real>& turn,
                      std::span<const double> coefs) {
-  const auto weight = [&](std::size_t i) { return f.coef_size(i) * std::sqrt(f.stored_self(i)); };
-  const double newcomer = std::sqrt(f.inner(coefs, coefs)) * std::sqrt(turn.self);
-  double least = newcomer;
-  for (std::size_t i = 0; i < f.size(); ++i) least = std::min(least, weight(i));
-  const double tied = least * (1.0 + kSameWeight);
-  std::size_t found = f.size();
-  for (std::size_t i = 0; i < f.size(); ++i) {
-    if (weight(i) <= tied && (found == f.size() || f.id(i) < f.id(found))) found = i;
+  const auto pick = [&](auto weight) {
+    double least = std::sqrt(f.inner(coefs, coefs)) * std::sqrt(turn.self);  // the newcomer's
+    for (std::size_t i = 0; i < f.size(); ++i) least = std::min(least, weight(i));
+    const double tied = least * (1.0 + kSameWeight);
+    std::size_t found = f.size();
+    for (std::size_t i = 0; i < f.size(); ++i) {
+      if (weight(i) <= tied && (found == f.size() || f.id(i) < f.id(found))) found = i;
+    }
+    return found;
+  };
+  if (f.outputs() == 1 && f.kernel().isotropic()) {
+    return pick(
+        [a = f.stored_coefs(0), by = f.factor()](std::size_t i) { return std::abs(by * a[i]); });
   }
-  return found;
+  return pick([&](std::size_t i) { return f.coef_size(i) * std::sqrt(f.stored_self(i)); });
 }
 
 // Among the stored alone.

@@ -26,16 +26,26 @@
 
 namespace budgetron {
 
-// The h above. The derivative has the sign of w (1-h) kappa^(1-2h) - (1-w) h, which changes once.
+// The h above. The derivative has the sign of w (1-h) kappa^(1-2h) - (1-w) h, which changes once:
+// Newton's steps, and halving where they would leave the interval the change is known to be in.
 inline double best_merge(double w, double kappa) {
+  if (kappa <= 0.0) return 0.0;
+  const double log_kappa = std::log(kappa);
   double low = 0.0;
   double high = 0.5;
-  for (int i = 0; i < 54; ++i) {
-    const double h = 0.5 * (low + high);
-    const bool rises = w * (1.0 - h) * std::pow(kappa, 1.0 - 2.0 * h) > (1.0 - w) * h;
-    (rises ? low : high) = h;
+  double h = w;  // the answer for kappa = 1
+  for (int i = 0; i < 100; ++i) {
+    const double term = w * std::exp((1.0 - 2.0 * h) * log_kappa);
+    const double value = term * (1.0 - h) - (1.0 - w) * h;
+    const double slope = -term * (1.0 + 2.0 * log_kappa * (1.0 - h)) - (1.0 - w);
+    (value > 0.0 ? low : high) = h;
+    double next = h - value / slope;
+    if (!(low < next && next < high)) next = 0.5 * (low + high);
+    const bool settled = std::abs(next - h) <= 1e-16;
+    h = next;
+    if (settled) break;
   }
-  return low;  // exactly 0 where kappa is
+  return h;
 }
 
 // best_merge on a grid over [0, 1/2] x [0, 1], read by bilinear interpolation. Smooth except near
@@ -150,6 +160,8 @@ class Merge final : public Budget<Real> {
   }
   void reserve(const Expansion<Real>& f) override {
     f.reserve_row(side_);
+    products_.reserve(size_ + 1);
+    squares_.reserve(size_ + 1);
     mine_.reserve(f.outputs());
     other_.reserve(f.outputs());
     for (OwnedSample<Real>* point : {&x_m_, &x_n_, &z_}) f.reserve_sample(*point);
@@ -158,6 +170,8 @@ class Merge final : public Budget<Real> {
     visitor.field("merges", merges_);
     visitor.field("removals", removals_);
     visitor.part("side", side_);
+    visitor.scratch(products_);
+    visitor.scratch(squares_);
     visitor.scratch(mine_);
     visitor.scratch(other_);
     for (const OwnedSample<Real>* point : {&x_m_, &x_n_, &z_}) {
@@ -181,6 +195,7 @@ class Merge final : public Budget<Real> {
     const std::size_t newcomer = f.size();
     const Real* row = m == newcomer ? turn.row->values.data() : side_.values.data();
     read_coefs(f, m, coefs, mine_);
+    multiply_coefs(f, coefs);
     const double square_m = f.inner(mine_, mine_);
     const double size_m = std::sqrt(square_m);
     Pair best{m};
@@ -188,10 +203,9 @@ class Merge final : public Budget<Real> {
     std::int64_t least_id = 0;
     for (std::size_t n = 0; n <= newcomer; ++n) {
       if (n == m) continue;
-      read_coefs(f, n, coefs, other_);
-      const double product = f.inner(mine_, other_);
+      const double product = products_[n];
       if (product <= 0.0) continue;
-      const double square_n = f.inner(other_, other_);
+      const double square_n = squares_[n];
       const double size = size_m + std::sqrt(square_n);
       const double w = std::min(0.5, size_m / size);
       const double kappa = static_cast<double>(n == newcomer ? turn.row->values[m] : row[n]);
@@ -211,6 +225,29 @@ class Merge final : public Budget<Real> {
       }
     }
     return best;
+  }
+
+  // <a_m, a_n> and <a_n, a_n> of all n, the newcomer last: output by output, as coefs lie in
+  // memory.
+  void multiply_coefs(const Expansion<Real>& f, std::span<const double> newcomer) {
+    const std::size_t count = f.size();
+    const double by = f.factor();
+    products_.assign(count + 1, 0.0);
+    squares_.assign(count + 1, 0.0);
+    for (std::size_t k = 0; k < f.outputs(); ++k) {
+      const double* a = f.stored_coefs(k);
+      const double mine = mine_[k];
+      for (std::size_t n = 0; n < count; ++n) {
+        const double coef = by * a[n];
+        products_[n] += mine * coef;
+        squares_[n] += coef * coef;
+      }
+      products_[count] += mine * newcomer[k];
+      squares_[count] += newcomer[k] * newcomer[k];
+    }
+    if (f.outputs() == 1) return;
+    for (double& product : products_) product *= 2.0;
+    for (double& square : squares_) square *= 2.0;
   }
 
   static void read_coefs(const Expansion<Real>& f, std::size_t i, std::span<const double> newcomer,
@@ -235,9 +272,11 @@ class Merge final : public Budget<Real> {
   const MergeTable& table_;
   std::int64_t merges_ = 0;
   std::int64_t removals_ = 0;
-  Row<Real> side_;             // the row of x_m, then of z
-  std::vector<double> mine_;   // a_m
-  std::vector<double> other_;  // a_n, then a_z
+  Row<Real> side_;                // the row of x_m, then of z
+  std::vector<double> products_;  // <a_m, a_n>
+  std::vector<double> squares_;   // <a_n, a_n>
+  std::vector<double> mine_;      // a_m
+  std::vector<double> other_;     // a_n, then a_z
   OwnedSample<Real> x_m_, x_n_, z_;
 };
 

@@ -79,6 +79,10 @@ class Sampled final : public Budget<Real> {
   [[nodiscard]] double within_clip(double size) const { return size > clip_ ? clip_ / size : 1.0; }
 
   void grow_others(Expansion<Real>& f, std::size_t leaver) {
+    if (uniform_ && f.outputs() == 1) {
+      grow_alike(f, leaver);
+      return;
+    }
     for (std::size_t j = 0; j < f.size(); ++j) {
       const double growth = 1.0 / (1.0 - p_[j]);
       changes_[j] = growth * within_clip(sizes_[j] * growth);
@@ -91,9 +95,25 @@ class Sampled final : public Budget<Real> {
     if (f.keeps_norm()) f.refresh_norm();
   }
 
-  // Fills p_ and sizes_ and draws from p_.
+  // The same where all grow by one factor and a coef is a number: nothing to divide.
+  void grow_alike(Expansion<Real>& f, std::size_t leaver) {
+    const double growth = 1.0 / (1.0 - 1.0 / static_cast<double>(f.size()));
+    const double most = clip_ / f.factor();
+    double* a = f.stored_coefs(0);
+    const double kept = a[leaver];
+    for (std::size_t j = 0; j < f.size(); ++j) {
+      const double grown = a[j] * growth;
+      const double low = grown > -most ? grown : -most;
+      a[j] = low < most ? low : most;
+    }
+    a[leaver] = kept;  // it is replaced
+    if (f.keeps_norm()) f.refresh_norm();
+  }
+
+  // Draws an example; if not uniformly, fills p_ and sizes_ and draws from p_.
   std::size_t draw(const Expansion<Real>& f, Random& random) {
     const std::size_t n = f.size();
+    if (uniform_ && f.outputs() == 1) return random.below(n);
     p_.resize(n);
     changes_.resize(n);
     f.coef_sizes(sizes_);

@@ -44,6 +44,9 @@ class Pomdr final : public ExpansionLearner<Real> {
     f_.keep_gram();
   }
 
+  // There is the window besides.
+  [[nodiscard]] const Expansion<Real>* by_row() const override { return nullptr; }
+
   // Leaves v(x) in row.features.
   void decide(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const override {
     window_.row(x, row);

@@ -136,19 +136,31 @@ class Engine:
         targets: Floats,
         weights: Floats | None = None,
         *,
+        start: int = 0,
         record: bool = False,
         unseen: bool = False,
         calibrate: bool = True,
     ) -> Floats | None:
         """Test then train, row by row; the decisions (n, outputs) if they are to be recorded.
 
+        Learns as many rows as there are targets, from row `start` on, without copying any.
         `calibrate` is False for rows that were learned before: decisions on them are too sure for
         probabilities to be fitted to.
         """
+        end = start + len(targets)
         if scipy.sparse.issparse(X):
-            parts = csr_parts(X)
-            return self.native.learn_csr(*parts, targets, weights, record, unseen, calibrate)
-        return self.native.learn_dense(X, targets, weights, record, unseen, calibrate)
+            indptr, indices, values = csr_parts(X)
+            return self.native.learn_csr(
+                indptr[start : end + 1],
+                indices,
+                values,
+                targets,
+                weights,
+                record,
+                unseen,
+                calibrate,
+            )
+        return self.native.learn_dense(X[start:end], targets, weights, record, unseen, calibrate)
 
     def predict(self, X: Any, *, threads: int = 1, probabilities: bool = False) -> Floats:
         """Decisions, (n, outputs), or probabilities, (n, classes), on up to so many threads."""

@@ -317,10 +317,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             if joined:
                 self._join(y[start])
             targets = np.searchsorted(self.classes_, y[start:end]).astype(np.float64)
-            rows = X if end - start == len(y) else X[start:end]
             own = None if weights is None else weights[start:end]
             decisions = self._engine.learn(
-                rows, targets, own, record=record, unseen=joined, calibrate=calibrate
+                X, targets, own, start=start, record=record, unseen=joined, calibrate=calibrate
             )
             if decisions is not None:
                 runs.append(Run(self.classes_, decisions, y[start] if joined else None))

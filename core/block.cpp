@@ -1,0 +1,125 @@
+// A block of rows in SIMD: see block.hpp. Compiled once per instruction set with BUDGETRON_ISA set.
+#include "block.hpp"
+
+#include "kernel_values.hpp"
+#include "vectors.hpp"
+
+namespace budgetron {
+namespace {
+
+// Examples whose sums are made before they become kernel values, which goes best in many at once.
+constexpr std::size_t kTile = 128;
+
+// The sums of the last `wanted` rows for `vectors` vectors of examples from i on.
+template <class Real, KernelKind kind, std::size_t wanted, std::size_t vectors>
+inline void sum_block(const BlockTask<Real>& task, std::size_t i) {
+  constexpr std::size_t skipped = kBlockRows - wanted;
+  const Real* const support = task.rows[0].support + i;
+  const Real* values = task.values + skipped;
+  Vector<Real> sums[wanted][vectors] = {};
+  for (std::size_t k = 0; k < task.count; ++k, values += kBlockRows) {
+    const Real* const slot = support + task.offsets[k];
+    Vector<Real> s[vectors];
+#pragma GCC unroll 2
+    for (std::size_t b = 0; b < vectors; ++b) s[b] = load<Real>(slot + b * kWidth<Real>);
+#pragma GCC unroll 6
+    for (std::size_t r = 0; r < wanted; ++r) {
+      const Vector<Real> v = all<Real>(values[r]);
+#pragma GCC unroll 2
+      for (std::size_t b = 0; b < vectors; ++b) {
+        sums[r][b] = accumulate<Real, kind>(v, s[b], sums[r][b]);
+      }
+    }
+  }
+#pragma GCC unroll 6
+  for (std::size_t r = 0; r < wanted; ++r) {
+    Real* const row = task.rows[skipped + r].row + i;
+#pragma GCC unroll 2
+    for (std::size_t b = 0; b < vectors; ++b) store<Real>(row + b * kWidth<Real>, sums[r][b]);
+  }
+}
+
+template <class Real, KernelKind kind, std::size_t wanted>
+void columns_of(const BlockTask<Real>& task, std::size_t first, std::size_t last) {
+  constexpr std::size_t vectors = kDotLanes / kWidth<Real> < 2 ? 1 : 2;
+  for (std::size_t begin = first; begin < last; begin += kTile) {
+    const std::size_t end = last - begin < kTile ? last : begin + kTile;
+    for (std::size_t i = begin; i < end; i += vectors * kWidth<Real>) {
+      sum_block<Real, kind, wanted, vectors>(task, i);
+    }
+    for (std::size_t r = kBlockRows - wanted; r < kBlockRows; ++r) {
+      finish_columns<Real, kind>(task.rows[r], begin, end);
+    }
+  }
+}
+
+// A few rows too many are cheaper than another copy of the loop for every number of them; they are
+// made again as they were.
+template <class Real, KernelKind kind>
+void columns_of(const BlockTask<Real>& task, std::size_t first, std::size_t last) {
+  const std::size_t wanted = kBlockRows - task.from;
+  if (wanted <= 2) return columns_of<Real, kind, 2>(task, first, last);
+  if (wanted <= 4) return columns_of<Real, kind, 4>(task, first, last);
+  return columns_of<Real, kind, kBlockRows>(task, first, last);
+}
+
+template <class Real>
+void columns(const BlockTask<Real>& task, std::size_t first, std::size_t last) {
+  switch (task.rows[0].kind) {
+    case KernelKind::rbf:
+      return columns_of<Real, KernelKind::rbf>(task, first, last);
+    case KernelKind::laplacian:
+      return columns_of<Real, KernelKind::laplacian>(task, first, last);
+    case KernelKind::poly:
+      return columns_of<Real, KernelKind::poly>(task, first, last);
+    case KernelKind::linear:
+      return columns_of<Real, KernelKind::linear>(task, first, last);
+    case KernelKind::sigmoid:
+      return columns_of<Real, KernelKind::sigmoid>(task, first, last);
+  }
+}
+
+// Rows into columns, and their norms: six chains of additions that need not wait for each other.
+template <class Real, bool l1>
+std::size_t pack_as(PackTask<Real>& task) {
+  Vector<Real> norms[kBlockRows] = {};
+  std::size_t nonzeros = 0;
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < task.width; ++k) {
+    Real* const out = task.values + count * kBlockRows;
+#pragma GCC unroll 6
+    for (std::size_t r = 0; r < kBlockRows; ++r) {
+      const Real value = task.rows[r * task.width + k];
+      const Vector<Real> v = all<Real>(value);
+      norms[r] = l1 ? norms[r] + absolute<Real>(v) : multiply_add(v, v, norms[r]);
+      nonzeros += value != Real(0);
+      out[r] = value;
+    }
+    // The Laplacian sums over features nobody stored too, in the slot of zeros, which is the first.
+    const bool stored = task.slots[k] != kNoSlot;
+    task.offsets[count] = stored ? task.slots[k] * task.stride : 0;
+    count += stored || l1;
+  }
+  for (std::size_t r = 0; r < kBlockRows; ++r) task.norms[r] = norms[r][0];
+  task.nonzeros = nonzeros;
+  return count;
+}
+
+template <class Real>
+std::size_t pack(PackTask<Real>& task) {
+  return task.l1 ? pack_as<Real, true>(task) : pack_as<Real, false>(task);
+}
+
+}  // namespace
+
+#define BUDGETRON_CONCAT_(a, b) a##b
+#define BUDGETRON_CONCAT(a, b) BUDGETRON_CONCAT_(a, b)
+
+extern const BlockFunctions<float> BUDGETRON_CONCAT(block_functions_float_, BUDGETRON_ISA);
+extern const BlockFunctions<double> BUDGETRON_CONCAT(block_functions_double_, BUDGETRON_ISA);
+const BlockFunctions<float> BUDGETRON_CONCAT(block_functions_float_, BUDGETRON_ISA) = {
+    pack<float>, columns<float>};
+const BlockFunctions<double> BUDGETRON_CONCAT(block_functions_double_, BUDGETRON_ISA) = {
+    pack<double>, columns<double>};
+
+}  // namespace budgetron
