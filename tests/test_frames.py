@@ -66,6 +66,16 @@ def test_columns_are_put_in_order(case: Case, form: Callable[[pd.DataFrame], Any
     assert turned.feature_names_in_.tolist() == NAMES
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_float32_stays_float32(kind: str) -> None:
+    (frame, y), form = rows(CASES[0]), FRAMES[kind]
+    for given, kept in (("float32", "float32"), ("float64", "float64"), ("int64", "float64")):
+        model = CASES[0].make().fit(form((10 * frame).astype(given)), y)
+        assert model._engine.dtype == kept
+    mixed = form(frame.astype("float32").astype({"b": "float64"}))
+    assert CASES[0].make().fit(mixed, y)._engine.dtype == "float64"
+
+
 @each_task
 def test_a_row_is_explained_by_its_names(case: Case) -> None:
     frame, y = rows(case)

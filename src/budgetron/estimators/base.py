@@ -30,7 +30,7 @@ from budgetron.engine import Engine, Floats, PrecisionWarning, Preparation, Room
 from budgetron.estimators.budgeted import Budgeted
 from budgetron.estimators.docstrings import complete
 from budgetron.estimators.explanation import Explanation
-from budgetron.estimators.frames import in_order, one_row
+from budgetron.estimators.frames import float_types, in_order, one_row
 from budgetron.estimators.ranges import RANGES, ranges
 from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid
 from budgetron.sizes import parse_bytes
@@ -244,7 +244,7 @@ class OnlineEstimator(Budgeted):
 
     def _rows(self, X: Any, *, first: bool, growing: bool = False) -> Any:
         """X as the engine reads it: C-ordered array or CSR, of the model's dtype, all finite."""
-        dtype: Any = [np.float64, np.float32] if first else self._engine.dtype
+        dtype: Any = float_types(X) if first else self._engine.dtype
         names = None if first else getattr(self, "feature_names_in_", None)
         X = in_order(X, names, type(self).__name__)
         if growing and not first and names is None:

@@ -43,8 +43,19 @@ def in_order(X: Any, names: NDArray[Any] | None, owner: str) -> Any:
     if any(wrong.values()):
         told = "; ".join(f"{what} {_listed(those)}" for what, those in wrong.items() if those)
         raise ValueError(f"X has other feature names than {owner} was fitted with: {told}")
-    select = getattr(type(X), "select", None)  # of polars and Arrow; of pandas a column may be
+    select = getattr(type(X), "select", None)  # a method of polars and Arrow frames
     return X[wanted] if select is None else select(X, wanted)
+
+
+def float_types(X: Any) -> list[Any]:
+    """The types a model may take its rows in: the first unless X is of one of the others.
+
+    scikit-learn sees the type of arrays and of pandas frames alone, others are asked here.
+    """
+    select = getattr(type(X), "select", None)
+    if select is not None and np.asarray(X[:0]).dtype == np.float32:
+        return [np.float32]
+    return [np.float64, np.float32]
 
 
 def one_row(x: Any) -> Any:
