@@ -35,10 +35,15 @@ def describe(model: Any) -> tuple[Document, Arrays]:
     if _estimator(kind.__name__) is not kind:
         raise TypeError(f"a {kind.__name__} is no estimator of budgetron: it cannot be saved")
     model._validate_params()
+    with model._turn:
+        return _described(model)
+
+
+def _described(model: Any) -> tuple[Document, Arrays]:
     learned = hasattr(model, "_engine")
     arrays: Arrays = model._engine.native.save() if learned else {}
     document = {
-        "estimator": kind.__name__,
+        "estimator": type(model).__name__,
         "algorithm": _algorithm(model),
         "task": model._task,
         "params": _params(model.get_params(deep=False)),

@@ -140,7 +140,7 @@ class OnlineEstimator(Budgeted):
         if isinstance(budget, str):
             limit = parse_bytes(budget, self._budget_name)
             self._origin = self._within(self._origin, limit, classes, dtype)
-        self._engine = self._build(self._origin, classes, dtype)
+        self._engine = self._watched(self._build(self._origin, classes, dtype))
         self._warned = False
 
     def _build(self, origin: Origin, classes: int, dtype: np.dtype[Any]) -> Engine:
@@ -193,9 +193,12 @@ class OnlineEstimator(Budgeted):
 
     def _predict(self, X: Any, *, probabilities: bool = False) -> Floats:
         """The outputs of every row, (n, outputs), or its probabilities, (n, classes)."""
-        rows = self._rows(X, first=False)
+        return self._answer(self._rows(X, first=False), probabilities=probabilities)[0]
+
+    def _answer(self, rows: Any, *, probabilities: bool = False) -> tuple[Floats, int]:
+        """The same of checked rows, and how many classes were known."""
         threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
-        return self._engine.predict(rows, threads=threads, probabilities=probabilities)
+        return self._engine.answer(rows, threads=threads, probabilities=probabilities)
 
     @contextmanager
     def _unchanged_if_refused(self) -> Iterator[None]:

@@ -15,6 +15,7 @@ from budgetron import recipes
 from budgetron.engine import Floats
 from budgetron.estimators.base import OnlineEstimator
 from budgetron.estimators.ranges import regression_ranges
+from budgetron.estimators.shared import in_turn
 from budgetron.estimators.weights import sample_weights
 from budgetron.parts import Part, Squared, TubeUpdate
 
@@ -103,6 +104,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
 
     # ---- inside ----------------------------------------------------------------------------------
 
+    @in_turn
     def _learn(
         self,
         X: Any,
