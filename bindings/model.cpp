@@ -196,7 +196,7 @@ auto look(Model<Real>& model, Method method) {
 }
 
 template <class Real>
-nb::tuple support(Model<Real>& model) {
+nb::tuple support(Served<Real>& model) {
   Examples<Real> examples;
   model.inspect([&](const Learner<Real>& learner) {
     if (learner.expansion() != nullptr) examples.take(*learner.expansion());
@@ -207,7 +207,7 @@ nb::tuple support(Model<Real>& model) {
 // Of every stored example behind the answer to a sparse row: itself, its id, k(x_i, x), and its
 // share in each output.
 template <class Real>
-nb::tuple explain(Model<Real>& model, const Vector<std::int32_t>& indices,
+nb::tuple explain(Served<Real>& model, const Vector<std::int32_t>& indices,
                   const Vector<Real>& values) {
   Examples<Real> examples;
   std::vector<std::int64_t> ids;
@@ -238,7 +238,7 @@ nb::tuple explain(Model<Real>& model, const Vector<std::int32_t>& indices,
 }
 
 template <class Real>
-nb::object coefs(Model<Real>& model) {
+nb::object coefs(Served<Real>& model) {
   std::vector<double> out;
   std::size_t size = 0;
   std::size_t outputs = look(model, &Model<Real>::outputs);
@@ -255,7 +255,7 @@ nb::object coefs(Model<Real>& model) {
 }
 
 template <class Real>
-nb::object ids(Model<Real>& model) {
+nb::object ids(Served<Real>& model) {
   std::vector<std::int64_t> out;
   model.inspect([&](const Learner<Real>& learner) {
     const Expansion<Real>* f = learner.expansion();
@@ -265,7 +265,7 @@ nb::object ids(Model<Real>& model) {
 }
 
 template <class Real>
-nb::object drifts(Model<Real>& model) {
+nb::object drifts(Served<Real>& model) {
   return to_numpy(model.inspect([](const Learner<Real>& learner) {
     const std::span<const std::int64_t> rounds = learner.drifts();
     return std::vector<std::int64_t>(rounds.begin(), rounds.end());
@@ -273,7 +273,7 @@ nb::object drifts(Model<Real>& model) {
 }
 
 template <class Real>
-std::size_t size(Model<Real>& model) {
+std::size_t size(Served<Real>& model) {
   return model.inspect([](const Learner<Real>& learner) {
     const Expansion<Real>* f = learner.expansion();
     return f != nullptr ? f->size() : std::size_t{0};
