@@ -172,6 +172,7 @@ def test_a_listener_is_the_models_own() -> None:
     assert not told
 
 
+@pytest.mark.thread_unsafe(reason="counts the models of all threads")
 def test_a_model_and_its_listener_are_collected() -> None:
     before = _core.live_models()
     X, y = stream(50)
@@ -185,6 +186,7 @@ def test_a_model_and_its_listener_are_collected() -> None:
     assert _core.live_models() == before
 
 
+@pytest.mark.thread_unsafe(reason="there is one logger for all threads")
 def test_events_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     X, y = stream(300)
     with caplog.at_level(logging.DEBUG, "budgetron"):

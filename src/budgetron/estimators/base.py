@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -30,7 +30,7 @@ from budgetron.engine import Engine, Floats, PrecisionWarning, Preparation, Room
 from budgetron.estimators.budgeted import Budgeted
 from budgetron.estimators.explanation import Explanation
 from budgetron.estimators.ranges import RANGES, ranges
-from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid
+from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid, Spec
 from budgetron.sizes import parse_bytes
 
 PIECE = 8192  # rows that are gathered at a time where `fit` shuffles
@@ -143,13 +143,24 @@ class OnlineEstimator(Budgeted):
         self._engine = self._watched(self._build(self._origin, classes, dtype))
         self._warned = False
 
-    def _build(self, origin: Origin, classes: int, dtype: np.dtype[Any]) -> Engine:
-        """The engine that this origin and `_seed` make, for the first time or out of a file."""
+    def _build(
+        self,
+        origin: Origin,
+        classes: int,
+        dtype: np.dtype[Any],
+        refuse: Callable[[Spec], None] | None = None,
+    ) -> Engine:
+        """The engine that this origin and `_seed` make, for the first time or out of a file.
+
+        `refuse` may raise at what is about to be built.
+        """
         twin = type(self)(**origin.params)
         twin._validate_params()
         twin._seed, twin.n_features_in_ = self._seed, origin.width
         machine = twin._machine(twin._kernel_part(origin.width))
         check_fits(machine)
+        if refuse is not None:
+            refuse(machine.spec())
         preparation = twin._preparation(0 if origin.growing else origin.width)
         return Engine(
             machine.spec(),

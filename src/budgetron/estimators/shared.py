@@ -100,7 +100,7 @@ class Shared(BaseEstimator):  # type: ignore[misc]
         >>> model = BSGDClassifier(budget=20, gamma=1.0, maintenance="merge")
         >>> model = model.watch(lambda event: seen.update([event.kind])).fit(X, y)
         >>> sorted(seen)
-        ['evict', 'merge']
+        ['merge']
         """
         self._told = None if listener is None else Teller(listener)
         if hasattr(self, "_engine"):
