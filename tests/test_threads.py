@@ -5,6 +5,9 @@ The compiled model is held to the same by ThreadSanitizer (core/tests/threads_te
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import sysconfig
 import threading
 import time
 from typing import Any
@@ -171,6 +174,13 @@ def test_a_refused_call_does_not_undo_what_another_thread_learns() -> None:
         stop.set()
         thread.join()
         assert len(model.classes_) == model._engine.native.classes == 8
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a GIL")
+def test_the_gil_stays_off() -> None:
+    """Importing a module that does not declare itself for free threading turns it on again."""
+    code = "import sys, budgetron._core; sys.exit(sys._is_gil_enabled())"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 # ---- snapshots -----------------------------------------------------------------------------------
