@@ -8,7 +8,7 @@ namespace budgetron {
 
 inline std::atomic<std::int64_t> live_models = 0;
 
-// A member that counts the object it is in.
+// What is derived from it is counted. It takes no bytes.
 class Live {
  public:
   Live() { ++live_models; }

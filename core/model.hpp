@@ -72,7 +72,7 @@ struct Counts {
 };
 
 template <class Real>
-class Model {
+class Model : private Live {
  public:
   // `wide`: two classes get two outputs, as more classes do, instead of one. Same decisions
   // f_1 - f_0; there to prove just that. `average`: what `predict` answers with, the "last"
@@ -490,7 +490,6 @@ class Model {
   Room room_;
   std::unique_ptr<EventLog> log_;  // null: nobody looks on
   Gate gate_;
-  Live live_;
 };
 
 }  // namespace budgetron

@@ -35,7 +35,7 @@ def stored(model: Any) -> set[int]:
 
 @each_case
 def test_every_example_that_leaves_is_told(case: Case) -> None:
-    X, y = rows_for(case, 400)
+    X, y = rows_for(case, 220)
     told: list[Event] = []
     model = case.make(random_state=0).watch(told.append)
     model.partial_fit(X[:2], y[:2])
@@ -56,7 +56,7 @@ def test_every_example_that_leaves_is_told(case: Case) -> None:
 
 @each_case
 def test_watching_changes_nothing(case: Case) -> None:
-    X, y = rows_for(case, 700)
+    X, y = rows_for(case, 400)
     plain = case.make(random_state=0).partial_fit(X, y)
     watched = case.make(random_state=0).watch(lambda event: None)
     watched.partial_fit(X[:300], y[:300])

