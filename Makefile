@@ -45,12 +45,12 @@ demo: $(BUILT)
 test: $(BUILT) cpp-tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
-# The C++ tests of the core, under the address and undefined-behaviour sanitizers, invariants on.
+# The C++ tests of the core, under asan, ubsan and LeakSanitizer, invariants on.
 cpp-tests: $(SETUP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset sanitize
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset sanitize -j $(JOBS)
-	build/sanitize/core_tests
-	build/sanitize/bytes_tests
+	ASAN_OPTIONS=detect_leaks=1 build/sanitize/core_tests
+	ASAN_OPTIONS=detect_leaks=1 build/sanitize/bytes_tests
 
 # The Python tests that reach the core, with the module under asan. Leak detection is off (the
 # interpreter never frees all it has): models are counted instead (tests/under_asan.py).

@@ -34,10 +34,10 @@ class Event(NamedTuple):
     kind : {"evict", "project", "merge", "refuse", "drift", "restart"}
         "evict": the example left, and its share of f with it. "project": it left, or was not
         stored, and the others took over what they could of its share. "merge": it and `other`
-        became one, known by the round of the merger (which its newcomer may share); or `other` took its coef over. "refuse": the
-        newcomer was turned away. "drift": the learner saw the stream change. "restart": gamma or
-        scale were found, and a new learner was shown all rows so far; rounds before it have no
-        other events that still matter.
+        became one, known by the round of the merger (which its newcomer may share); or `other`
+        took its coef over. "refuse": the newcomer was turned away. "drift": the learner saw the
+        stream change. "restart": gamma or scale were found, and a new learner was shown all rows
+        so far; earlier events are void.
     round : int
         Rows learned before.
     example : int or None

@@ -121,12 +121,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> Floats:
         """f(x): (n,) for up to two classes, where >= 0 stands for ``classes_[1]``; else (n, K)."""
-        check_is_fitted(self)
+        self._native  # noqa: B018 (raises if nothing was learned)
         return _of_each(self._predict(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row; of tied classes the first, of two the second."""
-        check_is_fitted(self)
+        self._native  # noqa: B018 (raises if nothing was learned)
         rows = self._rows(X, first=False)
         while True:
             classes = self.classes_
