@@ -9,12 +9,15 @@ CPP     := $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp benchmarks/*.?pp)
 PYTHONS := src tests papers benchmarks docs
 JOBS    := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test check build cpp-tests fuzz bench soak papers docs clean help
+.PHONY: demo test check build cpp-tests asan tsan parallel-tests fuzz bench soak papers docs clean help
 
 help:
 	@echo "make demo    set up, then compare the learners on data that needs no download"
 	@echo "make test    set up, then run all tests"
 	@echo "make check   lint, types, format, C++ warnings as errors"
+	@echo "make asan    the Python tests of the core under asan; no compiled model may be left"
+	@echo "make tsan    the C++ tests of threads under ThreadSanitizer"
+	@echo "make parallel-tests  tests of the estimators, each in several threads at once"
 	@echo "make fuzz    bytes of all kinds at the LIBSVM parser, under sanitizers, for a minute"
 	@echo "make bench   speed as ratios: kernel row and round against NumPy and a plain C++ loop"
 	@echo "make soak    ten million rounds: always finite, always within budget"
@@ -42,12 +45,43 @@ demo: $(BUILT)
 test: $(BUILT) cpp-tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
-# The C++ tests of the core, under the address and undefined-behaviour sanitizers, invariants on.
+# The C++ tests of the core, under asan, ubsan and LeakSanitizer, invariants on.
 cpp-tests: $(SETUP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset sanitize
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset sanitize -j $(JOBS)
-	build/sanitize/core_tests
-	build/sanitize/bytes_tests
+	ASAN_OPTIONS=detect_leaks=1 build/sanitize/core_tests
+	ASAN_OPTIONS=detect_leaks=1 build/sanitize/bytes_tests
+
+# The Python tests that reach the core, with the module under asan. Leak detection is off (the
+# interpreter never frees all it has): models are counted instead (tests/under_asan.py).
+SANITIZED := $(CURDIR)/build/asan/package
+ASAN_TESTS := $(addprefix tests/test_,$(addsuffix .py,agnosticism averaging avm bad_input batch \
+  budget budgetron bytes classes edges events explain feature_maps free golden libsvm limits losses \
+  model_file model_file_fuzz numerics preparation probabilities regression river soak state_machine \
+  threads updates weights))
+asan: $(BUILT)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset asan -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset asan -j $(JOBS)
+	mkdir -p $(SANITIZED)
+	cp -r src/budgetron $(SANITIZED)/
+	rm -f $(SANITIZED)/budgetron/_core*.so
+	cp build/asan/_core*.so $(SANITIZED)/budgetron/
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0 BUDGETRON_SANITIZED="$(SANITIZED)" BUDGETRON_SOAK_ROUNDS=9000 \
+	BUDGETRON_EXAMPLES=10 BUDGETRON_FUZZ_EXAMPLES=50 PYTHONPATH="$(SANITIZED):tests" \
+	$(BIN)/python -m pytest -p under_asan -p no:cacheprovider $(ASAN_TESTS)
+
+tsan: $(SETUP)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset tsan
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset tsan -j $(JOBS) --target threads_tests
+	build/tsan/threads_tests
+
+# Every test in four threads at once; pytest-run-parallel leaves out those whose fixtures cannot be.
+PARALLEL_TESTS := $(addprefix tests/test_,$(addsuffix .py,averaging avm bad_input batch budgetron \
+  classes events explain feature_maps free golden limits losses model_file probabilities updates \
+  weights))
+parallel-tests: $(BUILT)
+	$(BIN)/python -m pytest --parallel-threads 4 $(PARALLEL_TESTS)
 
 # The parser's fuzzer for a bounded time; another seed, other bytes. (libFuzzer has its own options.)
 FUZZ_SECONDS := 60

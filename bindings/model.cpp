@@ -16,6 +16,7 @@
 #include "lapack.hpp"
 #include "model.hpp"
 #include "named_row.hpp"
+#include "served.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -104,38 +105,59 @@ Answer to_answer(bool probabilities) {
 }
 
 template <class Real>
-nb::object learn(Model<Real>& model, const Rows<Real>& rows, const Vector<double>& targets,
+nb::object learn(Served<Real>& model, const Rows<Real>& rows, const Vector<double>& targets,
                  const std::optional<Vector<double>>& weights, bool record, bool unseen,
                  bool calibrate) {
   if (targets.size() != rows.count || (weights && weights->size() != rows.count))
     throw std::invalid_argument("rows, targets and weights differ in number");
   std::vector<double> decisions;
-  std::size_t outputs = 0;
-  {
-    nb::gil_scoped_release released;
-    outputs = model.learn(rows, targets.data(), weights ? weights->data() : nullptr,
-                          record ? &decisions : nullptr, unseen, calibrate);
-  }
+  const std::size_t outputs =
+      model.learn_in_pieces(rows, targets.data(), weights ? weights->data() : nullptr,
+                            record ? &decisions : nullptr, unseen, calibrate);
   if (!record) return nb::none();
   return to_numpy(std::move(decisions), {rows.count, outputs});
 }
 
+// The answers, and how many classes were known to all of them.
 template <class Real>
-nb::object predict(Model<Real>& model, const Rows<Real>& rows, std::size_t threads,
-                   bool probabilities) {
+nb::tuple predict(Model<Real>& model, const Rows<Real>& rows, std::size_t threads,
+                  bool probabilities) {
   std::vector<double> answers;
   std::size_t width = 0;
+  std::size_t known = 0;
   {
     nb::gil_scoped_release released;
-    width = model.predict(rows, answers, threads, to_answer(probabilities));
+    width = model.predict(rows, answers, threads, to_answer(probabilities), &known);
   }
-  return to_numpy(std::move(answers), {rows.count, width});
+  return nb::make_tuple(to_numpy(std::move(answers), {rows.count, width}), known);
 }
 
+// The numbers of one row, out of the model before another thread goes in.
+std::vector<double>& numbers_of_one() {
+  thread_local std::vector<double> numbers;
+  return numbers;
+}
+void take_one(std::span<const double> numbers) {
+  numbers_of_one().assign(numbers.begin(), numbers.end());
+}
 // One decision as a float, several as an array.
-nb::object to_decision(std::span<const double> outputs) {
-  if (outputs.size() == 1) return nb::float_(outputs[0]);
-  return to_numpy(std::vector<double>(outputs.begin(), outputs.end()));
+nb::object decision_of_one() {
+  const std::vector<double>& numbers = numbers_of_one();
+  if (numbers.size() == 1) return nb::float_(numbers[0]);
+  return to_numpy(std::vector<double>(numbers));
+}
+
+template <class Real>
+nb::object learn_one(Served<Real>& model, const Sample<Real>& x, double target, double weight) {
+  model.learn_one(x, target, weight, take_one);
+  nb::object decision = decision_of_one();
+  model.tell();
+  return decision;
+}
+template <class Real>
+nb::object predict_one(Served<Real>& model, const Sample<Real>& x) {
+  model.predict_one(x, take_one);
+  return decision_of_one();
 }
 
 // Stored examples as CSR parts, in storage order.
@@ -164,8 +186,17 @@ struct Examples {
   }
 };
 
+// What a method of a model says while nothing changes.
+template <class Real, class Method>
+auto look(Model<Real>& model, Method method) {
+  return model.inspect([&](const auto&) {
+    using Answer = std::remove_cvref_t<decltype((model.*method)())>;  // never a reference
+    return Answer((model.*method)());
+  });
+}
+
 template <class Real>
-nb::tuple support(Model<Real>& model) {
+nb::tuple support(Served<Real>& model) {
   Examples<Real> examples;
   model.inspect([&](const Learner<Real>& learner) {
     if (learner.expansion() != nullptr) examples.take(*learner.expansion());
@@ -176,13 +207,13 @@ nb::tuple support(Model<Real>& model) {
 // Of every stored example behind the answer to a sparse row: itself, its id, k(x_i, x), and its
 // share in each output.
 template <class Real>
-nb::tuple explain(Model<Real>& model, const Vector<std::int32_t>& indices,
+nb::tuple explain(Served<Real>& model, const Vector<std::int32_t>& indices,
                   const Vector<Real>& values) {
   Examples<Real> examples;
   std::vector<std::int64_t> ids;
   std::vector<double> kernels;
   std::vector<double> shares;
-  std::size_t outputs = model.outputs();
+  std::size_t outputs = look(model, &Model<Real>::outputs);
   model.explain({values.data(), indices.data(), values.size()},
                 [&](const std::vector<Share<Real>>& all, const Sample<Real>& x) {
                   Row<Real> row;
@@ -207,10 +238,10 @@ nb::tuple explain(Model<Real>& model, const Vector<std::int32_t>& indices,
 }
 
 template <class Real>
-nb::object coefs(Model<Real>& model) {
+nb::object coefs(Served<Real>& model) {
   std::vector<double> out;
   std::size_t size = 0;
-  std::size_t outputs = model.outputs();
+  std::size_t outputs = look(model, &Model<Real>::outputs);
   model.inspect([&](const Learner<Real>& learner) {
     const Expansion<Real>* f = learner.expansion();
     if (f == nullptr) return;
@@ -224,7 +255,7 @@ nb::object coefs(Model<Real>& model) {
 }
 
 template <class Real>
-nb::object ids(Model<Real>& model) {
+nb::object ids(Served<Real>& model) {
   std::vector<std::int64_t> out;
   model.inspect([&](const Learner<Real>& learner) {
     const Expansion<Real>* f = learner.expansion();
@@ -234,7 +265,7 @@ nb::object ids(Model<Real>& model) {
 }
 
 template <class Real>
-nb::object drifts(Model<Real>& model) {
+nb::object drifts(Served<Real>& model) {
   return to_numpy(model.inspect([](const Learner<Real>& learner) {
     const std::span<const std::int64_t> rounds = learner.drifts();
     return std::vector<std::int64_t>(rounds.begin(), rounds.end());
@@ -242,7 +273,7 @@ nb::object drifts(Model<Real>& model) {
 }
 
 template <class Real>
-std::size_t size(Model<Real>& model) {
+std::size_t size(Served<Real>& model) {
   return model.inspect([](const Learner<Real>& learner) {
     const Expansion<Real>* f = learner.expansion();
     return f != nullptr ? f->size() : std::size_t{0};
@@ -251,8 +282,11 @@ std::size_t size(Model<Real>& model) {
 
 template <class Real>
 void bind(nb::module_& m, const char* name) {
-  using M = Model<Real>;
-  nb::class_<M>(m, name)
+  using M = Served<Real>;
+  static PyType_Slot collecting[] = {{Py_tp_traverse, reinterpret_cast<void*>(&M::traverse)},
+                                     {Py_tp_clear, reinterpret_cast<void*>(&M::clear)},
+                                     {0, nullptr}};
+  nb::class_<M>(m, name, nb::type_slots(collecting))
       .def(
           "__init__",
           [](M* self, const nb::dict& spec, const std::string& task, std::size_t classes,
@@ -302,34 +336,34 @@ void bind(nb::module_& m, const char* name) {
       .def(
           "learn_one",
           [](M& self, Vector<Real> x, double target, double weight) {
-            return to_decision(self.learn_one({x.data(), nullptr, x.size()}, target, weight));
+            return learn_one<Real>(self, {x.data(), nullptr, x.size()}, target, weight);
           },
           "x"_a.noconvert(), "target"_a, "weight"_a = 1.0)
       .def(
           "predict_one",
           [](M& self, Vector<Real> x) {
-            return to_decision(self.predict_one({x.data(), nullptr, x.size()}));
+            return predict_one<Real>(self, {x.data(), nullptr, x.size()});
           },
           "x"_a.noconvert())
       .def(
           "probabilities_one",
           [](M& self, Vector<Real> x) {
-            const auto answer = self.probabilities_one({x.data(), nullptr, x.size()});
-            return to_numpy(std::vector<double>(answer.begin(), answer.end()));
+            self.probabilities_one({x.data(), nullptr, x.size()}, take_one);
+            return to_numpy(std::vector<double>(numbers_of_one()));
           },
           "x"_a.noconvert())
       .def(
           "join",
           [](M& self, std::size_t after, std::vector<int> order) {
-            self.join({self.classes(), after, std::move(order)});
+            self.join({look(self, &M::classes), after, std::move(order)});
           },
           "after"_a, "order"_a)
-      .def_prop_ro("classes", &M::classes)
-      .def_prop_ro("outputs", &M::outputs)
-      .def_prop_ro("seen", [](const M& self) { return self.counts().seen; })
-      .def_prop_ro("mistakes", [](const M& self) { return self.counts().mistakes; })
-      .def_prop_ro("updates", [](const M& self) { return self.counts().updates; })
-      .def_prop_ro("coarse", &M::coarse)
+      .def_prop_ro("classes", [](M& self) { return look(self, &M::classes); })
+      .def_prop_ro("outputs", [](M& self) { return look(self, &M::outputs); })
+      .def_prop_ro("seen", [](M& self) { return look(self, &M::counts).seen; })
+      .def_prop_ro("mistakes", [](M& self) { return look(self, &M::counts).mistakes; })
+      .def_prop_ro("updates", [](M& self) { return look(self, &M::counts).updates; })
+      .def_prop_ro("coarse", [](M& self) { return look(self, &M::coarse); })
       .def("look_ahead",
            [](M& self, const std::string& when) {
              if (when != "auto" && when != "always" && when != "never") {
@@ -339,17 +373,26 @@ void bind(nb::module_& m, const char* name) {
                              : when == "always" ? LookAhead::always
                                                 : LookAhead::never);
            })
-      .def_prop_ro("rows_ahead", [](const M& self) { return self.ahead().rows(); })
-      .def_prop_ro("columns_again", [](const M& self) { return self.ahead().columns_again(); })
+      .def_prop_ro("rows_ahead", [](M& self) { return look(self, &M::rows_ahead); })
+      .def_prop_ro("columns_again", [](M& self) { return look(self, &M::columns_again); })
       .def_prop_ro("scale",
-                   [](const M& self) {
-                     const auto* preparation = self.preparation();
-                     return preparation != nullptr ? preparation->scale() : "none";
+                   [](M& self) {
+                     return self.inspect([&](const auto&) {
+                       const auto* preparation = self.preparation();
+                       return preparation != nullptr ? preparation->scale() : "none";
+                     });
                    })
-      .def_prop_ro("gamma", &M::gamma)
+      .def_prop_ro("gamma", [](M& self) { return look(self, &M::gamma); })
       .def_prop_ro("size", &size<Real>)
       .def_prop_ro("memory_bytes", &M::memory_bytes)
-      .def("lower", &M::lower, "budget"_a, "slots"_a)
+      .def(
+          "lower",
+          [](M& self, std::size_t budget, std::size_t slots) {
+            self.lower(budget, slots);
+            self.tell();
+          },
+          "budget"_a, "slots"_a)
+      .def("listen", &M::listen, "listener"_a.none())
       .def("support", &support<Real>)
       .def("coefs", &coefs<Real>)
       .def("ids", &ids<Real>)
@@ -358,19 +401,26 @@ void bind(nb::module_& m, const char* name) {
           "learn_named",
           [](M& self, const nb::dict& names, const nb::handle& x, double target, double weight) {
             const Sample<Real> row = named_row<Real>().read(names, x, true);
-            return to_decision(self.learn_one(row, target, weight));
+            return learn_one<Real>(self, row, target, weight);
           },
           "names"_a, "x"_a, "target"_a, "weight"_a = 1.0)
       .def(
           "predict_named",
           [](M& self, const nb::dict& names, const nb::handle& x) {
-            return to_decision(self.predict_one(named_row<Real>().read(names, x, false)));
+            return predict_one<Real>(self, named_row<Real>().read(names, x, false));
           },
           "names"_a, "x"_a)
       .def("drifts", &drifts<Real>)
       .def("save", [](M& self) { return to_dict(self.save()); })
       .def(
           "load", [](M& self, const nb::dict& state) { self.load(to_state(state)); }, "state"_a)
+      .def(
+          "copy",
+          [](M& self, M& other) {
+            const nb::gil_scoped_release released;
+            self.load(other.save());
+          },
+          "other"_a)
       .def("check_invariants", &M::check_invariants);
 }
 
@@ -378,6 +428,12 @@ void bind(nb::module_& m, const char* name) {
 }  // namespace budgetron
 
 void bind_model(nb::module_& m) {
+  budgetron::while_waiting = {
+      []() -> void* { return PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr; },
+      [](void* thread) { PyEval_RestoreThread(static_cast<PyThreadState*>(thread)); }};
+  m.def(
+      "live_models", [] { return budgetron::live_models.load(); },
+      "How many models there are, for tests that look for leaks.");
   budgetron::bind<float>(m, "Model32");
   budgetron::bind<double>(m, "Model64");
   m.def("instruction_set", &budgetron::instruction_set,

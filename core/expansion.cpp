@@ -377,7 +377,8 @@ void Expansion<Real>::refresh_norm() {
 }
 
 template <class Real>
-void Expansion<Real>::forget(std::size_t i) {
+void Expansion<Real>::forget(std::size_t i, EventKind why) {
+  if (why != EventKind::none) tell(why, i);
   if (keeps_norm_) squared_norm_ = std::max(0.0, squared_norm_ - norm_share(i));
   for (std::size_t k = 0; k < outputs_; ++k) stored_coefs(k)[i] = 0.0;
 }
@@ -430,15 +431,15 @@ void Expansion<Real>::add(const Sample<Real>& x, Row<Real>& row, std::span<const
 
 template <class Real>
 void Expansion<Real>::replace(std::size_t i, const Sample<Real>& x, Row<Real>& row,
-                              std::span<const double> coefs, std::int64_t id) {
-  forget(i);
+                              std::span<const double> coefs, std::int64_t id, EventKind why) {
+  forget(i, why);
   enter(i, x, row, coefs, id);
   support_.replace(i, x);
 }
 
 template <class Real>
-void Expansion<Real>::remove(std::size_t i, Row<Real>& row) {
-  forget(i);
+void Expansion<Real>::remove(std::size_t i, Row<Real>& row, EventKind why) {
+  forget(i, why);
   const std::size_t last = size() - 1;
   if (i != last) {
     for (std::size_t k = 0; k < outputs_; ++k) {

@@ -18,12 +18,14 @@
 // the norm kept one more kernel row on replace and remove unless the Gram matrix is kept.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "block.hpp"
+#include "events.hpp"
 #include "kernel.hpp"
 #include "support.hpp"
 #include "turn.hpp"
@@ -164,22 +166,40 @@ class Expansion {
   void coef_sizes(std::vector<double>& sizes) const;  // of all
 
   // ---- storing --------------------------------------------------------------------------------
-  // `row` is the kernel row of x; it is kept in step with the columns.
+  // `row` is the kernel row of x; it is kept in step with the columns. `why` an example leaves is
+  // told to those who listen (events.hpp).
   void add(const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs, std::int64_t id);
   void replace(std::size_t i, const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs,
-               std::int64_t id);
-  void remove(std::size_t i, Row<Real>& row);  // the last column moves to i
+               std::int64_t id, EventKind why = EventKind::evict);
+  // The last column moves to i.
+  void remove(std::size_t i, Row<Real>& row, EventKind why = EventKind::evict);
   void add(const Turn<Real>& turn, std::span<const double> coefs) {
     add(turn.x, *turn.row, coefs, turn.round);
   }
-  void replace(std::size_t i, const Turn<Real>& turn, std::span<const double> coefs) {
-    replace(i, turn.x, *turn.row, coefs, turn.round);
+  void replace(std::size_t i, const Turn<Real>& turn, std::span<const double> coefs,
+               EventKind why = EventKind::evict) {
+    replace(i, turn.x, *turn.row, coefs, turn.round, why);
   }
   void clear_coefs();
   // f <- f + sum_i weights_i c k(x_i, .), c = `coefs`. `values`, its sum without c at every x_i, is
   // read if the norm is kept. O(B K)
   void shift(std::span<const double> weights, std::span<const double> values,
              std::span<const double> coefs);
+
+  // ---- telling --------------------------------------------------------------------------------
+  void watch(EventLog* log) { log_ = log; }  // null: nobody listens
+  void tell(const Event& event) const {
+    if (log_ != nullptr) log_->add(event);
+  }
+  // Of stored example i, as it is now.
+  void tell(EventKind kind, std::size_t i, std::int64_t other = -1) const {
+    if (log_ != nullptr) log_->add({kind, id(i), other, coef_size(i)});
+  }
+  // Of the newcomer.
+  void tell(EventKind kind, const Turn<Real>& turn, std::span<const double> coefs,
+            std::int64_t other = -1) const {
+    if (log_ != nullptr) log_->add({kind, turn.round, other, std::sqrt(inner(coefs, coefs))});
+  }
 
   // ---- norm and Gram matrix -------------------------------------------------------------------
   [[nodiscard]] bool keeps_norm() const { return keeps_norm_; }
@@ -206,7 +226,7 @@ class Expansion {
   [[nodiscard]] double pull(std::size_t i) const;
   // What the squared norm (of the stored numbers) changes by when example i leaves.
   [[nodiscard]] double norm_share(std::size_t i) const;
-  void forget(std::size_t i);  // coefs of i to 0, norm accordingly
+  void forget(std::size_t i, EventKind why);  // coefs of i to 0, norm accordingly
   void enter(std::size_t i, const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs,
              std::int64_t id);
   void copy_gram_row(std::size_t i, const Row<Real>& row);
@@ -231,6 +251,7 @@ class Expansion {
   std::vector<Real> gram_;      // lower triangle, rows of growing length
   mutable Row<Real> side_row_;  // the row of a stored example, for norms
   mutable OwnedSample<Real> side_sample_;
+  EventLog* log_ = nullptr;
 };
 
 }  // namespace budgetron

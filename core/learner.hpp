@@ -75,6 +75,9 @@ class Learner {
   // The rounds in which it saw the stream change; for learners that watch for it.
   [[nodiscard]] virtual std::span<const std::int64_t> drifts() const { return {}; }
 
+  // Tells the log from now on what happens to stored examples; null: nobody.
+  virtual void watch(EventLog*) {}
+
   virtual void visit_state(StateVisitor& visitor) = 0;
   virtual void check_invariants() const {}
 };
@@ -112,6 +115,7 @@ class ExpansionLearner : public Learner<Real> {
   [[nodiscard]] std::vector<Share<Real>> shares() const override {
     return {{&f_, [this](std::size_t i, std::size_t k) { return f_.coef(i, k); }}};
   }
+  void watch(EventLog* log) override { f_.watch(log); }
   void visit_state(StateVisitor& visitor) override { visitor.part("expansion", f_); }
   void check_invariants() const override { f_.check_invariants(); }
 

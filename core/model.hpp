@@ -32,6 +32,7 @@
 #include "calibration.hpp"
 #include "gate.hpp"
 #include "learner.hpp"
+#include "live.hpp"
 #include "parallel.hpp"
 #include "preparation.hpp"
 #include "random.hpp"
@@ -44,6 +45,10 @@ enum class Task { classification, regression };
 // What predict tells of a row: the outputs of f, or the probability of every class.
 enum class Answer { outputs, probabilities };
 
+struct Itself {
+  std::span<const double> operator()(std::span<const double> numbers) const { return numbers; }
+};
+
 struct Counts {
   std::int64_t seen = 0;      // rows learned
   std::int64_t mistakes = 0;  // wrong predictions among them
@@ -51,7 +56,7 @@ struct Counts {
 };
 
 template <class Real>
-class Model {
+class Model : private Live {
  public:
   // `wide`: two classes get two outputs, as more classes do, instead of one. Same decisions
   // f_1 - f_0; there to prove just that. `average`: what `predict` answers with, the "last"
@@ -111,26 +116,30 @@ class Model {
     return outputs();
   }
 
-  // One row; the decision before it was learned, outputs() numbers.
-  std::span<const double> learn_one(const Sample<Real>& x, double target, double weight = 1.0) {
+  // One row; the decision before it was learned, outputs() numbers. `take` sees them while nobody
+  // else is inside; what is returned without it is for those who know that nobody is.
+  template <class Take = Itself>
+  auto learn_one(const Sample<Real>& x, double target, double weight = 1.0, Take take = {}) {
     const auto inside = gate_.to_change();
     learn_row(x, target, weight, false, true, nullptr);
-    return outputs_;
+    return take(std::span<const double>(outputs_));
   }
 
   // The answer on every row, on so many threads; returns how many numbers each has. If a class
-  // joins meanwhile it starts anew, so that all rows of an answer speak of the same classes.
+  // joins meanwhile it starts anew, so that all rows of an answer speak of the same classes, of
+  // which there are `known`.
   std::size_t predict(const Rows<Real>& rows, std::vector<double>& answers, std::size_t threads = 1,
-                      Answer kind = Answer::outputs) {
+                      Answer kind = Answer::outputs, std::size_t* known = nullptr) {
     while (true) {
-      const std::size_t classes = inspect([&](const auto&) { return classes_; });
+      const auto [classes, when] =
+          inspect([&](const auto&) { return std::pair(classes_, ahead_.when()); });
       const std::size_t width = this->width(kind, classes);
       answers.resize(rows.count * width);
       std::atomic<bool> stale = false;
-      share_out(rows.count, threads, [&](std::size_t begin, std::size_t end) {
+      share_out(rows.count, threads, [&, classes, when](std::size_t begin, std::size_t end) {
         Row<Real> row;
         OwnedSample<Real> scaled;
-        Ahead<Real> ahead(ahead_.when());
+        Ahead<Real> ahead(when);
         const bool plain = kind == Answer::outputs;
         std::vector<double> outputs(plain ? 0 : outputs_of(classes));
         const Rows<Real> share = rows.first(end);
@@ -148,22 +157,26 @@ class Model {
           } while (ahead.waiting());
         }
       });
-      if (!stale) return width;
+      if (stale) continue;
+      if (known != nullptr) *known = classes;
+      return width;
     }
   }
 
-  std::span<const double> predict_one(const Sample<Real>& x) {
+  template <class Take = Itself>
+  auto predict_one(const Sample<Real>& x, Take take = {}) {
     const auto inside = gate_.to_change();  // of row_ and outputs_
     predict_row(x, row_, prepared_, outputs_);
-    return outputs_;
+    return take(std::span<const double>(outputs_));
   }
   // The probability of every class.
-  std::span<const double> probabilities_one(const Sample<Real>& x) {
+  template <class Take = Itself>
+  auto probabilities_one(const Sample<Real>& x, Take take = {}) {
     const auto inside = gate_.to_change();  // of row_, outputs_ and probabilities_
     predict_row(x, row_, prepared_, outputs_);
     probabilities_.resize(width(Answer::probabilities, classes_));
     calibration_->answer(outputs_, probabilities_);
-    return probabilities_;
+    return take(std::span<const double>(probabilities_));
   }
 
   void join(const ClassChange& change) {
@@ -178,7 +191,8 @@ class Model {
     ahead_.set(when);
   }
   // How many rows were computed in blocks, and how many of their columns once more.
-  [[nodiscard]] const Ahead<Real>& ahead() const { return ahead_; }
+  [[nodiscard]] std::int64_t rows_ahead() const { return ahead_.rows(); }
+  [[nodiscard]] std::int64_t columns_again() const { return ahead_.columns_again(); }
 
   // Calls `look(learner)` while nothing changes.
   template <class Look>
@@ -194,6 +208,17 @@ class Model {
     OwnedSample<Real> scaled;
     const bool averaged = averaging_ != nullptr && averaging_->any();
     return look(averaged ? averaging_->shares(*learner_) : learner_->shares(), prepared(x, scaled));
+  }
+
+  // From now on what happens to stored examples is kept for `take_events`, or no more.
+  void watch(bool on) {
+    const auto inside = gate_.to_change();
+    log_ = on ? std::make_unique<EventLog>(counts_.seen) : nullptr;
+    learner_->watch(log_.get());
+  }
+  std::vector<Event> take_events() {
+    const auto inside = gate_.to_change();
+    return log_ != nullptr ? log_->take() : std::vector<Event>{};
   }
 
   State save() {
@@ -328,6 +353,8 @@ class Model {
                   });
     counts_ = counts;
     outputs_ = decision_;
+    learner_->watch(log_.get());
+    if (log_ != nullptr) log_->add({EventKind::restart});
   }
 
   void rearrange(const ClassChange& change) {
@@ -428,7 +455,7 @@ class Model {
   }
 
   void visit_state(StateVisitor& visitor) {
-    visitor.object(sizeof(*this));
+    visitor.object(sizeof(*this) + (log_ != nullptr ? log_->bytes() : 0));
     visitor.fixed("classes", classes_);
     visitor.field("seen", counts_.seen);
     visitor.field("mistakes", counts_.mistakes);
@@ -442,6 +469,7 @@ class Model {
         learner_ = make_learner<Real>(preparation_->spec(), outputs());
         if (averaging_ != nullptr) averaging_->restart(outputs());
         reserve_learner();
+        learner_->watch(log_.get());
       }
     }
     visitor.part("learner", *learner_);
@@ -483,6 +511,7 @@ class Model {
   std::vector<double> probabilities_;
   std::vector<double> decision_;  // of the round in which the learner is made anew
   Room room_;
+  std::unique_ptr<EventLog> log_;  // null: nobody looks on
   Gate gate_;
 };
 

@@ -198,7 +198,7 @@ double least(const double* numbers, std::size_t n) {
   for (; i + together * width <= n; i += together * width) {
 #pragma GCC unroll 4
     for (std::size_t c = 0; c < together; ++c) {
-      const Doubles next = (Doubles)*reinterpret_cast<const Loose*>(numbers + i + c * width);
+      const Loose& next = *reinterpret_cast<const Loose*>(numbers + i + c * width);
       chains[c] = smaller(chains[c], next);
     }
   }

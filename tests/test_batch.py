@@ -84,13 +84,13 @@ def test_threads_do_not_change_predictions(
 
 def test_threads_are_really_used(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    real = engine.Engine.predict
+    real = engine.Engine.answer
 
     def spy(self: Any, X: Any, *, threads: int = 1, **more: Any) -> Any:
         asked.append(threads)
         return real(self, X, threads=threads, **more)
 
-    monkeypatch.setattr(engine.Engine, "predict", spy)
+    monkeypatch.setattr(engine.Engine, "answer", spy)
     X, y = stream(2000)
     BY_NAME["rbp"].make(n_jobs=2).fit(X, y).predict(X)
     assert asked == [2]

@@ -196,6 +196,55 @@ def test_made_up_arrays(data: st.DataObject, originals: Originals, tmp_path: Pat
     use(tmp_path / "model.btn")
 
 
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("rbp", {"budget": 2**31 - 1}),
+        ("ahpatron", {"budget": 10**9}),
+        ("budgetron", {"budget": 2**30}),
+        ("nogd", {"budget": 10**6, "rank": 10**5}),
+        ("nogd", {"budget": 10**6, "rank": None}),  # a fifth of it
+        ("fogd", {"n_components": 2**31 - 1}),
+        ("pomdr", {"budget": 2**30}),
+    ],
+)
+def test_a_small_file_cannot_ask_for_the_memory_of_all(
+    name: str, changes: dict[str, int | None], tmp_path: Path
+) -> None:
+    """Refused before it is taken: the limit on the process is never met."""
+    X, y = stream(60)
+    path = tmp_path / "model.btn"
+    budgetron.save(BY_NAME[name].make().fit(X, y), path)
+    document, arrays = model_file._open(path, header_only=False)
+    document["learned"]["origin"]["params"].update(changes)
+    sign(document, arrays, path)
+    with pytest.raises(ModelFileError, match=r"asks for [0-9,]+ bytes, out of all proportion"):
+        budgetron.load(path)
+
+
+def test_a_room_in_a_file_counts(tmp_path: Path) -> None:
+    X, y = stream(60)
+    path = tmp_path / "model.btn"
+    budgetron.save(BY_NAME["rbp"].make(budget="20KB").fit(X, y), path)
+    document, arrays = model_file._open(path, header_only=False)
+    document["learned"]["origin"]["room"]["limit"] = 2**40
+    sign(document, arrays, path)
+    with pytest.raises(ModelFileError, match="asks for 1,099,511,627,776 bytes"):
+        budgetron.load(path)
+
+
+def test_the_caller_may_allow_more_or_less(tmp_path: Path) -> None:
+    X, y = stream(60)
+    path = tmp_path / "model.btn"
+    model = BY_NAME["nogd"].make(budget=2000, rank=400).partial_fit(X[:50], y[:50])  # 6.4 MB
+    budgetron.save(model, path)
+    assert path.stat().st_size < 200_000
+    assert budgetron.load(path).predict(X).tolist() == model.predict(X).tolist()
+    with pytest.raises(ModelFileError, match=r"asks for 6,432,000 bytes.*max_bytes=6432000"):
+        budgetron.load(path, max_bytes="5MB")
+    assert budgetron.load(path, max_bytes=6432000).n_seen_ == 50
+
+
 def test_signing_anew_is_enough_to_be_read(originals: Originals, tmp_path: Path) -> None:
     """Else the tests above would test the checksum alone."""
     for document, arrays in originals:

@@ -1,7 +1,7 @@
 """Whatever is done between them, rows leave the model that a plain loop over them leaves.
 
 Random sequences of learning in chunks of any size, dense or sparse, predicting, explaining, saving
-and loading, pickling, refused calls: equal to the bit.
+and loading, pickling, snapshots, listeners, refused calls: equal to the bit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ operations = st.lists(
         st.tuples(st.just("learn sparse"), st.integers(1, 60)),
         st.tuples(st.just("one by one"), st.integers(1, 12)),
         st.tuples(
-            st.sampled_from(["predict", "explain", "save and load", "pickle", "refused"]),
+            st.sampled_from(
+                ["predict", "explain", "save and load", "pickle", "snapshot", "watch", "refused"]
+            ),
             st.just(0),
         ),
     ),
@@ -68,6 +70,10 @@ class Machine:
             self.model = budgetron.load(self.folder / "model.btn")
         elif what == "pickle":
             self.model = pickle.loads(pickle.dumps(self.model))
+        elif what == "snapshot":
+            self.model = self.model.snapshot()
+        elif what == "watch":
+            self.model.watch(lambda event: None)
         elif self.rows and what == "predict":
             self.model.predict(X[:20])
         elif self.rows and what == "explain":

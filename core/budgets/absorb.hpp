@@ -33,10 +33,10 @@ class Absorb final : public Budget<Real> {
       for (std::size_t k = 0; k < coefs.size(); ++k) joint_[k] = f.coef(r, k) * share + joint_[k];
       ++absorptions_;
       if (f.fits_instead(r, turn.x)) {
-        f.replace(r, turn, joint_);
+        f.replace(r, turn, joint_, EventKind::project);
         return;
       }
-      f.remove(r, *turn.row);
+      f.remove(r, *turn.row, EventKind::project);
     }
     f.add(turn, joint_);
   }

@@ -119,7 +119,10 @@ class Merge final : public Budget<Real> {
     while (!f.fits(turn.x)) {
       const std::size_t m = lightest(f, turn, coefs);
       ++removals_;
-      if (m == f.size()) return;
+      if (m == f.size()) {
+        f.tell(EventKind::refuse, turn, coefs);
+        return;
+      }
       f.remove(m, *turn.row);
     }
     if (f.size() < size_) {
@@ -133,10 +136,19 @@ class Merge final : public Budget<Real> {
     const Pair pair = cheapest(f, turn, coefs, m);
     if (pair.n == m) {
       ++removals_;
-      if (m != newcomer) f.replace(m, turn, coefs);
+      if (m != newcomer) {
+        f.replace(m, turn, coefs);
+      } else {
+        f.tell(EventKind::refuse, turn, coefs);
+      }
       return;
     }
     ++merges_;
+    if (m == newcomer) {
+      f.tell(EventKind::merge, turn, coefs, f.id(pair.n));
+    } else {
+      f.tell(EventKind::merge, m, pair.n == newcomer ? turn.round : f.id(pair.n));
+    }
     const double h = best_merge(pair.w, pair.kappa);
     const double p = std::pow(pair.kappa, (1.0 - h) * (1.0 - h));
     const double q = std::pow(pair.kappa, h * h);
@@ -151,7 +163,7 @@ class Merge final : public Budget<Real> {
     } else {
       put(f, turn, m);
       if (f.keeps_norm()) f.row(turn.x, *turn.row);
-      f.replace(pair.n, turn, coefs);
+      f.replace(pair.n, turn, coefs, EventKind::none);
     }
   }
 
@@ -265,7 +277,8 @@ class Merge final : public Budget<Real> {
   // (z, a_z) in the place of example i. Its kernel row matters only to the norm.
   void put(Expansion<Real>& f, const Turn<Real>& turn, std::size_t i) {
     if (f.keeps_norm()) f.row(z_.view(), side_);
-    f.replace(i, z_.view(), f.keeps_norm() ? side_ : *turn.row, other_, turn.round);
+    f.replace(i, z_.view(), f.keeps_norm() ? side_ : *turn.row, other_, turn.round,
+              EventKind::none);
   }
 
   std::size_t size_;

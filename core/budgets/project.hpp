@@ -36,6 +36,7 @@ class Project final : public Budget<Real> {
     const bool near = std::sqrt(distance) <= threshold_;
     if (f.size() > 0 && (full || near || distance <= kInSpan<Real> * turn.self)) {
       f.shift(projection_.weights(), projection_.values(), coefs);
+      f.tell(EventKind::project, turn, coefs);
       ++projections_;
     } else {
       f.add(turn, coefs);
@@ -91,6 +92,7 @@ class ProjectSmallest final : public Budget<Real> {
       if (m == f.size()) {
         projection_.project(turn.row->values.data(), turn.self);
         f.shift(projection_.weights(), projection_.values(), coefs);
+        f.tell(EventKind::project, turn, coefs);
         return;
       }
       const double self = f.stored_self(m);
@@ -137,7 +139,7 @@ class ProjectSmallest final : public Budget<Real> {
     leaving_.resize(f.outputs());
     for (std::size_t k = 0; k < leaving_.size(); ++k) leaving_[k] = f.coef(m, k);
     f.row_of_stored(m, side_);
-    f.remove(m, row);
+    f.remove(m, row, EventKind::project);
     projection_.remove(m);
   }
 

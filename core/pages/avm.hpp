@@ -67,9 +67,16 @@ class Avm final : public ExpansionLearner<Real> {
     const bool approximate =
         beta_ == 0.0 ||
         turn.random->uniform() < std::max(0.0, 1.0 - beta_ / std::pow(t, rho_));  // Z_t
+    const std::int64_t capped = capped_;
     std::size_t i = stand_in(turn, approximate);
     const double rate = 1.0 / (regularization_ * t);
     f_.set_rate(rate);
+    const double length = f_.outputs() > 2 ? 2.0 : 1.0;
+    if (capped_ > capped && slope != 0.0) {
+      const double move = std::abs(slope) * length * rate;
+      f_.tell({EventKind::merge, turn.round, f_.id(i),
+               move * std::sqrt(f_.inner(turn.direction, turn.direction))});
+    }
     largest_target_ = std::max(largest_target_, std::sqrt(turn.weight) * std::abs(turn.target));
     const bool opens = i == kNone;
     if (opens) {
@@ -77,7 +84,6 @@ class Avm final : public ExpansionLearner<Real> {
       f_.add(turn, zeros_);
     }
     if (ball_) follow_norm(turn, i, opens, -rate * slope * turn.direction[0]);
-    const double length = f_.outputs() > 2 ? 2.0 : 1.0;
     const double unit = rate / f_.factor();  // 1, exactly, where no ball has scaled f
     for (std::size_t k = 0; k < f_.outputs(); ++k) {
       f_.stored_coefs(k)[i] -= unit * slope * length * turn.direction[k];

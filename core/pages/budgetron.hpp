@@ -179,7 +179,9 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   void watch(const Turn<Real>& turn) {
     if (replace_ != Replace::automatic) return;
-    if (drift_.count(turn.margin <= 0.0, turn.round)) belief_.copy(prior_);
+    if (!drift_.count(turn.margin <= 0.0, turn.round)) return;
+    belief_.copy(prior_);
+    f_.tell({EventKind::drift});
   }
 
   // Whether x is to be stored; counts the error.
@@ -210,7 +212,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (column == f_.size()) {
       f_.add(turn, zeros_);
     } else {
-      f_.replace(column, turn, zeros_);
+      f_.replace(column, turn, zeros_, EventKind::none);
     }
     order_.push_back(static_cast<std::uint32_t>(column));
     kernel_.resize(belief_.length(), 0.0);
@@ -231,7 +233,7 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   // The example of this column, which is dropped, leaves it too; the last one moves there.
   void leave(std::size_t column, Row<Real>& row) {
-    f_.remove(column, row);
+    f_.remove(column, row, EventKind::none);
     for (std::uint32_t& other : order_) {
       if (other == f_.size()) other = static_cast<std::uint32_t>(column);
     }
@@ -282,6 +284,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     }
     const std::size_t column = order_[i];
     const double variance = gain_[i];
+    f_.tell(EventKind::evict, column);
     belief_.column(i, gain_.data());
     for (std::size_t k = 0; k < f_.outputs(); ++k) {
       double* a = f_.stored_coefs(k);

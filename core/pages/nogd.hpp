@@ -40,22 +40,20 @@ class Nogd final : public ExpansionLearner<Real> {
   bool learn(const Turn<Real>& turn) override {
     const double slope = loss_.slope(turn.margin);
     if (slope == 0.0) return false;
+    for (std::size_t k = 0; k < coefs_.size(); ++k) coefs_[k] = -step_ * slope * turn.direction[k];
     if (rank_ == 0 && f_.has_room(turn.x)) {
-      for (std::size_t k = 0; k < coefs_.size(); ++k) {
-        coefs_[k] = -step_ * slope * turn.direction[k];
-      }
       f_.add(turn, coefs_);
       return true;
     }
     if (rank_ == 0) change_over();
+    f_.tell(EventKind::project, turn, coefs_);
     const auto dot = row_functions<Real>().dot;
     for (std::size_t r = 0; r < rank_; ++r) {
       phi_[r] = dot(turn.row->values.data(), projection_.row(r), projection_.stride());
     }
     for (std::size_t k = 0; k < coefs_.size(); ++k) {
-      const double move = -step_ * slope * turn.direction[k];
-      if (move == 0.0) continue;
-      for (std::size_t r = 0; r < rank_; ++r) weights_.row(k)[r] += move * phi_[r];
+      if (coefs_[k] == 0.0) continue;
+      for (std::size_t r = 0; r < rank_; ++r) weights_.row(k)[r] += coefs_[k] * phi_[r];
       set_coefs(k);
     }
     return true;

@@ -170,6 +170,7 @@ class Pomdr final : public ExpansionLearner<Real> {
         guess_projected();
         alignment_ += missed(projection_.reach(), turn, guess_);
         f_.shift(projection_.weights(), projection_.values(), coefs_);
+        f_.tell(EventKind::project, turn, coefs_);
         ++projections_;
         hold();
         return;
@@ -219,13 +220,15 @@ class Pomdr final : public ExpansionLearner<Real> {
       for (std::size_t i = 1; i < kept; ++i) {
         if (f_.gram(j, i) > f_.gram(j, nearest)) nearest = i;
       }
+      f_.tell(EventKind::merge, j, f_.id(nearest));
       for (std::size_t k = 0; k < f_.outputs(); ++k) {
         double* a = f_.stored_coefs(k);
         a[nearest] += a[j];
         a[j] = 0.0;
       }
     }
-    while (f_.size() > kept) f_.remove(f_.size() - 1, row);
+    const EventKind why = kept > 0 ? EventKind::none : EventKind::evict;
+    while (f_.size() > kept) f_.remove(f_.size() - 1, row, why);
     f_.refresh_norm();
     const double norm = std::sqrt(f_.squared_norm());
     if (norm > 0.0) f_.scale(radius_ / norm);

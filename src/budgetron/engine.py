@@ -164,12 +164,33 @@ class Engine:
 
     def predict(self, X: Any, *, threads: int = 1, probabilities: bool = False) -> Floats:
         """Decisions, (n, outputs), or probabilities, (n, classes), on up to so many threads."""
+        return self.answer(X, threads=threads, probabilities=probabilities)[0]
+
+    def answer(
+        self, X: Any, *, threads: int = 1, probabilities: bool = False
+    ) -> tuple[Floats, int]:
+        """What `predict` says, and how many classes were known to every row of it."""
         threads = max(1, min(threads, X.shape[0] // LEAST_ROWS_A_THREAD))
         if scipy.sparse.issparse(X):
             return self.native.predict_csr(*csr_parts(X), threads, probabilities)
         return self.native.predict_dense(X, threads, probabilities)
 
+    def copy(self) -> Engine:
+        """A model of its own, as this one is between two rounds."""
+        saved = self._made_from()
+        twin = Engine.__new__(Engine)
+        twin._make(saved)
+        twin.native.copy(self.native)
+        return twin
+
     def __getstate__(self) -> dict[str, Any]:
+        return {**self._made_from(), "state": self.native.save()}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self._make(saved)
+        self.native.load(saved["state"])
+
+    def _made_from(self) -> dict[str, Any]:
         return {
             "spec": self.spec,
             "task": self.task,
@@ -179,10 +200,9 @@ class Engine:
             "preparation": asdict(self.preparation),
             "average": self.average,
             "room": asdict(self.room),
-            "state": self.native.save(),
         }
 
-    def __setstate__(self, saved: dict[str, Any]) -> None:
+    def _make(self, saved: dict[str, Any]) -> None:
         self.__init__(  # type: ignore[misc]
             saved["spec"],
             saved["task"],
@@ -193,7 +213,6 @@ class Engine:
             saved["average"],
             Room(**saved["room"]),
         )
-        self.native.load(saved["state"])
 
 
 def csr_parts(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:

@@ -9,6 +9,7 @@ executed.
 from __future__ import annotations
 
 from dataclasses import asdict, fields
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from budgetron.catalogue import CATALOGUE
 from budgetron.engine import Room
 from budgetron.estimators.base import OnlineEstimator, Origin
 from budgetron.estimators.room import WARM_UP_ROWS
+from budgetron.model_sizes import least_bytes
 from budgetron.model_values import decode, decode_labels, encode, encode_labels
+from budgetron.parts import Spec
 
 Document = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
@@ -35,10 +38,15 @@ def describe(model: Any) -> tuple[Document, Arrays]:
     if _estimator(kind.__name__) is not kind:
         raise TypeError(f"a {kind.__name__} is no estimator of budgetron: it cannot be saved")
     model._validate_params()
+    with model._turn:
+        return _described(model)
+
+
+def _described(model: Any) -> tuple[Document, Arrays]:
     learned = hasattr(model, "_engine")
     arrays: Arrays = model._engine.native.save() if learned else {}
     document = {
-        "estimator": kind.__name__,
+        "estimator": type(model).__name__,
         "algorithm": _algorithm(model),
         "task": model._task,
         "params": _params(model.get_params(deep=False)),
@@ -113,8 +121,11 @@ def _estimator(name: str) -> type[OnlineEstimator] | None:
 # ---- and back ------------------------------------------------------------------------------------
 
 
-def restore(document: Document, arrays: Arrays) -> Any:
-    """The model, or any exception at all where document and arrays make none."""
+def restore(document: Document, arrays: Arrays, most: float = inf) -> Any:
+    """The model, or any exception at all where document and arrays make none.
+
+    One that would take more than `most` bytes is not even built.
+    """
     kind = _estimator(document["estimator"])
     if kind is None:
         raise ValueError(f"there is no estimator {document['estimator']!r}")
@@ -138,7 +149,17 @@ def restore(document: Document, arrays: Arrays) -> Any:
     if learned["dtype"] not in ("float32", "float64"):
         raise ValueError("rows are float32 or float64")
     classes = len(model.classes_) if model._task == "classification" else 1
-    model._engine = model._build(model._origin, classes, np.dtype(learned["dtype"]))
+    dtype = np.dtype(learned["dtype"])
+
+    def refuse(spec: Spec) -> None:
+        asked = least_bytes(spec, classes if classes > 2 else 1, dtype.itemsize, room)
+        if asked > most:
+            raise ValueError(
+                f"the model asks for {asked:,} bytes, out of all proportion to the file; if that "
+                f"is as it should be, load it with max_bytes={asked}"
+            )
+
+    model._engine = model._build(model._origin, classes, dtype, refuse)
     model._engine.native.load(arrays)
     if model._engine.native.support()[1].max(initial=-1) >= model.n_features_in_:
         raise ValueError("a stored example is wider than the rows")

@@ -24,6 +24,7 @@ import numpy as np
 import budgetron
 from budgetron.durable import write_whole
 from budgetron.model_document import Arrays, Document, describe, restore
+from budgetron.model_sizes import allowed_bytes
 
 FORMAT = 2
 KEY = "budgetron"  # of the document in the header
@@ -113,31 +114,34 @@ def _checksum(document: Document, arrays: Arrays) -> str:
 # ---- loading -------------------------------------------------------------------------------------
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, max_bytes: int | str | None = None) -> Any:
     """The learner that `save` wrote: predicts, and goes on learning, to the bit as it would have.
 
     Parameters
     ----------
     path : of a file by `save`, or of a checkpoint by `budgetron run`
+    max_bytes : the most a model may take, as 2000000000 or "2GB". None: 1 GiB, or 64 times the file
+        if that is more
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, no model file, or of a version this one does not read.
+        If the file is damaged, no model file, of a version this one does not read, or asks for
+        more bytes than it may.
     OSError
         If it cannot be opened.
     """
-    return read(path)[0]
+    return read(path, max_bytes)[0]
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Any, Document]:
+def read(path: str | os.PathLike[str], max_bytes: int | str | None = None) -> tuple[Any, Document]:
     """The learner in a file, and the document with it."""
     document, arrays = _open(path, header_only=False)
     name = os.fspath(path)
     if document.get("sha256") != _checksum(document, arrays):
         raise ModelFileError(f"{name}: damaged: its checksum is not that of its contents")
     try:
-        return restore(document, arrays), document
+        return restore(document, arrays, allowed_bytes(path, max_bytes)), document
     except MemoryError:
         raise ModelFileError(f"{name}: the model does not fit into memory") from None
     except Exception as error:

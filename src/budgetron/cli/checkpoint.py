@@ -71,7 +71,7 @@ class Checkpoint:
         from budgetron.model_file import ModelFileError, read
 
         try:
-            self.model, document = read(self.path)
+            self.model, document = read(self.path, max_bytes=2**62)  # as large as it was
         except (ModelFileError, OSError) as error:
             fail(str(error))
         extra = document["extra"]

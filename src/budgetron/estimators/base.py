@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -32,7 +32,7 @@ from budgetron.estimators.docstrings import complete
 from budgetron.estimators.explanation import Explanation
 from budgetron.estimators.frames import float_types, in_order, one_row
 from budgetron.estimators.ranges import RANGES, ranges
-from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid
+from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid, Spec
 from budgetron.sizes import parse_bytes
 
 PIECE = 8192  # rows that are gathered at a time where `fit` shuffles
@@ -168,16 +168,27 @@ class OnlineEstimator(Budgeted):
         if isinstance(budget, str):
             limit = parse_bytes(budget, self._budget_name)
             self._origin = self._within(self._origin, limit, classes, dtype)
-        self._engine = self._build(self._origin, classes, dtype)
+        self._engine = self._watched(self._build(self._origin, classes, dtype))
         self._warned = False
 
-    def _build(self, origin: Origin, classes: int, dtype: np.dtype[Any]) -> Engine:
-        """The engine that this origin and `_seed` make, for the first time or out of a file."""
+    def _build(
+        self,
+        origin: Origin,
+        classes: int,
+        dtype: np.dtype[Any],
+        refuse: Callable[[Spec], None] | None = None,
+    ) -> Engine:
+        """The engine that this origin and `_seed` make, for the first time or out of a file.
+
+        `refuse` may raise at what is about to be built.
+        """
         twin = type(self)(**origin.params)
         twin._validate_params()
         twin._seed, twin.n_features_in_ = self._seed, origin.width
         machine = twin._machine(twin._kernel_part(origin.width))
         check_fits(machine)
+        if refuse is not None:
+            refuse(machine.spec())
         preparation = twin._preparation(0 if origin.growing else origin.width)
         return Engine(
             machine.spec(),
@@ -223,9 +234,12 @@ class OnlineEstimator(Budgeted):
 
     def _predict(self, X: Any, *, probabilities: bool = False) -> Floats:
         """The outputs of every row, (n, outputs), or its probabilities, (n, classes)."""
-        rows = self._rows(X, first=False)
+        return self._answer(self._rows(X, first=False), probabilities=probabilities)[0]
+
+    def _answer(self, rows: Any, *, probabilities: bool = False) -> tuple[Floats, int]:
+        """The same of checked rows, and how many classes were known."""
         threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
-        return self._engine.predict(rows, threads=threads, probabilities=probabilities)
+        return self._engine.answer(rows, threads=threads, probabilities=probabilities)
 
     @contextmanager
     def _unchanged_if_refused(self) -> Iterator[None]:

@@ -5,24 +5,23 @@ Which parameter it is the estimators say; what fits into bytes is searched for i
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from budgetron.engine import Engine, Room
 from budgetron.estimators.room import Shape, largest
+from budgetron.estimators.shared import Shared, in_turn
 from budgetron.sizes import parse_bytes
 
 if TYPE_CHECKING:
     from budgetron.estimators.base import Origin
 
 
-class Budgeted(BaseEstimator):  # type: ignore[misc]
+class Budgeted(Shared):
     """What estimators have because of their budget.
 
     Parameters
@@ -40,6 +39,7 @@ class Budgeted(BaseEstimator):  # type: ignore[misc]
     _native: Any
     _build: Any
 
+    @in_turn
     def lower_budget(self, budget: int | str) -> Self:
         """Go on with a smaller budget.
 
@@ -82,10 +82,10 @@ class Budgeted(BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"{name}={budget} must be at least {self._least_budget}{most}")
             lower = replace(origin, params=self._with_budget(origin.params, int(budget)))
         engine = self._build(lower, classes, dtype)
-        shrunk = deepcopy(self._engine)
+        shrunk = self._watched(self._engine.copy())
         shrunk.native.lower(self._budget_in(lower.params), lower.room.slots)
-        engine.native.load(shrunk.native.save())
-        self._engine, self._origin = engine, lower
+        engine.native.copy(shrunk.native)
+        self._engine, self._origin = self._watched(engine), lower
         self.set_params(**self._with_budget(self.get_params(deep=False), budget))
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from budgetron.engine import Floats
 from budgetron.estimators.base import OnlineEstimator
+from budgetron.estimators.shared import in_turn
 from budgetron.estimators.weights import ClassWeights, product, sample_weights
 
 
@@ -126,24 +128,31 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> Floats:
         """f(x): (n,) for up to two classes, where >= 0 stands for ``classes_[1]``; else (n, K)."""
-        native = self._native
-        decisions = self._predict(X)
-        return decisions[:, 0] if native.outputs == 1 else decisions
+        self._native  # noqa: B018 (raises if nothing was learned)
+        return _of_each(self._predict(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row; of tied classes the first, of two the second."""
-        return self._choose(self.decision_function(X))
+        self._native  # noqa: B018 (raises if nothing was learned)
+        rows = self._rows(X, first=False)
+        while True:
+            classes = self.classes_
+            decisions, known = self._answer(rows)
+            if known == len(classes):
+                return self._choose(_of_each(decisions), classes)
+            time.sleep(0)  # in another thread a class has joined, and is about to have its name
 
-    def _choose(self, decisions: Floats) -> NDArray[Any]:
-        if len(self.classes_) == 0:
+    def _choose(self, decisions: Floats, classes: NDArray[Any] | None = None) -> NDArray[Any]:
+        classes = self.classes_ if classes is None else classes
+        if len(classes) == 0:
             raise ValueError("no class is known yet: all rows so far had the weight 0")
         if decisions.ndim > 1:
             codes = decisions.argmax(axis=1)
-        elif len(self.classes_) == 1:
+        elif len(classes) == 1:
             codes = np.zeros(len(decisions), dtype=np.intp)
         else:
             codes = (decisions >= 0).astype(np.intp)
-        labels: NDArray[Any] = self.classes_[codes]
+        labels: NDArray[Any] = classes[codes]
         return labels
 
     def predict_proba(self, X: Any) -> Floats:
@@ -188,6 +197,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
 
     # ---- inside ----------------------------------------------------------------------------------
 
+    @in_turn
     def _learn(
         self,
         X: Any,
@@ -361,6 +371,11 @@ class Run:
     classes: NDArray[Any]
     decisions: Floats
     joined: Any  # the label that joined with the first row, or None
+
+
+def _of_each(decisions: Floats) -> Floats:
+    """Decisions as they are given out: one number a row where there is one output."""
+    return decisions[:, 0] if decisions.shape[1] == 1 else decisions
 
 
 def _labels(y: Any) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from budgetron.engine import Floats
 from budgetron.estimators.base import OnlineEstimator
 from budgetron.estimators.ranges import regression_ranges
+from budgetron.estimators.shared import in_turn
 from budgetron.estimators.weights import sample_weights
 from budgetron.parts import Part, TubeUpdate
 
@@ -102,6 +103,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
 
     # ---- inside ----------------------------------------------------------------------------------
 
+    @in_turn
     def _learn(
         self,
         X: Any,

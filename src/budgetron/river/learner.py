@@ -11,16 +11,18 @@ Subclasses are dataclasses made from the estimators' by making.py.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from dataclasses import fields
 from math import isfinite
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
 from river.base import Estimator
 
 from budgetron import _core
+from budgetron.events import Listener, log
 from budgetron.river.names import Names
 
 FLOAT64 = np.dtype(np.float64)
@@ -75,6 +77,34 @@ class RiverLearner(Estimator):
     @property
     def _started(self) -> bool:
         return hasattr(self._estimator, "_engine")
+
+    # ---- among others ----------------------------------------------------------------------------
+
+    def snapshot(self) -> Self:
+        """A copy as the model is now, which later learning does not change: for serving.
+
+        It answers, and if taught the same rows goes on, to the bit as the model does.
+
+        Examples
+        --------
+        >>> from budgetron.river import make
+        >>> model = make("rbp", budget=50, seed=1)
+        >>> model.learn_one({"x": 1.0}, "yes")
+        >>> served = model.snapshot()
+        >>> model.learn_one({"x": -1.0}, "no")
+        >>> model.predict_one({"x": -1.0}), served.predict_one({"x": -1.0})
+        ('no', 'yes')
+        """
+        return deepcopy(self, {id(self._estimator): self._estimator.snapshot()})
+
+    def watch(self, listener: Listener | None = log) -> Self:
+        """Have `listener` called with every `budgetron.events.Event`: evictions, merges, drift.
+
+        By the thread that learns, after each row of `learn_one`. The default writes them to the
+        logger "budgetron"; None: nobody listens any more.
+        """
+        self._estimator.watch(listener)
+        return self
 
     # ---- rows ------------------------------------------------------------------------------------
 

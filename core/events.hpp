@@ -1,0 +1,59 @@
+// What happens to stored examples, for whoever looks on.
+//
+// Examples leave an expansion in one place (Expansion::forget), which tells the log it was given;
+// where more is known (with whom an example merges, that the stream changed) the budget or page
+// tells it. Without a log, which is how models are made, that is one branch where an example leaves
+// and nothing elsewhere. A log is no part of the model's state: watched or not, it learns the same.
+//
+//   evict    `example` left, and its share of f with it
+//   project  `example` left or was not stored; what is stored took over what it could of its share
+//   merge    `example` and `other` became one
+//   refuse   `example`, the newcomer, was turned away
+//   drift    the learner saw the stream change
+//   restart  a new learner, shown all rows so far: gamma or scale were found (preparation.hpp)
+//
+// Examples are named by the round that stored them, the newcomer by its own.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace budgetron {
+
+// `none`: an example leaves of which all has been told.
+enum class EventKind : std::uint8_t { evict, project, merge, refuse, drift, restart, none };
+
+struct Event {
+  EventKind kind = EventKind::none;
+  std::int64_t example = -1;  // -1: none
+  std::int64_t other = -1;
+  double coef = 0.0;       // |a_i| of the example when it left
+  std::int64_t round = 0;  // rounds before this one
+
+  [[nodiscard]] const char* name() const {
+    constexpr const char* names[] = {"evict", "project", "merge", "refuse", "drift", "restart", ""};
+    return names[static_cast<std::size_t>(kind)];
+  }
+};
+
+class EventLog {
+ public:
+  // `round` is read whenever something happens.
+  explicit EventLog(const std::int64_t& round) : round_(&round) {}
+
+  void add(Event event) {
+    event.round = *round_;
+    events_.push_back(event);
+  }
+  [[nodiscard]] std::vector<Event> take() { return std::exchange(events_, {}); }
+  [[nodiscard]] std::size_t bytes() const {
+    return sizeof(*this) + events_.capacity() * sizeof(Event);
+  }
+
+ private:
+  const std::int64_t* round_;
+  std::vector<Event> events_;
+};
+
+}  // namespace budgetron

@@ -1,0 +1,81 @@
+"""What happens inside a model while it learns: examples that leave or merge, drift.
+
+``model.watch(listener)`` has `listener` called with every `Event`; ``model.watch()`` writes them to
+the logger "budgetron". Nobody watching costs nothing, and a watched model learns the same, to the
+bit: listeners are no part of it, nor of what is saved, pickled or copied.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+logger = logging.getLogger("budgetron")
+
+WORDS = {
+    "evict": "example {example} left (coef {coef:.3g})",
+    "project": "example {example} was projected onto the others (coef {coef:.3g})",
+    "merge": "examples {example} and {other} became one (coef {coef:.3g})",
+    "refuse": "example {example} was turned away (coef {coef:.3g})",
+    "drift": "the stream changed",
+    "restart": "gamma or scale were found, and all rows so far learned anew",
+}
+RARE = ("drift", "restart")
+
+
+class Event(NamedTuple):
+    """Something that happened to the stored examples.
+
+    Examples are named by the round that stored them, counted from 0, as in `explain`.
+
+    Parameters
+    ----------
+    kind : {"evict", "project", "merge", "refuse", "drift", "restart"}
+        "evict": the example left, and its share of f with it. "project": it left, or was not
+        stored, and the others took over what they could of its share. "merge": it and `other`
+        became one, known by the round of the merger (which its newcomer may share); or `other`
+        took its coef over. "refuse": the newcomer was turned away. "drift": the learner saw the
+        stream change. "restart": gamma or scale were found, and a new learner was shown all rows
+        so far; earlier events are void.
+    round : int
+        Rows learned before.
+    example : int or None
+        The one that it happened to; None for "drift" and "restart".
+    other : int or None
+        With whom it merged.
+    coef : float
+        Of the example when it left: |a_i|, beyond two classes the length of its coefs.
+    """
+
+    kind: str
+    round: int
+    example: int | None = None
+    other: int | None = None
+    coef: float = 0.0
+
+    def __str__(self) -> str:
+        return f"round {self.round}: {WORDS[self.kind].format(**self._asdict())}"
+
+
+Listener = Callable[[Event], Any]
+
+
+def log(event: Event) -> None:
+    """Write it to the logger "budgetron": what is rare as INFO, all else as DEBUG."""
+    logger.log(logging.INFO if event.kind in RARE else logging.DEBUG, "%s", event)
+
+
+class Teller:
+    """What the core calls with the events of some rows."""
+
+    def __init__(self, listener: Listener) -> None:
+        self.listener = listener
+
+    def __call__(self, told: list[tuple[str, int, int, int, float]]) -> None:
+        for kind, row, example, other, coef in told:
+            self.listener(Event(kind, row, _named(example), _named(other), coef))
+
+
+def _named(example: int) -> int | None:
+    return None if example < 0 else example
