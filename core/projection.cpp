@@ -9,17 +9,22 @@
 
 namespace budgetron {
 
-double Projection::solve(double self) {
+double Projection::measure(double self) {
   border_.assign(row_.begin(), row_.end());
   lapack::packed_solve(size_, factor_.data(), border_.data(), false);
-  weights_.assign(border_.begin(), border_.end());
-  lapack::packed_solve(size_, factor_.data(), weights_.data(), true);
-
   double squares = 0.0;  // k (K + jitter I)^-1 k = |L^-1 k|^2
   for (const double value : border_) squares += value * value;
   const double distance = std::max(0.0, self - squares);
   reach_ = squares;
   pivot_ = distance + jitter_;
+  return distance;
+}
+
+double Projection::solve(double self) {
+  const double distance = measure(self);
+  weights_.assign(border_.begin(), border_.end());
+  lapack::packed_solve(size_, factor_.data(), weights_.data(), true);
+
   if (jitter_ > 0.0) {
     // (K d)_i = k_i - jitter d_i
     for (std::size_t i = 0; i < size_; ++i) row_[i] -= jitter_ * weights_[i];
@@ -55,6 +60,29 @@ Projection::Rotation Projection::annihilate(double& a, double b) {
   return rotation;
 }
 
+// Both sweeps of a removal over the rows j, j + 1, ...: a turn waits for the one before it in its
+// row, and what other rows need can be done meanwhile.
+template <std::size_t rows>
+void Projection::turn_rows(std::size_t i, std::size_t j) {
+  double* row[rows];
+  double beyond[rows] = {};  // column j + r + 1 of row j + r
+  for (std::size_t r = 0; r < rows; ++r) {
+    row[r] = factor_row(j + r);
+    first_[j + r + 1].turn(row[r][j + r], beyond[r]);
+    for (std::size_t c = j + r; c > j; --c) first_[c].turn(row[r][c - 1], row[r][c]);
+  }
+  for (std::size_t c = j; c > i; --c) {
+    for (std::size_t r = 0; r < rows; ++r) first_[c].turn(row[r][c - 1], row[r][c]);
+  }
+  for (std::size_t c = i + 1; c < j; ++c) {
+    for (std::size_t r = 0; r < rows; ++r) second_[c].turn(row[r][c], row[r][c + 1]);
+  }
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = j; c < j + r; ++c) second_[c].turn(row[r][c], row[r][c + 1]);
+    second_[j + r] = annihilate(row[r][j + r], beyond[r]);
+  }
+}
+
 // Put the last row of L in the place of row i: the product with its transpose is the new matrix,
 // but row i is too long. Turning its columns c - 1 and c, c from the last down to i + 1, shortens
 // it, and each row j below gets one number beyond its diagonal. Turning columns j and j + 1, j
@@ -67,14 +95,9 @@ void Projection::remove(std::size_t i) {
     second_.resize(size_);  // [j] turns columns j and j + 1
     for (std::size_t c = last; c > i; --c) first_[c] = annihilate(moved_[c - 1], moved_[c]);
     std::copy_n(moved_.begin(), i + 1, factor_row(i));
-    for (std::size_t j = i + 1; j < last; ++j) {
-      double* row = factor_row(j);
-      double beyond = 0.0;  // column j + 1
-      first_[j + 1].turn(row[j], beyond);
-      for (std::size_t c = j; c > i; --c) first_[c].turn(row[c - 1], row[c]);
-      for (std::size_t c = i + 1; c < j; ++c) second_[c].turn(row[c], row[c + 1]);
-      second_[j] = annihilate(row[j], beyond);
-    }
+    std::size_t j = i + 1;
+    for (; j + kTogether <= last; j += kTogether) turn_rows<kTogether>(i, j);
+    for (; j < last; ++j) turn_rows<1>(i, j);
   }
   factor_.resize(last * (last + 1) / 2);
   size_ = last;

@@ -40,9 +40,14 @@ class Projection {
   // delta^2 of x, whose kernel row is `row` and whose k(x, x) is `self`.
   template <class Real>
   double project(const Real* row, double self) {
-    row_.resize(size_);
-    for (std::size_t i = 0; i < size_; ++i) row_[i] = static_cast<double>(row[i]);
+    read(row);
     return solve(self);
+  }
+  // The same for an x that is to be appended: without d and what is made of it.
+  template <class Real>
+  double measure(const Real* row, double self) {
+    read(row);
+    return measure(self);
   }
   // Of x projected last: d, the values of sum_i d_i k(x_i, .) at every x_i, and k.d.
   [[nodiscard]] std::span<const double> weights() const { return weights_; }
@@ -74,7 +79,16 @@ class Projection {
   // The rotation that turns (a, b) into (|(a, b)|, 0); a becomes that.
   static Rotation annihilate(double& a, double b);
 
+  template <class Real>
+  void read(const Real* row) {
+    row_.resize(size_);
+    for (std::size_t i = 0; i < size_; ++i) row_[i] = static_cast<double>(row[i]);
+  }
+  double measure(double self);
   double solve(double self);
+  static constexpr std::size_t kTogether = 4;  // rows of L that are turned in step
+  template <std::size_t rows>
+  void turn_rows(std::size_t i, std::size_t j);
   [[nodiscard]] double* factor_row(std::size_t i) { return factor_.data() + i * (i + 1) / 2; }
   [[nodiscard]] const double* factor_row(std::size_t i) const {
     return factor_.data() + i * (i + 1) / 2;

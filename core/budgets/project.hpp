@@ -154,7 +154,7 @@ class ProjectSmallest final : public Budget<Real> {
   // x comes in for m, which has left column m, and m is projected onto all there is then.
   void enter(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs,
              std::size_t m, Real joint, double self) {
-    projection_.project(turn.row->values.data(), turn.self);
+    projection_.measure(turn.row->values.data(), turn.self);
     projection_.append();
     f.add(turn, coefs);
 
@@ -175,7 +175,7 @@ class ProjectSmallest final : public Budget<Real> {
     projection_.clear(wanted);
     for (std::size_t i = 0; i < f.size(); ++i) {
       f.row_of_stored(i, side_);
-      projection_.project(side_.values.data(), f.stored_self(i));
+      projection_.measure(side_.values.data(), f.stored_self(i));
       projection_.append();
     }
   }
