@@ -45,8 +45,6 @@ template <class Real>
 class Ahead {
  public:
   explicit Ahead(LookAhead when = LookAhead::automatic) : when_(when) {}
-  void set(LookAhead when) { when_ = when; }
-  [[nodiscard]] LookAhead when() const { return when_; }
 
   // Other rows, or another learner, from here on.
   void start() { next_ = kBlockRows; }
@@ -66,7 +64,10 @@ class Ahead {
   [[nodiscard]] std::int64_t rows() const { return rows_; }                       // in blocks
   [[nodiscard]] std::int64_t columns_again() const { return block_.recomputed; }  // of them
 
-  void visit_state(StateVisitor& visitor) { visitor.part("block", block_); }
+  void visit_state(StateVisitor& visitor) {
+    visitor.object(sizeof(*this));
+    visitor.part("block", block_);
+  }
 
  private:
   static constexpr double kMemory = 1.0 / 32;

@@ -104,9 +104,9 @@ class Model : private Live {
                     std::vector<double>* decisions, bool unseen, bool calibrate = true) {
     const auto inside = gate_.to_change();
     if (decisions != nullptr) decisions->reserve(rows.count * outputs());
-    ahead_.start();
+    if (ahead_ != nullptr) ahead_->start();
     for (std::size_t i = 0; i < rows.count; ++i) {
-      Row<Real>* ready = takes_blocks() ? ahead_.row(*learner_, rows, i) : nullptr;
+      Row<Real>* ready = look_ahead(rows, i);
       learn_row(rows[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0,
                 calibrate, ready);
       if (decisions != nullptr) {
@@ -132,7 +132,7 @@ class Model : private Live {
                       Answer kind = Answer::outputs, std::size_t* known = nullptr) {
     while (true) {
       const auto [classes, when] =
-          inspect([&](const auto&) { return std::pair(classes_, ahead_.when()); });
+          inspect([&](const auto&) { return std::pair(classes_, looks_ahead_); });
       const std::size_t width = this->width(kind, classes);
       answers.resize(rows.count * width);
       std::atomic<bool> stale = false;
@@ -188,11 +188,12 @@ class Model : private Live {
 
   void look_ahead(LookAhead when) {
     const auto inside = gate_.to_change();
-    ahead_.set(when);
+    looks_ahead_ = when;
+    ahead_.reset();
   }
   // How many rows were computed in blocks, and how many of their columns once more.
-  [[nodiscard]] std::int64_t rows_ahead() const { return ahead_.rows(); }
-  [[nodiscard]] std::int64_t columns_again() const { return ahead_.columns_again(); }
+  [[nodiscard]] std::int64_t rows_ahead() const { return ahead_ ? ahead_->rows() : 0; }
+  [[nodiscard]] std::int64_t columns_again() const { return ahead_ ? ahead_->columns_again() : 0; }
 
   // Calls `look(learner)` while nothing changes.
   template <class Look>
@@ -264,10 +265,18 @@ class Model : private Live {
 
   // Whether rows change on their way to the learner, by all rows before them.
   [[nodiscard]] bool scales() const { return preparation_ != nullptr && preparation_->scales(); }
-  // Whether rows may be computed ahead: not where they, or the learner, may be others when their
-  // round comes, nor where all memory was taken in advance.
-  [[nodiscard]] bool takes_blocks() const {
-    return !room_.given() && !scales() && (preparation_ == nullptr || !preparation_->warming_up());
+  // The kernel row of row i if it was computed ahead, else null. Not where rows, or the learner,
+  // may be others when their round comes, nor where all memory was taken in advance.
+  Row<Real>* look_ahead(const Rows<Real>& rows, std::size_t i) {
+    if (room_.given() || scales() || !rows.dense() ||
+        (preparation_ != nullptr && preparation_->warming_up())) {
+      return nullptr;
+    }
+    if (ahead_ == nullptr) {
+      if (rows.count < kBlockRows) return nullptr;
+      ahead_ = std::make_unique<Ahead<Real>>(looks_ahead_);
+    }
+    return ahead_->row(*learner_, rows, i);
   }
 
   // x as the learner is to see it: itself, or a view of `out`.
@@ -479,7 +488,7 @@ class Model : private Live {
     }
     if (calibration_ != nullptr) visitor.part("calibration", *calibration_);
     visitor.part("row", row_);
-    visitor.part("ahead", ahead_);
+    if (ahead_ != nullptr) visitor.part("ahead", *ahead_);
     visitor.scratch(prepared_.values);
     visitor.scratch(prepared_.indices);
     visitor.scratch(outputs_);
@@ -503,7 +512,8 @@ class Model : private Live {
   std::unique_ptr<Averaging<Real>> averaging_;  // null: predict answers with the last
   std::unique_ptr<Calibration> calibration_;    // null in regression
   Row<Real> row_;
-  Ahead<Real> ahead_;
+  LookAhead looks_ahead_ = LookAhead::automatic;
+  std::unique_ptr<Ahead<Real>> ahead_;  // null until there was a block to compute
   OwnedSample<Real> prepared_;
   std::vector<double> outputs_;
   std::vector<double> direction_;
