@@ -45,7 +45,7 @@ def print_table(table: Table) -> None:
     console = output()
     wide = console.options.update(max_width=10_000)
     left_out: list[str] = []
-    while len(table.columns) > 2 and console.measure(table, options=wide).minimum > console.width:
+    while len(table.columns) > 2 and console.measure(table, options=wide).maximum > console.width:
         left_out.insert(0, str(table.columns.pop().header).strip())
     console.print(table)
     if left_out:
