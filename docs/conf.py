@@ -1,7 +1,8 @@
 """The documentation site: `make docs` builds it, warnings are errors.
 
-Pages that stand elsewhere in the repository, or that are made from something else (cards, examples),
-are written into docs/pages/ by the files of docs/making/; nothing there is edited or committed.
+Pages that stand elsewhere in the repository, or that are made from something else (cards,
+examples), are written into docs/pages/ by the files of docs/making/; nothing there is edited or
+committed.
 """
 
 import sys

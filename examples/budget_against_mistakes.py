@@ -1,8 +1,8 @@
 """Budget against mistakes.
 
-Handwritten digits, even against odd, each row predicted before it is learned. More memory helps every
-learner; how much is needed to be as good as the Perceptron that keeps all its mistakes differs by a
-factor of ten.
+Handwritten digits, even against odd, each row predicted before it is learned. More memory helps
+every learner; how much is needed to be as good as the Perceptron that keeps all its mistakes
+differs by a factor of ten.
 """
 
 from drawing import BLUE, GREEN, ORANGE, PINK, YELLOW, options, plt, save

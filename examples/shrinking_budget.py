@@ -1,7 +1,8 @@
 """The decision boundary as the budget shrinks.
 
 The same two thousand rows, learned with room for 100 examples, 20, 6 and 3. The boundary hardly
-moves until there are fewer examples than the shape has turns: then it becomes simpler, not wilder.
+moves until there are fewer examples than the shape has turns: then it becomes simpler, not
+wilder.
 """
 
 import numpy as np

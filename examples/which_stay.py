@@ -1,8 +1,9 @@
 """Which support vectors stay.
 
-Six ways to keep to thirty examples, after the same two thousand rows. Colour is when an example was
-stored, size how much it counts. Who drops the oldest has only recent ones; who refuses newcomers only
-the first; projecting and confidence keep early examples but learn their coefs from all rows.
+Six ways to keep to thirty examples, after the same two thousand rows. Colour is when an example
+was stored, size how much it counts. Who drops the oldest has only recent ones; who refuses
+newcomers only the first; projecting and confidence keep early examples but learn their coefs from
+all rows.
 """
 
 import numpy as np

@@ -3,8 +3,9 @@
 All blocks of a document share a fresh folder and one namespace of Python. What is run:
 
 - ```` ```python ````: the code; a ```` ```text ```` block right after it is what it prints.
-- ```` ```console ````: every line that begins with `$ `, and below it what it prints. `budgetron` runs
-  in this process, anything else by the shell. Times differ from run to run and are not compared.
+- ```` ```console ````: every line that begins with `$ `, and below it what it prints. `budgetron`
+  runs in this process, anything else by the shell. Times differ from run to run and are not
+  compared.
 
 A comment on the line before a block says otherwise: `<!-- file: NAME -->` writes the block into the
 folder, `<!-- needs NAME -->` runs it where that data set is, `<!-- not run: REASON -->` leaves it
@@ -28,7 +29,8 @@ from pathlib import Path
 from typing import Any
 
 BLOCK = re.compile(
-    r"(?:^<!-- (?P<comment>[^>]*?) -->\n)?^```(?P<kind>[\w+-]*)[^\n]*\n(?P<body>.*?)^```$"
+    r"(?:^<!-- (?P<comment>(?:(?!-->)[^\n])*?) -->\n)?"
+    r"^```(?P<kind>[\w+-]*)[^\n]*\n(?P<body>.*?)^```$"
     r"(?:\n+^```text\n(?P<printed>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )
@@ -51,7 +53,8 @@ class Block:
 
     @property
     def excused(self) -> bool:
-        return self.comment.startswith(("not run: ", "file: "))
+        """Not run, for a reason, or by something else: the walk-through of CONTRIBUTING.md is."""
+        return self.comment.startswith(("not run: ", "file: ", "in ", "after the build"))
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -65,7 +68,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def shown(text: str) -> list[str]:
-    """What has to be the same: words, without frames of tables, times, folders, more than six digits."""
+    """What has to be the same: words without frames, times, folders and more than six digits."""
     text = re.sub(r" /\S+/", " ", text)
     text = LONG.sub(lambda number: f"{float(number[0]):.6f}", TIMES.sub("", text))
     return re.sub(r"[│─┌┐└┘┬┴├┤┼━]", " ", text).split()

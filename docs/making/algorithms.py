@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from making import copies, put
-
 import budgetron
 from budgetron.cards import cards, papers
+from making import copies, put
 
 ROWS = 2000
 BUDGET = 40
@@ -48,7 +47,9 @@ def _page(each: budgetron.catalogue.Algorithm, stem: Path) -> str:
         cards()[paper], document, stem.with_suffix(".md"), copies.sources(stem.parents[1])
     )
     title, _, body = card.partition("\n")
-    known = "\n".join(f"| `{name}` | `{value!r}` |" for name, value in each.parameters.items())
+    common = budgetron.algorithms()[0].parameters  # of the Perceptron, which has none of its own
+    parameters = sorted(each.parameters.items(), key=lambda item: item[0] in common)
+    known = "\n".join(f"| `{name}` | `{value!r}` |" for name, value in parameters)
     bounded = f"a budget of {BUDGET}" if "budget" in each.parameters else "no budget"
     return f"""# {each.name}
 
@@ -64,9 +65,9 @@ model = budgetron.make("{each.name}")
 
 ![Decisions and stored examples of {each.name}]({stem.name}.png)
 
-*{ROWS:,} rows of a board of four fields, one label in twenty flipped, with {bounded} and defaults
-otherwise. Colour: the decision; line: where it changes sign; circles: the stored examples, larger the
-larger their coefs.*
+*{ROWS:,} rows of a board of four fields, one label in twenty flipped, with {bounded} and
+defaults otherwise. Colour: the decision; line: where it changes sign; circles: the stored
+examples, larger the larger their coefs.*
 
 ## Parameters
 
@@ -74,13 +75,14 @@ larger their coefs.*
 |---|---|
 {known}
 
-What each means: [reference](../../reference.md). The card of its paper follows: {title.lstrip("# ")}.
+What each means: [reference](../../reference.md). The card of its paper follows:
+{title.lstrip("# ")}.
 {re.sub(r"^# .*$", "", body, flags=re.M)}
 """
 
 
 def _figure(each: budgetron.catalogue.Algorithm, stem: Path) -> Path:
-    """What it has learned of a checkerboard; drawn anew when the library's version changes."""
+    """What it has learned of a checkerboard; drawn once, `make clean` removes it."""
     path = stem.with_suffix(".png")
     if path.exists():
         return path
