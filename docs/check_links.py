@@ -1,6 +1,7 @@
 """Every local link of the built site leads somewhere: files and anchors. No network is used.
 
-`python docs/check_links.py docs/_build/html` prints what does not, and exits with 1 if there is any.
+`python docs/check_links.py docs/_build/html` prints what does not, and exits with 1
+if there is any.
 """
 
 from __future__ import annotations
