@@ -6,10 +6,11 @@ SETUP   := $(VENV)/.setup
 BUILT   := $(VENV)/.built
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp)
 CPP     := $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp benchmarks/*.?pp)
-PYTHONS := src tests papers benchmarks docs
+PYTHONS := src tests papers benchmarks docs examples
 JOBS    := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test check build cpp-tests asan tsan parallel-tests fuzz bench soak papers docs clean help
+.PHONY: demo test check build cpp-tests asan tsan parallel-tests fuzz bench soak papers docs wheel \
+        walkthrough clean help
 
 help:
 	@echo "make demo    set up, then compare the learners on data that needs no download"
@@ -22,7 +23,9 @@ help:
 	@echo "make bench   speed as ratios: kernel row and round against NumPy and a plain C++ loop"
 	@echo "make soak    ten million rounds: always finite, always within budget"
 	@echo "make papers  run the papers' tables again, ours beside theirs (needs their data sets)"
-	@echo "make docs    build the documentation pages"
+	@echo "make docs    build the documentation site, check its links"
+	@echo "make wheel   build a wheel and try it in a fresh environment"
+	@echo "make walkthrough  add the toy budget of CONTRIBUTING.md to a copy, build and test it"
 	@echo "make clean   remove everything that was built"
 
 # ---- set-up ---------------------------------------------------------------------------------------
@@ -121,7 +124,25 @@ papers: $(BUILT)
 
 docs: $(BUILT)
 	$(BIN)/python -m pip install --quiet -e ".[docs]" --no-build-isolation
-	$(BIN)/sphinx-build -W -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+
+# A wheel as users get it: built from the source distribution, installed into an environment that has
+# nothing of ours, tried outside the repository; at most 5 MB.
+WHEEL_ENV := build/wheel-env
+wheel: $(SETUP)
+	$(BIN)/python -m pip install --quiet build
+	rm -rf dist $(WHEEL_ENV)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv $(WHEEL_ENV)
+	$(WHEEL_ENV)/bin/python -m pip install --quiet dist/budgetron-*.whl
+	cd build && wheel-env/bin/python -P $(CURDIR)/tests/smoke.py
+	$(BIN)/python -c "import glob, os; [wheel] = glob.glob('dist/*.whl'); size = os.path.getsize(wheel); \
+	print(f'{wheel}: {size / 1e6:.2f} MB'); assert size < 5e6, 'a wheel is to stay below 5 MB'"
+	cd build && wheel-env/bin/python -P $(CURDIR)/benchmarks/imports.py
+
+walkthrough: $(BUILT)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/walkthrough.py
 
 clean:
-	rm -rf build $(VENV) demo-output docs/_build docs/pages .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist $(VENV) demo-output docs/_build docs/pages .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,63 +1,39 @@
-"""The documentation pages: `make docs` builds them, warnings are errors.
+"""The documentation site: `make docs` builds it, warnings are errors.
 
-The documents live where a reader of the repository looks for them, at its root and in papers/.
-This file copies them into docs/pages/ (never edited, never committed), with their links put right,
-and Sphinx does the rest.
+Pages that stand elsewhere in the repository, or that are made from something else (cards,
+examples), are written into docs/pages/ by the files of docs/making/; nothing there is edited or
+committed.
 """
 
-import os
-import re
+import sys
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
-ROOT = DOCS.parent
-PAGES = DOCS / "pages"
+sys.path[:0] = [str(DOCS), str(DOCS.parent)]
+
+from making import algorithms, copies, gallery  # noqa: E402
+
+import budgetron  # noqa: E402
 
 project = "budgetron"
 author = "The budgetron developers"
 copyright = author
-release = re.search(
-    r'__version__ = "(.+)"', (ROOT / "src/budgetron/__init__.py").read_text(encoding="utf-8")
-)[1]
-extensions = ["myst_parser"]
-exclude_patterns = ["_build"]
+release = budgetron.__version__
+extensions = ["myst_parser", "sphinx_design", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build", "making"]
 html_theme = "furo"
 html_title = f"budgetron {release}"
+html_static_path = ["static"]
+html_css_files = ["wide-tables.css"]
 myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
 
-# Document -> page.
-COPIES = {
-    ROOT / "ARCHITECTURE.md": PAGES / "architecture.md",
-    ROOT / "CONTRIBUTING.md": PAGES / "contributing.md",
-    ROOT / "CHANGELOG.md": PAGES / "changelog.md",
-    **{
-        card: PAGES / "cards" / f"{card.parent.name}.md"
-        for card in sorted(ROOT.glob("papers/*/card.md"))
-    },
-}
-LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)#:\s]+)(#[^)]*)?\)")
-
-
-def with_links(document: Path, page: Path) -> str:
-    """The document's text, its relative links as seen from the page.
-
-    A link to a file that is not part of the site becomes plain text.
-    """
-
-    def moved(link: re.Match[str]) -> str:
-        text, target, anchor = link[1], (document.parent / link[2]).resolve(), link[3] or ""
-        target = COPIES.get(target, target)
-        if DOCS not in target.parents:
-            return text
-        return f"[{text}]({Path(os.path.relpath(target, page.parent)).as_posix()}{anchor})"
-
-    return LINK.sub(moved, document.read_text(encoding="utf-8"))
-
-
-for document, page in COPIES.items():
-    page.parent.mkdir(parents=True, exist_ok=True)
-    text = with_links(document, page)
-    if not page.exists() or page.read_text(encoding="utf-8") != text:  # unchanged: not built again
-        page.write_text(text, encoding="utf-8")
-for stale in set(PAGES.rglob("*.md")) - set(COPIES.values()):
+PAGES = DOCS / "pages"
+written = {*copies.write(PAGES), *algorithms.write(PAGES / "algorithms"), *gallery.write(PAGES)}
+for stale in {path for path in PAGES.rglob("*") if path.is_file()} - written:
     stale.unlink()

@@ -9,6 +9,8 @@ import math
 import pkgutil
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,7 @@ from budgetron import _core, parts
 from budgetron.catalogue import CATALOGUE
 from papers.catalogue import PAGES
 
+ROOT = Path(__file__).resolve().parents[1]
 LIGHT = """
 import sys, time
 start = time.perf_counter()
@@ -30,6 +33,29 @@ print(seconds, sorted(heavy))
 def test_import_is_light() -> None:
     done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, check=True)
     assert done.stdout.split(maxsplit=1)[1].strip() == "[]"
+
+
+def test_the_version_stands_in_one_place() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {budgetron.__version__}\n" in citation
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" in project["project"]["dynamic"]
+    assert project["tool"]["scikit-build"]["metadata"]["version"]["input"] == (
+        "src/budgetron/__init__.py"
+    )
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "## Unreleased" in changes or f"## {budgetron.__version__}" in changes
+
+
+def test_wheels_are_configured_for_every_system() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheels = project["tool"]["cibuildwheel"]
+    assert {"linux", "macos", "windows"} <= set(wheels)
+    assert "aarch64" in wheels["linux"]["archs"]
+    assert "arm64" in wheels["macos"]["archs"]
+    assert wheels["windows"]["environment"]["CXX"] == "clang-cl"
+    tried = wheels["test-command"].split("{project}/")[1]
+    assert (ROOT / tried).exists()
 
 
 def test_public_names_resolve() -> None:

@@ -377,7 +377,7 @@ class Project(Part):
 
 @dataclass(frozen=True)
 class ProjectSmallest(Part):
-    """Full: project the example with the least |a| sqrt(k(x, x)) onto the others (BSGD)."""
+    """Full: project the example with the least ``|a| sqrt(k(x, x))`` onto the others (BSGD)."""
 
     size: int = 100
     kind: ClassVar[str] = "project-smallest"
@@ -385,7 +385,7 @@ class ProjectSmallest(Part):
 
 @dataclass(frozen=True)
 class Merge(Part):
-    """Full: merge the example with the least |a| with the cheapest of its sign (BSGD).
+    """Full: merge the example with the least ``|a|`` with the cheapest of its sign (BSGD).
 
     Only with the Gaussian kernel.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -96,6 +97,7 @@ def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
 def _begin() -> None:
     """In a worker: leave Ctrl-C to the parent, and end when the parent does, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore", UserWarning)  # of a candidate among many: nobody knows which
     parent: Any = parent_process()
 
     def watch() -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from budgetron.cli.about import about
 from budgetron.cli.algorithms import algorithms
 from budgetron.cli.compare import compare
 from budgetron.cli.data import data
@@ -21,23 +22,81 @@ from budgetron.cli.predict import predict
 from budgetron.cli.reproduce import reproduce
 from budgetron.cli.run import run
 from budgetron.cli.tune import tune
+from budgetron.cli.verbs import Verbs, add, help_width
 
 app = typer.Typer(
     name="budgetron",
     help="Kernel machines that learn from a stream in fixed memory.",
-    add_completion=False,
+    cls=Verbs,
+    epilog="Example:\n  budgetron run synthetic:sea,rows=10000 -a budgetron --budget 50\n"
+    "Next:\n  budgetron algorithms; budgetron run --help",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(run)
-app.command()(predict)
-app.command()(info)
-app.command()(algorithms)
-app.command()(compare)
-app.command()(tune)
-app.command()(demo)
-app.command()(reproduce)
+add(
+    app,
+    run,
+    "Learn a stream in one pass and count the mistakes.",
+    "budgetron run synthetic:sea,rows=10000 -a budgetron --budget 50 --save sea.btn",
+    "budgetron info sea.btn; budgetron predict sea.btn FILE",
+)
+add(
+    app,
+    predict,
+    "Predict the rows of a file with a saved model.",
+    "budgetron predict sea.btn synthetic:sea,rows=5,seed=1 --output probabilities",
+    "budgetron predict sea.btn FILE > answers.csv",
+)
+add(
+    app,
+    info,
+    "Tell what is in a model file.",
+    "budgetron info sea.btn",
+    "budgetron predict sea.btn FILE",
+)
+add(
+    app,
+    algorithms,
+    "List the algorithms, or the parameters of one.",
+    "budgetron algorithms ahpatron",
+    "budgetron about ahpatron; budgetron run FILE -a ahpatron",
+)
+add(
+    app,
+    about,
+    "Print an algorithm's card: idea, pseudocode, numbers.",
+    "budgetron about forgetron",
+    "budgetron algorithms forgetron; budgetron run FILE -a forgetron",
+)
+add(
+    app,
+    compare,
+    "Compare learners and budgets on streams; writes a report.",
+    "budgetron compare synthetic:sea,rows=2000 -a rbp,ahpatron -b 20,50 --repeats 2",
+    "open comparison/report.html; budgetron tune STREAM -a THE_BEST",
+)
+add(
+    app,
+    tune,
+    "Find good parameters on the first rows of a stream.",
+    "budgetron tune synthetic:sea -a ahpatron --budget 50 --rows 1000",
+    "the command it prints last, with --save MODEL",
+)
+add(
+    app,
+    demo,
+    "Compare all learners on data that needs no download.",
+    "budgetron demo --out demo-output",
+    "open demo-output/report.html; budgetron algorithms",
+)
+add(
+    app,
+    reproduce,
+    "Run a paper's tables and figures again, ours beside theirs.",
+    "budgetron reproduce forgetron --table 8.1 --quick",
+    "budgetron data list; budgetron reproduce all",
+)
 app.add_typer(data, name="data")
 
 
@@ -65,6 +124,14 @@ def _top(
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
+def _complaint(error: Any) -> str:
+    """A mistake in the command as one line: what is wrong, what was probably meant, who helps."""
+    near = getattr(error, "possibilities", None)  # options, the nearest first
+    text = f"{error.message}; did you mean {near[0]}?" if near else error.format_message()
+    where = error.ctx.command_path if error.ctx else "budgetron"
+    return f"budgetron: {' '.join(text.split())} ({where} --help shows more)"
+
+
 def main(arguments: list[str] | None = None) -> None:
     """The entry point: run the command line and exit.
 
@@ -72,11 +139,12 @@ def main(arguments: list[str] | None = None) -> None:
     data, 130 interrupted.
     """
     try:
-        code = app(arguments, prog_name="budgetron", standalone_mode=False)
+        code = app(
+            arguments, prog_name="budgetron", standalone_mode=False, terminal_width=help_width()
+        )
         sys.stdout.flush()
     except _UsageError as error:
-        message = " ".join(error.format_message().split())  # type: ignore[attr-defined]
-        print(f"budgetron: {message} (budgetron --help shows more)", file=sys.stderr)
+        print(_complaint(error), file=sys.stderr)
         code = 2
     except KeyboardInterrupt:
         code = 130

@@ -13,13 +13,33 @@ from budgetron.catalogue import CATALOGUE, nearest
 from budgetron.cli.console import fail, output
 
 
+def _names(incomplete: str) -> list[tuple[str, str]]:
+    """What Tab offers: names and what each does."""
+    found = {name: entry for name, entry in CATALOGUE.items() if name.startswith(incomplete)}
+    return [(name, entry.summary) for name, entry in found.items()]
+
+
+AlgorithmName = Annotated[
+    str,
+    typer.Option(
+        "--algorithm",
+        "-a",
+        metavar="NAME",
+        help="One of `budgetron algorithms`.",
+        autocompletion=_names,
+    ),
+]
+NAME = typer.Argument(metavar="NAME", help="One of `budgetron algorithms`.", autocompletion=_names)
+
+
 def algorithms(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Tell all about this one.")
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Tell of this one.", autocompletion=_names),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """List the algorithms, or tell all about one: budgetron algorithms ahpatron."""
+    """List the algorithms, or tell the parameters of one and where it comes from."""
     import budgetron
 
     listed = budgetron.algorithms() if name is None else [find(name)]
@@ -52,7 +72,7 @@ def _print_list(listed: list[Any]) -> None:
         table.add_row(Text(each.name, style="bold"), each.summary)
     console = output()
     console.print(table)
-    console.print("\nbudgetron algorithms NAME tells its parameters and where it comes from.")
+    console.print("\nbudgetron algorithms NAME tells its parameters, about NAME prints its card.")
 
 
 def _print_one(algorithm: Any) -> None:
@@ -69,7 +89,8 @@ def _print_one(algorithm: Any) -> None:
         table.add_row(Text(parameter), Text(str(default)))
     console.print()
     console.print(table)
-    console.print(Text(f"\ntry: budgetron run FILE --algorithm {algorithm.name}"))
+    console.print(Text(f"\nits card: budgetron about {algorithm.name}"))
+    console.print(Text(f"try: budgetron run FILE --algorithm {algorithm.name}"))
 
 
 def find(name: str, task: str | None = None) -> Any:
@@ -87,7 +108,7 @@ def find(name: str, task: str | None = None) -> Any:
     if name not in known and name in CATALOGUE:
         fail(f"budgetron: {name} does no {task}; these do: {', '.join(known)}")
     if name not in known:
-        fail(f"budgetron: unknown algorithm {name!r}{_nearest(name, known)}")
+        fail(f"budgetron: unknown algorithm {name!r}{nearest_or_all(name, known)}")
     return known[name]
 
 
@@ -95,11 +116,12 @@ def check_parameters(algorithm: Any, names: Iterable[str]) -> None:
     """End the command if the algorithm has no parameter of one of the names."""
     for name in names:
         if name not in algorithm.parameters:
-            hint = _nearest(name, algorithm.parameters)
+            hint = nearest_or_all(name, algorithm.parameters)
             fail(f"budgetron: {algorithm.name} has no parameter {name!r}{hint}")
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def nearest_or_all(name: str, known: Iterable[str]) -> str:
+    """A hint at the name that was probably meant, or all of them."""
     known = list(known)
     return nearest(name, known) or f"; there are: {', '.join(known)}"
 

@@ -11,7 +11,7 @@ import typer
 
 from budgetron.cli import sources
 from budgetron.cli.algorithms import parse_value
-from budgetron.cli.console import Bar, fail, note, output
+from budgetron.cli.console import Bar, fail, note, output, print_table
 
 
 def compare(
@@ -21,40 +21,41 @@ def compare(
         typer.Option(
             "--algorithms",
             "-a",
-            help="Names with commas between; your own as module:attribute; label=name for one "
-            "that is there twice; all: the whole catalogue.",
+            metavar="LIST",
+            help="Names, module:attribute, or all.",
         ),
     ],
     budgets: Annotated[
-        str, typer.Option("--budgets", "-b", help="Examples (or bytes, as 256KB), as in 50,100.")
+        str,
+        typer.Option("--budgets", "-b", metavar="LIST", help="Examples or bytes: 50,100 or 64KB."),
     ] = "",
-    repeats: Annotated[int, typer.Option(min=1, help="Seeded permutations.")] = 10,
-    out: Annotated[Path, typer.Option(help="Folder for records, figures and report.")] = Path(
-        "comparison"
-    ),
+    repeats: Annotated[int, typer.Option(min=1, metavar="N", help="Seeded permutations.")] = 10,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="For records, figures and report.")
+    ] = Path("comparison"),
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="[NAME.]PARAM=VALUE",
-            help="A parameter of one algorithm, or of all that have it; repeatable.",
-        ),
+        typer.Option("--set", metavar="[NAME.]PARAM=VALUE", help="Of one, or of all that have it."),
     ] = None,
     gamma: Annotated[
-        str | None, typer.Option(help="Kernel width: a number, auto or median.")
+        str | None, typer.Option(metavar="X", help="Kernel width: a number, auto or median.")
     ] = None,
-    kernel: Annotated[str | None, typer.Option(help="rbf, linear, poly, ...")] = None,
-    scale: Annotated[str | None, typer.Option(help="standard, auto or none.")] = None,
-    task: Annotated[
-        str | None, typer.Option(help="classification or regression, if the labels do not tell.")
+    kernel: sources.Kernel = None,
+    scale: sources.Scale = None,
+    task: sources.Task = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the first permutation.")] = 0,
+    rows: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only the first rows.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the first permutation.")] = 0,
-    rows: Annotated[int | None, typer.Option(min=1, help="Only the first rows.")] = None,
-    delay: Annotated[int, typer.Option(min=0, help="Labels come so many rows later.")] = 0,
+    delay: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Labels come so many rows later.")
+    ] = 0,
     keep_order: Annotated[
         bool, typer.Option("--keep-order", help="Do not permute: for streams that drift.")
     ] = False,
-    checkpoints: Annotated[int, typer.Option(min=1, help="Points of the curves.")] = 50,
+    checkpoints: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Points of the curves.")
+    ] = 50,
     format: sources.Format = None,
     label: sources.Label = None,
     columns: sources.Columns = None,
@@ -65,10 +66,10 @@ def compare(
     dtype: sources.Dtype = "float32",
     skip_bad: sources.SkipBad = False,
     processes: Annotated[
-        int | None, typer.Option(min=1, help="At once; one per core unless told.")
+        int | None, typer.Option(min=1, metavar="N", help="At once; one per core unless told.")
     ] = None,
 ) -> None:
-    """Compare learners on streams; finished parts are kept, so the command can be run again."""
+    """Compare learners on streams; the same command goes on after an interruption."""
     _check_extra()
     if task not in (None, "classification", "regression"):
         fail(f"budgetron: --task is classification or regression, not {task!r}")
@@ -126,7 +127,7 @@ def compare(
         note(text)
     console = output()
     for stream, lines in comparison.summary.items():
-        console.print(rich_table(stream, lines, comparison.failed(stream)))
+        print_table(rich_table(stream, lines, comparison.failed(stream)))
     if comparison.summary:
         console.print(LEGEND)
         console.print(f"report: {out / 'report.html'}", markup=False, soft_wrap=True)

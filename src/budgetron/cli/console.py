@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     Report = Callable[[int, str], None]
 
@@ -37,6 +38,18 @@ def output() -> Console:
             raise BrokenPipeError  # for main, which knows what to do
 
     return Output(file=sys.stdout, highlight=False)
+
+
+def print_table(table: Table) -> None:
+    """Print a table; a narrow terminal leaves columns out, from the right, but cuts none."""
+    console = output()
+    wide = console.options.update(max_width=10_000)
+    left_out: list[str] = []
+    while len(table.columns) > 2 and console.measure(table, options=wide).maximum > console.width:
+        left_out.insert(0, str(table.columns.pop().header).strip())
+    console.print(table)
+    if left_out:
+        console.print(f"(wider terminals show {', '.join(left_out)} too)")
 
 
 def bytes_text(count: float) -> str:

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from budgetron.cli.console import bytes_text, fail, note, output, progress
+from budgetron.cli.console import bytes_text, fail, note, output, print_table, progress
+from budgetron.cli.verbs import Verbs, add
 
 if TYPE_CHECKING:
     from budgetron.datasets import DataSet, File
 
 data = typer.Typer(
+    cls=Verbs,
     help="The papers' data sets: list, get, path.",
+    epilog="Example:\n  budgetron data list\nNext:\n  budgetron data get a9a",
     rich_markup_mode=None,
     invoke_without_command=True,
 )
@@ -25,14 +28,13 @@ def _top(context: typer.Context) -> None:
         print(context.get_help())
 
 
-@data.command("list")
 def list_sets(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Tell all about this one.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """List the data sets, or tell all about one: budgetron data list a9a."""
+    """List the data sets, or tell where one comes from and how the papers prepared it."""
     from dataclasses import asdict
 
     from budgetron import datasets
@@ -49,7 +51,6 @@ def list_sets(
         _print_list(listed)
 
 
-@data.command("get")
 def get(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="NAME or NAME/PART.")],
 ) -> None:
@@ -73,7 +74,6 @@ def get(
         raise typer.Exit(2)
 
 
-@data.command("path")
 def path(
     name: Annotated[str, typer.Argument(metavar="NAME", help="NAME or NAME/PART.")],
 ) -> None:
@@ -87,6 +87,30 @@ def path(
         fail(f"budgetron: {error}")
     for each in found:
         print(each)
+
+
+add(
+    data,
+    list_sets,
+    "List the data sets, or tell all about one.",
+    "budgetron data list a9a",
+    "budgetron data get a9a; budgetron run data:a9a -a budgetron",
+    name="list",
+)
+add(
+    data,
+    get,
+    "Fetch data sets, verify them and keep them.",
+    "budgetron data get a9a phishing",
+    "budgetron run data:a9a -a budgetron --budget 100",
+)
+add(
+    data,
+    path,
+    "Print where a data set's files are.",
+    "budgetron data path a9a",
+    "budgetron run data:a9a -a budgetron --budget 100",
+)
 
 
 def _get(data_set: DataSet, file: File) -> str:
@@ -115,10 +139,10 @@ def _print_list(listed: list[DataSet]) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("data set", no_wrap=True)
     table.add_column("rows", justify="right", no_wrap=True)
-    table.add_column("features", justify="right")
+    table.add_column("here", no_wrap=True)
+    table.add_column("features", justify="right", no_wrap=True)
     table.add_column("classes")
     table.add_column("papers")
-    table.add_column("here", no_wrap=True)
     for each in listed:
         found = [datasets.locate(file) is not None for file in each.files]
         here = "yes" if all(found) else "in part" if any(found) else "no"
@@ -127,14 +151,13 @@ def _print_list(listed: list[DataSet]) -> None:
         table.add_row(
             Text(each.name, style="bold"),
             f"{each.rows:,}",
+            here,
             str(each.features),
             ", ".join(tasks),
             ", ".join(each.papers),
-            here,
         )
-    console = output()
-    console.print(table)
-    console.print(
+    print_table(table)
+    output().print(
         "\nbudgetron data list NAME tells where it comes from and how papers prepared it."
     )
 

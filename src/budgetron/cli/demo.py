@@ -1,28 +1,43 @@
-"""`budgetron demo`: the learners side by side, on data that needs no download."""
+"""`budgetron demo`: the learners side by side, on data that needs no download.
+
+Nothing is tuned: every learner has its defaults, and the kernel width is the median distance
+between the first rows. Tables go to the terminal, figure and report into a
+folder (cli/demo_report.py).
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from budgetron.cli.console import bytes_text, fail, output, progress
+from budgetron.cli.console import bytes_text, fail, output, print_table, progress
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+BUDGETS = (25, 50, 100, 200, 400)
+TABLE = 100  # the budget of the table
+NEXT = (
+    "budgetron algorithms",
+    "budgetron about budgetron",
+    "budgetron run synthetic:sea,rows=10000 --algorithm budgetron --budget 50",
+)
+
 
 @dataclass(frozen=True)
 class Trial:
-    """One learner on one stream."""
+    """One learner with one budget on one stream; budget None: it has none."""
 
     stream: str
     algorithm: str
-    bounded: bool
+    budget: int | None
+    grows: bool
     mistake_rate: float
     stored: int
     memory_bytes: int
@@ -30,74 +45,85 @@ class Trial:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the figure.")] = Path("demo-output"),
-    budget: Annotated[int, typer.Option(min=2, help="Stored examples of the budgeted.")] = 100,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="For figure and report.")] = Path(
+        "demo-output"
+    ),
+    quick: Annotated[bool, typer.Option("--quick", help="A tenth of rows and budgets.")] = False,
 ) -> None:
     """Compare all learners on handwritten digits and on a noisy synthetic stream."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
         fail("budgetron: the demo draws a figure: pip install 'budgetron[lab]'")
-    import budgetron
+    from budgetron.cli.demo_report import draw, write_report
 
-    streams = _streams()
-    algorithms = budgetron.algorithms()
+    streams = _streams(10 if quick else 1)
+    planned = [(title, *setup) for title in streams for setup in _setups(10 if quick else 1)]
     trials: list[Trial] = []
-    total = len(streams) * len(algorithms)
-    with progress("comparing", total) as report:
-        for title, (X, y, gamma) in streams.items():
-            for algorithm in algorithms:
-                report(len(trials), f"{algorithm.name} on {title}")
-                trials.append(_try(title, algorithm, X, y, gamma, budget))
+    with progress("comparing", len(planned)) as report:
+        for title, name, budget in planned:
+            report(len(trials), f"{name} on {title}")
+            trials.append(_try(title, *streams[title], name, budget))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        draw(trials, out / "demo")
+        write_report(trials, out / "report.html", (out / "demo.svg").read_text(encoding="utf-8"))
+    except OSError as error:
+        fail(f"budgetron: cannot write to {out}: {error.strerror}; choose another --out")
+    table = BUDGETS[0] // 10 if quick else TABLE
     for title in streams:
-        _print_table(title, [trial for trial in trials if trial.stream == title])
-    out.mkdir(parents=True, exist_ok=True)
-    figure = out / "demo.png"
-    _draw(trials, list(streams), budget, figure)
+        _print_table(f"{title}, budget {table}", _of_budget(trials, title, table))
     console = output()
-    console.print(f"figure: {figure}")
+    console.print("* grows with the stream; the others have fixed memory.")
+    for what, name in (("figure", "demo.png"), ("report", "report.html")):
+        console.print(f"{what}: {out / name}", markup=False, soft_wrap=True)
     console.print("try next:")
-    for command in (
-        "budgetron algorithms",
-        "budgetron run FILE --algorithm ahpatron --budget 400 --gamma 0.5",
-        "budgetron run --help",
-    ):
-        console.print(f"  {command}", markup=False)
+    for command in NEXT:
+        console.print(f"  {command}", markup=False, soft_wrap=True)
 
 
-def _streams() -> dict[str, tuple[NDArray[np.float64], NDArray[Any], float]]:
-    """Title -> rows, labels, kernel width."""
+def _streams(part: int) -> dict[str, tuple[NDArray[np.float64], NDArray[Any]]]:
+    """Title -> rows and labels."""
     from sklearn.datasets import load_digits
     from sklearn.utils import shuffle
 
-    from budgetron.streams.synthetic import two_gaussians
+    from budgetron.streams import two_gaussians
 
     digits = load_digits()
     X, y = shuffle(digits.data / 16.0, digits.target % 2, random_state=0)
-    noisy, labels = two_gaussians(n_per_class=5000, flip=0.05, seed=0)
     return {
-        "digits, even against odd": (X, y, 0.2),
-        "two Gaussians, 5 % of labels flipped": (noisy, labels, 0.5),
+        "digits, even against odd": (X[: len(X) // part], y[: len(X) // part]),
+        "two Gaussians, 5 % of labels flipped": two_gaussians(5000 // part, flip=0.05, seed=0),
     }
 
 
+def _setups(part: int) -> Iterator[tuple[str, int | None]]:
+    """Every learner with every budget, those without one once."""
+    import budgetron
+
+    for algorithm in budgetron.algorithms():
+        if "budget" not in algorithm.parameters:
+            yield algorithm.name, None
+            continue
+        for budget in BUDGETS:
+            yield algorithm.name, max(2, budget // part)
+
+
 def _try(
-    title: str, algorithm: Any, X: NDArray[np.float64], y: NDArray[Any], gamma: float, budget: int
+    title: str, X: NDArray[np.float64], y: NDArray[Any], name: str, budget: int | None
 ) -> Trial:
     import budgetron
 
-    bounded = bool({"budget", "n_components"} & set(algorithm.parameters))
-    params: dict[str, Any] = {"gamma": gamma, "random_state": 0}
-    if "budget" in algorithm.parameters:
-        params["budget"] = budget
-    model = budgetron.make(algorithm.name, **params)
+    params: dict[str, Any] = {} if budget is None else {"budget": budget}
+    model = budgetron.make(name, gamma="median", random_state=0, **params)
     start = time.perf_counter()
     model.prequential(X, y)
     seconds = time.perf_counter() - start
     return Trial(
         title,
-        algorithm.name,
-        bounded,
+        name,
+        budget,
+        budget is None and model.n_support_ > 0,  # FOGD has no examples to store
         model.n_mistakes_ / model.n_seen_,
         model.n_support_,
         model.memory_bytes_,
@@ -105,63 +131,26 @@ def _try(
     )
 
 
+def _of_budget(trials: list[Trial], title: str, budget: int) -> list[Trial]:
+    """Those of a stream with this budget or none, the best first."""
+    chosen = [t for t in trials if t.stream == title and t.budget in (budget, None)]
+    return sorted(chosen, key=lambda trial: trial.mistake_rate)
+
+
 def _print_table(title: str, trials: list[Trial]) -> None:
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="bold")
-    table.add_column("algorithm")
-    for name in ("mistakes", "stored", "memory", "µs a row"):
-        table.add_column(name, justify="right")
-    for trial in sorted(trials, key=lambda trial: trial.mistake_rate):
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    table.add_column("algorithm", no_wrap=True)
+    for name in ("mistakes", "memory", "stored", "µs a row"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for trial in trials:
         table.add_row(
-            trial.algorithm,
+            trial.algorithm + (" *" if trial.grows else ""),
             f"{trial.mistake_rate:.2%}",
-            f"{trial.stored:,}",
             bytes_text(trial.memory_bytes),
+            f"{trial.stored:,}",
             f"{trial.microseconds_a_row:.2f}",
         )
-    output().print(table)
-
-
-def _draw(trials: list[Trial], titles: list[str], budget: int, path: Path) -> None:
-    """Mistake rates as bars, a panel a stream; what each learner stored is written beside them."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-    from matplotlib.patches import Patch
-
-    colours = {True: "#0072B2", False: "#E69F00"}  # Okabe and Ito's blue and orange
-    names = {True: f"fixed memory, at most {budget} stored examples", False: "grows"}
-    rows = len(trials) // len(titles)
-    figure, axes = plt.subplots(
-        1, len(titles), figsize=(11, 2.2 + 0.24 * rows), layout="constrained"
-    )
-    for axis, title in zip(axes, titles, strict=True):
-        chosen = sorted(
-            (trial for trial in trials if trial.stream == title),
-            key=lambda trial: trial.mistake_rate,
-            reverse=True,
-        )
-        rates = [100 * trial.mistake_rate for trial in chosen]
-        bars = axis.barh(
-            [trial.algorithm for trial in chosen],
-            rates,
-            color=[colours[trial.bounded] for trial in chosen],
-        )
-        axis.bar_label(
-            bars, [f" {100 * t.mistake_rate:.1f} %, {t.stored:,} stored" for t in chosen]
-        )
-        axis.set_xlim(0, 1.45 * max(rates))
-        axis.set_title(title, loc="left")
-        axis.set_xlabel("mistakes, % of rows (each predicted before it was learned)")
-        axis.spines[["top", "right"]].set_visible(False)
-    kinds = sorted({trial.bounded for trial in trials}, reverse=True)
-    figure.legend(
-        handles=[Patch(color=colours[kind], label=names[kind]) for kind in kinds],
-        loc="outside upper center",
-        ncols=len(kinds),
-        frameon=False,
-    )
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    print_table(table)

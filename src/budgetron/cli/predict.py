@@ -30,7 +30,9 @@ class Output(StrEnum):
 def predict(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Of `budgetron run --save`.")],
     file: sources.Source,
-    output: Annotated[Output, typer.Option(help="What to tell of each row.")] = Output.labels,
+    output: Annotated[
+        Output, typer.Option(metavar="WHAT", help="labels, decisions or probabilities.")
+    ] = Output.labels,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object a line instead of CSV.")
     ] = False,

@@ -35,24 +35,31 @@ class Task:
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="ahpatron, avm, bogd, forgetron or mnist; or all.")],
-    table: Annotated[str | None, typer.Option(help="Only the table of this number.")] = None,
-    figure: Annotated[str | None, typer.Option(help="Only the figure of this number.")] = None,
-    sets: Annotated[str | None, typer.Option(help="Only these data sets: a9a,w8a.")] = None,
+    paper: Annotated[
+        str,
+        typer.Argument(metavar="PAPER", help="ahpatron, avm, bogd, forgetron or mnist; or all."),
+    ],
+    table: Annotated[str | None, typer.Option(metavar="N", help="Only this table.")] = None,
+    figure: Annotated[str | None, typer.Option(metavar="N", help="Only this figure.")] = None,
+    sets: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Only these data sets: a9a,w8a.")
+    ] = None,
     quick: Annotated[
         bool,
         typer.Option(
             "--quick", help=f"One permutation, of sets of at most {QUICK_ROWS:,} rows: minutes."
         ),
     ] = False,
-    permutations: Annotated[int, typer.Option(min=1, help="Seeded orders, or streams.")] = 10,
+    permutations: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Seeded orders, or streams.")
+    ] = 10,
     tune: Annotated[bool, typer.Option("--tune", help="Choose from the grids anew.")] = False,
     processes: Annotated[
-        int | None, typer.Option(min=1, help="At a time. Default: one a core.")
+        int | None, typer.Option(min=1, metavar="N", help="At once; one per core unless told.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for tables, figures and finished runs.")] = Path(
-        "reproduction"
-    ),
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="For tables, figures and finished runs.")
+    ] = Path("reproduction"),
 ) -> None:
     """Run a paper's tables and figures again and print ours beside theirs.
 

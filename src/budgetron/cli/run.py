@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from budgetron.cli import sources
-from budgetron.cli.algorithms import check_parameters, find, jsonable, parse_setting, parse_value
+from budgetron.cli.algorithms import (
+    AlgorithmName,
+    check_parameters,
+    find,
+    jsonable,
+    parse_setting,
+    parse_value,
+)
 from budgetron.cli.checkpoint import Checkpoint, check_place, layout_extra
 from budgetron.cli.console import Ticker, bytes_text, fail, note, output, progress
 from budgetron.cli.tally import Errors, Mistakes
@@ -25,31 +32,25 @@ _WITHOUT_GAMMA = {"linear"}
 
 def run(
     file: sources.Source,
-    algorithm: Annotated[
-        str, typer.Option("--algorithm", "-a", help="One of `budgetron algorithms`.")
-    ],
+    algorithm: AlgorithmName,
     budget: Annotated[
-        str | None, typer.Option(help="Most examples to store, or bytes as 256KB.")
+        str | None, typer.Option(metavar="SIZE", help="Examples to store, or bytes as 256KB.")
     ] = None,
-    kernel: Annotated[str | None, typer.Option(help="rbf, linear, poly, ...")] = None,
     gamma: Annotated[
-        str | None, typer.Option(help="Number, auto (1/features) or median (of distances).")
+        str | None, typer.Option(metavar="X", help="A number, auto (1/features) or median.")
     ] = None,
-    scale: Annotated[
-        str | None, typer.Option(help="By running deviations: standard, auto or none.")
-    ] = None,
-    degree: Annotated[int | None, typer.Option(help="Of the polynomial kernel.")] = None,
-    coef0: Annotated[float | None, typer.Option(help="Of the polynomial kernel.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the algorithm's random choices.")] = None,
+    kernel: sources.Kernel = None,
+    scale: sources.Scale = None,
+    degree: Annotated[int | None, typer.Option(hidden=True)] = None,
+    coef0: Annotated[float | None, typer.Option(hidden=True)] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Of its random choices.")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Other parameters; repeatable."),
     ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="classification, if the algorithm does it, or regression.")
-    ] = None,
+    task: sources.Task = None,
     classes: Annotated[
-        str | None, typer.Option(help="All labels, as in -1,1; others are errors.")
+        str | None, typer.Option(metavar="LIST", help="All labels, as in -1,1; others are errors.")
     ] = None,
     format: sources.Format = None,
     label: sources.Label = None,
@@ -70,7 +71,9 @@ def run(
         str | None,
         typer.Option(metavar="MODEL", help="Keep model and place; the same command goes on."),
     ] = None,
-    every: Annotated[int, typer.Option(min=1, help="Rows between checkpoints.")] = 100_000,
+    every: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Rows between checkpoints.")
+    ] = 100_000,
 ) -> None:
     """Learn FILE in one pass and report the mistakes or errors made on the way."""
     found = find(algorithm, task)

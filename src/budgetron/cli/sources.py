@@ -15,44 +15,105 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from budgetron.cli.console import fail, progress
+from budgetron.cli.verbs import READING
 
 if TYPE_CHECKING:
     from budgetron.streams import SourceOptions
 
-SOURCE_HELP = "File (LIBSVM, .csv, .parquet, .npz; .gz/.xz/.zst), -, data:NAME, synthetic:NAME."
+SOURCE_HELP = "LIBSVM, CSV, Parquet or npz file; -; data:NAME; synthetic:NAME."
 
 Source = Annotated[str, typer.Argument(metavar="FILE", help=SOURCE_HELP)]
 Format = Annotated[
     str | None,
-    typer.Option(help="libsvm, csv, parquet or npz, if FILE does not say."),
+    typer.Option(
+        metavar="NAME",
+        help="libsvm, csv, parquet or npz, if FILE does not say.",
+        rich_help_panel=READING,
+        autocompletion=lambda: ["libsvm", "csv", "parquet", "npz"],
+    ),
 ]
 Label = Annotated[
     str | None,
-    typer.Option(help="Label's column, by name or number from 0; or none."),
+    typer.Option(metavar="COLUMN", help="Name, number from 0, or none.", rich_help_panel=READING),
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(help="Features, as in age,pay,3-7; else all columns."),
+    typer.Option(
+        metavar="LIST",
+        help="Features, as in age,pay,3-7; else all columns.",
+        rich_help_panel=READING,
+    ),
 ]
-Categorical = Annotated[str | None, typer.Option(help="Columns of words to one-hot.")]
-Hashed = Annotated[str | None, typer.Option("--hash", help="Columns of words to hash.")]
-Delimiter = Annotated[str | None, typer.Option(help="Of CSV, if not the commonest.")]
+Categorical = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="Columns of words to one-hot.", rich_help_panel=READING),
+]
+Hashed = Annotated[
+    str | None,
+    typer.Option(
+        "--hash", metavar="LIST", help="Columns of words to hash.", rich_help_panel=READING
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(metavar="CHAR", help="Of CSV, if not the commonest.", rich_help_panel=READING),
+]
 Header = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
         help="Whether CSV names its columns, if unclear.",
+        rich_help_panel=READING,
     ),
 ]
-Rows = Annotated[int | None, typer.Option(min=1, help="Stop after so many.")]
-Dtype = Annotated[str, typer.Option(help="float32 or float64.")]
+Rows = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Stop after so many.", rich_help_panel=READING),
+]
+Dtype = Annotated[
+    str, typer.Option(metavar="NAME", help="float32 or float64.", rich_help_panel=READING)
+]
 NFeatures = Annotated[
     int | None,
-    typer.Option(min=1, max=2**31 - 1, help="Width of X, if known beforehand."),
+    typer.Option(
+        min=1,
+        max=2**31 - 1,
+        metavar="N",
+        help="Width of X, if known beforehand.",
+        rich_help_panel=READING,
+    ),
 ]
 SkipBad = Annotated[
     bool,
-    typer.Option("--skip-bad", help="Pass over malformed rows, and count them."),
+    typer.Option(
+        "--skip-bad", help="Pass over malformed rows, and count them.", rich_help_panel=READING
+    ),
+]
+
+# What verbs that learn share.
+Kernel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="rbf, laplacian, poly, linear or sigmoid.",
+        autocompletion=lambda: ["rbf", "laplacian", "poly", "linear", "sigmoid"],
+    ),
+]
+Scale = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Over deviations: standard, auto or none.",
+        autocompletion=lambda: ["standard", "auto", "none"],
+    ),
+]
+Task = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="classification or regression, if unclear.",
+        autocompletion=lambda: ["classification", "regression"],
+    ),
 ]
 
 

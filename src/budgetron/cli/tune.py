@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from budgetron.cli import sources
-from budgetron.cli.algorithms import jsonable, parse_setting, parse_value
+from budgetron.cli.algorithms import AlgorithmName, jsonable, parse_setting, parse_value
 from budgetron.cli.compare import parse_budget
 from budgetron.cli.console import Bar, fail, note, output
 
@@ -21,31 +21,34 @@ _SHOWN = 12
 
 def tune(
     stream: Annotated[str, typer.Argument(metavar="STREAM", help=sources.SOURCE_HELP)],
-    algorithm: Annotated[
-        str, typer.Option("--algorithm", "-a", help="A name, or module:attribute.")
-    ],
+    algorithm: AlgorithmName,
     grid: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PARAM=V1,V2,...",
-            help="Values to try (numbers, or formulas in T, the rows: 10/sqrt(T)); repeatable. "
-            "Without: the grid of the papers.",
+            help="Such as step=1,10/sqrt(T). Else the papers' grid.",
         ),
     ] = None,
-    budget: Annotated[str | None, typer.Option(help="Most examples to store.")] = None,
-    gamma: Annotated[str | None, typer.Option(help="Fix the kernel width.")] = None,
-    kernel: Annotated[str | None, typer.Option(help="rbf, linear, poly, ...")] = None,
-    scale: Annotated[str | None, typer.Option(help="standard, auto or none.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Most examples to store.")
+    ] = None,
+    gamma: Annotated[str | None, typer.Option(metavar="X", help="Fix the kernel width.")] = None,
+    kernel: sources.Kernel = None,
+    scale: sources.Scale = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Fix a parameter; repeatable."),
     ] = None,
-    rows: Annotated[int, typer.Option(min=2, help="Of the stream's beginning.")] = 10_000,
-    by: Annotated[str, typer.Option(help="prequential or held-out error.")] = "prequential",
-    task: Annotated[
-        str | None, typer.Option(help="classification or regression, if the labels do not tell.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the order and the learner.")] = 0,
+    rows: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Of the stream's beginning.")
+    ] = 10_000,
+    by: Annotated[
+        str, typer.Option(metavar="NAME", help="prequential or held-out error.")
+    ] = "prequential",
+    task: sources.Task = None,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Of the order and the learner.")
+    ] = 0,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not permute.")] = False,
     every: Annotated[
         bool, typer.Option("--all", help="Show every candidate all rows; stop none early.")
@@ -60,7 +63,7 @@ def tune(
     dtype: sources.Dtype = "float32",
     skip_bad: sources.SkipBad = False,
     processes: Annotated[
-        int | None, typer.Option(min=1, help="At once; one per core unless told.")
+        int | None, typer.Option(min=1, metavar="N", help="At once; one per core unless told.")
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of a table.")
@@ -158,9 +161,10 @@ def _table(found: Tuning) -> Any:
     table = Table(box=SIMPLE_HEAD)
     names = list(found.best.params)
     for name in names:
-        table.add_column(Text(name), justify="right")
-    table.add_column("rows seen", justify="right")
-    table.add_column("mistakes" if found.task == "classification" else "RMSE", justify="right")
+        table.add_column(Text(name), justify="right", overflow="fold")
+    table.add_column("rows seen", justify="right", overflow="fold")
+    error_name = "mistakes" if found.task == "classification" else "RMSE"
+    table.add_column(error_name, justify="right", overflow="fold")
     for number, candidate in enumerate(found.candidates[:_SHOWN]):
         error = (
             f"{candidate.error:.2%}" if found.task == "classification" else f"{candidate.error:.4f}"

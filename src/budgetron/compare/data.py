@@ -118,7 +118,7 @@ def _read(source: str, rows: int | None, options: SourceOptions | None) -> Rows:
 
     chunks: list[Any] = []
     read = 0
-    if source.startswith("synthetic:") and rows is None:
+    if source.startswith("synthetic:") and rows is None and "rows=" not in source:
         raise StreamError(source, None, "a synthetic stream has no end: say how many --rows")
     with open_stream(source, options, rows=rows) as stream:
         for X, y in stream:

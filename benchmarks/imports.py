@@ -1,0 +1,51 @@
+"""How long importing takes: `budgetron` alone, and an estimator beyond scikit-learn's own import.
+
+Fresh processes, the best of several: that is what the code costs; the first of a day pays for the
+disk as well. Exits with 1 where a bar is missed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from argparse import ArgumentParser
+
+# What is imported, and its bar in seconds; None: what the next is measured against.
+SKLEARN = "import sklearn.base, sklearn.utils.validation, sklearn.utils.multiclass, scipy.sparse"
+LINES = {
+    "budgetron": ("import budgetron", 0.5),
+    "scikit-learn": (SKLEARN, None),
+    "an estimator": ("from budgetron import AhpatronClassifier", None),
+}
+OVER = 0.2  # an estimator over scikit-learn
+
+
+def seconds(statement: str, repeats: int) -> float:
+    """The least of so many fresh processes."""
+    timed = (
+        f"import time; start = time.perf_counter(); {statement}; print(time.perf_counter() - start)"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", timed], capture_output=True, text=True, check=True)
+        for _ in range(repeats)
+    ]
+    return min(float(run.stdout) for run in runs)
+
+
+def main() -> int:
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=7)
+    repeats = parser.parse_args().repeats
+    found = {name: seconds(statement, repeats) for name, (statement, _) in LINES.items()}
+    missed = 0
+    for name, taken in found.items():
+        bar = LINES[name][1]
+        print(f"import {name:14} {taken:6.3f} s" + (f" (expected below {bar} s)" if bar else ""))
+        missed += bar is not None and taken >= bar
+    over = found["an estimator"] - found["scikit-learn"]
+    print(f"the estimator over scikit-learn {over:+.3f} s (expected at most {OVER} s)")
+    return int(missed > 0 or over > OVER)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""The cards: a page of Markdown for every paper, as `papers/*/card.md` has them.
+
+An installed package has copies in its folder `cards` (CMakeLists.txt puts them there); in a
+checkout they are read from `papers/`. A card's head, all before its first section, names in
+backticks the algorithms it is about.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+from budgetron.catalogue import CATALOGUE
+
+_HERE = Path(__file__).resolve().parent
+
+
+def cards() -> dict[str, str]:
+    """Paper -> the text of its card.
+
+    Examples
+    --------
+    >>> from budgetron.cards import cards
+    >>> sorted(cards())[:3]
+    ['ahpatron', 'alma', 'avm']
+    """
+    installed = sorted((_HERE / "cards").glob("*.md"))
+    if installed:
+        return {path.stem: path.read_text(encoding="utf-8") for path in installed}
+    found = sorted(_HERE.parents[1].glob("papers/*/card.md"))
+    return {path.parent.name: path.read_text(encoding="utf-8") for path in found}
+
+
+@cache
+def papers() -> dict[str, str]:
+    """Algorithm -> paper, for every algorithm of the catalogue that a card names.
+
+    Examples
+    --------
+    >>> from budgetron.cards import papers
+    >>> papers()["forgetron-greedy"], papers()["nogd"]
+    ('forgetron', 'lsokl')
+    """
+    found = {}
+    for paper, text in cards().items():
+        head = text.partition("\n## ")[0]
+        found.update({name: paper for name in re.findall(r"`([^`]+)`", head) if name in CATALOGUE})
+    return found
+
+
+def card(name: str) -> str:
+    """The card that tells of the algorithm `name`."""
+    return cards()[papers()[name]]
+
+
+def section(text: str, heading: str) -> str:
+    """What stands in a card under the first heading that begins so, without the heading.
+
+    Examples
+    --------
+    >>> from budgetron.cards import card, section
+    >>> section(card("pegasos"), "Symbols").splitlines()[0]
+    '| paper | parameter | here |'
+    """
+    found = re.search(rf"^## {heading}.*?\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[1].strip() if found else ""
