@@ -30,12 +30,15 @@ double multiply_adds(std::size_t count) {
   return total(sums, kSums);
 }
 
-double read(const float* values, std::size_t count) {
+double read(const float* values, std::size_t count, std::size_t times) {
   Floats sums[kLoads] = {};
-  for (std::size_t at = 0; at < count; at += kLoads * kWidth<float>) {
+  for (std::size_t time = 0; time < times; ++time) {
+    for (std::size_t at = 0; at < count; at += kLoads * kWidth<float>) {
 #pragma GCC unroll 8
-    for (std::size_t i = 0; i < kLoads; ++i)
-      sums[i] += load<float>(values + at + i * kWidth<float>);
+      for (std::size_t i = 0; i < kLoads; ++i) {
+        sums[i] += load<float>(values + at + i * kWidth<float>);
+      }
+    }
   }
   return total(sums, kLoads);
 }

@@ -9,6 +9,6 @@
 struct Limits {
   // So many multiply-adds of floats in registers, rounded up to whole steps.
   double (*multiply_adds)(std::size_t count);
-  // Adds up `count` floats, a multiple of 128, 64-byte aligned, from end to end.
-  double (*read)(const float* values, std::size_t count);
+  // Adds up `count` floats, a multiple of 64, 64-byte aligned, from end to end, so many times.
+  double (*read)(const float* values, std::size_t count, std::size_t times);
 };
