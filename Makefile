@@ -9,8 +9,8 @@ CPP     := $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp benchmarks/*.?pp)
 PYTHONS := src tests papers benchmarks docs examples
 JOBS    := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test check build cpp-tests asan tsan parallel-tests fuzz bench soak papers docs wheel \
-        walkthrough clean help
+.PHONY: demo test check build cpp-tests asan tsan parallel-tests fuzz bench guard soak papers docs \
+        wheel walkthrough clean help
 
 help:
 	@echo "make demo    set up, then compare the learners on data that needs no download"
@@ -20,7 +20,8 @@ help:
 	@echo "make tsan    the C++ tests of threads under ThreadSanitizer"
 	@echo "make parallel-tests  tests of the estimators, each in several threads at once"
 	@echo "make fuzz    bytes of all kinds at the LIBSVM parser, under sanitizers, for a minute"
-	@echo "make bench   speed as ratios: kernel row and round against NumPy and a plain C++ loop"
+	@echo "make bench   speed as ratios: against the machine's limits, peers and NumPy"
+	@echo "make guard   instruction counts of a small workload against those recorded (valgrind)"
 	@echo "make soak    ten million rounds: always finite, always within budget"
 	@echo "make papers  run the papers' tables again, ours beside theirs (needs their data sets)"
 	@echo "make docs    build the documentation site, check its links"
@@ -108,12 +109,24 @@ check: $(BUILT)
 bench: $(BUILT)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset bench
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset bench -j $(JOBS)
+	$(BIN)/python -m pip install --quiet --no-build-isolation -e ".[bench]"
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/roofline.py
 	$(BIN)/python benchmarks/learners.py
+	$(BIN)/python benchmarks/sparse.py
+	PYTHONPATH=. $(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/disk.py
+	$(BIN)/python benchmarks/cores.py
+	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/classes.py
 	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/covariance.py
 	$(BIN)/python benchmarks/river_round.py
+	$(BIN)/python benchmarks/measuring.py
+
+# Instruction counts of a small workload against those recorded for this compiler (needs valgrind).
+guard: $(BUILT)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/guard.py
 
 soak: $(BUILT)
 	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/test_soak.py -v

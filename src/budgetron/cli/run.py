@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,6 +26,7 @@ from budgetron.cli.tally import Errors, Mistakes
 
 if TYPE_CHECKING:
     from budgetron.streams import RowStream, SourceOptions
+    from budgetron.streams.ahead import Place
 
 # Kernels whose value does not depend on gamma: no need to know the width for "auto".
 _WITHOUT_GAMMA = {"linear"}
@@ -137,7 +139,8 @@ def run(
                 tally.restore(keep.tally)
             options = replace(options, chunk_rows=min(every, options.chunk_rows))
         with open_stream(file, options, position=keep.bookmark if keep else 0) as stream:
-            seconds = _learn(model, stream, tally, keep)
+            waits = not sources.readable_twice(file)
+            seconds = _learn(model, stream, tally, keep, waits=waits)
     except StreamError as error:
         fail(str(error))
     result = _result(algorithm, model, stream, seconds, tally)
@@ -228,20 +231,33 @@ def _make(algorithm: str, task: str, parameters: dict[str, Any]) -> Any:
 
 
 def _learn(
-    model: Any, stream: RowStream, tally: Mistakes | Errors, keep: Checkpoint | None
+    model: Any,
+    stream: RowStream,
+    tally: Mistakes | Errors,
+    keep: Checkpoint | None,
+    *,
+    waits: bool,
 ) -> float:
-    """Test, then train, on every row; the seconds it took, those before a checkpoint included."""
+    """Test, then train, on every row; the seconds it took, those before a checkpoint included.
+
+    `waits`: the rows come from a pipe, so they cannot be read ahead.
+    """
+    from budgetron.streams.ahead import read_ahead
+
     now_and_then = Ticker()
     interrupted = False
     start = time.perf_counter() - (keep.seconds if keep else 0.0)
-    with progress(Path(stream.name).name, stream.bytes_total) as report:
+    with (
+        progress(Path(stream.name).name, stream.bytes_total) as report,
+        closing(read_ahead(stream, waits=waits)) as chunks,
+    ):
         try:
-            for X, y in stream:
-                _learn_chunk(model, stream, X, y, tally)
+            for place, (X, y) in chunks:
+                _learn_chunk(model, place, X, y, tally)
                 if keep is not None:
-                    keep(model, stream.bookmark, tally.state(), stream.layout)
+                    keep(model, place.bookmark, tally.state(), place.layout)
                 if now_and_then():
-                    report(stream.bytes_read, _status(model, tally, time.perf_counter() - start))
+                    report(place.bytes_read, _status(model, tally, time.perf_counter() - start))
         except KeyboardInterrupt:
             interrupted = True
     seconds = time.perf_counter() - start
@@ -258,9 +274,9 @@ def _learn(
     return seconds
 
 
-def _learn_chunk(model: Any, stream: RowStream, X: Any, y: Any, tally: Mistakes | Errors) -> None:
+def _learn_chunk(model: Any, place: Place, X: Any, y: Any, tally: Mistakes | Errors) -> None:
     try:
-        tally.learn(model, stream, X, y)
+        tally.learn(model, place, X, y)
     except ValueError as error:  # a parameter's value, or labels that are no classes
         fail(f"budgetron: {error}")
     except MemoryError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from budgetron.cli.console import fail
 
 if TYPE_CHECKING:
-    from budgetron.streams import RowStream
+    from budgetron.streams.ahead import Place
 
 
 class Mistakes:
@@ -20,9 +20,9 @@ class Mistakes:
         self._labels = labels
         self._fixed = fixed
 
-    def learn(self, model: Any, stream: RowStream, X: Any, y: Any) -> None:
+    def learn(self, model: Any, place: Place, X: Any, y: Any) -> None:
         if self._labels is not None:
-            self._check(stream, y, self._labels)
+            self._check(place, y, self._labels)
         learn = model.prequential if self._fixed else model._prequential_growing
         learn(X, y, classes=self._labels)
 
@@ -48,16 +48,16 @@ class Mistakes:
             "mistake rate": f"{result['mistake_rate']:.2%}",
         }
 
-    def _check(self, stream: RowStream, y: Any, labels: list[Any]) -> None:
+    def _check(self, place: Place, y: Any, labels: list[Any]) -> None:
         import numpy as np
 
         strange = ~np.isin(y, labels)
         if strange.any():
             at = int(strange.argmax())
-            row = stream.position - len(y) + at + 1
+            row = place.position - len(y) + at + 1
             known = ",".join(str(plain(label)) for label in labels)
             what = f"label {plain(y[at])} of row {row} is not among --classes {known}"
-            fail(f"{stream.name}: {what}")
+            fail(f"{place.name}: {what}")
 
 
 class Errors:
@@ -71,11 +71,11 @@ class Errors:
         self.rows = 0
         self._squares = self._sizes = 0.0
 
-    def learn(self, model: Any, stream: RowStream, X: Any, y: Any) -> None:
+    def learn(self, model: Any, place: Place, X: Any, y: Any) -> None:
         import numpy as np
 
         if y.dtype.kind not in "fiub":
-            fail(f"{stream.name}: label {y[0]!s} is not a number: regression takes numbers")
+            fail(f"{place.name}: label {y[0]!s} is not a number: regression takes numbers")
         learn = model.prequential if self._fixed else model._prequential_growing
         error = learn(X, y) - y
         self.rows += len(error)
