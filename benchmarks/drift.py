@@ -1,9 +1,10 @@
 """Budgetron on streams that change, beside a learner that an oracle restarts at each change.
 
-    python benchmarks/drift.py [--budget 100] [--rows 60000] [--seeds 2]
+    python benchmarks/drift.py [--budget 100] [--rows 60000] [--seeds 2] [--forest]
 
 Gradual changes have no right moment to restart: there the oracle takes the best of the beginning,
-the middle and the end.
+the middle and the end. With --forest River's adaptive random forest learns the same streams, a dict
+a row, and so does Budgetron for the time it takes (see river_learners.py).
 """
 
 from __future__ import annotations
@@ -45,12 +46,35 @@ def restarted(X: Any, y: Any, changes: list[int], budget: int) -> int:
     return sum(mistakes(X[a:b], y[a:b], budget, "never") for a, b in pieces)
 
 
+def beside_the_forest(options: argparse.Namespace) -> None:
+    """Error and time a round of both, through River's interface."""
+    from river import forest
+    from river_learners import run
+
+    from budgetron.river import BudgetronClassifier
+
+    print("| stream | seed | forest % | µs a round | budgetron % | µs a round |")
+    print("|---" * 6 + "|")
+    for kind in STREAMS:
+        for seed in range(options.seeds):
+            X, y, _ = drifting(kind, options.rows, seed)
+            cells = []
+            for model in (forest.ARFClassifier(seed=0), BudgetronClassifier(budget=options.budget)):
+                found = run(model, X, y, range(len(y)), set(), "classification")
+                cells.append(f"{found.errors[len(y)]:.2f} | {found.microseconds:,.1f}")
+            print(f"| {kind} | {seed} | {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Budgetron on streams that change.")
     parser.add_argument("--budget", type=int, default=100)
     parser.add_argument("--rows", type=int, default=60_000)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--forest", action="store_true", help="River's forest instead of an oracle")
     options = parser.parse_args()
+    if options.forest:
+        beside_the_forest(options)
+        return
     print("| stream | seed | oracle % | auto % | never % | always % | auto / oracle |")
     print("|---" * 7 + "|")
     for kind in STREAMS:
