@@ -63,7 +63,7 @@ def write(results: Results, out: Path) -> None:
         "targets": report.targets(found),
         "unbounded": report.unbounded(found),
         "parameters": report.parameters(found, tuned),
-        "cells": "\n".join(report.every_cell(each) for each in found if each.rivals(100)),
+        "cells": "\n".join(report.every_cell(each) for each in found if each.compared),
     }
     for name, text in parts.items():
         (out / f"{name}.md").write_text(text, encoding="utf-8")

@@ -32,7 +32,9 @@ def draw(tables: Sequence[Table], path: Path) -> None:
     from matplotlib import pyplot as plt
     from matplotlib.lines import Line2D
 
-    shown = [table for table in tables if table.rivals(100)]
+    shown = [table for table in tables if table.compared]
+    if not shown:
+        return
     rows = -(-len(shown) // COLUMNS)
     with plt.rc_context({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False}):
         figure, axes = plt.subplots(

@@ -89,6 +89,11 @@ class Table:
         return sorted(found, key=lambda entry: entry.mean)
 
     @property
+    def compared(self) -> bool:
+        """Whether there are others with a budget."""
+        return any(self.rivals(budget) for budget in BUDGETS)
+
+    @property
     def learners(self) -> list[str]:
         """Those with a budget: Budgetron, then the others, the best at B = 100 first."""
         names = {e.learner for b in BUDGETS for e in self.rivals(b)}

@@ -47,14 +47,19 @@ class Results:
 def run(
     sets: Sequence[ProofSet], folder: Path, results: Results, *, permutations: int, processes: int
 ) -> None:
-    """Everything that is missing, one permutation of all sets after the other."""
+    """Everything that is missing, one permutation of all sets after the other.
+
+    Learners without a budget are run on the first permutation only.
+    """
     with tempfile.TemporaryDirectory(prefix="budgetron-") as name, workers(processes) as pool:
         saved = [_save(each, folder, Path(name) / str(i)) for i, each in enumerate(sets)]
-        for repeat in range(permutations):
+        for wave in range(permutations + max(each.late for each in sets)):
             for each in saved:
-                _stage(each, repeat, results, pool, bounded=True)
-            for each in saved if repeat == 0 else ():
-                _stage(each, repeat, results, pool, bounded=False)
+                repeat = wave - each.proof_set.late
+                if 0 <= repeat < permutations:
+                    _stage(each, repeat, results, pool, bounded=True)
+            for each in saved if wave == 0 else ():
+                _stage(each, 0, results, pool, bounded=False)
 
 
 def _save(proof_set: ProofSet, folder: Path, place: Path) -> Saved:

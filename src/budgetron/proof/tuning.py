@@ -44,7 +44,8 @@ class Search:
 
     @property
     def key(self) -> str:
-        about = [__version__, repr(self.proof_set), self.learner, self.grid, self.fixed]
+        rows = [repr(self.proof_set.rows), self.proof_set.most, ROWS]
+        about = [__version__, rows, self.learner, self.grid, self.fixed]
         text = json.dumps(about, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
