@@ -9,7 +9,7 @@ CPP     := $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp benchmarks/*.?pp)
 PYTHONS := src tests papers benchmarks docs
 JOBS    := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test check build cpp-tests fuzz bench soak papers docs clean help
+.PHONY: demo test check build cpp-tests fuzz bench soak papers proof docs clean help
 
 help:
 	@echo "make demo    set up, then compare the learners on data that needs no download"
@@ -19,6 +19,7 @@ help:
 	@echo "make bench   speed as ratios: kernel row and round against NumPy and a plain C++ loop"
 	@echo "make soak    ten million rounds: always finite, always within budget"
 	@echo "make papers  run the papers' tables again, ours beside theirs (needs their data sets)"
+	@echo "make proof   Budgetron beside every learner, tuned (hours; needs the data sets; resumes)"
 	@echo "make docs    build the documentation pages"
 	@echo "make clean   remove everything that was built"
 
@@ -84,6 +85,10 @@ soak: $(BUILT)
 
 papers: $(BUILT)
 	$(BIN)/budgetron reproduce all
+
+# Budgetron beside every other learner; hours, and it goes on where it stopped.
+proof: $(BUILT)
+	$(BIN)/python -m budgetron.proof --out proof
 
 docs: $(BUILT)
 	$(BIN)/python -m pip install --quiet -e ".[docs]" --no-build-isolation

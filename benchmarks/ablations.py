@@ -39,12 +39,9 @@ SWEEPS: dict[str, list[Any]] = {
 DEFAULTS = {"r": 0.1, "jitter": 0.01, "width": 1.0, "budget": 100}
 LARGE, LARGE_PERMUTATIONS = 500, 2
 LABELS = {
-    "admission": "budget: admission by margin / by mistake",
+    "admission": "budget, admitting by margin",
     "width": "gamma, in terms of the median rule's",
 }
-
-# Errors by permutation.
-Errors = list[float]
 
 
 class AdmittingByMargin(BudgetronClassifier):
@@ -70,48 +67,51 @@ def error(rows: Rows, seed: int, *, width: float = 1.0, margin: bool = False, **
     return 100.0 * float(model.n_mistakes_) / len(y)
 
 
-def sweep(rows: Rows, name: str, permutations: int) -> list[tuple[Errors, Errors]]:
-    """For every value: its errors, and the default's on the same permutations."""
+def sweep(rows: Rows, name: str, permutations: int) -> list[tuple[float, float]]:
+    """For every value: its mean error, and the default's on the same permutations."""
     found = []
     for value in SWEEPS[name]:
         large = name == "budget" and value > LARGE
-        if (name == "admission" or large) and rows.task == "regression":
-            found.append(([math.nan], [math.nan]))
+        if large and rows.task == "regression":
+            found.append((math.nan, math.nan))
             continue
         seeds = range(min(permutations, LARGE_PERMUTATIONS) if large else permutations)
         if name == "admission":
             changed, usual = {"margin": True, "budget": value}, {"budget": value}
         else:
             changed, usual = {name: value}, {}
-        pair = [[error(rows, seed, **own) for seed in seeds] for own in (changed, usual)]
-        found.append((pair[0], pair[1]))
+        means = [
+            float(np.mean([error(rows, seed, **own) for seed in seeds])) for own in (changed, usual)
+        ]
+        found.append((means[0], means[1]))
     return found
 
 
-def row(name: str, rows: Rows, found: list[tuple[Errors, Errors]]) -> str:
+def row(name: str, rows: Rows, found: list[tuple[float, float]]) -> str:
     """Of the table; admission has two numbers a budget, by mistake and by margin."""
     style = ".4f" if rows.task == "regression" else ".2f"
-    cells = [f"{np.mean(changed):{style}}" for changed, _ in found]
+    cells = [f"{changed:{style}}" for changed, _ in found]
     if name == "admission":
-        usual = [f"{np.mean(usual):{style}}" for _, usual in found]
-        cells = [f"{a} / {b}" for a, b in zip(usual, cells, strict=True)]
+        cells = [f"{usual:{style}} / {changed:{style}}" for changed, usual in found]
     return " | ".join("–" if "nan" in cell else cell for cell in cells)
 
 
-def draw(results: dict[str, dict[str, list[tuple[Errors, Errors]]]], path: Path) -> None:
-    """Errors in terms of the default's, with their deviation over the permutations."""
+def draw(results: dict[str, dict[str, list[tuple[float, float]]]], path: Path) -> None:
+    """Mean errors in terms of the default's: sweep -> set -> (changed, default) for each value."""
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullLocator
 
     figure, axes = plt.subplots(1, len(results), figsize=(15, 3.2), layout="constrained")
     for axis, (name, lines) in zip(axes, results.items(), strict=True):
         for data, found in lines.items():
-            ratios = [np.array(changed) / np.array(usual) for changed, usual in found]
-            middle = [float(np.mean(each)) for each in ratios]
-            spread = [float(np.std(each)) for each in ratios]
-            axis.errorbar(
-                SWEEPS[name], middle, spread, marker="o", ms=3, lw=1.2, elinewidth=0.7, label=data
-            )
+            ratios = [changed / usual for changed, usual in found]
+            colour = f"C{NAMES.index(data)}"
+            axis.plot(SWEEPS[name], ratios, marker="o", ms=3.5, lw=1.3, color=colour, label=data)
         axis.set_xscale("log")
+        if name in ("admission", "budget"):
+            axis.set_xticks(SWEEPS[name][:: 1 if name == "admission" else 2])
+            axis.xaxis.set_major_formatter("{x:.0f}")
+            axis.xaxis.set_minor_locator(NullLocator())
         axis.axhline(1.0, color="0.8", zorder=0)
         if name in DEFAULTS:
             axis.axvline(DEFAULTS[name], color="0.8", zorder=0)
@@ -130,7 +130,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore", budgetron.PrecisionWarning)
     data = {each.name: each.load(default_folder()) for each in SETS if each.name in NAMES}
-    results: dict[str, dict[str, list[tuple[Errors, Errors]]]] = {}
+    results: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for name, values in SWEEPS.items():
         print(f"\n| {name} | " + " | ".join(map(str, values)) + " |")
         print("|---" * (len(values) + 1) + "|")

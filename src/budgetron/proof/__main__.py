@@ -13,7 +13,7 @@ from budgetron.cli.console import fail, note
 from budgetron.experiments import data
 from budgetron.proof import figure, report
 from budgetron.proof.running import Results, run
-from budgetron.proof.sets import SETS
+from budgetron.proof.sets import SETS, ProofSet
 
 
 def main(
@@ -34,22 +34,26 @@ def main(
     The same command goes on after an interruption. Data sets are read from $BUDGETRON_DATA.
     """
     warnings.simplefilter("ignore")
-    wanted = [each.name for each in SETS] if sets is None else sets.split(";")
-    for name in wanted:
-        if name not in [each.name for each in SETS]:
-            names = ", ".join(repr(each.name) for each in SETS)
-            fail(f"budgetron: no set of the proof is called {name!r}; there are {names}")
-    chosen = [each for each in SETS if each.name in wanted]
-    folder = data.default_folder()
-    for each in chosen:
-        absent = data.missing(each.rows, folder)
-        if absent:
-            fail(f"budgetron: {each.name}: {absent}; name the folder in BUDGETRON_DATA")
     results = Results(out)
     if not tables:
+        chosen, folder = _chosen(sets), data.default_folder()
         count = processes or os.cpu_count() or 1
         run(chosen, folder, results, permutations=permutations, processes=count)
     write(results, out)
+
+
+def _chosen(sets: str | None) -> list[ProofSet]:
+    """The sets asked for, all of which are there, or the end of the command."""
+    known = {each.name: each for each in SETS}
+    wanted = list(known) if sets is None else sets.split(";")
+    for name in wanted:
+        if name not in known:
+            names = ", ".join(map(repr, known))
+            fail(f"budgetron: no set of the proof is called {name!r}; there are {names}")
+        absent = data.missing(known[name].rows, data.default_folder())
+        if absent:
+            fail(f"budgetron: {name}: {absent}; name the folder in BUDGETRON_DATA")
+    return [each for each in SETS if each.name in wanted]
 
 
 def write(results: Results, out: Path) -> None:

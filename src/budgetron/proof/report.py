@@ -125,9 +125,9 @@ def p_shown(p: float) -> str:
 def summary(tables: Sequence[Table]) -> str:
     """A line a set and budget: Budgetron, the best of the others, how many it wins against."""
     lines = [
-        "| set | budget | budgetron | bytes | best other | error | bytes | p | n "
+        "| set | budget | budgetron | bytes | best other | error | bytes | p | n | ahead of "
         "| won, even, lost |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for table in tables:
         for budget in BUDGETS:
@@ -145,7 +145,7 @@ def summary(tables: Sequence[Table]) -> str:
             lines.append(
                 f"| {table.proof_set.name} | {budget} | {mine} | {bytes_text(ours.bytes)} "
                 f"| {best.learner} | {other} | {bytes_text(best.bytes)} | {p_shown(best.p)} "
-                f"| {len(ours.errors)} | {counts} |"
+                f"| {len(ours.errors)} | {ahead(ours, rivals)} of {len(rivals)} | {counts} |"
             )
     return "\n".join(lines) + "\n"
 
@@ -156,14 +156,19 @@ def tally(rivals: Sequence[Entry]) -> tuple[int, int, int]:
     return words.count("worse"), words.count("even"), words.count("better")
 
 
+def ahead(ours: Entry, rivals: Sequence[Entry]) -> int:
+    """How many have a larger mean error."""
+    return sum(entry.mean > ours.mean for entry in rivals)
+
+
 def totals(tables: Sequence[Table]) -> str:
     """By budget, over all sets: cells won, even, lost, and sets on which no rival is better."""
     lines = [
-        "| budget | bytes of budgetron | won | even | lost | least mean error on |",
-        "|---|---|---|---|---|---|",
+        "| budget | bytes of budgetron | least mean error on | ahead of | won | even | lost |",
+        "|---|---|---|---|---|---|---|",
     ]
     for budget in BUDGETS:
-        held, counts, first, sets = [], [0, 0, 0], 0, 0
+        held, counts, first, sets, before, others = [], [0, 0, 0], 0, 0, 0, 0
         for table in tables:
             rivals, ours = table.rivals(budget), table.entries.get(budget, {}).get(OURS)
             if ours is None or not rivals:
@@ -171,11 +176,15 @@ def totals(tables: Sequence[Table]) -> str:
             sets += 1
             held.append(ours.bytes)
             first += ours.mean <= rivals[0].mean
+            before += ahead(ours, rivals)
+            others += len(rivals)
             counts = [a + b for a, b in zip(counts, tally(rivals), strict=True)]
         if sets:
             span = f"{bytes_text(min(held))} to {bytes_text(max(held))}"
             shown = " | ".join(map(str, counts))
-            lines.append(f"| {budget} | {span} | {shown} | {first} of {sets} sets |")
+            lines.append(
+                f"| {budget} | {span} | {first} of {sets} sets | {before} of {others} | {shown} |"
+            )
     return "\n".join(lines) + "\n"
 
 
