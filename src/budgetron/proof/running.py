@@ -21,6 +21,9 @@ from budgetron.pool import Workers, workers
 from budgetron.proof import plan, tuning
 from budgetron.proof.sets import ProofSet
 
+# Learners without a budget wait for so many permutations of the others: they take long to tune.
+UNBOUNDED = 2
+
 
 @dataclass(frozen=True)
 class Saved:
@@ -58,7 +61,7 @@ def run(
                 repeat = wave - each.proof_set.late
                 if 0 <= repeat < permutations:
                     _stage(each, repeat, results, pool, bounded=True)
-            for each in saved if wave == 0 else ():
+            for each in saved if wave == min(UNBOUNDED, permutations - 1) else ():
                 _stage(each, 0, results, pool, bounded=False)
 
 

@@ -116,7 +116,7 @@ SETS = (
     ProofSet(
         Set("MNIST", 60_000, ("mnist.npz:train",), scale="whole"),
         most=30_000,
-        late=3,
+        late=1,
         targets=((400, 6.2),),
     ),
 )
