@@ -96,6 +96,20 @@ def test_sets_are_those_asked_for() -> None:
     assert all(each.length < 50_000 for each in SETS if each.unbounded)
 
 
+def test_large_sets_are_drawn_from_once(tmp_path: Path) -> None:
+    y = np.arange(300) % 3 + 1
+    np.savez(tmp_path / "classes.npz", X=np.arange(300.0)[:, None], y=y)
+    whole = ProofSet(Set("classes", 300, ("classes.npz",), against=2))
+    rows = whole.load(tmp_path)
+    assert rows.y.tolist() == (y == 2).astype(int).tolist()
+    few = ProofSet(whole.rows, most=50)
+    drawn = few.load(tmp_path).X[:, 0]
+    assert few.length == len(drawn) == 50
+    assert np.all(np.diff(drawn) > 0)
+    assert drawn[-1] > 200  # not the first ones
+    assert np.array_equal(drawn, few.load(tmp_path).X[:, 0])
+
+
 def _record(learner: str, repeat: int, error: float, budget: int = 100) -> dict[str, Any]:
     last = {"mistake_rate": error / 100, "bytes": 1000.0}
     about = {"stream": "tiny", "task": "classification", "algorithm": learner, "budget": budget}
