@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import budgetron
 from budgetron.experiments.tables import Set
-from budgetron.proof import figure, plan, report, rivals, running, tuning
+from budgetron.proof import figure, plan, report, rivals, running, standing, tuning
 from budgetron.proof.__main__ import main
 from budgetron.proof.running import Results, run
 from budgetron.proof.sets import SETS, ProofSet
@@ -40,7 +40,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def _make_small(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rivals, "rivals", few)
     patch.setattr(tuning, "ROWS", 100)
-    for module in (plan, report, figure):
+    for module in (plan, report, standing, figure):
         patch.setattr(module, "BUDGETS", (5, "20KB", "10B"))
 
 
@@ -130,11 +130,11 @@ def test_verdicts_are_paired_tests_against_budgetron() -> None:
         for repeat, shift in enumerate(all_shifts)
         if not (name == "even" and repeat == 4)
     ]
-    table = report.Table(TINY, [*records, _record("budgetron", 0, 10.0)])  # once more: the same
+    table = standing.Table(TINY, [*records, _record("budgetron", 0, 10.0)])  # once more: the same
     for name in ("worse", "better", "even"):
         assert table.entries[100][name].verdict == name
     assert len(table.entries[100]["budgetron"].errors) == 5
-    assert report.tally(table.rivals(100)) == (1, 1, 1)
+    assert standing.tally(table.rivals(100)) == (1, 1, 1)
     text = report.every_cell(table)
     assert "**11.70 ± 1.91, 1.0 kB, p < 0.001**" in text
     assert "| even | not run | ≈ 11.50 ± 0.83, 1.0 kB, p 1.000, n = 4 |" in text
@@ -186,7 +186,7 @@ def test_rivals_get_what_was_tuned_and_budgetron_nothing(
 @pytest.mark.usefixtures("small")
 def test_tables_say_what_is_missing(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     results = Results(finished[0])
-    table = report.Table(TINY, results.cells.records.values(), results.refused.records.values())
+    table = standing.Table(TINY, results.cells.records.values(), results.refused.records.values())
     text = report.every_cell(table)
     assert text.count("too small") == 3
     assert "not run" not in text

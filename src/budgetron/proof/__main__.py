@@ -14,6 +14,7 @@ from budgetron.experiments import data
 from budgetron.proof import figure, report
 from budgetron.proof.running import Results, run
 from budgetron.proof.sets import SETS, ProofSet
+from budgetron.proof.standing import Table
 
 
 def main(
@@ -59,7 +60,7 @@ def _chosen(sets: str | None) -> list[ProofSet]:
 def write(results: Results, out: Path) -> None:
     """The tables of all sets, and the figure if there is matplotlib."""
     refused = results.refused.records.values()
-    found = [report.Table(each, results.cells.records.values(), refused) for each in SETS]
+    found = [Table(each, results.cells.records.values(), refused) for each in SETS]
     tuned = list(results.tuned.records.values())
     parts = {
         "summary": report.summary(found),

@@ -8,8 +8,8 @@ from typing import Any
 
 from budgetron.compare.summary import ERRORS
 from budgetron.proof.plan import BUDGETS
-from budgetron.proof.report import Entry, Table
 from budgetron.proof.rivals import OURS
+from budgetron.proof.standing import Entry, Table
 
 COLUMNS = 5
 # The strongest others keep a colour (Okabe and Ito's); the rest are grey.
