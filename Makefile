@@ -9,8 +9,8 @@ CPP     := $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp benchmarks/*.?pp)
 PYTHONS := src tests papers benchmarks docs examples
 JOBS    := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test check build cpp-tests asan tsan parallel-tests fuzz bench guard soak papers docs \
-        wheel walkthrough clean help
+.PHONY: demo test check build cpp-tests asan tsan parallel-tests fuzz bench guard soak papers proof \
+        docs wheel walkthrough clean help
 
 help:
 	@echo "make demo    set up, then compare the learners on data that needs no download"
@@ -24,6 +24,7 @@ help:
 	@echo "make guard   instruction counts of a small workload against those recorded (valgrind)"
 	@echo "make soak    ten million rounds: always finite, always within budget"
 	@echo "make papers  run the papers' tables again, ours beside theirs (needs their data sets)"
+	@echo "make proof   Budgetron beside every learner, tuned (hours; needs the data sets; resumes)"
 	@echo "make docs    build the documentation site, check its links"
 	@echo "make wheel   build a wheel and try it in a fresh environment"
 	@echo "make walkthrough  add the toy budget of CONTRIBUTING.md to a copy, build and test it"
@@ -134,6 +135,10 @@ soak: $(BUILT)
 
 papers: $(BUILT)
 	$(BIN)/budgetron reproduce all
+
+# Budgetron beside every other learner; hours, and it goes on where it stopped.
+proof: $(BUILT)
+	$(BIN)/python -m budgetron.proof --out proof
 
 docs: $(BUILT)
 	$(BIN)/python -m pip install --quiet -e ".[docs]" --no-build-isolation

@@ -1,15 +1,20 @@
 """Budgetron on streams that change, beside a learner that an oracle restarts at each change.
 
     python benchmarks/drift.py [--budget 100] [--rows 60000] [--seeds 2]
+    python benchmarks/drift.py --forest
+    python benchmarks/drift.py --stationary [--seeds 5]
 
 Gradual changes have no right moment to restart: there the oracle takes the best of the beginning,
-the middle and the end.
+the middle and the end. With --forest River's adaptive random forest learns the same streams, a dict
+a row, and so does Budgetron for the time it takes (see river_learners.py). With --stationary the
+rows of the proof's sets come in permutations, so that nothing changes and "never" is right.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -45,12 +50,74 @@ def restarted(X: Any, y: Any, changes: list[int], budget: int) -> int:
     return sum(mistakes(X[a:b], y[a:b], budget, "never") for a, b in pieces)
 
 
+def beside_the_forest(options: argparse.Namespace) -> None:
+    """Error and time a round of both, through River's interface."""
+    from river import forest
+    from river_learners import run
+
+    from budgetron.river import BudgetronClassifier
+
+    print("| stream | seed | forest % | µs a round | budgetron % | µs a round |")
+    print("|---" * 6 + "|")
+    for kind in STREAMS:
+        for seed in range(options.seeds):
+            X, y, _ = drifting(kind, options.rows, seed)
+            cells = []
+            for model in (forest.ARFClassifier(seed=0), BudgetronClassifier(budget=options.budget)):
+                found = run(model, X, y, range(len(y)), set(), "classification")
+                cells.append(f"{found.errors[len(y)]:.2f} | {found.microseconds:,.1f}")
+            print(f"| {kind} | {seed} | {' | '.join(cells)} |", flush=True)
+
+
+def on_stationary_sets(options: argparse.Namespace) -> None:
+    """How much "auto" loses where nothing changes; mistakes are summed over the permutations."""
+    from budgetron.experiments.data import default_folder
+    from budgetron.proof.sets import SETS
+
+    print("| set | rows | auto % | never % | auto / never | worst permutation | windows opened |")
+    print("|---" * 7 + "|")
+    for each in SETS:
+        if each.only or each.task == "regression":
+            continue
+        rows = each.load(default_folder())
+        pairs, windows = [], 0
+        for seed in range(options.seeds):
+            order = np.random.default_rng(seed).permutation(len(rows.y))
+            models = [
+                budgetron.make("budgetron", budget=options.budget, replace=how).fit(
+                    rows.X[order], rows.y[order]
+                )
+                for how in ("auto", "never")
+            ]
+            pairs.append([model.n_mistakes_ for model in models])
+            windows += len(models[0].drift_log_)
+        auto, never = np.sum(pairs, axis=0)
+        shares = " | ".join(f"{100 * c / len(rows.y) / options.seeds:.2f}" for c in (auto, never))
+        worst = max(a / b for a, b in pairs)
+        print(
+            f"| {each.name} | {len(rows.y):,} | {shares} | {auto / never:.3f} | {worst:.3f} "
+            f"| {windows} |",
+            flush=True,
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Budgetron on streams that change.")
     parser.add_argument("--budget", type=int, default=100)
     parser.add_argument("--rows", type=int, default=60_000)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--forest", action="store_true", help="River's forest instead of an oracle")
+    parser.add_argument(
+        "--stationary", action="store_true", help="real sets, where nothing changes"
+    )
     options = parser.parse_args()
+    warnings.simplefilter("ignore", budgetron.PrecisionWarning)
+    if options.stationary:
+        on_stationary_sets(options)
+        return
+    if options.forest:
+        beside_the_forest(options)
+        return
     print("| stream | seed | oracle % | auto % | never % | always % | auto / oracle |")
     print("|---" * 7 + "|")
     for kind in STREAMS:

@@ -106,23 +106,23 @@ def _lines(groups: list[list[Record]]) -> list[Line]:
     made = []
     for group in rows:
         rivals = [other for other in rows if other[0]["budget"] == group[0]["budget"]]
-        best = min(rivals, key=lambda other: statistics.fmean(_errors(other)))
+        best = min(rivals, key=lambda other: statistics.fmean(errors(other)))
         made.append(
             Line(
                 group[0]["algorithm"],
                 group[0]["budget"],
                 group[0]["task"],
-                tuple(_errors(group)),
+                tuple(errors(group)),
                 _means(group),
                 group is best,
-                math.nan if group is best else _p(group, best),
+                math.nan if group is best else paired_p(group, best),
                 tuple(group),
             )
         )
     return made
 
 
-def _errors(group: Sequence[Record]) -> list[float]:
+def errors(group: Sequence[Record]) -> list[float]:
     name, _, factor, _ = ERRORS[group[0]["task"]]
     return [factor * record["checkpoints"][-1][name] for record in group]
 
@@ -132,12 +132,12 @@ def _means(group: Sequence[Record]) -> dict[str, float]:
     return {name: statistics.fmean(each[name] for each in last) for name in last[0]}
 
 
-def _p(group: Sequence[Record], best: Sequence[Record]) -> float:
+def paired_p(group: Sequence[Record], best: Sequence[Record]) -> float:
     """Two-sided p of a paired t-test over the permutations both have."""
     from scipy.stats import ttest_rel
 
-    mine = dict(zip((r["repeat"] for r in group), _errors(group), strict=True))
-    theirs = dict(zip((r["repeat"] for r in best), _errors(best), strict=True))
+    mine = dict(zip((r["repeat"] for r in group), errors(group), strict=True))
+    theirs = dict(zip((r["repeat"] for r in best), errors(best), strict=True))
     both = sorted(mine.keys() & theirs.keys())
     if len(both) < 2:
         return math.nan

@@ -53,6 +53,12 @@ def permuted(data_set: Set, seed: int, folder: Path) -> Rows:
     return _permuted(replace(data_set, published=()), folder, seed)
 
 
+def whole(data_set: Set, folder: Path) -> tuple[Any, NDArray[Any]]:
+    """All rows in the order of the files, prepared."""
+    X, y, _ = _load(replace(data_set, published=()), folder)
+    return X, y
+
+
 @lru_cache(maxsize=1)
 def _load(data_set: Set, folder: Path) -> tuple[Any, NDArray[Any], int]:
     """All rows in file order, prepared; and how many of them are to be learned."""
@@ -66,6 +72,8 @@ def _load(data_set: Set, folder: Path) -> tuple[Any, NDArray[Any], int]:
         y = scaled(y[:, None].astype(np.float64), data_set.target)[:, 0]
     if data_set.above is not None:
         y = (y > data_set.above).astype(np.int64)
+    if data_set.against is not None:
+        y = (y == data_set.against).astype(np.int64)
     X = X.astype(data_set.dtype)
     return (X if isinstance(X, np.ndarray) else csr_array(X)), y, learned
 

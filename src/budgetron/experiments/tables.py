@@ -94,6 +94,7 @@ class Set:
         "whole", in [0, 1] by the least and the largest of all features
     target : "unit", targets in [0, 1]
     above : the label is whether the target is above this
+    against : the label is whether the class is this one
     halves : the classes are split into two halves of equal number, another split for each seed
     flip : no files, but two Gaussian clouds with this much label noise
     fixed : the permutation is always the first; seeds differ in the learner only
@@ -112,6 +113,7 @@ class Set:
     scale: str | None = None
     target: str | None = None
     above: float | None = None
+    against: int | None = None
     halves: bool = False
     flip: float | None = None
     fixed: bool = False
