@@ -83,8 +83,7 @@ tsan: $(SETUP)
 
 # Every test in four threads at once; pytest-run-parallel leaves out those whose fixtures cannot be.
 PARALLEL_TESTS := $(addprefix tests/test_,$(addsuffix .py,averaging avm bad_input batch budgetron \
-  classes events explain feature_maps free golden limits losses model_file probabilities updates \
-  weights))
+  classes events explain feature_maps free golden limits losses model_file updates weights))
 parallel-tests: $(BUILT)
 	$(BIN)/python -m pytest --parallel-threads 4 $(PARALLEL_TESTS)
 

@@ -35,6 +35,9 @@ def again(model: Any, folder: Path) -> Any:
     return budgetron.load(folder / "model.btn")
 
 
+own_file = pytest.mark.thread_unsafe(reason="threads would share the file that it overwrites")
+
+
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     X, y = stream(100)
@@ -180,6 +183,7 @@ def refuse(path: Path, match: str) -> None:
     assert str(path) in str(raised.value)
 
 
+@own_file
 def test_every_truncation_is_noticed(saved: Path) -> None:
     whole = saved.read_bytes()
     for length in [*range(0, 64), *range(64, len(whole), 97), len(whole) - 1]:
@@ -189,6 +193,7 @@ def test_every_truncation_is_noticed(saved: Path) -> None:
     refuse(saved, "not a model file, or cut short")
 
 
+@own_file
 def test_every_flipped_bit_is_noticed(saved: Path) -> None:
     whole = saved.read_bytes()
     dice = np.random.default_rng(0)
@@ -217,6 +222,7 @@ def test_foreign_files(tmp_path: Path) -> None:
         budgetron.load(tmp_path)
 
 
+@own_file
 def test_a_file_of_another_format_says_who_wrote_it(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,6 +238,7 @@ def test_a_file_of_another_format_says_who_wrote_it(
 # ---- written in one step -------------------------------------------------------------------------
 
 
+@own_file
 def test_a_failed_save_leaves_the_old_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = saved.read_bytes()
 
