@@ -3,7 +3,7 @@
 A benchmark prints its tables, then its bars (`finish`), and leaves both in ``build/bench``. Run
 this file to see the bars of all benchmarks that have run, in one table:
 
-    python benchmarks/measuring.py
+    python benchmarks/measuring.py [--markdown]
 """
 
 from __future__ import annotations
@@ -213,11 +213,21 @@ def _bar_table(title: str, bars: Sequence[dict[str, Any]]) -> Table:
 
 
 def main() -> None:
+    markdown = sys.argv[1:] == ["--markdown"]
     out = console()
     for path in sorted(BUILD.glob("*.json")):
         results = json.loads(path.read_text())
-        if isinstance(results, dict) and "bars" in results:
+        if not isinstance(results, dict) or "bars" not in results:
+            continue
+        if not markdown:
             out.print(_bar_table(path.stem, results["bars"]))
+            continue
+        print(f"\n`{path.stem}`, load {results['machine']['load']}:\n")
+        print("| what | expected | measured | |\n|---|---:|---:|---|")
+        for bar in results["bars"]:
+            verdict = "reached" if bar["reached"] else "**missed**"
+            what = bar["what"].replace("|", "\\|")
+            print(f"| {what} | {bar['expected']} | {bar['measured']} | {verdict} |")
 
 
 if __name__ == "__main__":

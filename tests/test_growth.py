@@ -47,7 +47,7 @@ def test_storage_follows_the_nonzeros_not_the_width(name: str) -> None:
         model.prequential(X, y, classes=[0, 1])
         assert model.n_support_ == BUDGET
         taken[width] = model.memory_bytes_
-    assert taken[2**24] <= 1.1 * taken[2**20]
+    assert taken[2**24] <= 1.25 * taken[2**20]  # the table of features comes in powers of two
     # A slot of every stored example for each feature that one of them has; twice, for what left.
     assert taken[2**20] < 3 * 4 * BUDGET * (BUDGET * NONZEROS)
     assert taken[2**20] < 4 * BUDGET * 2**20 / 4
