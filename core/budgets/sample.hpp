@@ -79,8 +79,8 @@ class Sampled final : public Budget<Real> {
   [[nodiscard]] double within_clip(double size) const { return size > clip_ ? clip_ / size : 1.0; }
 
   void grow_others(Expansion<Real>& f, std::size_t leaver) {
-    if (uniform_ && f.outputs() == 1) {
-      grow_alike(f, leaver);
+    if (f.outputs() == 1) {
+      grow_numbers(f, leaver);
       return;
     }
     for (std::size_t j = 0; j < f.size(); ++j) {
@@ -95,16 +95,20 @@ class Sampled final : public Budget<Real> {
     if (f.keeps_norm()) f.refresh_norm();
   }
 
-  // The same where all grow by one factor and a coef is a number: nothing to divide.
-  void grow_alike(Expansion<Real>& f, std::size_t leaver) {
-    const double growth = 1.0 / (1.0 - 1.0 / static_cast<double>(f.size()));
+  // The same where a coef is a number: clipping needs no division, nor does growing alike.
+  void grow_numbers(Expansion<Real>& f, std::size_t leaver) {
     const double most = clip_ / f.factor();
+    const auto clipped = [most](double grown) {
+      const double low = grown > -most ? grown : -most;
+      return low < most ? low : most;
+    };
     double* a = f.stored_coefs(0);
     const double kept = a[leaver];
-    for (std::size_t j = 0; j < f.size(); ++j) {
-      const double grown = a[j] * growth;
-      const double low = grown > -most ? grown : -most;
-      a[j] = low < most ? low : most;
+    if (uniform_) {
+      const double growth = 1.0 / (1.0 - 1.0 / static_cast<double>(f.size()));
+      for (std::size_t j = 0; j < f.size(); ++j) a[j] = clipped(a[j] * growth);
+    } else {
+      for (std::size_t j = 0; j < f.size(); ++j) a[j] = clipped(a[j] / (1.0 - p_[j]));
     }
     a[leaver] = kept;  // it is replaced
     if (f.keeps_norm()) f.refresh_norm();
@@ -119,27 +123,36 @@ class Sampled final : public Budget<Real> {
     f.coef_sizes(sizes_);
     double total = 0.0;
     if (!uniform_) {
-      for (std::size_t i = 0; i < n; ++i) {
-        p_[i] = sizes_[i] * std::sqrt(f.stored_self(i));
-        total += p_[i];
+      std::copy(sizes_.begin(), sizes_.end(), p_.begin());
+      if (!f.kernel().isotropic()) {
+        for (std::size_t i = 0; i < n; ++i) p_[i] *= std::sqrt(f.stored_self(i));
       }
+      total = sum(p_);
     }
     if (total == 0.0) {
       std::fill(p_.begin(), p_.end(), 1.0 / static_cast<double>(n));
       return random.below(n);
     }
     const double s = static_cast<double>(n - 1) / total;
-    total = 0.0;
-    for (double& p : p_) {
-      p = std::max(0.0, 1.0 - s * p);
-      total += p;
-    }
+    for (double& p : p_) p = std::max(0.0, 1.0 - s * p);
+    total = sum(p_);
     const double mark = random.uniform() * total;
     std::size_t drawn = 0;
     double running = p_[0];
     while (drawn + 1 < n && !(mark < running)) running += p_[++drawn];
     for (double& p : p_) p /= total;
     return drawn;
+  }
+
+  // In four sums that need not wait for each other.
+  static double sum(const std::vector<double>& numbers) {
+    double sums[4] = {};
+    std::size_t i = 0;
+    for (; i + 4 <= numbers.size(); i += 4) {
+      for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += numbers[i + lane];
+    }
+    for (; i < numbers.size(); ++i) sums[0] += numbers[i];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
 
   std::size_t size_;
