@@ -79,6 +79,7 @@ bench: $(BUILT)
 	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/covariance.py
 	$(BIN)/python benchmarks/river_round.py
+	$(BIN)/python benchmarks/imports.py
 
 soak: $(BUILT)
 	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/test_soak.py -v
