@@ -122,6 +122,7 @@ bench: $(BUILT)
 	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/covariance.py
 	$(BIN)/python benchmarks/river_round.py
+	$(BIN)/python benchmarks/imports.py
 	$(BIN)/python benchmarks/measuring.py
 
 # Instruction counts of a small workload against those recorded for this compiler (needs valgrind).

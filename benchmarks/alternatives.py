@@ -102,7 +102,7 @@ def learners(X: Any, y: Any) -> Iterator[tuple[str, Callable[[], tuple[Step, Cal
     yield "river HoeffdingTreeClassifier", lambda: full(tree.HoeffdingTreeClassifier())
     yield "river ARFClassifier", lambda: full(forest.ARFClassifier(seed=0))
     yield "VW, linear", lambda: of_vw("--loss_function logistic", X, y)
-    yield "VW --ksvm, rbf", lambda: of_vw("--ksvm --kernel rbf", X, y)
+    yield "VW `--ksvm`, rbf", lambda: of_vw("--ksvm --kernel rbf", X, y)
 
 
 def load(name: str, rows: int) -> Rows:

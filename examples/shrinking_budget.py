@@ -16,8 +16,8 @@ X, y = make_moons(arguments.rows, noise=0.25, random_state=0)
 side = np.linspace(-2.2, 3.2, 150)
 grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
 
-figure, axes = plt.subplots(1, 4, figsize=(13, 3.9), sharey=True, layout="constrained")
-for axis, budget in zip(axes, (100, 20, 6, 3), strict=True):
+figure, axes = plt.subplots(2, 2, figsize=(9, 7.4), sharex=True, sharey=True, layout="constrained")
+for axis, budget in zip(axes.flat, (100, 20, 6, 3), strict=True):
     model = BudgetronClassifier(budget=budget, scale=None, random_state=0)
     model.prequential(X, y)
     f = model.decision_function(grid).reshape(len(side), len(side))
@@ -31,8 +31,11 @@ for axis, budget in zip(axes, (100, 20, 6, 3), strict=True):
         f"{model.n_support_} stored, {model.memory_bytes_ / 1000:.0f} kB",
         fontsize=10,
     )
-    axis.set(xlabel="first feature", xlim=(-2.2, 3.2), ylim=(-1.8, 2.2))
-axes[0].set_ylabel("second feature")
+    axis.set(xlim=(-2.2, 3.2), ylim=(-1.8, 2.2))
+for axis in axes[1]:
+    axis.set_xlabel("first feature")
+for axis in axes[:, 0]:
+    axis.set_ylabel("second feature")
 figure.legend(
     handles=[
         plt.Line2D([], [], color=BLUE, marker="o", linewidth=0, label="one class"),

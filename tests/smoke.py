@@ -16,7 +16,7 @@ import budgetron
 from budgetron.cards import papers
 
 where = Path(budgetron.__file__).resolve().parent
-assert Path(__file__).resolve().parents[1] not in where.parents, "not the installed one"
+assert Path(__file__).resolve().parents[1] / "src" not in where.parents, "not the installed one"
 X = np.random.default_rng(0).normal(size=(2000, 3))
 y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
 for name in ("budgetron", "ahpatron", "nogd"):  # the last two solve through SciPy's LAPACK

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BUDGETS = (25, 50, 100, 200, 400)
-TABLE = 100  # the budget of the table
+QUICK = (5, 20)
 NEXT = (
     "budgetron algorithms",
     "budgetron about budgetron",
@@ -48,7 +48,9 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="For figure and report.")] = Path(
         "demo-output"
     ),
-    quick: Annotated[bool, typer.Option("--quick", help="A tenth of rows and budgets.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A tenth of the rows, two budgets.")
+    ] = False,
 ) -> None:
     """Compare all learners on handwritten digits and on a noisy synthetic stream."""
     try:
@@ -58,7 +60,8 @@ def demo(
     from budgetron.cli.demo_report import draw, write_report
 
     streams = _streams(10 if quick else 1)
-    planned = [(title, *setup) for title in streams for setup in _setups(10 if quick else 1)]
+    budgets = QUICK if quick else BUDGETS
+    planned = [(title, *setup) for title in streams for setup in _setups(budgets)]
     trials: list[Trial] = []
     with progress("comparing", len(planned)) as report:
         for title, name, budget in planned:
@@ -70,9 +73,9 @@ def demo(
         write_report(trials, out / "report.html", (out / "demo.svg").read_text(encoding="utf-8"))
     except OSError as error:
         fail(f"budgetron: cannot write to {out}: {error.strerror}; choose another --out")
-    table = BUDGETS[0] // 10 if quick else TABLE
+    middle = budgets[len(budgets) // 2]
     for title in streams:
-        _print_table(f"{title}, budget {table}", _of_budget(trials, title, table))
+        _print_table(f"{title}, budget {middle}", _of_budget(trials, title, middle))
     console = output()
     console.print("* grows with the stream; the others have fixed memory.")
     for what, name in (("figure", "demo.png"), ("report", "report.html")):
@@ -97,7 +100,7 @@ def _streams(part: int) -> dict[str, tuple[NDArray[np.float64], NDArray[Any]]]:
     }
 
 
-def _setups(part: int) -> Iterator[tuple[str, int | None]]:
+def _setups(budgets: tuple[int, ...]) -> Iterator[tuple[str, int | None]]:
     """Every learner with every budget, those without one once."""
     import budgetron
 
@@ -105,8 +108,8 @@ def _setups(part: int) -> Iterator[tuple[str, int | None]]:
         if "budget" not in algorithm.parameters:
             yield algorithm.name, None
             continue
-        for budget in BUDGETS:
-            yield algorithm.name, max(2, budget // part)
+        for budget in budgets:
+            yield algorithm.name, budget
 
 
 def _try(
