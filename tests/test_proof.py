@@ -135,6 +135,10 @@ def test_verdicts_are_paired_tests_against_budgetron() -> None:
         assert table.entries[100][name].verdict == name
     assert len(table.entries[100]["budgetron"].errors) == 5
     assert standing.tally(table.rivals(100)) == (1, 1, 1)
+    alone = [_record("late", 9, 1.0), _record("late", 8, 1.0)]  # not paired with anything yet
+    more = standing.Table(TINY, [*records, *alone])
+    assert report.summary([more]) == report.summary([table])
+    assert report.totals([more]) == report.totals([table])
     text = report.every_cell(table)
     assert "**11.70 ± 1.91, 1.0 kB, p < 0.001**" in text
     assert "| even | not run | ≈ 11.50 ± 0.83, 1.0 kB, p 1.000, n = 4 |" in text

@@ -52,7 +52,7 @@ def draw(tables: Sequence[Table], path: Path) -> None:
             ncols=8,
             frameon=False,
         )
-        figure.savefig(path, dpi=110)
+        figure.savefig(path, dpi=90)
         plt.close(figure)
 
 

@@ -29,11 +29,12 @@ def summary(tables: Sequence[Table]) -> str:
     ]
     for table in tables:
         for budget in BUDGETS:
-            rivals = table.rivals(budget)
+            rivals = table.paired(budget)
             ours = table.entries.get(budget, {}).get(OURS)
             if ours is None or not rivals:
                 continue
-            best = rivals[0]
+            best = rivals[0].beside(ours)
+            ours = ours.beside(best)
             mine, other = (
                 (f"**{ours.shown}**", best.shown)
                 if ours.mean <= best.mean
@@ -43,7 +44,7 @@ def summary(tables: Sequence[Table]) -> str:
             lines.append(
                 f"| {table.proof_set.name} | {budget} | {mine} | {bytes_text(ours.bytes)} "
                 f"| {best.learner} | {other} | {bytes_text(best.bytes)} | {p_shown(best.p)} "
-                f"| {len(ours.errors)} | {ahead(ours, rivals)} of {len(rivals)} | {counts} |"
+                f"| {len(ours.runs)} | {ahead(rivals)} of {len(rivals)} | {counts} |"
             )
     return "\n".join(lines) + "\n"
 
@@ -57,13 +58,13 @@ def totals(tables: Sequence[Table]) -> str:
     for budget in BUDGETS:
         held, counts, first, sets, before, others = [], [0, 0, 0], 0, 0, 0, 0
         for table in tables:
-            rivals, ours = table.rivals(budget), table.entries.get(budget, {}).get(OURS)
+            rivals, ours = table.paired(budget), table.entries.get(budget, {}).get(OURS)
             if ours is None or not rivals:
                 continue
             sets += 1
             held.append(ours.bytes)
-            first += ours.mean <= rivals[0].mean
-            before += ahead(ours, rivals)
+            first += rivals[0].apart >= 0
+            before += ahead(rivals)
             others += len(rivals)
             counts = [a + b for a, b in zip(counts, tally(rivals), strict=True)]
         if sets:
@@ -90,7 +91,7 @@ def targets(tables: Sequence[Table]) -> str:
             word = "reached" if found.mean <= most else "missed"
             lines.append(
                 f"| {table.proof_set.name} | {budget} | {most:g} | {found.shown} "
-                f"| {len(found.errors)} | {bytes_text(found.bytes)} | {word} |"
+                f"| {len(found.runs)} | {bytes_text(found.bytes)} | {word} |"
             )
     return "\n".join(lines) + "\n"
 
@@ -104,7 +105,7 @@ def unbounded(tables: Sequence[Table]) -> str:
             continue
         ours = table.entries[400][OURS]
         style = style_of(ours.task, ours.errors[0])
-        same = Entry(f"{OURS}, B = 400", ours.task, ours.errors[:1], ours.bytes)
+        same = Entry(f"{OURS}, B = 400", ours.task, dict(list(ours.runs.items())[:1]), ours.bytes)
         for entry in sorted([*found, same], key=lambda entry: entry.mean):
             name = f"**{entry.learner}**" if entry is same else entry.learner
             error = f"{entry.mean:{style}}"
@@ -120,7 +121,7 @@ def every_cell(table: Table) -> str:
     label = ERRORS[table.proof_set.task][1]
     lines = [f"## {table.proof_set.name}: {label}", ""]
     lines += [f"| learner | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
-    most = max((len(e.errors) for c in table.entries.values() for e in c.values()), default=0)
+    most = max((len(e.runs) for c in table.entries.values() for e in c.values()), default=0)
     for learner in table.learners:
         cells = [_cell(table, budget, learner, most) for budget in BUDGETS]
         lines.append(f"| {learner} | {' | '.join(cells)} |")
@@ -134,8 +135,8 @@ def _cell(table: Table, budget: Budget, learner: str, most: int) -> str:
     parts = [entry.shown, bytes_text(entry.bytes)]
     if entry.learner != OURS:
         parts.append(f"p {p_shown(entry.p)}")
-    if len(entry.errors) != most:
-        parts.append(f"n = {len(entry.errors)}")
+    if len(entry.runs) != most:
+        parts.append(f"n = {len(entry.runs)}")
     text = ", ".join(parts)
     return {"better": f"**{text}**", "even": f"≈ {text}"}.get(entry.verdict, text)
 

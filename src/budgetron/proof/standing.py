@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from budgetron.compare.store import Record
 from budgetron.compare.summary import ERRORS, SIGNIFICANT, errors, paired_p
@@ -23,16 +23,26 @@ Budget = int | str | None
 class Entry:
     """A learner at a budget on a set: its runs, and how it stands against Budgetron.
 
-    `verdict` is "worse", "better" (than Budgetron), "even" where the test does not tell them apart,
-    and empty for Budgetron itself or where it cannot be said.
+    Attributes
+    ----------
+    runs : permutation -> error
+    bytes : of the model after the last row, their mean
+    apart : mean error less Budgetron's over the permutations both have; nan if there is none
+    p, verdict : of the paired test there; "worse" or "better" than Budgetron, "even" where the test
+        does not tell them apart, empty for Budgetron itself and with fewer than two permutations
     """
 
     learner: str
     task: str
-    errors: tuple[float, ...]
+    runs: dict[int, float]
     bytes: float
+    apart: float = math.nan
     p: float = math.nan
     verdict: str = ""
+
+    @property
+    def errors(self) -> list[float]:
+        return list(self.runs.values())
 
     @property
     def mean(self) -> float:
@@ -42,8 +52,13 @@ class Entry:
     def shown(self) -> str:
         """`6.59 ± 0.08`."""
         style = style_of(self.task, self.mean)
-        spread = f" ± {statistics.stdev(self.errors):{style}}" if len(self.errors) > 1 else ""
+        spread = f" ± {statistics.stdev(self.errors):{style}}" if len(self.runs) > 1 else ""
         return f"{self.mean:{style}}{spread}"
+
+    def beside(self, other: Entry) -> Entry:
+        """With the permutations that the other has too."""
+        both = {repeat: error for repeat, error in self.runs.items() if repeat in other.runs}
+        return replace(self, runs=both)
 
 
 def style_of(task: str, mean: float) -> str:
@@ -83,7 +98,11 @@ class Table:
     def rivals(self, budget: Budget) -> list[Entry]:
         """All but Budgetron, the best first."""
         found = [e for e in self.entries.get(budget, {}).values() if e.learner != OURS]
-        return sorted(found, key=lambda entry: entry.mean)
+        return sorted(found, key=lambda e: e.mean if math.isnan(e.apart) else e.apart)
+
+    def paired(self, budget: Budget) -> list[Entry]:
+        """Those with a permutation that Budgetron has too."""
+        return [entry for entry in self.rivals(budget) if not math.isnan(entry.apart)]
 
     @property
     def compared(self) -> bool:
@@ -95,22 +114,23 @@ class Table:
         """Those with a budget: Budgetron, then the others, the best at B = 100 first."""
         names = {e.learner for b in BUDGETS for e in self.rivals(b)}
         names |= {learner for learner, _ in self.refused}
-        at = {e.learner: e.mean for e in self.rivals(100)}
-        return [OURS, *sorted(names - {OURS}, key=lambda name: (at.get(name, math.inf), name))]
+        at = [e.learner for e in self.rivals(100)]
+        return [OURS, *at, *sorted(names - {OURS, *at})]
 
 
 def _entry(name: str, runs: dict[int, Record], ours: dict[int, Record] | None) -> Entry:
-    mine = [runs[repeat] for repeat in sorted(runs)]
-    task = mine[0]["task"]
-    held = statistics.fmean(run["checkpoints"][-1]["bytes"] for run in mine)
+    order = sorted(runs)
+    held = statistics.fmean(run["checkpoints"][-1]["bytes"] for run in runs.values())
+    mine = dict(zip(order, errors([runs[repeat] for repeat in order]), strict=True))
+    found = Entry(name, runs[order[0]]["task"], mine, held)
     both = sorted(runs.keys() & (ours or {}).keys())
-    if name == OURS or ours is None or len(both) < 2:
-        return Entry(name, task, tuple(errors(mine)), held)
+    if name == OURS or ours is None or not both:
+        return found
     left, right = [runs[repeat] for repeat in both], [ours[repeat] for repeat in both]
+    apart = statistics.fmean(errors(left)) - statistics.fmean(errors(right))
     p = paired_p(left, right)
-    worse = statistics.fmean(errors(left)) > statistics.fmean(errors(right))
-    verdict = "even" if not p < SIGNIFICANT else "worse" if worse else "better"
-    return Entry(name, task, tuple(errors(mine)), held, p, verdict)
+    word = "even" if not p < SIGNIFICANT else "worse" if apart > 0 else "better"
+    return replace(found, apart=apart, p=p, verdict="" if math.isnan(p) else word)
 
 
 def tally(rivals: Sequence[Entry]) -> tuple[int, int, int]:
@@ -119,6 +139,6 @@ def tally(rivals: Sequence[Entry]) -> tuple[int, int, int]:
     return words.count("worse"), words.count("even"), words.count("better")
 
 
-def ahead(ours: Entry, rivals: Sequence[Entry]) -> int:
-    """How many have a larger mean error."""
-    return sum(entry.mean > ours.mean for entry in rivals)
+def ahead(rivals: Sequence[Entry]) -> int:
+    """How many have a larger mean error than Budgetron."""
+    return sum(entry.apart > 0 for entry in rivals)
