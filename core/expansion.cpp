@@ -110,6 +110,7 @@ RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   task.values = row.term_values.data();
   task.slots = row.term_slots.data();
   task.count = row.term_values.size();
+  task.postings = support_.thin() > 0 ? support_.postings() : nullptr;
   task.norms = support_.norms();
   task.norm = row.norm;
   task.kind = kernel_.kind;
@@ -155,7 +156,7 @@ void Expansion<Real>::settle(Row<Real>& out) const {
 template <class Real>
 bool Expansion<Real>::pack(RowBlock<Real>& block) const {
   const std::vector<std::uint32_t>& slots = support_.direct_slots();
-  if (block.width > slots.size()) return false;
+  if (block.width > slots.size() || support_.thin() > 0) return false;
   block.values.resize(block.width * kBlockRows);
   block.offsets.resize(block.width);
   Real norms[kBlockRows];

@@ -20,10 +20,11 @@ namespace {
 constexpr std::size_t kTileBytes = 16384;
 constexpr std::size_t kTerms = 4;  // terms a pass adds: one load and store of a sum per four
 
-// Adds `terms` terms from k on to the sums of the examples [first, last).
+// Adds `terms` terms from k on to the sums of the examples [first, last), if they are `begun`; else
+// the sums begin with these.
 template <class Real, KernelKind kind, std::size_t terms>
-inline void add_terms(const RowTask<Real>& task, std::size_t k, std::size_t first,
-                      std::size_t last) {
+inline void add_terms(const RowTask<Real>& task, std::size_t k, std::size_t first, std::size_t last,
+                      bool begun) {
   constexpr std::size_t vectors = kDotLanes / kWidth<Real>;  // examples are padded to kLanes
   Vector<Real> v[terms];
   const Real* s[terms];
@@ -35,7 +36,7 @@ inline void add_terms(const RowTask<Real>& task, std::size_t k, std::size_t firs
   Real* const row = task.row;
   for (std::size_t i = first; i < last; i += kDotLanes) {
     Vector<Real> sums[vectors] = {};
-    if (k > 0) {
+    if (begun) {
 #pragma GCC unroll 8
       for (std::size_t b = 0; b < vectors; ++b) sums[b] = load<Real>(row + i + b * kWidth<Real>);
     }
@@ -51,21 +52,64 @@ inline void add_terms(const RowTask<Real>& task, std::size_t k, std::size_t firs
   }
 }
 
+// Adds one term that few examples have.
+template <class Real>
+inline void add_postings(const RowTask<Real>& task, std::size_t k, std::size_t first,
+                         std::size_t last) {
+  for (std::uint32_t at = task.slots[k] & ~kThin; at != kNoSlot; at = task.postings[at].next) {
+    const Posting<Real>& posting = task.postings[at];
+    if (posting.example < first || posting.example >= last) continue;
+    Real& sum = task.row[posting.example];
+    sum = multiply_add(all<Real>(task.values[k]), all<Real>(posting.value), all<Real>(sum))[0];
+  }
+}
+
+template <class Real, KernelKind kind>
+inline void add_dense(const RowTask<Real>& task, std::size_t first, std::size_t last) {
+  std::size_t k = 0;
+  if (task.count == 0) add_terms<Real, kind, 0>(task, 0, first, last, false);  // of nothing: 0
+  for (; k + kTerms <= task.count; k += kTerms) {
+    add_terms<Real, kind, kTerms>(task, k, first, last, k > 0);
+  }
+  if (k + 2 <= task.count) {
+    add_terms<Real, kind, 2>(task, k, first, last, k > 0);
+    k += 2;
+  }
+  if (k < task.count) add_terms<Real, kind, 1>(task, k, first, last, k > 0);
+}
+
+// Terms of both kinds, in their order.
+template <class Real, KernelKind kind>
+void add_mixed(const RowTask<Real>& task, std::size_t first, std::size_t last) {
+  add_terms<Real, kind, 0>(task, 0, first, last, false);
+  for (std::size_t k = 0; k < task.count;) {
+    if ((task.slots[k] & kThin) != 0) {
+      add_postings<Real>(task, k++, first, last);
+      continue;
+    }
+    std::size_t run = 1;
+    while (run < kTerms && k + run < task.count && (task.slots[k + run] & kThin) == 0) ++run;
+    if (run == kTerms) {
+      add_terms<Real, kind, kTerms>(task, k, first, last, true);
+    } else {
+      for (std::size_t r = 0; r < run; ++r) {
+        add_terms<Real, kind, 1>(task, k + r, first, last, true);
+      }
+    }
+    k += run;
+  }
+}
+
 template <class Real, KernelKind kind>
 void row_of(const RowTask<Real>& task) {
   constexpr std::size_t tile = kTileBytes / sizeof(Real);
   for (std::size_t first = 0; first < task.examples; first += tile) {
     const std::size_t last = task.examples - first < tile ? task.examples : first + tile;
-    std::size_t k = 0;
-    if (task.count == 0) add_terms<Real, kind, 0>(task, 0, first, last);  // sums of nothing: 0
-    for (; k + kTerms <= task.count; k += kTerms) {
-      add_terms<Real, kind, kTerms>(task, k, first, last);
+    if (task.postings != nullptr) {
+      add_mixed<Real, kind>(task, first, last);
+    } else {
+      add_dense<Real, kind>(task, first, last);
     }
-    if (k + 2 <= task.count) {
-      add_terms<Real, kind, 2>(task, k, first, last);
-      k += 2;
-    }
-    if (k < task.count) add_terms<Real, kind, 1>(task, k, first, last);
     finish_columns<Real, kind>(task, first, last);
   }
 }

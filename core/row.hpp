@@ -10,7 +10,10 @@
 //   poly   : (gamma dot_i + coef0)^degree      linear : dot_i      sigmoid : tanh(gamma dot_i +
 //   coef0)
 //
-// row.cpp and panels.cpp are the SIMD files. They are compiled once per instruction set;
+// A feature that few examples have is a list of their values instead of a slot (support.hpp); its
+// term is added to those alone, in its turn, by the same multiply-add.
+//
+// row.cpp, block.cpp and panels.cpp are the SIMD files. They are compiled once per instruction set;
 // `row_functions` picks the best one the machine has when the library is loaded.
 // BUDGETRON_ISA=baseline|avx2|avx512 in the environment picks a lesser one.
 //
@@ -28,6 +31,16 @@ enum class KernelKind { rbf, laplacian, poly, linear, sigmoid };
 
 // All a row needs, as plain pointers: no standard-library code is compiled into the SIMD objects,
 // where the linker could pick its AVX-512 copy for everyone.
+// One value of a feature that few examples have, whose it is, and where the next is.
+template <class Real>
+struct Posting {
+  std::uint32_t example;
+  std::uint32_t next;  // kNoSlot: this was the last
+  Real value;
+};
+// Set in a slot that is no slot of the support: the other bits are where its first posting is.
+inline constexpr std::uint32_t kThin = 0x80000000u;
+
 template <class Real>
 struct RowTask {
   const Real* support;         // feature-major, 64-byte aligned
@@ -36,8 +49,9 @@ struct RowTask {
   const Real* values;          // the terms of x: value ...
   const std::uint32_t* slots;  // ... and slot of each feature that has one
   std::size_t count;
-  const Real* norms;  // per stored example: ||x_i||^2, laplacian: ||x_i||_1
-  Real norm;          // the same of x
+  const Posting<Real>* postings;  // of thin slots; null if there are none
+  const Real* norms;              // per stored example: ||x_i||^2, laplacian: ||x_i||_1
+  Real norm;                      // the same of x
   KernelKind kind;
   Real gamma;
   Real coef0;

@@ -164,33 +164,132 @@ void Support<Real>::list_features(std::size_t i, std::vector<std::int32_t>& out)
 }
 
 template <class Real>
-std::uint32_t Support<Real>::acquire(std::int32_t feature) {
-  std::uint32_t slot = slots_.find(feature);
-  if (slot == Slots::kNone) {
-    if (free_.empty()) {
-      slot = static_cast<std::uint32_t>(references_.size());
-      references_.push_back(0);
-      values_.resize(references_.size() * stride_, Real(0));
-    } else {
-      slot = free_.back();
-      free_.pop_back();
-    }
-    slots_.insert(feature, slot);
-    slots_moved_ = ++clock_;
-    if (room_.given()) slot_features_[slot] = feature;
+std::uint32_t Support<Real>::new_slot(std::int32_t feature) {
+  std::uint32_t slot = 0;
+  if (free_.empty()) {
+    slot = static_cast<std::uint32_t>(references_.size());
+    references_.push_back(0);
+    values_.resize(references_.size() * stride_, Real(0));
+  } else {
+    slot = free_.back();
+    free_.pop_back();
   }
-  ++references_[slot];
+  slots_.insert(feature, slot);
+  if (room_.given()) slot_features_[slot] = feature;
+  slots_moved_ = ++clock_;
   return slot;
 }
 
 template <class Real>
-void Support<Real>::release(std::int32_t feature) {
-  const std::uint32_t slot = slots_.find(feature);
-  if (--references_[slot] == 0) {
-    slots_.erase(feature);
-    slots_moved_ = ++clock_;
-    free_.push_back(slot);
+std::uint32_t Support<Real>::new_posting(std::size_t i, Real value, std::uint32_t next) {
+  const Posting<Real> posting{static_cast<std::uint32_t>(i), next, value};
+  const std::uint32_t at = free_posting_;
+  if (at == kNoSlot) {
+    postings_.push_back(posting);
+    return static_cast<std::uint32_t>(postings_.size() - 1);
   }
+  free_posting_ = postings_[at].next;
+  postings_[at] = posting;
+  return at;
+}
+
+template <class Real>
+void Support<Real>::free_posting(std::uint32_t at) {
+  postings_[at].next = free_posting_;
+  free_posting_ = at;
+}
+
+// Whether a thin feature has as many postings as may be.
+template <class Real>
+bool Support<Real>::crowded(std::uint32_t thin) const {
+  std::size_t count = 0;
+  for (std::uint32_t at = thin & ~kThin; at != kNoSlot; at = postings_[at].next) ++count;
+  return kThinShare * count >= stride_;
+}
+
+// A slot for a feature that was thin.
+template <class Real>
+std::uint32_t Support<Real>::fatten(std::int32_t feature, std::uint32_t thin) {
+  slots_.erase(feature);
+  --thin_;
+  const std::uint32_t slot = new_slot(feature);
+  for (std::uint32_t at = thin & ~kThin; at != kNoSlot;) {
+    slot_values(slot)[postings_[at].example] = postings_[at].value;
+    ++references_[slot];
+    const std::uint32_t next = postings_[at].next;
+    free_posting(at);
+    at = next;
+  }
+  return slot;
+}
+
+template <class Real>
+void Support<Real>::put(std::int32_t feature, std::size_t i, Real value, bool thin) {
+  std::uint32_t slot = slots_.find(feature);
+  if (slot == Slots::kNone && thin) {
+    slots_.insert(feature, new_posting(i, value, kNoSlot) | kThin);
+    slots_moved_ = ++clock_;
+    ++thin_;
+    return;
+  }
+  if (slot == Slots::kNone) {
+    slot = new_slot(feature);
+  } else if ((slot & kThin) != 0 && (!thin || crowded(slot))) {
+    slot = fatten(feature, slot);
+  }
+  if ((slot & kThin) != 0) {
+    const std::uint32_t first = slot & ~kThin;
+    const std::uint32_t second = new_posting(i, value, postings_[first].next);
+    postings_[first].next = second;
+  } else {
+    ++references_[slot];
+    slot_values(slot)[i] = value;
+  }
+}
+
+template <class Real>
+void Support<Real>::drop(std::int32_t feature, std::size_t i) {
+  const std::uint32_t slot = slots_.find(feature);
+  if ((slot & kThin) == 0) {
+    slot_values(slot)[i] = Real(0);
+    if (--references_[slot] > 0) return;
+    free_.push_back(slot);
+  } else {
+    // The first posting is where the feature's slot says: it leaves by the second moving there.
+    std::uint32_t at = slot & ~kThin;
+    while (postings_[at].example != i && postings_[postings_[at].next].example != i) {
+      at = postings_[at].next;
+    }
+    const std::uint32_t next = postings_[at].next;
+    if (postings_[at].example != i) {
+      postings_[at].next = postings_[next].next;
+      free_posting(next);
+      return;
+    }
+    if (next != kNoSlot) {
+      postings_[at] = postings_[next];
+      free_posting(next);
+      return;
+    }
+    free_posting(at);
+    --thin_;
+  }
+  slots_.erase(feature);
+  slots_moved_ = ++clock_;
+}
+
+template <class Real>
+void Support<Real>::move(std::int32_t feature, std::size_t i, std::size_t to) {
+  const std::uint32_t slot = slots_.find(feature);
+  if ((slot & kThin) != 0) {
+    std::uint32_t at = slot & ~kThin;
+    while (postings_[at].example != i) at = postings_[at].next;
+    postings_[at].example = static_cast<std::uint32_t>(to);
+    return;
+  }
+  Real* values = slot_values(slot);
+  values[to] = values[i];
+  values[i] = Real(0);
 }
 
 // Column i is all zeros and free.
@@ -199,13 +298,14 @@ void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
   if (whole(x)) {
     // Exactly what is needed, in one piece: dense storage never holds more than it says.
     std::size_t missing = 0;
-    for (std::size_t k = 0; k < x.count; ++k) missing += slots_.find(x.feature(k)) == Slots::kNone;
+    for (std::size_t k = 0; k < x.count; ++k) {
+      missing += (slots_.find(x.feature(k)) & kThin) != 0;  // without a slot, or thin
+    }
     missing -= std::min(missing, free_.size());
     if (missing > 0) values_.reserve((references_.size() + missing) * stride_);
     widths_[i] = static_cast<std::int32_t>(x.count);
     for (std::size_t k = 0; k < x.count; ++k) {
-      const std::uint32_t slot = acquire(x.feature(k));
-      slot_values(slot)[i] = x.values[k];
+      put(x.feature(k), i, x.values[k], false);
     }
   } else {
     widths_[i] = kSparse;
@@ -213,8 +313,7 @@ void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
     for (std::size_t k = 0; k < x.count; ++k) {
       if (x.values[k] == Real(0)) continue;
       if (!room_.given()) features_[i].push_back(x.feature(k));
-      const std::uint32_t slot = acquire(x.feature(k));
-      slot_values(slot)[i] = x.values[k];
+      put(x.feature(k), i, x.values[k], may_be_thin());
     }
   }
   set_norms(i, x);
@@ -222,10 +321,7 @@ void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
 
 template <class Real>
 void Support<Real>::vacate(std::size_t i) {
-  for_each_feature(i, listed_, [&](std::int32_t feature) {
-    slot_values(slots_.find(feature))[i] = Real(0);
-    release(feature);
-  });
+  for_each_feature(i, listed_, [&](std::int32_t feature) { drop(feature, i); });
   norms_[i] = Real(0);
   if (keeps_squares_) squared_norms_[i] = Real(0);
   widths_[i] = 0;
@@ -257,11 +353,7 @@ void Support<Real>::remove(std::size_t i) {
   const std::size_t last = size_ - 1;
   vacate(i);
   if (i != last) {
-    for_each_feature(last, listed_, [&](std::int32_t feature) {
-      Real* values = slot_values(slots_.find(feature));
-      values[i] = values[last];
-      values[last] = Real(0);
-    });
+    for_each_feature(last, listed_, [&](std::int32_t feature) { move(feature, last, i); });
     mark(i);
     norms_[i] = norms_[last];
     if (keeps_squares_) {
@@ -289,7 +381,7 @@ void Support<Real>::extract(std::size_t i, OwnedSample<Real>& out) const {
     return;
   }
   for_each_feature(i, out.indices, [&](std::int32_t feature) {
-    out.values.push_back(slot_values(slots_.find(feature))[i]);
+    out.values.push_back(value(slots_.find(feature), i));
     if (!out.dense) out.indices.push_back(feature);
   });
 }
@@ -312,6 +404,7 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
     visitor.object(slots_.bytes());
     visitor.scratch(references_);
     visitor.scratch(free_);
+    visitor.scratch(postings_);
     visitor.scratch(widths_);
     visitor.scratch(changed_);
     visitor.scratch(features_);
@@ -385,11 +478,17 @@ void Support<Real>::check_invariants() const {
   std::vector<std::uint32_t> references(references_.size(), 0);
   if (l1_ && !references.empty()) references[kZeroSlot] = 1;
   std::size_t stored = 0;
+  std::size_t entries = 0;  // of thin features
   OwnedSample<Real> sample;
   for (std::size_t i = 0; i < size_; ++i) {
     for_each_feature(i, listed, [&](std::int32_t feature) {
       const std::uint32_t slot = slots_.find(feature);
       if (slot == Slots::kNone) fail("a stored feature has no slot");
+      if ((slot & kThin) != 0) {
+        if (value(slot, i) == Real(0)) fail("a thin feature lacks a value");
+        ++entries;
+        return;
+      }
       ++references[slot];
       stored += slot_values(slot)[i] != Real(0);
     });
@@ -402,6 +501,9 @@ void Support<Real>::check_invariants() const {
     }
   }
   if (references != references_) fail("references");
+  std::size_t unused = 0;
+  for (std::uint32_t at = free_posting_; at != kNoSlot; at = postings_[at].next) ++unused;
+  if (entries + unused != postings_.size()) fail("a thin feature has a value of no example");
   std::size_t nonzero = 0;
   for (const Real value : values_) nonzero += value != Real(0);
   if (nonzero != stored) fail("a padding or absent value is not zero");

@@ -5,6 +5,12 @@
 // all its features, zeros too. Examples sit in columns 0..size-1; removing one moves the last into
 // its place.
 //
+// A feature that few sparse examples have is thin: a list of their values instead of a slot, so
+// that memory follows the values and not the features times the examples. It gets a slot when more
+// than one in kThinShare columns have it, or a dense example does; sums take terms in the same
+// order either way, so which it is changes no bit. Not with the Laplacian, which sums over all
+// examples.
+//
 // Invariants: padding columns and absent features are 0; references[s] counts the examples that
 // have slot s; norms[i] is the norm of column i by the row's own arithmetic.
 //
@@ -67,7 +73,16 @@ class Support {
   [[nodiscard]] bool fits_instead(std::size_t i, const Sample<Real>& x) const;
   [[nodiscard]] bool fits_alone(const Sample<Real>& x) const;
   [[nodiscard]] std::size_t features() const {  // that have a slot
-    return references_.size() - free_.size() - (l1_ && !references_.empty() ? 1 : 0);
+    return references_.size() - free_.size() - (l1_ && !references_.empty() ? 1 : 0) + thin();
+  }
+  [[nodiscard]] std::size_t thin() const { return thin_; }  // features
+  [[nodiscard]] const Posting<Real>* postings() const { return postings_.data(); }
+  // The value of stored example i in this slot, or thin slot, of a feature.
+  [[nodiscard]] Real value(std::uint32_t slot, std::size_t i) const {
+    if ((slot & kThin) == 0) return slot_values(slot)[i];
+    std::uint32_t at = slot & ~kThin;
+    while (at != kNoSlot && postings_[at].example != i) at = postings_[at].next;
+    return at == kNoSlot ? Real(0) : postings_[at].value;
   }
   // How many terms `gather` finds at most, and values `extract`. With a room.
   [[nodiscard]] std::size_t most_terms() const { return l1_ ? room_.width : most_values(); }
@@ -89,8 +104,17 @@ class Support {
   [[nodiscard]] const Real* slot_values(std::uint32_t slot) const {
     return values_.data() + slot * stride_;
   }
-  std::uint32_t acquire(std::int32_t feature);
-  void release(std::int32_t feature);
+  static constexpr std::size_t kThinShare = 32;
+  [[nodiscard]] bool may_be_thin() const { return !l1_ && !room_.given(); }
+  std::uint32_t new_slot(std::int32_t feature);
+  std::uint32_t new_posting(std::size_t i, Real value, std::uint32_t next);
+  void free_posting(std::uint32_t at);
+  [[nodiscard]] bool crowded(std::uint32_t thin) const;
+  std::uint32_t fatten(std::int32_t feature, std::uint32_t slot);
+  // Example i has this value of the feature; no longer has it; has column `to` instead.
+  void put(std::int32_t feature, std::size_t i, Real value, bool thin);
+  void drop(std::int32_t feature, std::size_t i);
+  void move(std::int32_t feature, std::size_t i, std::size_t to);
   void occupy(std::size_t i, const Sample<Real>& x);
   void vacate(std::size_t i);
   void set_norms(std::size_t i, const Sample<Real>& x);
@@ -130,6 +154,9 @@ class Support {
   Slots slots_;
   std::vector<std::uint32_t> references_;  // per slot
   std::vector<std::uint32_t> free_;        // slots without references
+  std::vector<Posting<Real>> postings_;    // of thin features
+  std::uint32_t free_posting_ = kNoSlot;   // the first of those not in use
+  std::size_t thin_ = 0;                   // features
   std::vector<std::int32_t> widths_;       // per example: its width if dense, else kSparse
   std::vector<std::vector<std::int32_t>> features_;  // per example: its features if sparse
   // With a room, instead:

@@ -173,9 +173,8 @@ class Avm final : public ExpansionLearner<Real> {
     const Row<Real>& row = *turn.row;
     for (std::size_t k = 0; k < row.term_values.size() && !inside_.empty(); ++k) {
       const double value = static_cast<double>(row.term_values[k]);
-      const Real* stored = support.values() + row.term_slots[k] * support.stride();
       std::erase_if(inside_, [&](std::uint32_t i) {
-        return std::abs(value - static_cast<double>(stored[i])) >= side_;
+        return std::abs(value - static_cast<double>(support.value(row.term_slots[k], i))) >= side_;
       });
     }
     for (const std::uint32_t i : inside_) {
