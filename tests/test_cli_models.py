@@ -294,3 +294,17 @@ def test_a_failed_prediction_prints_nothing(
     (tmp_path / "empty.csv").write_text("a,b,c,d,e\n")
     assert call("predict", folder / "two.btn", tmp_path / "empty.csv") == 0
     assert capsys.readouterr().out == "label\n"
+
+
+@pytest.mark.parametrize("option", ["--save", "--checkpoint"])
+def test_the_file_to_learn_from_is_not_written_over(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "rows.svm"
+    source.write_text("1 1:0.5\n-1 1:-0.5\n")
+    assert call("run", source, "-a", "rbp", option, source) != 0
+    assert "is the file to learn from" in capsys.readouterr().err
+    assert source.read_text() == "1 1:0.5\n-1 1:-0.5\n"
+    place = tmp_path / "model.btn"
+    assert call("run", source, "-a", "rbp", "--save", place, "--checkpoint", place) != 0
+    assert "is the checkpoint" in capsys.readouterr().err

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse
 from cases import BY_NAME, CASES, KERNELS, Case, same_state, stream
+
+import budgetron
 
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 
@@ -191,3 +194,15 @@ def test_one_row_path_checks_the_width() -> None:
     ):
         with pytest.raises(ValueError, match="features, the model 4"):
             call()
+
+
+def test_csr_that_adds_up_to_infinity_or_points_nowhere_is_refused() -> None:
+    model = budgetron.make("rbp").partial_fit([[1.0, 2.0], [0.0, 1.0]], [0, 1])
+    before = pickle.dumps(model._engine.__getstate__()["state"])
+    twice = scipy.sparse.csr_array(([1.5e308] * 2, [0, 0], [0, 2]), shape=(1, 2))
+    beyond = scipy.sparse.csr_array(([1.0], [0], [0, 1]), shape=(1, 2))
+    beyond.indices[0] = 10**9
+    for rows in (twice, beyond):
+        with pytest.raises(ValueError, match=r"X has infinite|indices"):
+            model.partial_fit(rows, [0])
+    assert pickle.dumps(model._engine.__getstate__()["state"]) == before

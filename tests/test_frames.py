@@ -188,3 +188,12 @@ def _bytes(model: Any, folder: Path) -> bytes:
         warnings.simplefilter("ignore")
         budgetron.save(model, folder / "model.btn")
     return (folder / "model.btn").read_bytes()
+
+
+def test_two_columns_of_one_name_are_an_error_of_one_line() -> None:
+    frame = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["a", "b"])
+    model = budgetron.make("rbp").fit(frame, [0, 1])
+    twice = pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])
+    for call in (model.predict, lambda rows: budgetron.make("rbp").fit(rows, [0])):
+        with pytest.raises(ValueError, match=r"^X: .*unique column names.*'a'[^\n]*$"):
+            call(twice)

@@ -331,3 +331,16 @@ def test_the_header_says_what_is_inside(tmp_path: Path) -> None:
     }
     assert learned["stored"] == model.n_support_
     assert learned["attributes"]["classes_"]["values"] == [0, 1]
+
+
+@pytest.mark.parametrize("extra", ['{"a": NaN}', "[" * 990 + "]" * 990])
+def test_what_json_may_not_hold_is_damage(extra: str, tmp_path: Path) -> None:
+    from safetensors.numpy import save as to_safetensors
+
+    path = tmp_path / "model.btn"
+    document = (
+        f'{{"format": {model_file.FORMAT}, "budgetron": "0.1", "sha256": "", "extra": {extra}}}'
+    )
+    path.write_bytes(to_safetensors({}, {model_file.KEY: document}))
+    with pytest.raises(budgetron.ModelFileError, match=r"damaged"):
+        budgetron.load(path)

@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -589,3 +590,32 @@ def test_without_river_it_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode != 0
     assert "pip install 'budgetron[river]'" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["rbp", "budgetron", "fogd"])
+def test_a_model_of_many_names_is_saved_and_loaded(name: str, tmp_path: Path) -> None:
+    model = budgetron.river.make(name, seed=1)
+    for step, feature in enumerate("abcdefgh"):
+        model.learn_one({feature: 1.0, "z": float(step)}, "uv"[step % 2])
+    budgetron.save(model.estimator, tmp_path / "model.btn")
+    again = budgetron.load(tmp_path / "model.btn")
+    width = 2**31 - 1 if name == "fogd" else model.estimator.n_features_in_
+    assert name == "fogd" or width == 9
+    if name != "fogd":
+        row = np.ones((1, width))
+        np.testing.assert_array_equal(
+            again.decision_function(row), model.estimator.decision_function(row)
+        )
+
+
+@pytest.mark.parametrize("label", [float("nan"), float("inf"), b"p", ("p",)])
+def test_what_is_no_label_is_refused(label: Any) -> None:
+    model = budgetron.river.make("rbp", seed=1)
+    model.learn_one({"a": 1.0}, "u")
+    with pytest.raises(ValueError, match="y="):
+        budgetron.river.make("rbp").learn_one({"a": 1.0}, label)
+    with pytest.raises(ValueError, match="y"):
+        model.learn_many(pd.DataFrame({"a": [1.0, 2.0]}), pd.Series(["u", label]))
+    with pytest.raises(ValueError, match="number from 0"):
+        model.learn_one({"a": 1.0}, "u", w=1e200)
+    assert model.estimator.n_seen_ == 1

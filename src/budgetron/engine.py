@@ -222,9 +222,12 @@ def csr_parts(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any
     """
     if X.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"X has {X.shape[1]} columns; at most 2147483647 are possible")
+    X.check_format(full_check=True)  # numbers out of bounds would be read there
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()  # sorts too
+        if not np.isfinite(X.data).all():
+            raise ValueError("X has infinite values where entries of one place are added")
     return (
         X.indptr.astype(np.int64, copy=False),
         X.indices.astype(np.int32, copy=False),

@@ -138,16 +138,29 @@ def read(path: str | os.PathLike[str], max_bytes: int | str | None = None) -> tu
     """The learner in a file, and the document with it."""
     document, arrays = _open(path, header_only=False)
     name = os.fspath(path)
-    if document.get("sha256") != _checksum(document, arrays):
+    try:
+        sound = document.get("sha256") == _checksum(document, arrays)
+    except (ValueError, TypeError, RecursionError):  # what JSON has no right to hold
+        sound = False
+    if not sound:
         raise ModelFileError(f"{name}: damaged: its checksum is not that of its contents")
     try:
         return restore(document, arrays, allowed_bytes(path, max_bytes)), document
     except MemoryError:
         raise ModelFileError(f"{name}: the model does not fit into memory") from None
     except Exception as error:
-        what = " ".join(str(error).split()) or type(error).__name__
-        wrote = document["budgetron"]
+        what = _one_line(error) or type(error).__name__
+        wrote = _plain(document["budgetron"])
         raise ModelFileError(f"{name}: written by budgetron {wrote}, unreadable: {what}") from error
+
+
+def _one_line(error: Exception) -> str:
+    return "".join(each for each in " ".join(str(error).split()) if each.isprintable())
+
+
+def _plain(version: Any) -> str:
+    """What a file says of its version, fit for one line of a terminal."""
+    return "".join(each for each in str(version) if each.isprintable())[:40]
 
 
 def read_header(path: str | os.PathLike[str]) -> Document:
@@ -178,7 +191,7 @@ def _open(path: str | os.PathLike[str], *, header_only: bool) -> tuple[Document,
         raise ModelFileError(f"{name}: damaged: its header cannot be read") from None
     if written != FORMAT:
         raise ModelFileError(
-            f"{name}: written by budgetron {' '.join(wrote.split())[:40]} in format {written!r:.20}"
+            f"{name}: written by budgetron {_plain(wrote)} in format {written!r:.20}"
             f"; budgetron {budgetron.__version__} reads format {FORMAT}"
         )
     return document, arrays

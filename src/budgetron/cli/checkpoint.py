@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 _ENDS = 1 << 20  # bytes at either end of the source that a checkpoint knows it by
 
 
-def check_place(option: str, path: str) -> None:
-    """End the command if no file can be written there: before the work, not after it."""
+def check_place(option: str, path: str, source: str = "") -> None:
+    """End the command if no file can be written there, or it is the source: before the work."""
+    if source and os.path.realpath(path) == os.path.realpath(source):
+        fail(f"budgetron: {option} {path}: is the file to learn from, which would be lost")
     folder = Path(path).resolve().parent
     if Path(path).is_dir() or not folder.is_dir():
         what = "is a folder" if Path(path).is_dir() else f"there is no folder {folder}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -111,8 +112,15 @@ def run(
     )
     if classes is not None and task == "regression":
         fail("budgetron: --classes is for classification; regression has none")
-    if save is not None:
-        check_place("--save", save)
+    for option, place in (("--save", save), ("--checkpoint", checkpoint)):
+        if place is not None:
+            check_place(option, place, file)
+    if (
+        save is not None
+        and checkpoint is not None
+        and os.path.realpath(save) == (os.path.realpath(checkpoint))
+    ):
+        fail(f"budgetron: --save {save}: is the checkpoint; give the model a file of its own")
     if checkpoint is not None and not sources.readable_twice(file):
         fail(
             "budgetron: standard input cannot be read again, so no checkpoint can resume it: "

@@ -30,10 +30,13 @@ def in_order(X: Any, names: NDArray[Any] | None, owner: str) -> Any:
     ValueError
         If columns are missing, unknown or of the same name.
     """
-    if names is None or isinstance(X, np.ndarray) or scipy.sparse.issparse(X):
+    if isinstance(X, np.ndarray) or scipy.sparse.issparse(X):
         return X
-    columns = _get_feature_names(X)
-    if columns is None or np.array_equal(columns, names):
+    try:
+        columns = _get_feature_names(X)
+    except ValueError as error:  # of several lines: two columns of one name
+        raise ValueError("X: " + " ".join(str(error).split())) from None
+    if names is None or columns is None or np.array_equal(columns, names):
         return X
     wanted, given = names.tolist(), columns.tolist()
     wrong = {

@@ -102,6 +102,8 @@ class Shared(BaseEstimator):  # type: ignore[misc]
         >>> sorted(seen)
         ['merge']
         """
+        if listener is not None and not callable(listener):
+            raise ValueError(f"listener={listener!r} must be a function of an event, or None")
         self._told = None if listener is None else Teller(listener)
         if hasattr(self, "_engine"):
             self._engine.native.listen(self._teller)

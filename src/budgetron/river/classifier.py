@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isfinite
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -141,5 +143,13 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
 
 
 def _as_array(labels: Any) -> NDArray[Any]:
-    """Labels as an array of whatever type they are of."""
+    """Labels as an array of whatever type they are of; ValueError where they cannot be labels."""
+    texts = [isinstance(label, str) for label in labels]
+    if any(texts) and not all(texts):
+        raise ValueError("y has texts and other labels: all must be of one kind")
+    for label in labels:
+        if not isinstance(label, (str, bool, Real, np.bool_)):
+            raise ValueError(f"y={label!r}: a label is a text, a number, True or False")
+        if isinstance(label, Real) and not isfinite(label):
+            raise ValueError(f"y={label!r}: a label must be finite")
     return np.array(list(labels)) if len(labels) else np.empty(0, dtype=bool)

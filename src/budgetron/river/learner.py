@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import fields
-from math import isfinite
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -22,6 +21,7 @@ import scipy.sparse
 from river.base import Estimator
 
 from budgetron import _core
+from budgetron.estimators.weights import LARGEST
 from budgetron.events import Listener, log
 from budgetron.river.names import Names
 
@@ -60,7 +60,10 @@ class RiverLearner(Estimator):
 
     @property
     def estimator(self) -> Any:
-        """The scikit-learn estimator that does the learning: the way to look inside."""
+        """The scikit-learn estimator that does the learning: the way to look inside, or to save."""
+        if self._started and not self._names.hashed:  # rows of one go past it
+            known = max(self._estimator.n_features_in_, len(self._names))
+            self._estimator.n_features_in_ = known
         return self._estimator
 
     @property
@@ -140,8 +143,8 @@ class RiverLearner(Estimator):
 
     def _weight(self, x: dict[Any, Any], w: float) -> float:
         """The weight of a row; one of weight 0 has to be valid, and no more becomes of it."""
-        if not (isfinite(w) and w >= 0):
-            raise ValueError(f"w={w!r} must be a finite number >= 0")
+        if not 0 <= w <= LARGEST:
+            raise ValueError(f"w={w!r} must be a number from 0 to {LARGEST:g}")
         if w == 0.0:
             self._row(x)
         return float(w)

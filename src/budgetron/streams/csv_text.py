@@ -6,6 +6,7 @@ change its type in mid-file; label and categories are read as text.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import re
@@ -119,13 +120,14 @@ class CsvBatches:
                     strings_can_be_null=True,
                 ),
             )
-            for batch in reader:
-                if encoder.label is not None:
-                    encoder.decide_label(batch.column(encoder.label))
-                drop = min(max(start - rows, 0), batch.num_rows)
-                rows += batch.num_rows
-                if drop < batch.num_rows:
-                    yield batch.slice(drop)
+            with contextlib.closing(reader):  # or it may still be reading when Python ends
+                for batch in reader:
+                    if encoder.label is not None:
+                        encoder.decide_label(batch.column(encoder.label))
+                    drop = min(max(start - rows, 0), batch.num_rows)
+                    rows += batch.num_rows
+                    if drop < batch.num_rows:
+                        yield batch.slice(drop)
         except pa.ArrowException as error:
             raise self._told(error) from error
         except UnicodeDecodeError as error:
