@@ -2,10 +2,12 @@
 
 Every learner predicts a row, is told its label, and goes on to the next: the same rows in the
 same order, through the interface each has for single rows (scikit-learn's is partial_fit on one
-row). Defaults everywhere, features as they are (phishing has rows of unit norm, a9a is binary);
-seconds are of processor time, so that a busy machine does not matter much. River, scikit-learn
-and Vowpal Wabbit are those installed here; KOL (Matlab) and BudgetedSVM (a program) are not on
-PyPI. Needs the papers' data: `budgetron data get phishing a9a`.
+row). Ours have a budget of 100 and the median width (budgetron's default), RBFSampler a width from
+the distances of 200 pairs of rows, SGD and VW's linear learner the logistic loss, VW's --ksvm the
+rbf kernel; defaults otherwise. Features are as they are (phishing has rows of unit norm, a9a is
+binary); seconds are of processor time, so that a busy machine does not matter much. River,
+scikit-learn and Vowpal Wabbit are those installed here; KOL and BudgetedSVM (programs in C++) are
+not on PyPI. Needs the papers' data: `budgetron data get phishing a9a`.
 """
 
 from __future__ import annotations

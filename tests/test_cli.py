@@ -302,6 +302,8 @@ def test_algorithms_lists_all(cli: Cli) -> None:
     ahpatron = next(each for each in listed if each["name"] == "ahpatron")
     assert ahpatron["parameters"]["budget"] == 100
     one, _ = cli("algorithms", "ahpatron")
+    assert "--algorithm ahpatron --gamma median" in one
+    assert "--gamma" not in cli("algorithms", "budgetron")[0]  # its default
     assert ahpatron["citation"].split(",")[0] in one
     assert "epsilon" in one
     assert "ridge" in one

@@ -35,6 +35,12 @@ def test_import_is_light() -> None:
     assert done.stdout.split(maxsplit=1)[1].strip() == "[]"
 
 
+def test_the_package_runs_as_the_command() -> None:
+    command = [sys.executable, "-m", "budgetron", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert budgetron.__version__ in done.stdout
+
+
 def test_the_version_stands_in_one_place() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {budgetron.__version__}\n" in citation

@@ -170,6 +170,8 @@ def test_by_name() -> None:
         ("sea,flip=2", "flip must be a probability, not 2.0"),
         ("sea,flip=much", "flip must be a number, not 'much'"),
         ("sea,flop=1", "did you mean 'flip'"),
+        ("sea,row=5", "did you mean 'rows'"),
+        ("sea,wind=5", "flip, rows, seed, drift"),
         ("sea,flip", "a setting is name=value, not 'flip'"),
         ("sea,drift=sudden", "no drift is called 'sudden'"),
         ("sea,drift=gradual,over=0", "over must be at least 1"),

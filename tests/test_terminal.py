@@ -163,6 +163,20 @@ def test_tab_completes_verbs_options_and_algorithms() -> None:
     assert offered("budgetron run FILE -a forgetron-") == ["forgetron-basic", "forgetron-greedy"]
 
 
+def test_demo_tries_its_folder_before_the_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = sys.modules["budgetron.cli.demo"]  # the name in budgetron.cli is the verb
+    monkeypatch.setattr(module, "_streams", lambda part: pytest.fail("worked first"))
+    (tmp_path / "file").write_text("mine")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(SystemExit) as end:
+            main(["demo", "--out", str(out)])
+        assert end.value.code == 2
+        assert "choose another --out" in capsys.readouterr().err
+    assert (tmp_path / "file").read_text() == "mine"
+
+
 def test_demo_ends_by_saying_where_the_report_is_and_three_commands(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import budgetron
 from budgetron.cards import cards, papers
+from budgetron.cli.algorithms import trial
 from making import copies, put
 
 ROWS = 2000
@@ -51,6 +52,8 @@ def _page(each: budgetron.catalogue.Algorithm, stem: Path) -> str:
     parameters = sorted(each.parameters.items(), key=lambda item: item[0] in common)
     known = "\n".join(f"| `{name}` | `{value!r}` |" for name, value in parameters)
     bounded = f"a budget of {BUDGET}" if "budget" in each.parameters else "no budget"
+    if each.name == "fogd":
+        bounded = f"{BUDGET} frequencies"
     return f"""# {each.name}
 
 {each.summary[0].upper()}{each.summary[1:]}. Does {" and ".join(each.tasks)}. From: {each.citation}.
@@ -61,13 +64,13 @@ import budgetron
 model = budgetron.make("{each.name}")
 ```
 
-    budgetron run FILE --algorithm {each.name}
+    {trial(each)}
 
 ![Decisions and stored examples of {each.name}]({stem.name}.png)
 
-*{ROWS:,} rows of a board of four fields, one label in twenty flipped, with {bounded} and
-defaults otherwise. Colour: the decision; line: where it changes sign; circles: the stored
-examples, larger the larger their coefs.*
+*{ROWS:,} rows of a board of four fields, one label in twenty flipped, with {bounded},
+gamma = 10 and defaults otherwise. Colour: the decision; line: where it changes sign; circles:
+the stored examples, larger the larger their coefs.*
 
 ## Parameters
 

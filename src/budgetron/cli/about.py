@@ -6,7 +6,7 @@ import sys
 from typing import Annotated
 
 from budgetron.catalogue import CATALOGUE
-from budgetron.cli.algorithms import NAME, nearest_or_all
+from budgetron.cli.algorithms import NAME, find, nearest_or_all, trial
 from budgetron.cli.console import fail, output
 
 
@@ -28,4 +28,4 @@ def about(name: Annotated[str, NAME]) -> None:
     console.print(Markdown(card(name)))
     console.print(Text(f"\n{name}: {CATALOGUE[name].summary}", style="bold"))
     console.print(Text(f"its parameters: budgetron algorithms {name}"))
-    console.print(Text(f"try: budgetron run FILE --algorithm {name}"))
+    console.print(Text(f"try: {trial(find(name))}"))

@@ -90,7 +90,13 @@ def _print_one(algorithm: Any) -> None:
     console.print()
     console.print(table)
     console.print(Text(f"\nits card: budgetron about {algorithm.name}"))
-    console.print(Text(f"try: budgetron run FILE --algorithm {algorithm.name}"))
+    console.print(Text(f"try: {trial(algorithm)}"))
+
+
+def trial(algorithm: Any) -> str:
+    """The command to try it with: at the median width, where that is not its default already."""
+    width = "" if algorithm.parameters["gamma"] == "median" else " --gamma median"
+    return f"budgetron run FILE --algorithm {algorithm.name}{width}"
 
 
 def find(name: str, task: str | None = None) -> Any:

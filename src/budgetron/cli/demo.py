@@ -7,11 +7,12 @@ folder (cli/demo_report.py).
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -59,6 +60,7 @@ def demo(
         fail("budgetron: the demo draws a figure: pip install 'budgetron[lab]'")
     from budgetron.cli.demo_report import draw, write_report
 
+    _check_writable(out)
     streams = _streams(10 if quick else 1)
     budgets = QUICK if quick else BUDGETS
     planned = [(title, *setup) for title in streams for setup in _setups(budgets)]
@@ -68,11 +70,10 @@ def demo(
             report(len(trials), f"{name} on {title}")
             trials.append(_try(title, *streams[title], name, budget))
     try:
-        out.mkdir(parents=True, exist_ok=True)
         draw(trials, out / "demo")
         write_report(trials, out / "report.html", (out / "demo.svg").read_text(encoding="utf-8"))
     except OSError as error:
-        fail(f"budgetron: cannot write to {out}: {error.strerror}; choose another --out")
+        _fail_to_write(out, error)
     middle = budgets[len(budgets) // 2]
     for title in streams:
         _print_table(f"{title}, budget {middle}", _of_budget(trials, title, middle))
@@ -83,6 +84,20 @@ def demo(
     console.print("try next:")
     for command in NEXT:
         console.print(f"  {command}", markup=False, soft_wrap=True)
+
+
+def _check_writable(out: Path) -> None:
+    """Make the folder and try it, before the work."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        _fail_to_write(out, error)
+
+
+def _fail_to_write(out: Path, error: OSError) -> NoReturn:
+    fail(f"budgetron: cannot write to {out}: {error.strerror}; choose another --out")
 
 
 def _streams(part: int) -> dict[str, tuple[NDArray[np.float64], NDArray[Any]]]:

@@ -140,7 +140,7 @@ def synthetic(text: str, **options: Any) -> SyntheticStream:
         of_drift = {
             each: settings.pop(each) for each in ("at", "over", "every") if each in settings
         }
-    concept = _made(name, CONCEPTS[name], settings)
+    concept = _made(name, CONCEPTS[name], settings, also=("rows", "seed", "drift"))
     if drift is not None:
         sequence: tuple[Any, ...] = (concept, concepts.Inverted(concept))
         if name == "sea":
@@ -153,10 +153,12 @@ def synthetic(text: str, **options: Any) -> SyntheticStream:
     return SyntheticStream(concept, name=f"synthetic:{text}", **options)
 
 
-def _made(name: str, make: Any, settings: dict[str, Any]) -> Any:
+def _made(name: str, make: Any, settings: dict[str, Any], also: tuple[str, ...] = ()) -> Any:
+    """The concept; `also` are settings of the stream, named where one is not known."""
     kinds = {f.name: f.type for f in fields(getattr(make, "func", make))}
     for setting, value in settings.items():
-        _check_known(f"setting of {name}", setting, [each for each in kinds if each != "concepts"])
+        known = [*(each for each in kinds if each != "concepts"), *also]
+        _check_known(f"setting of {name}", setting, known)
         if isinstance(value, str):
             settings[setting] = (
                 _whole(setting, value) if kinds[setting] == "int" else _number(setting, value)
