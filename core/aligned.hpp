@@ -21,9 +21,9 @@ struct AlignedAllocator {
   template <class U>
   AlignedAllocator(const AlignedAllocator<U>&) {}  // NOLINT: conversions are what allocators do
   T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{64}));
+    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64}));
   }
-  void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{64}); }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{64}); }
   template <class U>
   bool operator==(const AlignedAllocator<U>&) const {
     return true;

@@ -71,7 +71,7 @@ class StateVisitor {
   // Scalars: double, float, integers (which count something), bool. Their own bytes are counted
   // with the object that holds them (`object`).
   template <class T>
-  requires std::is_arithmetic_v<T>
+    requires std::is_arithmetic_v<T>
   void field(const std::string& name, T& value) {
     using Stored = std::conditional_t<
         std::is_floating_point_v<T>, double,
