@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "learner.hpp"
 
@@ -48,6 +49,13 @@ class Ahead {
 
   // Other rows, or another learner, from here on.
   void start() { next_ = kBlockRows; }
+  // The end of a call: what a block takes is given back, a model holds none between calls.
+  void rest() {
+    start();
+    if (block_ == nullptr) return;
+    again_ += block_->recomputed;
+    block_.reset();
+  }
   // Whether the last row given was followed by others of its block.
   [[nodiscard]] bool waiting() const { return next_ < kBlockRows; }
 
@@ -55,19 +63,14 @@ class Ahead {
   Row<Real>* row(const Learner<Real>& learner, const Rows<Real>& rows, std::size_t i) {
     const Expansion<Real>* f = learner.by_row();
     if (!waiting() && !(f != nullptr && rows.dense() && fill(*f, rows, i))) return nullptr;
-    const std::uint64_t time = block_.time;
-    Row<Real>& row = f->take(block_, next_++);
-    changes_ += ((time != block_.time ? 1.0 : 0.0) - changes_) * kMemory;
+    const std::uint64_t time = block_->time;
+    Row<Real>& row = f->take(*block_, next_++);
+    changes_ += ((time != block_->time ? 1.0 : 0.0) - changes_) * kMemory;
     return &row;
   }
 
-  [[nodiscard]] std::int64_t rows() const { return rows_; }                       // in blocks
-  [[nodiscard]] std::int64_t columns_again() const { return block_.recomputed; }  // of them
-
-  void visit_state(StateVisitor& visitor) {
-    visitor.object(sizeof(*this));
-    visitor.part("block", block_);
-  }
+  [[nodiscard]] std::int64_t rows() const { return rows_; }            // in blocks
+  [[nodiscard]] std::int64_t columns_again() const { return again_; }  // of them, in past calls
 
  private:
   static constexpr double kMemory = 1.0 / 32;
@@ -80,8 +83,9 @@ class Ahead {
     if (when_ == LookAhead::never) return false;
     if (++skipped_ <= kPause && when_ != LookAhead::always) return false;
     const bool few = static_cast<double>(f.size()) >= kWorthwhile * changes_;
+    if (block_ == nullptr) block_ = std::make_unique<RowBlock<Real>>();
     const bool pays = (few || when_ == LookAhead::always) &&
-                      f.fill(block_, rows.values + i * rows.width, rows.width);
+                      f.fill(*block_, rows.values + i * rows.width, rows.width);
     if (!pays) {
       changes_ *= 0.5;  // it may have become otherwise
       skipped_ = 0;
@@ -93,7 +97,8 @@ class Ahead {
     return true;
   }
 
-  RowBlock<Real> block_;
+  std::unique_ptr<RowBlock<Real>> block_;
+  std::int64_t again_ = 0;
   std::size_t next_ = kBlockRows;  // row of the block
   std::size_t skipped_ = kPause;
   LookAhead when_;

@@ -53,13 +53,7 @@ struct RowBlock {
   std::vector<std::size_t> offsets;
   std::size_t features = 0;
 
-  std::int64_t recomputed = 0;  // columns of waiting rows, ever
-
-  void visit_state(StateVisitor& visitor) {
-    for (Row<Real>& row : rows) row.visit_state(visitor);
-    visitor.scratch(values);
-    visitor.scratch(offsets);
-  }
+  std::int64_t recomputed = 0;  // columns of waiting rows
 };
 
 // Applies a ClassChange to an output-major matrix (outputs x stride).

@@ -104,7 +104,7 @@ class Model : private Live {
                     std::vector<double>* decisions, bool unseen, bool calibrate = true) {
     const auto inside = gate_.to_change();
     if (decisions != nullptr) decisions->reserve(rows.count * outputs());
-    if (ahead_ != nullptr) ahead_->start();
+    const Rest resting{ahead_};
     for (std::size_t i = 0; i < rows.count; ++i) {
       Row<Real>* ready = look_ahead(rows, i);
       learn_row(rows[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0,
@@ -189,11 +189,11 @@ class Model : private Live {
   void look_ahead(LookAhead when) {
     const auto inside = gate_.to_change();
     looks_ahead_ = when;
-    ahead_.reset();
+    ahead_ = Ahead<Real>(when);
   }
   // How many rows were computed in blocks, and how many of their columns once more.
-  [[nodiscard]] std::int64_t rows_ahead() const { return ahead_ ? ahead_->rows() : 0; }
-  [[nodiscard]] std::int64_t columns_again() const { return ahead_ ? ahead_->columns_again() : 0; }
+  [[nodiscard]] std::int64_t rows_ahead() const { return ahead_.rows(); }
+  [[nodiscard]] std::int64_t columns_again() const { return ahead_.columns_again(); }
 
   // Calls `look(learner)` while nothing changes.
   template <class Look>
@@ -263,6 +263,11 @@ class Model : private Live {
     return wide_ ? classes : ClassChange::outputs(classes);
   }
 
+  struct Rest {
+    Ahead<Real>& ahead;
+    ~Rest() { ahead.rest(); }
+  };
+
   // Whether rows change on their way to the learner, by all rows before them.
   [[nodiscard]] bool scales() const { return preparation_ != nullptr && preparation_->scales(); }
   // The kernel row of row i if it was computed ahead, else null. Not where rows, or the learner,
@@ -272,11 +277,7 @@ class Model : private Live {
         (preparation_ != nullptr && preparation_->warming_up())) {
       return nullptr;
     }
-    if (ahead_ == nullptr) {
-      if (rows.count < kBlockRows) return nullptr;
-      ahead_ = std::make_unique<Ahead<Real>>(looks_ahead_);
-    }
-    return ahead_->row(*learner_, rows, i);
+    return ahead_.row(*learner_, rows, i);
   }
 
   // x as the learner is to see it: itself, or a view of `out`.
@@ -488,7 +489,6 @@ class Model : private Live {
     }
     if (calibration_ != nullptr) visitor.part("calibration", *calibration_);
     visitor.part("row", row_);
-    if (ahead_ != nullptr) visitor.part("ahead", *ahead_);
     visitor.scratch(prepared_.values);
     visitor.scratch(prepared_.indices);
     visitor.scratch(outputs_);
@@ -513,7 +513,7 @@ class Model : private Live {
   std::unique_ptr<Calibration> calibration_;    // null in regression
   Row<Real> row_;
   LookAhead looks_ahead_ = LookAhead::automatic;
-  std::unique_ptr<Ahead<Real>> ahead_;  // null until there was a block to compute
+  Ahead<Real> ahead_;
   OwnedSample<Real> prepared_;
   std::vector<double> outputs_;
   std::vector<double> direction_;

@@ -19,7 +19,7 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
-    max_examples=int(os.environ.get("BUDGETRON_EXAMPLES", "40")),
+    max_examples=int(os.environ.get("BUDGETRON_EXAMPLES", "20")),
 )
 settings.load_profile("budgetron")
 

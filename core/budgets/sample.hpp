@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -28,7 +29,8 @@ class Sampled final : public Budget<Real> {
   explicit Sampled(const Spec& spec)
       : size_(spec.count("size")),
         uniform_(spec.text("sampling") == "uniform"),
-        clip_(spec.number("clip")) {
+        clip_(spec.number("clip")),
+        most_(std::min(clip_, std::numeric_limits<double>::max())) {
     if (!uniform_ && spec.text("sampling") != "nonuniform") {
       throw std::invalid_argument("no sampling is called '" + spec.text("sampling") + "'");
     }
@@ -79,13 +81,13 @@ class Sampled final : public Budget<Real> {
   [[nodiscard]] double within_clip(double size) const { return size > clip_ ? clip_ / size : 1.0; }
 
   void grow_others(Expansion<Real>& f, std::size_t leaver) {
-    if (f.outputs() == 1) {
-      grow_numbers(f, leaver);
-      return;
-    }
-    for (std::size_t j = 0; j < f.size(); ++j) {
-      const double growth = 1.0 / (1.0 - p_[j]);
-      changes_[j] = growth * within_clip(sizes_[j] * growth);
+    if (uniform_) {
+      const double growth = 1.0 / (1.0 - 1.0 / static_cast<double>(f.size()));
+      for (std::size_t j = 0; j < f.size(); ++j) changes_[j] = clipped_growth(sizes_[j], growth);
+    } else {
+      for (std::size_t j = 0; j < f.size(); ++j) {
+        changes_[j] = clipped_growth(sizes_[j], 1.0 / (1.0 - p_[j]));
+      }
     }
     changes_[leaver] = 1.0;  // it is replaced
     for (std::size_t k = 0; k < f.outputs(); ++k) {
@@ -94,41 +96,25 @@ class Sampled final : public Budget<Real> {
     }
     if (f.keeps_norm()) f.refresh_norm();
   }
-
-  // The same where a coef is a number: clipping needs no division, nor does growing alike.
-  void grow_numbers(Expansion<Real>& f, std::size_t leaver) {
-    const double most = clip_ / f.factor();
-    const auto clipped = [most](double grown) {
-      const double low = grown > -most ? grown : -most;
-      return low < most ? low : most;
-    };
-    double* a = f.stored_coefs(0);
-    const double kept = a[leaver];
-    if (uniform_) {
-      const double growth = 1.0 / (1.0 - 1.0 / static_cast<double>(f.size()));
-      for (std::size_t j = 0; j < f.size(); ++j) a[j] = clipped(a[j] * growth);
-    } else {
-      for (std::size_t j = 0; j < f.size(); ++j) a[j] = clipped(a[j] / (1.0 - p_[j]));
-    }
-    a[leaver] = kept;  // it is replaced
-    if (f.keeps_norm()) f.refresh_norm();
+  // What a coef of this size, that is to grow, is to be multiplied by. No branch: it runs in SIMD.
+  [[nodiscard]] double clipped_growth(double size, double growth) const {
+    const double grown = size * growth;
+    const double bound = grown > most_ ? grown : most_;
+    return growth * (most_ / bound);
   }
 
-  // Draws an example; if not uniformly, fills p_ and sizes_ and draws from p_.
+  // Draws an example and fills sizes_; if not uniformly, fills p_ and draws from it.
   std::size_t draw(const Expansion<Real>& f, Random& random) {
     const std::size_t n = f.size();
-    if (uniform_ && f.outputs() == 1) return random.below(n);
-    p_.resize(n);
     changes_.resize(n);
     f.coef_sizes(sizes_);
-    double total = 0.0;
-    if (!uniform_) {
-      std::copy(sizes_.begin(), sizes_.end(), p_.begin());
-      if (!f.kernel().isotropic()) {
-        for (std::size_t i = 0; i < n; ++i) p_[i] *= std::sqrt(f.stored_self(i));
-      }
-      total = sum(p_);
+    if (uniform_) return random.below(n);
+    p_.resize(n);
+    std::copy(sizes_.begin(), sizes_.end(), p_.begin());
+    if (!f.kernel().isotropic()) {
+      for (std::size_t i = 0; i < n; ++i) p_[i] *= std::sqrt(f.stored_self(i));
     }
+    double total = sum(p_);
     if (total == 0.0) {
       std::fill(p_.begin(), p_.end(), 1.0 / static_cast<double>(n));
       return random.below(n);
@@ -158,6 +144,7 @@ class Sampled final : public Budget<Real> {
   std::size_t size_;
   bool uniform_;
   double clip_;  // infinity: no clipping
+  double most_;  // the same, finite
   std::int64_t draws_ = 0;
   std::vector<double> p_;
   std::vector<double> sizes_;    // |a_i|
