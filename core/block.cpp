@@ -112,9 +112,6 @@ std::size_t pack(PackTask<Real>& task) {
 
 }  // namespace
 
-#define BUDGETRON_CONCAT_(a, b) a##b
-#define BUDGETRON_CONCAT(a, b) BUDGETRON_CONCAT_(a, b)
-
 extern const BlockFunctions<float> BUDGETRON_CONCAT(block_functions_float_, BUDGETRON_ISA);
 extern const BlockFunctions<double> BUDGETRON_CONCAT(block_functions_double_, BUDGETRON_ISA);
 const BlockFunctions<float> BUDGETRON_CONCAT(block_functions_float_, BUDGETRON_ISA) = {

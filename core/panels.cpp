@@ -97,9 +97,6 @@ void condition(double* columns, std::size_t panels, const double* v, const doubl
 
 }  // namespace
 
-#define BUDGETRON_CONCAT_(a, b) a##b
-#define BUDGETRON_CONCAT(a, b) BUDGETRON_CONCAT_(a, b)
-
 extern const PanelFunctions BUDGETRON_CONCAT(panel_functions_, BUDGETRON_ISA);
 const PanelFunctions BUDGETRON_CONCAT(panel_functions_, BUDGETRON_ISA) = {project, combine,
                                                                           condition};

@@ -296,9 +296,6 @@ void cos_sin(const Real* angles, double* cosines, double* sines, std::size_t n) 
 
 }  // namespace
 
-#define BUDGETRON_CONCAT_(a, b) a##b
-#define BUDGETRON_CONCAT(a, b) BUDGETRON_CONCAT_(a, b)
-
 extern const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA);
 extern const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA);
 const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA) = {

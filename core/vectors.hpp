@@ -12,6 +12,10 @@
 #include <immintrin.h>
 #endif
 
+// The name of a table of functions, one for each instruction set.
+#define BUDGETRON_CONCAT_(a, b) a##b
+#define BUDGETRON_CONCAT(a, b) BUDGETRON_CONCAT_(a, b)
+
 namespace budgetron {
 namespace {
 

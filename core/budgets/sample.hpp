@@ -29,8 +29,7 @@ class Sampled final : public Budget<Real> {
   explicit Sampled(const Spec& spec)
       : size_(spec.count("size")),
         uniform_(spec.text("sampling") == "uniform"),
-        clip_(spec.number("clip")),
-        most_(std::min(clip_, std::numeric_limits<double>::max())) {
+        clip_(std::min(spec.number("clip"), std::numeric_limits<double>::max())) {
     if (!uniform_ && spec.text("sampling") != "nonuniform") {
       throw std::invalid_argument("no sampling is called '" + spec.text("sampling") + "'");
     }
@@ -78,7 +77,9 @@ class Sampled final : public Budget<Real> {
 
  private:
   // What a coef of this size is to be multiplied by.
-  [[nodiscard]] double within_clip(double size) const { return size > clip_ ? clip_ / size : 1.0; }
+  [[nodiscard]] double within_clip(double size) const {
+    return clip_ / (size > clip_ ? size : clip_);  // no branch: it runs in SIMD
+  }
 
   void grow_others(Expansion<Real>& f, std::size_t leaver) {
     if (uniform_) {
@@ -96,11 +97,9 @@ class Sampled final : public Budget<Real> {
     }
     if (f.keeps_norm()) f.refresh_norm();
   }
-  // What a coef of this size, that is to grow, is to be multiplied by. No branch: it runs in SIMD.
+  // The same of one that grows first.
   [[nodiscard]] double clipped_growth(double size, double growth) const {
-    const double grown = size * growth;
-    const double bound = grown > most_ ? grown : most_;
-    return growth * (most_ / bound);
+    return growth * within_clip(size * growth);
   }
 
   // Draws an example and fills sizes_; if not uniformly, fills p_ and draws from it.
@@ -143,8 +142,7 @@ class Sampled final : public Budget<Real> {
 
   std::size_t size_;
   bool uniform_;
-  double clip_;  // infinity: no clipping
-  double most_;  // the same, finite
+  double clip_;  // the largest number there is: no clipping
   std::int64_t draws_ = 0;
   std::vector<double> p_;
   std::vector<double> sizes_;    // |a_i|

@@ -143,24 +143,19 @@ class Engine:
     ) -> Floats | None:
         """Test then train, row by row; the decisions (n, outputs) if they are to be recorded.
 
-        Learns as many rows as there are targets, from row `start` on, without copying any.
+        Learns as many rows as there are targets, from row `start` on, without copying any. X is an
+        array or CSR; who learns it in several runs hands over its `csr_parts`, found once.
         `calibrate` is False for rows that were learned before: decisions on them are too sure for
         probabilities to be fitted to.
         """
         end = start + len(targets)
+        how = (targets, weights, record, unseen, calibrate)
         if scipy.sparse.issparse(X):
-            indptr, indices, values = csr_parts(X)
-            return self.native.learn_csr(
-                indptr[start : end + 1],
-                indices,
-                values,
-                targets,
-                weights,
-                record,
-                unseen,
-                calibrate,
-            )
-        return self.native.learn_dense(X[start:end], targets, weights, record, unseen, calibrate)
+            X = csr_parts(X)
+        if isinstance(X, tuple):
+            indptr, indices, values = X
+            return self.native.learn_csr(indptr[start : end + 1], indices, values, *how)
+        return self.native.learn_dense(X[start:end], *how)
 
     def predict(self, X: Any, *, threads: int = 1, probabilities: bool = False) -> Floats:
         """Decisions, (n, outputs), or probabilities, (n, classes), on up to so many threads."""

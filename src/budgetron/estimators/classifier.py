@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from budgetron.engine import Floats
+from budgetron.engine import Floats, csr_parts
 from budgetron.estimators.base import OnlineEstimator
 from budgetron.estimators.shared import in_turn
 from budgetron.estimators.weights import ClassWeights, product, sample_weights
@@ -321,6 +322,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         labels, firsts = np.unique(y[come], return_index=True)
         joins = np.sort(come[firsts[~np.isin(labels, self.classes_)]]).tolist()
         bounds = sorted({0, len(y), *joins})
+        rows = csr_parts(X) if scipy.sparse.issparse(X) else X  # once for all runs
         runs: list[Run] = []
         for start, end in itertools.pairwise(bounds):
             joined = start in joins
@@ -329,7 +331,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             targets = np.searchsorted(self.classes_, y[start:end]).astype(np.float64)
             own = None if weights is None else weights[start:end]
             decisions = self._engine.learn(
-                X, targets, own, start=start, record=record, unseen=joined, calibrate=calibrate
+                rows, targets, own, start=start, record=record, unseen=joined, calibrate=calibrate
             )
             if decisions is not None:
                 runs.append(Run(self.classes_, decisions, y[start] if joined else None))
