@@ -2,8 +2,8 @@
 //
 // scale = "standard": row t is divided by the standard deviations of rows 1..t-1 (scaler.hpp), to
 // be decided and to be learned alike, and then counted. "auto": the first kRows rows pass as they
-// are; then Scaler::uneven() decides once and for all. If it says yes those rows are scaled after
-// all, each by the deviations of all of them (docs/decisions/0016), and later ones as above.
+// are; then Scaler::uneven() decides once and for all. If it says yes, those rows after all and
+// every later one are divided by the deviations of all of them (docs/decisions/0024).
 //
 // gamma = "median": 1 over the median squared distance between the rows so far, as the learner sees
 // them; without two different rows, and with kernels that are no function of a distance, 1/d. It is
@@ -190,6 +190,7 @@ class Preparation {
       scaler_ = Scaler();
       return false;
     }
+    scaler_.settle();
     warmup_.change_rows([&](const Sample<Real>& x) { return scaler_.transform(x, scaled_); });
     return true;
   }

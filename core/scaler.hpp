@@ -10,10 +10,19 @@
 //
 //   t s^2 = q + m^2 n (t - n) / t
 //
+// Settled (`settle`, for scale = "auto"): the deviations of the rows counted until then stand for
+// good. A feature that had none is divided by its running root mean square where that exceeds 1:
+//
+//   x_j <- x_j / max(1, sqrt((q + n m^2) / t))
+//
+// so that a rare flag of a one-hot code stays a flag, and neither a large constant nor a sensor
+// that comes late drowns the rest.
+//
 // All in float64. A zero written out and a zero left out are the same to every line here, so dense
 // and sparse rows give the same bits, and a constant feature has q = 0 exactly.
 //
-// Cost: O(non-zeros of x) to count and to transform. Memory: 28 bytes a feature seen, and its slot.
+// Cost: O(non-zeros of x) to count and to transform. Memory: 28 bytes a feature seen, 8 more once
+// settled, and its slot.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +49,8 @@ inline double median(std::span<double> values) {
 
 class Scaler {
  public:
-  // x over the deviations of the rows counted so far. The answer looks into `out`.
+  // x over the deviations of the rows counted so far, or those settled on. The answer looks into
+  // `out`.
   template <class Real>
   Sample<Real> transform(const Sample<Real>& x, OwnedSample<Real>& out) const {
     out.dense = x.dense();
@@ -64,6 +74,7 @@ class Scaler {
     for (std::size_t k = 0; k < x.count; ++k) {
       if (x.values[k] == Real(0)) continue;
       const std::size_t slot = slot_of(x.feature(k));
+      if (settled(slot) > 0.0) continue;
       const double value = static_cast<double>(x.values[k]);
       const double before = value - means_[slot];
       means_[slot] += before / static_cast<double>(++counts_[slot]);
@@ -74,14 +85,16 @@ class Scaler {
   // The rule of scale="auto": the largest deviation exceeds 1 and twice the median one. Over the
   // features that had a value other than 0, which layout and width of the stream do not change.
   [[nodiscard]] bool uneven() {
-    deviations_.resize(features_.size());
-    for (std::size_t slot = 0; slot < deviations_.size(); ++slot) {
-      deviations_[slot] = deviation(slot);
-    }
-    if (deviations_.empty()) return false;
-    const double largest = *std::max_element(deviations_.begin(), deviations_.end());
-    return largest > 1.0 && largest > 2.0 * median(deviations_);
+    find_deviations();
+    double largest = 0.0;
+    for (const double deviation : deviations_) largest = std::max(largest, deviation);
+    const double middle = median(deviations_);
+    deviations_.clear();
+    return largest > 1.0 && largest > 2.0 * middle;
   }
+
+  // From here on rows are divided by the deviations of those counted so far.
+  void settle() { find_deviations(); }
 
   // Takes the memory for rows of this width; `decides`: uneven() will be asked.
   void reserve(std::size_t width, bool decides) {
@@ -100,10 +113,13 @@ class Scaler {
     visitor.field("counts", counts_);
     visitor.field("means", means_);
     visitor.field("squares", squares_);
-    visitor.scratch(deviations_);
+    visitor.field("deviations", deviations_);
     if (visitor.mode() != StateVisitor::Mode::load) return;
     const std::size_t size = features_.size();
-    require(counts_.size() == size && means_.size() == size && squares_.size() == size, "scaler");
+    require(counts_.size() == size && means_.size() == size && squares_.size() == size &&
+                deviations_.size() <= size && all_finite(deviations_),
+            "scaler");
+    for (const double deviation : deviations_) require(deviation >= 0.0, "scaler");
     slots_.clear();
     for (std::size_t slot = 0; slot < size; ++slot) {
       require(features_[slot] >= 0 && slots_.find(features_[slot]) == Slots::kNone &&
@@ -123,12 +139,30 @@ class Scaler {
   [[nodiscard]] Real scaled(std::int32_t feature, Real value) const {
     if (value == Real(0)) return Real(0);
     const std::uint32_t slot = slots_.find(feature);
-    if (slot == Slots::kNone) return Real(0);
-    const double s = deviation(slot);
+    const double s = slot == Slots::kNone ? (deviations_.empty() ? 0.0 : 1.0) : divisor(slot);
     if (!(s > 0.0)) return Real(0);
     return static_cast<Real>(std::clamp(static_cast<double>(value) / s, -kLargest, kLargest));
   }
 
+  void find_deviations() {
+    deviations_.resize(features_.size());
+    for (std::size_t slot = 0; slot < deviations_.size(); ++slot) {
+      deviations_[slot] = deviation(slot);
+    }
+  }
+
+  // The deviation settled on; 0 if nothing is settled, or the feature had none.
+  [[nodiscard]] double settled(std::size_t slot) const {
+    return slot < deviations_.size() ? deviations_[slot] : 0.0;
+  }
+
+  [[nodiscard]] double divisor(std::size_t slot) const {
+    if (deviations_.empty()) return deviation(slot);
+    const double s = settled(slot);
+    return s > 0.0 ? s : std::max(root_mean_square(slot), 1.0);
+  }
+
+  // Of the rows counted so far.
   [[nodiscard]] double deviation(std::size_t slot) const {
     double squares = squares_[slot];
     if (counts_[slot] < rows_) {
@@ -136,6 +170,11 @@ class Scaler {
       squares += means_[slot] * means_[slot] * static_cast<double>(counts_[slot]) * share;
     }
     return std::sqrt(squares / static_cast<double>(rows_));
+  }
+
+  [[nodiscard]] double root_mean_square(std::size_t slot) const {
+    const double sum = means_[slot] * means_[slot] * static_cast<double>(counts_[slot]);
+    return std::sqrt((squares_[slot] + sum) / static_cast<double>(rows_));
   }
 
   std::size_t slot_of(std::int32_t feature) {
@@ -155,7 +194,7 @@ class Scaler {
   std::vector<std::int64_t> counts_;    // n
   std::vector<double> means_;           // m
   std::vector<double> squares_;         // q
-  std::vector<double> deviations_;      // of all, where they are compared
+  std::vector<double> deviations_;      // settled on, per slot known then; else empty
 };
 
 }  // namespace budgetron

@@ -227,12 +227,14 @@ def test_a_file_of_another_format_says_who_wrote_it(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = model_file.FORMAT
-    for number, version in ((ours + 1, "9.1.0"), (ours - 1, "0.0.1")):
+    least = model_file.READ[0]
+    for number, version in ((ours + 1, "9.1.0"), (least - 1, "0.0.1")):
         with monkeypatch.context() as patch:
             patch.setattr(model_file, "FORMAT", number)
             patch.setattr(budgetron, "__version__", version)
             budgetron.save(BY_NAME["rbp"].make(), saved)
-        refuse(saved, f"written by budgetron {version} in format {number}; .* reads format {ours}")
+        wrote = f"written by budgetron {version} in format {number}"
+        refuse(saved, f"{wrote}; .* reads formats {least} to {ours}")
 
 
 # ---- written in one step -------------------------------------------------------------------------

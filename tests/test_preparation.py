@@ -49,17 +49,25 @@ def learned(model: Any) -> dict[str, np.ndarray]:
 def scaled(X: np.ndarray, scale: str = "standard") -> np.ndarray:
     """Row t over the standard deviations of the rows before it; 0 where there is none.
 
-    "auto", where it scales: the rows of the warm-up over the deviations of all of them.
+    "auto", where it scales: over those of the warm-up; where there is none, over the root mean
+    square of the rows before it if it is above 1.
     """
     out = np.zeros(X.shape)
+    settled = deviations(X[:WARM_UP])
     for t in range(len(X)):
-        known = X[: max(t, WARM_UP) if scale == "auto" else t]
-        if len(known) == 0:
-            continue
-        deviation = known.astype(np.float64).std(axis=0)
-        constant = (known == known[0]).all(axis=0)
-        np.divide(X[t], deviation, out=out[t], where=~constant)
+        divisor = deviations(X[:t])
+        if scale == "auto":
+            square = (X[: max(t, WARM_UP)].astype(np.float64) ** 2).mean(axis=0)
+            divisor = np.where(settled > 0, settled, np.sqrt(square).clip(1.0))
+        np.divide(X[t], divisor, out=out[t], where=divisor > 0)
     return out
+
+
+def deviations(X: np.ndarray) -> np.ndarray:
+    """Of every feature, exactly 0 of a constant one."""
+    if len(X) == 0:
+        return np.zeros(X.shape[1])
+    return np.where(np.ptp(X, axis=0) == 0, 0.0, X.astype(np.float64).std(axis=0))
 
 
 def median_gamma(X: np.ndarray) -> float:
@@ -83,14 +91,36 @@ def test_scaled_rows_are_those_of_the_definition(scale: str) -> None:
     model = budgetron.make("pa", C=1e-9, gamma=1.0, scale=scale).partial_fit(X, y, classes=[0, 1])
     assert model.n_support_ == len(X)
     np.testing.assert_allclose(stored_rows(model), divided, rtol=1e-9)
-    assert not stored_rows(model)[:, -1].any()  # constant
-    # Deciding uses the statistics of all rows, and changes nothing.
-    probe = X[:5] / X.std(axis=0).clip(1e-300)
-    probe[:, -1] = 0.0
+    np.testing.assert_array_equal(stored_rows(model)[:, -1], 1.0 if scale == "auto" else 0.0)
+    # Deciding uses the statistics of all rows, or those of the warm-up, and changes nothing.
+    probe = scaled(np.vstack([X, X[:5]]), "auto")[-5:]
+    if scale == "standard":
+        probe = X[:5] / deviations(X).clip(1e-300)
+        probe[:, -1] = 0.0
     plain = budgetron.make("pa", C=1e-9, gamma=1.0).partial_fit(divided, y, classes=[0, 1])
     np.testing.assert_allclose(
         model.decision_function(X[:5]), plain.decision_function(probe), rtol=1e-6
     )
+
+
+@pytest.mark.parametrize("layout", [np.asarray, scipy.sparse.csr_array])
+def test_auto_scales_late_features_by_their_size(
+    layout: Any,
+) -> None:
+    X, y = uneven(400)
+    late = np.zeros((400, 3))
+    late[250::50, 0] = 1.0  # a rare flag
+    late[230:, 1] = np.arange(170) ** 2.0  # a sensor that comes late
+    late[:, 2] = np.where(np.arange(400) < 300, 5.0, 5000.0)  # constant for long, then elsewhere
+    X = np.hstack([X, late])
+    model = budgetron.make("pa", C=1e-9, gamma=1.0, scale="auto")
+    model.partial_fit(layout(X), y, classes=[0, 1])
+    stored = stored_rows(model)
+    np.testing.assert_allclose(stored, scaled(X, "auto"), rtol=1e-9)
+    assert set(stored[:, -3]) == {0.0, 1.0}
+    assert stored[-1, -2] < 10
+    assert (stored[0, -1], stored[300, -1]) == (1.0, 1000.0)
+    assert stored[-1, -1] < 10
 
 
 def test_a_column_like_a_unix_time_keeps_its_deviation() -> None:

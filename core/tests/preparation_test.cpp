@@ -72,6 +72,29 @@ TEST(scaler_maps_what_has_no_variance_to_zero) {
   CHECK_EQ(scaler.transform(Sample<float>{&value, nullptr, 1}, out).values[0], 0.0f);
 }
 
+TEST(scaler_keeps_what_it_settled_on_and_lets_no_late_feature_drown_the_rest) {
+  Scaler scaler;
+  const auto scaled = [&](std::int32_t feature, double value) {
+    OwnedSample<double> out;
+    const Sample<double> x = scaler.transform(Sample<double>{&value, &feature, 1}, out);
+    return x.count == 0 ? 0.0 : x.values[0];
+  };
+  const auto count = [&](std::vector<double> row) {
+    scaler.count(Sample<double>{row.data(), nullptr, row.size()});
+  };
+  count({10.0, 300.0});
+  count({-10.0, 300.0});
+  scaler.settle();
+  CHECK_EQ(scaled(0, 5.0), 0.5);
+  CHECK_EQ(scaled(1, 300.0), 1.0);  // constant: over its root mean square
+  CHECK_EQ(scaled(2, 1.0), 1.0);    // never seen
+  CHECK_EQ(scaled(2, 1e30), 1e15);
+  for (int i = 0; i < 2; ++i) count({1000.0, 300.0, 1.0, 80.0});
+  CHECK_EQ(scaled(0, 5.0), 0.5);
+  CHECK_EQ(scaled(2, 1.0), 1.0);  // a flag stays one
+  CHECK(std::abs(scaled(3, 80.0) - std::sqrt(2.0)) < 1e-15);
+}
+
 TEST(median_of_odd_even_and_none) {
   std::vector<double> odd{3.0, 1.0, 2.0};
   std::vector<double> even{4.0, 1.0, 3.0, 2.0};
@@ -122,6 +145,14 @@ TEST(preparation_resumes_in_mid_warm_up_and_refuses_a_damaged_state) {
       State mixed = half.save();
       mixed["preparation/scaler/means"] = std::vector<double>{1.0};
       CHECK_THROWS(resumed.load(mixed), std::invalid_argument);
+    }
+    if (cut == 230) {
+      for (const std::vector<double>& wrong :
+           {std::vector<double>{-1.0}, std::vector<double>(9, 1.0)}) {
+        State damaged = half.save();
+        damaged["preparation/scaler/deviations"] = wrong;
+        CHECK_THROWS(resumed.load(damaged), std::invalid_argument);
+      }
     }
   }
 }

@@ -26,7 +26,8 @@ from budgetron.durable import write_whole
 from budgetron.model_document import Arrays, Document, describe, restore
 from budgetron.model_sizes import allowed_bytes
 
-FORMAT = 2
+FORMAT = 3
+READ = (2, FORMAT)
 KEY = "budgetron"  # of the document in the header
 
 
@@ -145,6 +146,7 @@ def read(path: str | os.PathLike[str], max_bytes: int | str | None = None) -> tu
     if not sound:
         raise ModelFileError(f"{name}: damaged: its checksum is not that of its contents")
     try:
+        arrays = _of_this_format(arrays, document["format"])
         return restore(document, arrays, allowed_bytes(path, max_bytes)), document
     except MemoryError:
         raise ModelFileError(f"{name}: the model does not fit into memory") from None
@@ -152,6 +154,14 @@ def read(path: str | os.PathLike[str], max_bytes: int | str | None = None) -> tu
         what = _one_line(error) or type(error).__name__
         wrote = _plain(document["budgetron"])
         raise ModelFileError(f"{name}: written by budgetron {wrote}, unreadable: {what}") from error
+
+
+def _of_this_format(arrays: Arrays, written: int) -> Arrays:
+    """The arrays as this version would have written them."""
+    scaler = "preparation/scaler/"
+    if written == 2 and scaler + "features" in arrays:  # settled on no deviations
+        return {**arrays, scaler + "deviations": np.empty(0)}
+    return arrays
 
 
 def _one_line(error: Exception) -> str:
@@ -189,9 +199,9 @@ def _open(path: str | os.PathLike[str], *, header_only: bool) -> tuple[Document,
         written, wrote = document["format"], str(document["budgetron"])
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ModelFileError(f"{name}: damaged: its header cannot be read") from None
-    if written != FORMAT:
+    if written not in READ:
         raise ModelFileError(
             f"{name}: written by budgetron {_plain(wrote)} in format {written!r:.20}"
-            f"; budgetron {budgetron.__version__} reads format {FORMAT}"
+            f"; budgetron {budgetron.__version__} reads formats {READ[0]} to {FORMAT}"
         )
     return document, arrays

@@ -75,8 +75,8 @@ class OnlineEstimator(Budgeted):
     degree, coef0 : int, float
         Of the polynomial kernel; coef0 of the sigmoid kernel too.
     scale : {None, "standard", "auto"}
-        "standard" divides features by their running standard deviations; "auto" does if the first
-        200 rows need it.
+        "standard" divides features by their running standard deviations; "auto" by those of the
+        first 200 rows, if these need it.
     average : {"last", "mean", "suffix"}
         What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
         the last half. Examples that left take their share of the mean with them.
