@@ -16,27 +16,40 @@ constexpr double kLeastVariance = std::numeric_limits<double>::min();
 void Covariance::reserve() {
   const std::size_t most = (capacity_ + kPanel - 1) / kPanel;
   columns_.reserve(panel_numbers(most));
-  for (auto* vector : {&variances_, &projected_, &weights_, &slopes_}) {
+  for (auto* vector : {&variances_, &projected_, &weights_, &energies_, &slopes_}) {
     vector->reserve(kPanel * most);
   }
+  alphas_.reserve(kPanel * most + 1);
 }
 
 void Covariance::resize(std::size_t size) {
   if (columns_.capacity() == 0) reserve();
   size_ = size;
   columns_.resize(panel_numbers(panels()), 0.0);
-  for (auto* vector : {&variances_, &projected_, &weights_, &slopes_}) {
+  for (auto* vector : {&variances_, &projected_, &weights_, &energies_, &slopes_}) {
     vector->resize(length(), 0.0);
   }
+  alphas_.resize(length() + 1, 0.0);
 }
 
-double Covariance::project(const double* k) {
+void Covariance::weigh() {
+  panel_functions().weigh(size_, projected_.data(), variances_.data(), weights_.data(),
+                          energies_.data());
+}
+
+double Covariance::project(const double* k, double r) {
+  if (size_ == 0) return 0.0;
   panel_functions().project(columns_.data(), panels(), k, projected_.data());
+  weigh();
+  // Each sum waits for its last term: the two run beside each other.
   double energy = 0.0;
+  double alpha = r;
   for (std::size_t j = 0; j < size_; ++j) {
-    weights_[j] = variances_[j] * projected_[j];
-    energy += projected_[j] * weights_[j];
+    alphas_[j] = alpha;
+    energy += energies_[j];
+    alpha += energies_[j];
   }
+  alphas_[size_] = alpha;
   return energy;
 }
 
@@ -45,25 +58,22 @@ void Covariance::product(double* out) {
 }
 
 void Covariance::condition(double r, double* out) {
-  settle(0, r);
+  if (alphas_[0] != r) add_up(0, r);
+  settle(0);
   panel_functions().condition(columns_.data(), panels(), weights_.data(), slopes_.data(), out);
 }
 
-void Covariance::settle(std::size_t first, double alpha) {
-  // The sums wait for each other; the divisions, apart from them, need not.
+void Covariance::add_up(std::size_t first, double alpha) {
   for (std::size_t j = first; j < size_; ++j) {
-    slopes_[j] = alpha;
-    alpha += projected_[j] * weights_[j];
+    alphas_[j] = alpha;
+    alpha += energies_[j];
   }
-  for (std::size_t j = first; j + 1 < size_; ++j) {
-    const double variance = variances_[j] * (slopes_[j] / slopes_[j + 1]);
-    variances_[j] = variance > kLeastVariance ? variance : kLeastVariance;
-  }
-  if (first < size_) {
-    const std::size_t last = size_ - 1;
-    variances_[last] = std::max(variances_[last] * (slopes_[last] / alpha), kLeastVariance);
-  }
-  for (std::size_t j = first; j < size_; ++j) slopes_[j] = -projected_[j] / slopes_[j];
+  alphas_[size_] = alpha;
+}
+
+void Covariance::settle(std::size_t first) {
+  panel_functions().settle(size_ - first, alphas_.data() + first, projected_.data() + first,
+                           kLeastVariance, variances_.data() + first, slopes_.data() + first);
 }
 
 void Covariance::append(const double* d, double delta2) {
@@ -76,10 +86,8 @@ void Covariance::append(const double* d, double delta2) {
 }
 
 void Covariance::project_unit(std::size_t i) {
-  for (std::size_t j = 0; j < size_; ++j) {
-    projected_[j] = j < i ? 0.0 : columns_[start(j) + i];
-    weights_[j] = variances_[j] * projected_[j];
-  }
+  for (std::size_t j = 0; j < size_; ++j) projected_[j] = j < i ? 0.0 : columns_[start(j) + i];
+  weigh();
 }
 
 void Covariance::column(std::size_t i, double* out) {
@@ -91,7 +99,8 @@ void Covariance::remove(std::size_t i) {
   project_unit(i);
   // r = 0: nothing before column i matters, and after it alpha is D_i.
   for (std::size_t j = 0; j <= i; ++j) slopes_[j] = 0.0;
-  settle(i + 1, variances_[i]);
+  add_up(i + 1, variances_[i]);
+  settle(i + 1);
   panel_functions().condition(columns_.data(), panels(), weights_.data(), slopes_.data(),
                               projected_.data());
   const std::size_t last = size_ - 1;
@@ -104,7 +113,7 @@ void Covariance::remove(std::size_t i) {
     variances_[j - 1] = variances_[j];
   }
   std::fill_n(columns_.data() + start(last), height(last), 0.0);
-  variances_[last] = projected_[last] = weights_[last] = slopes_[last] = 0.0;
+  variances_[last] = projected_[last] = weights_[last] = energies_[last] = slopes_[last] = 0.0;
   resize(last);
 }
 
@@ -126,7 +135,8 @@ void Covariance::free() { *this = Covariance(capacity_); }
 
 void Covariance::visit_state(StateVisitor& visitor, const std::string& name) {
   if (visitor.mode() == StateVisitor::Mode::count) {
-    for (const auto* vector : {&columns_, &variances_, &projected_, &weights_, &slopes_}) {
+    for (const auto* vector :
+         {&columns_, &variances_, &projected_, &weights_, &energies_, &alphas_, &slopes_}) {
       visitor.scratch(*vector);
     }
     return;

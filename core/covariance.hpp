@@ -43,7 +43,8 @@ class Covariance {
   // Length of every vector that is handed over: size() in whole panels, zeros at the end.
   [[nodiscard]] std::size_t length() const { return kPanel * panels(); }
 
-  double project(const double* k);  // k'Pk
+  // k'Pk. It will be conditioned with r, if at all: another r is summed up again then.
+  double project(const double* k, double r = 0.0);
   // Of the k projected last:
   void product(double* out);              // P k
   void condition(double r, double* out);  // and P k as it was
@@ -69,8 +70,12 @@ class Covariance {
   }
   [[nodiscard]] static std::size_t height(std::size_t j) { return kPanel * (j / kPanel + 1); }
   void resize(std::size_t size);
-  // D and -f_j/alpha_j-1 for the columns from `first` on, alpha being that of the one before.
-  void settle(std::size_t first, double alpha);
+  // D_j f_j^2 in `energies_`.
+  void weigh();
+  // alpha_j-1 and the last alpha_j for the columns from `first` on, beginning with alpha.
+  void add_up(std::size_t first, double alpha);
+  // D and -f_j/alpha_j-1 for the columns from `first` on.
+  void settle(std::size_t first);
   // f <- U'e_i, row i of U.
   void project_unit(std::size_t i);
 
@@ -80,6 +85,8 @@ class Covariance {
   AlignedVector<double> variances_;  // D
   AlignedVector<double> projected_;  // f
   AlignedVector<double> weights_;    // D f
+  AlignedVector<double> energies_;   // D f^2
+  AlignedVector<double> alphas_;     // alpha_j-1, and the last alpha_j
   AlignedVector<double> slopes_;     // -f_j/alpha_j-1
 };
 

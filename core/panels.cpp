@@ -32,6 +32,25 @@ inline double sum_lanes(Doubles (&sums)[vectors]) {
   return lanes[0];
 }
 
+// sum_lanes of each column; where a vector has as many lanes as there are columns, all at once.
+template <std::size_t vectors>
+inline void sum_columns(Doubles (&sums)[kTogether][vectors], double* f) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  static_assert(vectors == 2 && kTogether == 4);
+  __m256d halves[kTogether];
+#pragma GCC unroll 4
+  for (std::size_t c = 0; c < kTogether; ++c) halves[c] = (__m256d)(sums[c][0] + sums[c][1]);
+  const auto quarters = [](__m256d a, __m256d b) {  // lanes 0 and 1 plus 2 and 3, of both
+    return _mm256_add_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
+  };
+  const __m256d even = quarters(halves[0], halves[2]);
+  const __m256d odd = quarters(halves[1], halves[3]);
+  _mm256_store_pd(f, _mm256_hadd_pd(even, odd));
+#else
+  for (std::size_t c = 0; c < kTogether; ++c) f[c] = sum_lanes(sums[c]);
+#endif
+}
+
 void project(const double* columns, std::size_t panels, const double* k, double* f) {
   constexpr std::size_t vectors = kPanel / kWidth<double>;
   for (std::size_t p = panels; p-- > 0;) {
@@ -50,7 +69,7 @@ void project(const double* columns, std::size_t panels, const double* k, double*
           }
         }
       }
-      for (std::size_t c = 0; c < kTogether; ++c) f[kPanel * p + first + c] = sum_lanes(sums[c]);
+      sum_columns(sums, f + kPanel * p + first);
     }
   }
 }
@@ -95,10 +114,27 @@ void condition(double* columns, std::size_t panels, const double* v, const doubl
   sweep<true>(columns, panels, v, l, g);
 }
 
+void weigh(std::size_t count, const double* __restrict f, const double* __restrict d,
+           double* __restrict v, double* __restrict e) {
+  for (std::size_t j = 0; j < count; ++j) {
+    v[j] = d[j] * f[j];
+    e[j] = f[j] * v[j];
+  }
+}
+
+void settle(std::size_t count, const double* __restrict alpha, const double* __restrict f,
+            double least, double* __restrict d, double* __restrict l) {
+  for (std::size_t j = 0; j < count; ++j) {
+    const double variance = d[j] * (alpha[j] / alpha[j + 1]);
+    d[j] = variance > least ? variance : least;
+    l[j] = -f[j] / alpha[j];
+  }
+}
+
 }  // namespace
 
 extern const PanelFunctions BUDGETRON_CONCAT(panel_functions_, BUDGETRON_ISA);
 const PanelFunctions BUDGETRON_CONCAT(panel_functions_, BUDGETRON_ISA) = {project, combine,
-                                                                          condition};
+                                                                          condition, weigh, settle};
 
 }  // namespace budgetron

@@ -1,4 +1,4 @@
-// Passes over a packed upper triangle: what a covariance (packed.hpp) costs, in SIMD.
+// Passes over a packed upper triangle: what a covariance (covariance.hpp) costs, in SIMD.
 //
 // The triangle lies in panels of kPanel columns. Column j of panel p = j / kPanel is contiguous and
 // as long as the panel is high, kPanel (p + 1) numbers: above the diagonal what it holds, on it 1,
@@ -31,6 +31,11 @@ struct PanelFunctions {
   void (*combine)(const double* columns, std::size_t panels, const double* v, double* g);
   void (*condition)(double* columns, std::size_t panels, const double* v, const double* l,
                     double* g);
+  // Per column: v_j = d_j f_j, and f_j v_j in e_j.
+  void (*weigh)(std::size_t count, const double* f, const double* d, double* v, double* e);
+  // Per column: d_j <- max(d_j alpha_j/alpha_j+1, least), l_j = -f_j/alpha_j.
+  void (*settle)(std::size_t count, const double* alpha, const double* f, double least, double* d,
+                 double* l);
 };
 
 // Of the instruction set that row_functions picked.

@@ -307,11 +307,11 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
 
   void update(const Turn<Real>& turn, double loss) {
-    const double spread = belief_.project(kernel_.data());  // k.v
+    const double r = r_ / turn.weight;
+    const double spread = belief_.project(kernel_.data(), r);  // k.v
     if (!std::isfinite(spread)) return;
     // P -= c b v v' with c = 1/(K - 1) is what a sight of this variance leaves; r itself for c = 1.
     const double others = f_.outputs() > 2 ? static_cast<double>(f_.outputs() - 1) : 1.0;
-    const double r = r_ / turn.weight;
     const double noise = r * others + spread * (others - 1.0);
     gain_.resize(belief_.length());
     belief_.condition(noise, gain_.data());
