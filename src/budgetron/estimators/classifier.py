@@ -387,11 +387,10 @@ def _labels(y: Any) -> NDArray[Any]:
     if y is None:
         raise ValueError("this classifier requires y to be passed, but the target y is None")
     few = type(y) is np.ndarray and y.ndim == 1 and len(y) <= FEW
-    if few and y.dtype.kind in "biuU":  # scikit-learn's checks, slower than the round, let all pass
-        return y
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("Input y contains NaN or infinity")
-    check_classification_targets(y)
+    if not few or y.dtype.kind not in "biuU":  # of these all pass checks that outlast the round
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise ValueError("Input y contains NaN or infinity")
+        check_classification_targets(y)
     labels: NDArray[Any] = y
     return labels
