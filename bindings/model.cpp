@@ -159,6 +159,11 @@ nb::object predict_one(Served<Real>& model, const Sample<Real>& x) {
   model.predict_one(x, take_one);
   return decision_of_one();
 }
+template <class Real>
+nb::object probabilities_one(Served<Real>& model, const Sample<Real>& x) {
+  model.probabilities_one(x, take_one);
+  return to_numpy(std::vector<double>(numbers_of_one()));
+}
 
 // Stored examples as CSR parts, in storage order.
 template <class Real>
@@ -348,8 +353,7 @@ void bind(nb::module_& m, const char* name) {
       .def(
           "probabilities_one",
           [](M& self, Vector<Real> x) {
-            self.probabilities_one({x.data(), nullptr, x.size()}, take_one);
-            return to_numpy(std::vector<double>(numbers_of_one()));
+            return probabilities_one<Real>(self, {x.data(), nullptr, x.size()});
           },
           "x"_a.noconvert())
       .def(
@@ -408,6 +412,12 @@ void bind(nb::module_& m, const char* name) {
           "predict_named",
           [](M& self, const nb::dict& names, const nb::handle& x) {
             return predict_one<Real>(self, named_row<Real>().read(names, x, false));
+          },
+          "names"_a, "x"_a)
+      .def(
+          "probabilities_named",
+          [](M& self, const nb::dict& names, const nb::handle& x) {
+            return probabilities_one<Real>(self, named_row<Real>().read(names, x, false));
           },
           "names"_a, "x"_a)
       .def("drifts", &drifts<Real>)

@@ -24,11 +24,11 @@ def test_never_more_than_the_budget(case: Case, budget: int, seed: int) -> None:
 @pytest.mark.parametrize("case", BUDGETED, ids=str)
 def test_fills_its_budget_and_then_keeps_its_bytes(case: Case) -> None:
     X, y = stream(600)
-    model = case.make()
+    model = case.make().partial_fit(X[:1], y[:1], classes=[0, 1])
     sizes, bytes_when_full = [], set()
     filled = False
-    for row, (x, label) in enumerate(zip(X, y, strict=True)):
-        model.partial_fit(x[None, :], [label], classes=[0, 1])
+    for row in range(1, len(y)):
+        model.partial_fit(X[row : row + 1], y[row : row + 1])
         sizes.append(model.n_support_)
         if filled and row >= 300:  # scratch has been used once by then
             bytes_when_full.add(model.memory_bytes_)

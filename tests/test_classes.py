@@ -64,8 +64,9 @@ def test_joining_in_any_order_and_chunking(case: Case, order: list[int]) -> None
     assert decisions.shape == (300, 3)
     assert list(whole.classes_) == [0, 1, 2]
     loop = case.make(random_state=1)
-    for i in range(300):
+    for i in range(100):
         loop.partial_fit(X[i : i + 1], y[i : i + 1])
+    loop.partial_fit(X[100:], y[100:])  # all have joined
     np.testing.assert_array_equal(whole.dual_coef_, loop.dual_coef_)
     assert whole.n_mistakes_ == loop.n_mistakes_
     # -inf exactly where a class had not been seen before the row.

@@ -175,6 +175,7 @@ def test_a_listener_is_the_models_own() -> None:
 
 @pytest.mark.thread_unsafe(reason="counts the models of all threads")
 def test_a_model_and_its_listener_are_collected() -> None:
+    gc.collect()  # what earlier tests left
     before = _core.live_models()
     X, y = stream(50)
     model = BY_NAME["rbp"].make().fit(X, y)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cases import KERNELS as SETTINGS
 from cases import same_state, stream
-from expected_failures import expected_failures
+from expected_failures import hold
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -42,7 +42,7 @@ from budgetron.parts import (
 
 BUDGET = 5
 ROWS = 90
-CHUNKS = (0, 1, 2, 5, 11, 12, 40, 41, 67, ROWS)
+CHUNKS = (0, 1, 12, 41, ROWS)
 
 
 def variants(part: type[Part]) -> list[Part]:
@@ -111,9 +111,9 @@ def test_every_combination_keeps_every_promise(budget: type[Part], kernel: str) 
     assert tried > 0 or kernel not in kernels_for(Round(Gaussian(), UPDATES[0](), budget()))
 
 
-@parametrize_with_checks([KernelClassifier()], expected_failed_checks=expected_failures)
+@parametrize_with_checks([KernelClassifier()])
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
-    check(estimator)
+    hold(estimator, check)
 
 
 # ---- parts as parameters -------------------------------------------------------------------------

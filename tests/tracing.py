@@ -110,6 +110,12 @@ def in_order(ids: np.ndarray, coefs: np.ndarray) -> np.ndarray:
     return coefs[np.lexsort((coefs[:, 0], ids))]
 
 
+def close(ours: np.ndarray, theirs: np.ndarray, rtol: float, atol: float) -> bool:
+    """np.allclose of arrays of one shape and finite numbers, at a tenth of its time."""
+    same = ours.shape == theirs.shape
+    return same and bool((np.abs(ours - theirs) <= atol + rtol * np.abs(theirs)).all())
+
+
 def differences(page: Page, native: Any, tolerance: float) -> list[str]:
     """Where the two differ after a round."""
     wrong = []
@@ -119,12 +125,12 @@ def differences(page: Page, native: Any, tolerance: float) -> list[str]:
     else:
         ours, theirs = in_order(ids, coefs), in_order(page.ids, page.coef)
         scale = 1.0 + np.abs(theirs).max(initial=0.0)
-        if not np.allclose(ours, theirs, rtol=0, atol=tolerance * scale):
+        if not close(ours, theirs, rtol=0, atol=tolerance * scale):
             wrong.append(f"coefs differ by {np.abs(ours - theirs).max()}")
     state = native.save() if page.carried or page.remembered else {}
     for name in page.carried:
         ours, theirs = find_field(state, name), np.ravel(getattr(page, name))
-        if ours.size != theirs.size or not np.allclose(ours, theirs, rtol=1e-8, atol=1e-9):
+        if not close(ours, theirs, rtol=1e-8, atol=1e-9):
             wrong.append(f"{name}: {ours} against the page's {theirs}")
     for name in page.remembered:
         theirs = getattr(page, f"{name}_rows"), getattr(page, f"{name}_aims")
@@ -166,9 +172,8 @@ def run_trace(
         now = slice(t, t + 1)
         decision = model._engine.learn(rows[now], y[now].astype(float), weights[now], record=True)
         decision = decision[0]
-        np.testing.assert_allclose(
-            decision, expected, rtol=TOLERANCE, atol=TOLERANCE * (1 + np.abs(expected).max())
-        )
+        atol = TOLERANCE * (1 + np.abs(expected).max())
+        assert close(decision, expected, TOLERANCE, atol), f"round {t}: {decision}, {expected}"
         wrong = differences(page, native, case.tolerance)
         margin, _ = page.aim(expected, target)
         if wrong and min(abs(margin - kink) for kink in kinks) <= TOLERANCE:

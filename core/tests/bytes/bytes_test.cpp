@@ -51,6 +51,10 @@ using namespace learners;
 
 namespace {
 
+#ifndef NDEBUG
+const bool counts_the_learners_alone = [] { return checks_every_change = false; }();
+#endif
+
 constexpr std::size_t kTolerance = 64;  // bytes that the two may differ by
 // The LAPACK that these tests run on takes two matrices of its own; SciPy's takes none.
 constexpr std::size_t kStandIn = 2 * 20 * 20 * sizeof(double);

@@ -20,6 +20,8 @@ from budgetron.estimators.base import OnlineEstimator
 from budgetron.estimators.shared import in_turn
 from budgetron.estimators.weights import ClassWeights, product, sample_weights
 
+FEW = 20  # labels; of more, scikit-learn warns if most are different
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
@@ -384,9 +386,11 @@ def _labels(y: Any) -> NDArray[Any]:
     """Y as a 1-d array of labels."""
     if y is None:
         raise ValueError("this classifier requires y to be passed, but the target y is None")
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("Input y contains NaN or infinity")
-    check_classification_targets(y)
+    few = type(y) is np.ndarray and y.ndim == 1 and len(y) <= FEW
+    if not few or y.dtype.kind not in "biuU":  # of these all pass checks that outlast the round
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise ValueError("Input y contains NaN or infinity")
+        check_classification_targets(y)
     labels: NDArray[Any] = y
     return labels

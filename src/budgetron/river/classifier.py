@@ -108,8 +108,8 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         if len(labels) < 2:
             self._row(x)
             return self._only_shares()
-        shares = self._estimator._engine.predict(self._row(x), probabilities=True)
-        return dict(zip(labels, shares[0].tolist(), strict=True))
+        shares = self._estimator._engine.native.probabilities_named(self._names, x)
+        return dict(zip(labels, shares.tolist(), strict=True))
 
     def predict_many(self, X: Any) -> Any:
         """The label of each row of a frame, as a Series."""
