@@ -1,5 +1,5 @@
-// The vector types of the instruction set that a SIMD file (row.cpp, block.cpp, panels.cpp) is
-// compiled for.
+// The vector types of the instruction set that a SIMD file (row.cpp, block.cpp, fourier.cpp,
+// panels.cpp) is compiled for.
 //
 // Included by those files alone, and in an unnamed namespace: each instruction set has its own
 // copy, which the linker must not share.
@@ -97,6 +97,19 @@ inline Doubles multiply_add(Doubles a, Doubles b, Doubles c) {
   return (Doubles)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 #else
   return a * b + c;
+#endif
+}
+
+inline Doubles load_doubles(const double* p) { return load<double>(p); }
+// Spelled out: GCC 12 makes four instructions of __builtin_convertvector.
+inline Doubles load_doubles(const float* p) {
+#if defined(__AVX512F__)
+  // maskz, all lanes: the plain form draws GCC's false "uninitialized" warning.
+  return (Doubles)_mm512_maskz_cvtps_pd(0xFF, _mm256_load_ps(p));
+#elif defined(__AVX2__)
+  return (Doubles)_mm256_cvtps_pd(_mm_load_ps(p));
+#else
+  return __builtin_convertvector(*reinterpret_cast<const HalfFloats*>(p), Doubles);
 #endif
 }
 
