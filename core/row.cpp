@@ -218,8 +218,9 @@ double dot(const Real* values, const double* coefs, std::size_t n) {
 
 inline Doubles smaller(Doubles a, Doubles b) { return a < b ? a : b; }
 
+typedef double Loose __attribute__((vector_size(kBytes), aligned(8), may_alias));
+
 double least(const double* numbers, std::size_t n) {
-  typedef double Loose __attribute__((vector_size(kBytes), aligned(8), may_alias));
   constexpr std::size_t width = kWidth<double>;
   constexpr std::size_t together = 4;  // chains that need not wait for each other
   double found = numbers[0];
@@ -242,16 +243,48 @@ double least(const double* numbers, std::size_t n) {
   return found;
 }
 
+// Most of the time no number of a group is: one look for all of them.
+std::size_t at_most(const double* numbers, std::size_t n, double bound, std::uint32_t* places) {
+  constexpr std::size_t group = 2 * kWidth<double>;
+  const Doubles limit = all<double>(bound);
+  std::size_t count = 0;
+  const auto look = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) {
+      places[count] = static_cast<std::uint32_t>(i);
+      count += numbers[i] <= bound;
+    }
+  };
+  std::size_t i = 0;
+  for (; i + group <= n; i += group) {
+    const Doubles first = *reinterpret_cast<const Loose*>(numbers + i);
+    const Doubles second = *reinterpret_cast<const Loose*>(numbers + i + kWidth<double>);
+    if (any(smaller(first, second) <= limit)) look(i, i + group);
+  }
+  look(i, n);
+  return count;
+}
+
 }  // namespace
 
 extern const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA);
 extern const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA);
 const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA) = {
-    row<float>, squared_norm<float>, absolute_norm<float>, gather<float>, self<float>, dot<float>,
-    least};
+    row<float>,
+    squared_norm<float>,
+    absolute_norm<float>,
+    gather<float>,
+    self<float>,
+    dot<float>,
+    least,
+    at_most};
 const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA) = {
-    row<double>,    squared_norm<double>, absolute_norm<double>,
-    gather<double>, self<double>,         dot<double>,
-    least};
+    row<double>,
+    squared_norm<double>,
+    absolute_norm<double>,
+    gather<double>,
+    self<double>,
+    dot<double>,
+    least,
+    at_most};
 
 }  // namespace budgetron

@@ -76,6 +76,9 @@ struct RowFunctions {
   double (*dot)(const Real* row, const double* coefs, std::size_t n);
   // The least of n numbers, n > 0, none of them NaN.
   double (*least)(const double* numbers, std::size_t n);
+  // The places of those of n numbers that are at most `bound`, in their order; returns how many.
+  // `places` has room for all.
+  std::size_t (*at_most)(const double* numbers, std::size_t n, double bound, std::uint32_t* places);
 };
 
 template <class Real>

@@ -113,5 +113,23 @@ inline Doubles load_doubles(const float* p) {
 #endif
 }
 
+// Whether a comparison holds in any lane.
+template <class Mask>
+inline bool any(Mask mask) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_pd((__m256d)mask) != 0;
+#elif defined(__x86_64__)
+  return _mm_movemask_pd((__m128d)mask) != 0;
+#else
+  bool found = false;
+  for (std::size_t j = 0; j < sizeof(Mask) / sizeof(mask[0]); ++j) {
+    found |= mask[static_cast<int>(j)] != 0;
+  }
+  return found;
+#endif
+}
+
 }  // namespace
 }  // namespace budgetron
