@@ -53,11 +53,15 @@ class Sigmoid {
 
   [[nodiscard]] double operator()(double margin) const { return slope_ * margin + offset_; }
 
-  // One row.
+  // One row. Adds 0 to the sums of the other class: a branch on labels is mispredicted too often.
   void count(double margin, bool positive, double weight) {
     const double curve = weight * bend((*this)(margin));
-    (positive ? positives_ : negatives_) += weight;
-    (positive ? positive_m_ : negative_m_) += weight * margin;
+    const double up = static_cast<double>(positive) * weight;
+    const double down = static_cast<double>(!positive) * weight;
+    positives_ += up;
+    negatives_ += down;
+    positive_m_ += up * margin;
+    negative_m_ += down * margin;
     squares_ += weight * margin * margin;
     curve_mm_ += curve * margin * margin;
     curve_m_ += curve * margin;

@@ -18,6 +18,7 @@
 // rounds (gate.hpp). Looking inside is deciding (`inspect`).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -103,14 +104,16 @@ class Model : private Live {
   std::size_t learn(const Rows<Real>& rows, const double* targets, const double* weights,
                     std::vector<double>* decisions, bool unseen, bool calibrate = true) {
     const auto inside = gate_.to_change();
-    if (decisions != nullptr) decisions->reserve(rows.count * outputs());
+    const std::size_t begin = decisions != nullptr ? decisions->size() : 0;
+    if (decisions != nullptr) decisions->resize(begin + rows.count * outputs());
     const Rest resting{ahead_};
     for (std::size_t i = 0; i < rows.count; ++i) {
       Row<Real>* ready = look_ahead(rows, i);
       learn_row(rows[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0,
                 calibrate, ready);
       if (decisions != nullptr) {
-        decisions->insert(decisions->end(), outputs_.begin(), outputs_.end());
+        std::copy(outputs_.begin(), outputs_.end(),
+                  decisions->data() + begin + i * outputs_.size());
       }
     }
     return outputs();
