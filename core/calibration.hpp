@@ -53,11 +53,14 @@ class Sigmoid {
 
   [[nodiscard]] double operator()(double margin) const { return slope_ * margin + offset_; }
 
-  // One row. Adds 0 to the sums of the other class: a branch on labels is mispredicted too often.
+  // One row. The sums of the other class get 0, looked up: a branch on labels is mispredicted too
+  // often, and compilers make one of anything else.
   void count(double margin, bool positive, double weight) {
+    static constexpr double kShares[] = {0.0, 1.0, 0.0};
     const double curve = weight * bend((*this)(margin));
-    const double up = static_cast<double>(positive) * weight;
-    const double down = static_cast<double>(!positive) * weight;
+    const double* const shares = kShares + static_cast<std::size_t>(positive);
+    const double up = shares[0] * weight;
+    const double down = shares[1] * weight;
     positives_ += up;
     negatives_ += down;
     positive_m_ += up * margin;
