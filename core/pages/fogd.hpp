@@ -171,7 +171,7 @@ class Fogd final : public Learner<Real> {
     Real* const values = row.term_values.data();
     std::uint32_t* const slots = row.term_slots.data();
     std::size_t terms = 0;
-    std::size_t strangers = 0;
+    std::uint32_t strangers = 0;
     for (std::size_t k = 0; k < x.count; ++k) {
       const bool there = x.values[k] != Real(0);
       const std::uint32_t slot = slots_.find(x.feature(k));
