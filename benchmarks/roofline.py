@@ -132,6 +132,12 @@ def growth_bars(shapes: list[dict[str, Any]]) -> list[Bar]:
             span = f"B={least['examples']} to {most['examples']}"
             what = f"row, time a stored value, d={features} {span} ({level})"
             bars.append(at_most(what, GROWTH, value[1] / value[0]))
+            if level == "L3":  # shared with others: what it gave each of the two in this run
+                reads = [
+                    s["microseconds"]["row"] / s["microseconds"]["read"] for s in (least, most)
+                ]
+                what = f"row, to reading as many bytes, d={features} {span} ({level})"
+                bars.append(at_most(what, GROWTH, reads[1] / reads[0]))
     return bars
 
 

@@ -9,6 +9,9 @@ namespace {
 
 // Examples whose sums are made before they become kernel values, which goes best in many at once.
 constexpr std::size_t kTile = 128;
+// Slots are far apart in memory, each read in another page: too far for the machine to see coming.
+// It is told so many slots before.
+constexpr std::size_t kFetchAhead = 16;
 
 // The sums of the last `wanted` rows for `vectors` vectors of examples from i on.
 template <class Real, KernelKind kind, std::size_t wanted, std::size_t vectors>
@@ -19,6 +22,9 @@ inline void sum_block(const BlockTask<Real>& task, std::size_t i) {
   Vector<Real> sums[wanted][vectors] = {};
   for (std::size_t k = 0; k < task.count; ++k, values += kBlockRows) {
     const Real* const slot = support + task.offsets[k];
+    if (k + kFetchAhead < task.count) {
+      __builtin_prefetch(support + task.offsets[k + kFetchAhead]);
+    }
     Vector<Real> s[vectors];
 #pragma GCC unroll 2
     for (std::size_t b = 0; b < vectors; ++b) s[b] = load<Real>(slot + b * kWidth<Real>);
@@ -82,8 +88,9 @@ void columns(const BlockTask<Real>& task, std::size_t first, std::size_t last) {
 // Rows into columns, and their norms: six chains of additions that need not wait for each other.
 template <class Real, bool l1>
 std::size_t pack_as(PackTask<Real>& task) {
+  using Words = typename Traits<Real>::Words;
   Vector<Real> norms[kBlockRows] = {};
-  std::size_t nonzeros = 0;
+  Words nonzeros{};
   std::size_t count = 0;
   for (std::size_t k = 0; k < task.width; ++k) {
     Real* const out = task.values + count * kBlockRows;
@@ -92,7 +99,7 @@ std::size_t pack_as(PackTask<Real>& task) {
       const Real value = task.rows[r * task.width + k];
       const Vector<Real> v = all<Real>(value);
       norms[r] = l1 ? norms[r] + absolute<Real>(v) : multiply_add(v, v, norms[r]);
-      nonzeros += value != Real(0);
+      nonzeros -= (Words)(v != Vector<Real>{});
       out[r] = value;
     }
     // The Laplacian sums over features nobody stored too, in the slot of zeros, which is the first.
@@ -101,7 +108,7 @@ std::size_t pack_as(PackTask<Real>& task) {
     count += stored || l1;
   }
   for (std::size_t r = 0; r < kBlockRows; ++r) task.norms[r] = norms[r][0];
-  task.nonzeros = nonzeros;
+  task.nonzeros = nonzeros[0];
   return count;
 }
 

@@ -18,6 +18,7 @@
 // rounds (gate.hpp). Looking inside is deciding (`inspect`).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -107,14 +108,16 @@ class Model : private Live {
   std::size_t learn(const Rows<Real>& rows, const double* targets, const double* weights,
                     std::vector<double>* decisions, bool unseen, bool calibrate = true) {
     const auto inside = gate_.to_change();
-    if (decisions != nullptr) decisions->reserve(rows.count * outputs());
+    const std::size_t begin = decisions != nullptr ? decisions->size() : 0;
+    if (decisions != nullptr) decisions->resize(begin + rows.count * outputs());
     const Rest resting{ahead_};
     for (std::size_t i = 0; i < rows.count; ++i) {
       Row<Real>* ready = look_ahead(rows, i);
       learn_row(rows[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0,
                 calibrate, ready);
       if (decisions != nullptr) {
-        decisions->insert(decisions->end(), outputs_.begin(), outputs_.end());
+        std::copy(outputs_.begin(), outputs_.end(),
+                  decisions->data() + begin + i * outputs_.size());
       }
     }
     return outputs();
@@ -384,15 +387,9 @@ class Model : private Live {
     if (calibrate && calibration_ != nullptr && classes_ > 1) {
       calibration_->count(answer(row), static_cast<std::size_t>(target), weight);
     }
-    Turn<Real> turn;
-    turn.x = x;
-    turn.row = &row;
-    turn.self = row.self;
-    turn.round = counts_.seen;
-    turn.outputs = outputs_;
-    turn.random = &random_;
     direction_.assign(outputs_.size(), 0.0);
-    turn.direction = direction_;
+    Turn<Real> turn{
+        {.self = row.self, .round = counts_.seen}, x, &row, outputs_, direction_, &random_};
     if (task_ == Task::regression) {
       turn.target = target;
       turn.error = target - outputs_[0];
@@ -438,10 +435,11 @@ class Model : private Live {
   // Sets margin and direction; true if the prediction was wrong.
   bool aim(std::size_t code, Turn<Real>& turn) {
     if (outputs_.size() == 1) {
-      const bool positive = code == 1 || classes_ == 1;
-      direction_[0] = positive ? 1.0 : -1.0;
+      // Without branches: labels are what a processor cannot foresee.
+      const bool positive = (code == 1) | (classes_ == 1);
+      direction_[0] = 2.0 * static_cast<double>(positive) - 1.0;
       turn.margin = direction_[0] * outputs_[0];
-      return classes_ > 1 && (outputs_[0] >= 0.0) != positive;
+      return (classes_ > 1) & ((outputs_[0] >= 0.0) != positive);
     }
     std::size_t best = 0;
     std::size_t wrong = code == 0 ? 1 : 0;

@@ -187,19 +187,6 @@ Real self(const RowTask<Real>& task) {
   return x[0][0];
 }
 
-inline Doubles load_doubles(const double* p) { return load<double>(p); }
-// Spelled out: GCC 12 makes four instructions of __builtin_convertvector.
-inline Doubles load_doubles(const float* p) {
-#if defined(__AVX512F__)
-  // maskz, all lanes: the plain form draws GCC's false "uninitialized" warning.
-  return (Doubles)_mm512_maskz_cvtps_pd(0xFF, _mm256_load_ps(p));
-#elif defined(__AVX2__)
-  return (Doubles)_mm256_cvtps_pd(_mm_load_ps(p));
-#else
-  return __builtin_convertvector(*reinterpret_cast<const HalfFloats*>(p), Doubles);
-#endif
-}
-
 // Lanes are added in halves: 16 to 8, 8 to 4, ... on every instruction set.
 template <class Real>
 double dot(const Real* values, const double* coefs, std::size_t n) {
@@ -231,8 +218,9 @@ double dot(const Real* values, const double* coefs, std::size_t n) {
 
 inline Doubles smaller(Doubles a, Doubles b) { return a < b ? a : b; }
 
+typedef double Loose __attribute__((vector_size(kBytes), aligned(8), may_alias));
+
 double least(const double* numbers, std::size_t n) {
-  typedef double Loose __attribute__((vector_size(kBytes), aligned(8), may_alias));
   constexpr std::size_t width = kWidth<double>;
   constexpr std::size_t together = 4;  // chains that need not wait for each other
   double found = numbers[0];
@@ -255,43 +243,25 @@ double least(const double* numbers, std::size_t n) {
   return found;
 }
 
-// cos(x) and sin(x): x = n pi/2 + r, |r| <= pi/4, Taylor up to r^17, then the quadrant n mod 4 says
-// which is which and its sign. pi/2 is taken off in three pieces of 33 bits (Cody & Waite 1980;
-// the pieces are fdlibm's), exact while n < 2^20. Far beyond, where x has no digits left after the
-// point, r is clamped: (cos, sin) stays a point of the circle, and finite whatever x is.
-inline void circle(Doubles x, Doubles* cosines, Doubles* sines) {
-  const Doubles magic = all<double>(Traits<double>::magic);
-  const Doubles widest = all<double>(0.8);  // pi/4 and room for the rounding of n
-  const Doubles t = multiply_add(x, all<double>(0.63661977236758134), magic);  // 2/pi
-  const Doubles n = t - magic;
-  Doubles r = multiply_add(n, all<double>(-1.57079632673412561417e+00), x);
-  r = multiply_add(n, all<double>(-6.07710050630396597660e-11), r);
-  r = multiply_add(n, all<double>(-2.02226624879595063154e-21), r);
-  r = r < widest ? r : widest;  // false for NaN too
-  r = r > -widest ? r : -widest;
-  const Doubles square = -(r * r);
-  Doubles c = all<double>(inverse_factorial[16]);
-  Doubles s = all<double>(inverse_factorial[17]);
-#pragma GCC unroll 8
-  for (int k = 14; k >= 0; k -= 2) {
-    c = multiply_add(c, square, all<double>(inverse_factorial[k]));
-    s = multiply_add(s, square, all<double>(inverse_factorial[k + 1]));
+// Most of the time no number of a group is: one look for all of them.
+std::size_t at_most(const double* numbers, std::size_t n, double bound, std::uint32_t* places) {
+  constexpr std::size_t group = 2 * kWidth<double>;
+  const Doubles limit = all<double>(bound);
+  std::size_t count = 0;
+  const auto look = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) {
+      places[count] = static_cast<std::uint32_t>(i);
+      count += numbers[i] <= bound;
+    }
+  };
+  std::size_t i = 0;
+  for (; i + group <= n; i += group) {
+    const Doubles first = *reinterpret_cast<const Loose*>(numbers + i);
+    const Doubles second = *reinterpret_cast<const Loose*>(numbers + i + kWidth<double>);
+    if (any(smaller(first, second) <= limit)) look(i, i + group);
   }
-  s = s * r;
-  const Words64 quadrant = (Words64)t;
-  const auto odd = (quadrant & 1) != 0;
-  *cosines = (Doubles)((Words64)(odd ? s : c) ^ (((quadrant + 1) & 2) << 62));
-  *sines = (Doubles)((Words64)(odd ? c : s) ^ ((quadrant & 2) << 62));
-}
-
-template <class Real>
-void cos_sin(const Real* angles, double* cosines, double* sines, std::size_t n) {
-  for (std::size_t i = 0; i < n; i += kWidth<double>) {
-    Doubles c, s;
-    circle(load_doubles(angles + i), &c, &s);
-    store<double>(cosines + i, c);
-    store<double>(sines + i, s);
-  }
+  look(i, n);
+  return count;
 }
 
 }  // namespace
@@ -299,11 +269,22 @@ void cos_sin(const Real* angles, double* cosines, double* sines, std::size_t n) 
 extern const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA);
 extern const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA);
 const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA) = {
-    row<float>, squared_norm<float>, absolute_norm<float>, gather<float>, self<float>, dot<float>,
-    least,      cos_sin<float>};
+    row<float>,
+    squared_norm<float>,
+    absolute_norm<float>,
+    gather<float>,
+    self<float>,
+    dot<float>,
+    least,
+    at_most};
 const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA) = {
-    row<double>,    squared_norm<double>, absolute_norm<double>,
-    gather<double>, self<double>,         dot<double>,
-    least,          cos_sin<double>};
+    row<double>,
+    squared_norm<double>,
+    absolute_norm<double>,
+    gather<double>,
+    self<double>,
+    dot<double>,
+    least,
+    at_most};
 
 }  // namespace budgetron

@@ -13,8 +13,8 @@
 // A feature that few examples have is a list of their values instead of a slot (support.hpp); its
 // term is added to those alone, in its turn, by the same multiply-add.
 //
-// row.cpp, block.cpp and panels.cpp are the SIMD files. They are compiled once per instruction set;
-// `row_functions` picks the best one the machine has when the library is loaded.
+// row.cpp, block.cpp, fourier.cpp and panels.cpp are the SIMD files. They are compiled once per
+// instruction set; `row_functions` picks the best one the machine has when the library is loaded.
 // BUDGETRON_ISA=baseline|avx2|avx512 in the environment picks a lesser one.
 //
 // Cost: padded(n) * count multiply-adds, plus one vectorised exp per stored example.
@@ -76,10 +76,9 @@ struct RowFunctions {
   double (*dot)(const Real* row, const double* coefs, std::size_t n);
   // The least of n numbers, n > 0, none of them NaN.
   double (*least)(const double* numbers, std::size_t n);
-  // cos and sin of n angles in float64; n a multiple of kLanes. Absolute error below 3e-16 up to
-  // |angle| = 1e6; beyond, no worse than the rounding of the angle itself; always on the unit
-  // circle.
-  void (*cos_sin)(const Real* angles, double* cosines, double* sines, std::size_t n);
+  // The places of those of n numbers that are at most `bound`, in their order; returns how many.
+  // `places` has room for all.
+  std::size_t (*at_most)(const double* numbers, std::size_t n, double bound, std::uint32_t* places);
 };
 
 template <class Real>

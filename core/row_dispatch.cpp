@@ -1,9 +1,10 @@
-// Picks the row, block and panel functions of the best instruction set this machine has, once, at
-// first use.
+// Picks the row, block, Fourier and panel functions of the best instruction set this machine has,
+// once, at first use.
 #include <cstdlib>
 #include <string_view>
 
 #include "block.hpp"
+#include "fourier.hpp"
 #include "panels.hpp"
 #include "row.hpp"
 
@@ -14,17 +15,23 @@ extern const RowFunctions<double> row_functions_double_baseline;
 extern const PanelFunctions panel_functions_baseline;
 extern const BlockFunctions<float> block_functions_float_baseline;
 extern const BlockFunctions<double> block_functions_double_baseline;
+extern const FourierFunctions<float> fourier_functions_float_baseline;
+extern const FourierFunctions<double> fourier_functions_double_baseline;
 #if defined(__x86_64__)
 extern const RowFunctions<float> row_functions_float_avx2;
 extern const RowFunctions<double> row_functions_double_avx2;
 extern const PanelFunctions panel_functions_avx2;
 extern const BlockFunctions<float> block_functions_float_avx2;
 extern const BlockFunctions<double> block_functions_double_avx2;
+extern const FourierFunctions<float> fourier_functions_float_avx2;
+extern const FourierFunctions<double> fourier_functions_double_avx2;
 extern const RowFunctions<float> row_functions_float_avx512;
 extern const RowFunctions<double> row_functions_double_avx512;
 extern const PanelFunctions panel_functions_avx512;
 extern const BlockFunctions<float> block_functions_float_avx512;
 extern const BlockFunctions<double> block_functions_double_avx512;
+extern const FourierFunctions<float> fourier_functions_float_avx512;
+extern const FourierFunctions<double> fourier_functions_double_avx512;
 #endif
 
 namespace {
@@ -36,6 +43,8 @@ struct Choice {
   const PanelFunctions* panels = &panel_functions_baseline;
   const BlockFunctions<float>* float_blocks = &block_functions_float_baseline;
   const BlockFunctions<double>* double_blocks = &block_functions_double_baseline;
+  const FourierFunctions<float>* float_maps = &fourier_functions_float_baseline;
+  const FourierFunctions<double>* double_maps = &fourier_functions_double_baseline;
 };
 
 Choice choose() {
@@ -51,7 +60,9 @@ Choice choose() {
               &row_functions_double_avx2,
               &panel_functions_avx2,
               &block_functions_float_avx2,
-              &block_functions_double_avx2};
+              &block_functions_double_avx2,
+              &fourier_functions_float_avx2,
+              &fourier_functions_double_avx2};
     if (wanted == "avx2") return choice;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
@@ -60,7 +71,9 @@ Choice choose() {
                 &row_functions_double_avx512,
                 &panel_functions_avx512,
                 &block_functions_float_avx512,
-                &block_functions_double_avx512};
+                &block_functions_double_avx512,
+                &fourier_functions_float_avx512,
+                &fourier_functions_double_avx512};
     }
   }
 #endif
@@ -89,6 +102,14 @@ const BlockFunctions<float>& block_functions<float>() {
 template <>
 const BlockFunctions<double>& block_functions<double>() {
   return *chosen().double_blocks;
+}
+template <>
+const FourierFunctions<float>& fourier_functions<float>() {
+  return *chosen().float_maps;
+}
+template <>
+const FourierFunctions<double>& fourier_functions<double>() {
+  return *chosen().double_maps;
 }
 const PanelFunctions& panel_functions() { return *chosen().panels; }
 const char* instruction_set() { return chosen().name; }

@@ -22,6 +22,7 @@ struct Row {
   Real norm = 0;                   // ||x||^2 (laplacian: ||x||_1)
   double self = 1.0;               // k(x, x)
   bool coarse = false;             // float32 rounding of gamma ||x - x_i||^2 may pass 1e-3
+  std::uint32_t strangers = 0;     // features of x that a feature map has not met before
 
   std::vector<Real> term_values;          // the features of x that have a slot ...
   std::vector<std::uint32_t> term_slots;  // ... and where

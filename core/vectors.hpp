@@ -1,5 +1,5 @@
-// The vector types of the instruction set that a SIMD file (row.cpp, block.cpp, panels.cpp) is
-// compiled for.
+// The vector types of the instruction set that a SIMD file (row.cpp, block.cpp, fourier.cpp,
+// panels.cpp) is compiled for.
 //
 // Included by those files alone, and in an unnamed namespace: each instruction set has its own
 // copy, which the linker must not share.
@@ -97,6 +97,37 @@ inline Doubles multiply_add(Doubles a, Doubles b, Doubles c) {
   return (Doubles)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 #else
   return a * b + c;
+#endif
+}
+
+inline Doubles load_doubles(const double* p) { return load<double>(p); }
+// Spelled out: GCC 12 makes four instructions of __builtin_convertvector.
+inline Doubles load_doubles(const float* p) {
+#if defined(__AVX512F__)
+  // maskz, all lanes: the plain form draws GCC's false "uninitialized" warning.
+  return (Doubles)_mm512_maskz_cvtps_pd(0xFF, _mm256_load_ps(p));
+#elif defined(__AVX2__)
+  return (Doubles)_mm256_cvtps_pd(_mm_load_ps(p));
+#else
+  return __builtin_convertvector(*reinterpret_cast<const HalfFloats*>(p), Doubles);
+#endif
+}
+
+// Whether a comparison holds in any lane.
+template <class Mask>
+inline bool any(Mask mask) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_pd((__m256d)mask) != 0;
+#elif defined(__x86_64__)
+  return _mm_movemask_pd((__m128d)mask) != 0;
+#else
+  bool found = false;
+  for (std::size_t j = 0; j < sizeof(Mask) / sizeof(mask[0]); ++j) {
+    found |= mask[static_cast<int>(j)] != 0;
+  }
+  return found;
 #endif
 }
 

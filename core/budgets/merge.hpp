@@ -117,7 +117,7 @@ class Merge final : public Budget<Real> {
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
     // Merging frees no slots: where the features of x have none the lightest leave.
     while (!f.fits(turn.x)) {
-      const std::size_t m = lightest(f, turn, coefs);
+      const std::size_t m = lightest(f, turn, coefs, weights_);
       ++removals_;
       if (m == f.size()) {
         f.tell(EventKind::refuse, turn, coefs);
@@ -131,7 +131,7 @@ class Merge final : public Budget<Real> {
     }
     // Stored examples are numbered by their columns; the newcomer is number `newcomer`.
     const std::size_t newcomer = f.size();
-    const std::size_t m = lightest(f, turn, coefs);
+    const std::size_t m = lightest(f, turn, coefs, weights_);
     if (m != newcomer) f.row_of_stored(m, side_);
     const Pair pair = cheapest(f, turn, coefs, m);
     if (pair.n == m) {
@@ -173,7 +173,10 @@ class Merge final : public Budget<Real> {
   void reserve(const Expansion<Real>& f) override {
     f.reserve_row(side_);
     products_.reserve(size_ + 1);
-    squares_.reserve(size_ + 1);
+    weights_.reserve(size_);
+    minus_squares_.reserve(size_ + 1);
+    distances_.reserve(size_);
+    candidates_.reserve(size_);
     mine_.reserve(f.outputs());
     other_.reserve(f.outputs());
     for (OwnedSample<Real>* point : {&x_m_, &x_n_, &z_}) f.reserve_sample(*point);
@@ -183,7 +186,10 @@ class Merge final : public Budget<Real> {
     visitor.field("removals", removals_);
     visitor.part("side", side_);
     visitor.scratch(products_);
-    visitor.scratch(squares_);
+    weights_.visit_state(visitor);
+    visitor.scratch(minus_squares_);
+    visitor.scratch(distances_);
+    visitor.scratch(candidates_);
     visitor.scratch(mine_);
     visitor.scratch(other_);
     for (const OwnedSample<Real>* point : {&x_m_, &x_n_, &z_}) {
@@ -201,65 +207,124 @@ class Merge final : public Budget<Real> {
   // A cost below this share of (|a_m| + |a_n|)^2 is rounding: duplicates cost nothing.
   static constexpr double kNoCost = 1e-10;
 
+  // A search for the n that costs least, of equal ones the oldest.
+  struct Search {
+    Pair best;
+    double least = std::numeric_limits<double>::infinity();
+    std::int64_t id = 0;
+  };
+
   // The n that is merged with m at the least cost; leaves a_m in mine_.
+  //
+  // For a given kappa the cost grows with |a_n|, so it is at least what it would be for |a_n| =
+  // |a_m|: 2 |a_m|^2 (1 - sqrt(kappa))^2 down to kappa = e^-2, and no less below. Once the cost of
+  // the nearest candidate is known only those near enough to cost less are looked at.
   Pair cheapest(const Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs,
                 std::size_t m) {
     const std::size_t newcomer = f.size();
     const Real* row = m == newcomer ? turn.row->values.data() : side_.values.data();
     read_coefs(f, m, coefs, mine_);
     multiply_coefs(f, coefs);
+    products_[m] = 0.0;  // not with itself
     const double square_m = f.inner(mine_, mine_);
-    const double size_m = std::sqrt(square_m);
-    Pair best{m};
-    double least = std::numeric_limits<double>::infinity();
-    std::int64_t least_id = 0;
-    for (std::size_t n = 0; n <= newcomer; ++n) {
-      if (n == m) continue;
-      const double product = products_[n];
-      if (product <= 0.0) continue;
-      const double square_n = squares_[n];
-      const double size = size_m + std::sqrt(square_n);
-      const double w = std::min(0.5, size_m / size);
-      const double kappa = static_cast<double>(n == newcomer ? turn.row->values[m] : row[n]);
-      const double h = table_(w, kappa);
-      // kappa = 0 has h = 0 and 0^0 = 1, which the smallest number there is gives as well.
-      const double log_kappa = std::log(std::max(kappa, std::numeric_limits<double>::min()));
-      const double p = std::exp((1.0 - h) * (1.0 - h) * log_kappa);
-      const double q = std::exp(h * h * log_kappa);
-      const double merged = p * p * square_m + q * q * square_n + 2.0 * p * q * product;
-      double cost = square_m + square_n + 2.0 * product * kappa - merged;
-      if (cost < kNoCost * size * size) cost = 0.0;
-      const std::int64_t id = n == newcomer ? turn.round : f.id(n);
-      if (cost < least || (cost == least && id < least_id)) {
-        best = {n, w, kappa};
-        least = cost;
-        least_id = id;
-      }
+    Search search{{m}};
+    if (products_[newcomer] > 0.0) {
+      weigh(newcomer, static_cast<double>(turn.row->values[m]), square_m, turn.round, search);
     }
-    return best;
+    const auto& functions = row_functions<Real>();
+    find_distances(row);
+    const double nearest = functions.least(distances_.data(), newcomer);
+    if (nearest > 0.0) return search.best;  // nobody else has the sign of m
+    candidates_.resize(newcomer);
+    functions.at_most(distances_.data(), newcomer, nearest, candidates_.data());
+    weigh_stored(f, candidates_[0], square_m, search);
+    const double largest = -functions.least(minus_squares_.data(), newcomer + 1);
+    const double farthest = -least_kappa(search.least, square_m, largest);
+    const std::size_t count =
+        functions.at_most(distances_.data(), newcomer, farthest, candidates_.data());
+    for (std::size_t c = 0; c < count; ++c) {
+      weigh_stored(f, candidates_[c], square_m, search);
+    }
+    return search.best;
   }
 
-  // <a_m, a_n> and <a_n, a_n> of all n, the newcomer last: output by output, as coefs lie in
+  // -kappa of those that may be merged with m, 1 of the others.
+  void find_distances(const Real* row) {
+    distances_.resize(products_.size() - 1);
+    double* const distances = distances_.data();
+    const double* const products = products_.data();
+    for (std::size_t n = 0; n < distances_.size(); ++n) {
+      const double distance = -static_cast<double>(row[n]);
+      distances[n] = products[n] > 0.0 ? distance : 1.0;
+    }
+  }
+
+  void weigh_stored(const Expansion<Real>& f, std::size_t n, double square_m,
+                    Search& search) const {
+    weigh(n, -distances_[n], square_m, f.id(n), search);
+  }
+  // What merging n with m costs, into the search.
+  void weigh(std::size_t n, double kappa, double square_m, std::int64_t id, Search& search) const {
+    const double size_m = std::sqrt(square_m);
+    const double product = products_[n];
+    const double square_n = -minus_squares_[n];
+    const double size = size_m + std::sqrt(square_n);
+    const double w = std::min(0.5, size_m / size);
+    const double h = table_(w, kappa);
+    // kappa = 0 has h = 0 and 0^0 = 1, which the smallest number there is gives as well.
+    const double log_kappa = std::log(std::max(kappa, std::numeric_limits<double>::min()));
+    const double p = std::exp((1.0 - h) * (1.0 - h) * log_kappa);
+    const double q = std::exp(h * h * log_kappa);
+    const double merged = p * p * square_m + q * q * square_n + 2.0 * p * q * product;
+    double cost = square_m + square_n + 2.0 * product * kappa - merged;
+    if (cost < kNoCost * size * size) cost = 0.0;
+    if (cost < search.least || (cost == search.least && id < search.id)) {
+      search = {{n, w, kappa}, cost, id};
+    }
+  }
+
+  // Where kappa is less a merger costs more than `cost`, and is not taken for one that costs
+  // nothing either. The bound is lowered by far more than it is rounded.
+  static double least_kappa(double cost, double square_m, double largest) {
+    const double size = std::sqrt(square_m) + std::sqrt(largest);
+    const double most = std::max(cost, kNoCost * size * size) * (1.0 + 1e-9);
+    const double far = 1.0 - std::exp(-1.0);
+    if (!(most < 2.0 * square_m * far * far)) return 0.0;
+    const double root = 1.0 - std::sqrt(0.5 * most / square_m);
+    return root * root * (1.0 - 1e-9);
+  }
+
+  // <a_m, a_n> and -<a_n, a_n> of all n, the newcomer last: output by output, as coefs lie in
   // memory.
   void multiply_coefs(const Expansion<Real>& f, std::span<const double> newcomer) {
     const std::size_t count = f.size();
     const double by = f.factor();
-    products_.assign(count + 1, 0.0);
-    squares_.assign(count + 1, 0.0);
+    products_.resize(count + 1);
+    minus_squares_.resize(count + 1);
     for (std::size_t k = 0; k < f.outputs(); ++k) {
       const double* a = f.stored_coefs(k);
       const double mine = mine_[k];
+      if (k == 0) {
+        for (std::size_t n = 0; n < count; ++n) {
+          const double coef = by * a[n];
+          products_[n] = mine * coef;
+          minus_squares_[n] = -(coef * coef);
+        }
+        products_[count] = mine * newcomer[k];
+        minus_squares_[count] = -(newcomer[k] * newcomer[k]);
+        continue;
+      }
       for (std::size_t n = 0; n < count; ++n) {
         const double coef = by * a[n];
         products_[n] += mine * coef;
-        squares_[n] += coef * coef;
+        minus_squares_[n] -= coef * coef;
       }
       products_[count] += mine * newcomer[k];
-      squares_[count] += newcomer[k] * newcomer[k];
+      minus_squares_[count] -= newcomer[k] * newcomer[k];
     }
     if (f.outputs() == 1) return;
     for (double& product : products_) product *= 2.0;
-    for (double& square : squares_) square *= 2.0;
+    for (double& square : minus_squares_) square *= 2.0;
   }
 
   static void read_coefs(const Expansion<Real>& f, std::size_t i, std::span<const double> newcomer,
@@ -285,11 +350,14 @@ class Merge final : public Budget<Real> {
   const MergeTable& table_;
   std::int64_t merges_ = 0;
   std::int64_t removals_ = 0;
-  Row<Real> side_;                // the row of x_m, then of z
-  std::vector<double> products_;  // <a_m, a_n>
-  std::vector<double> squares_;   // <a_n, a_n>
-  std::vector<double> mine_;      // a_m
-  std::vector<double> other_;     // a_n, then a_z
+  Weights weights_;
+  Row<Real> side_;                         // the row of x_m, then of z
+  std::vector<double> products_;           // <a_m, a_n>
+  std::vector<double> minus_squares_;      // -<a_n, a_n>
+  std::vector<double> distances_;          // -kappa of candidates, 1 of others
+  std::vector<std::uint32_t> candidates_;  // those near enough
+  std::vector<double> mine_;               // a_m
+  std::vector<double> other_;              // a_n, then a_z
   OwnedSample<Real> x_m_, x_n_, z_;
 };
 

@@ -88,7 +88,7 @@ class ProjectSmallest final : public Budget<Real> {
     while (!f.has_room(turn.x)) {
       refresh(f);
       ++projections_;
-      const std::size_t m = lightest(f, turn, coefs);
+      const std::size_t m = lightest(f, turn, coefs, weights_);
       if (m == f.size()) {
         projection_.project(turn.row->values.data(), turn.self);
         f.shift(projection_.weights(), projection_.values(), coefs);
@@ -119,6 +119,7 @@ class ProjectSmallest final : public Budget<Real> {
   }
   void reserve(const Expansion<Real>& f) override {
     projection_.reserve(true);
+    weights_.reserve(size_);
     leaving_.reserve(f.outputs());
     f.reserve_row(side_);
   }
@@ -126,6 +127,7 @@ class ProjectSmallest final : public Budget<Real> {
   void visit_state(StateVisitor& visitor) override {
     visitor.field("projections", projections_);
     visitor.part("projection", projection_);
+    weights_.visit_state(visitor);
     visitor.scratch(leaving_);
     visitor.part("side", side_);
   }
@@ -183,6 +185,7 @@ class ProjectSmallest final : public Budget<Real> {
   std::size_t size_;
   Projection projection_;
   std::int64_t projections_ = 0;
+  Weights weights_;
   std::vector<double> leaving_;  // a_m
   Row<Real> side_;               // the row of x_m
 };

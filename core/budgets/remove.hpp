@@ -186,12 +186,20 @@ class RemoveSmallest final : public Remove<Real> {
   void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
     while (f.size() > size) f.remove(lightest(f), row);
   }
+  void reserve(const Expansion<Real>&) override { weights_.reserve(this->capacity()); }
+  void visit_state(StateVisitor& visitor) override {
+    Remove<Real>::visit_state(visitor);
+    weights_.visit_state(visitor);
+  }
 
  protected:
   std::size_t leaver(const Expansion<Real>& f, const Turn<Real>& turn,
                      std::span<const double> coefs) override {
-    return lightest(f, turn, coefs);
+    return lightest(f, turn, coefs, weights_);
   }
+
+ private:
+  Weights weights_;
 };
 
 template <class Real>

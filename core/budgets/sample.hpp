@@ -8,7 +8,8 @@
 //   nonuniform  p_i = 1 - (B-1) w_i / sum_j w_j, w_i = |a_i| sqrt(k_ii)     (16), least variance;
 //               negative ones count as 0 and the rest is renormalised; all w_i = 0: uniform
 //
-// The draw walks p in storage order. Cost: O(B K), with the norm kept O(B^2) from a Gram matrix.
+// The draw walks p in storage order, first by sums of sixteen. Cost: O(B K), with the norm kept
+// O(B^2) from a Gram matrix.
 #pragma once
 
 #include <algorithm>
@@ -64,12 +65,13 @@ class Sampled final : public Budget<Real> {
     }
   }
   void reserve(const Expansion<Real>& f) override {
-    for (auto* numbers : {&p_, &sizes_, &changes_}) numbers->reserve(size_);
+    for (auto* numbers : {&p_, &sums_, &sizes_, &changes_}) numbers->reserve(size_);
     clipped_.reserve(f.outputs());
   }
   void visit_state(StateVisitor& visitor) override {
     visitor.field("draws", draws_);
     visitor.scratch(p_);
+    visitor.scratch(sums_);
     visitor.scratch(sizes_);
     visitor.scratch(changes_);
     visitor.scratch(clipped_);
@@ -84,11 +86,11 @@ class Sampled final : public Budget<Real> {
   void grow_others(Expansion<Real>& f, std::size_t leaver) {
     if (uniform_) {
       const double growth = 1.0 / (1.0 - 1.0 / static_cast<double>(f.size()));
-      for (std::size_t j = 0; j < f.size(); ++j) changes_[j] = clipped_growth(sizes_[j], growth);
-    } else {
       for (std::size_t j = 0; j < f.size(); ++j) {
-        changes_[j] = clipped_growth(sizes_[j], 1.0 / (1.0 - p_[j]));
+        changes_[j] = growth * within_clip(sizes_[j] * growth);
       }
+    } else {
+      grow_by_chances();
     }
     changes_[leaver] = 1.0;  // it is replaced
     for (std::size_t k = 0; k < f.outputs(); ++k) {
@@ -97,54 +99,87 @@ class Sampled final : public Budget<Real> {
     }
     if (f.keeps_norm()) f.refresh_norm();
   }
-  // The same of one that grows first.
-  [[nodiscard]] double clipped_growth(double size, double growth) const {
-    return growth * within_clip(size * growth);
+  // Growth is 1/(1 - p_j/total_), or as much as the clip allows: one division either way.
+  void grow_by_chances() {
+    const double total = total_;
+    const double clip = clip_;
+    const double* const sizes = sizes_.data();
+    const double* const p = p_.data();
+    double* const changes = changes_.data();
+    for (std::size_t j = 0; j < changes_.size(); ++j) {
+      const double size = sizes[j];
+      const double rest = total - p[j];
+      const bool clipped = size * total > clip * rest;
+      const double above = clipped ? clip : total;
+      const double below = clipped ? size : rest;
+      changes[j] = above / below;
+    }
   }
 
-  // Draws an example and fills sizes_; if not uniformly, fills p_ and draws from it.
+  // Draws an example and fills sizes_; if not uniformly, fills p_ and total_ and draws from them.
   std::size_t draw(const Expansion<Real>& f, Random& random) {
     const std::size_t n = f.size();
     changes_.resize(n);
     f.coef_sizes(sizes_);
     if (uniform_) return random.below(n);
-    p_.resize(n);
-    std::copy(sizes_.begin(), sizes_.end(), p_.begin());
+    p_.assign(sizes_.begin(), sizes_.end());
     if (!f.kernel().isotropic()) {
       for (std::size_t i = 0; i < n; ++i) p_[i] *= std::sqrt(f.stored_self(i));
     }
-    double total = sum(p_);
-    if (total == 0.0) {
-      std::fill(p_.begin(), p_.end(), 1.0 / static_cast<double>(n));
+    sum_up();
+    if (total_ == 0.0) {
+      std::fill(p_.begin(), p_.end(), 1.0);
+      total_ = static_cast<double>(n);
       return random.below(n);
     }
-    const double s = static_cast<double>(n - 1) / total;
-    for (double& p : p_) p = std::max(0.0, 1.0 - s * p);
-    total = sum(p_);
-    const double mark = random.uniform() * total;
-    std::size_t drawn = 0;
-    double running = p_[0];
-    while (drawn + 1 < n && !(mark < running)) running += p_[++drawn];
-    for (double& p : p_) p /= total;
-    return drawn;
+    const double s = static_cast<double>(n - 1) / total_;
+    for (double& p : p_) {
+      const double chance = 1.0 - s * p;
+      p = chance > 0.0 ? chance : 0.0;
+    }
+    sum_up();
+    return walk(random.uniform() * total_);
   }
 
-  // In four sums that need not wait for each other.
-  static double sum(const std::vector<double>& numbers) {
-    double sums[4] = {};
-    std::size_t i = 0;
-    for (; i + 4 <= numbers.size(); i += 4) {
-      for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += numbers[i + lane];
-    }
-    for (; i < numbers.size(); ++i) sums[0] += numbers[i];
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  // The first example at which the running sum of p_ passes `mark`.
+  [[nodiscard]] std::size_t walk(double mark) const {
+    double running = 0.0;
+    std::size_t block = 0;
+    while (block + 1 < sums_.size() && !(mark < running + sums_[block])) running += sums_[block++];
+    std::size_t i = block * kBlock;
+    running += p_[i];
+    while (i + 1 < p_.size() && !(mark < running)) running += p_[++i];
+    return i;
   }
+
+  // sums_ of p_, each in four sums that need not wait for each other, and their total_.
+  void sum_up() {
+    const std::size_t n = p_.size();
+    sums_.resize((n + kBlock - 1) / kBlock);
+    total_ = 0.0;
+    for (std::size_t block = 0; block < sums_.size(); ++block) {
+      const double* const p = p_.data() + block * kBlock;
+      const std::size_t count = std::min(kBlock, n - block * kBlock);
+      double sums[4] = {};
+      std::size_t i = 0;
+      for (; i + 4 <= count; i += 4) {
+        for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += p[i + lane];
+      }
+      for (; i < count; ++i) sums[0] += p[i];
+      sums_[block] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+      total_ += sums_[block];
+    }
+  }
+
+  static constexpr std::size_t kBlock = 16;
 
   std::size_t size_;
   bool uniform_;
   double clip_;  // the largest number there is: no clipping
   std::int64_t draws_ = 0;
-  std::vector<double> p_;
+  std::vector<double> p_;     // chances, up to total_
+  std::vector<double> sums_;  // of kBlock of them
+  double total_ = 0.0;
   std::vector<double> sizes_;    // |a_i|
   std::vector<double> changes_;  // what each coef is multiplied by
   std::vector<double> clipped_;  // the newcomer's coefs

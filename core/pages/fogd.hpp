@@ -10,14 +10,16 @@
 // in which features appear nor what was saved when changes them. They are kept from the feature's
 // first non-zero value on; a model file names the features and draws them again.
 //
-// Nothing is stored but the weights. Frequencies lie feature-major, D contiguous, so that omega.x
-// is the row of a linear kernel "against D examples" (row.hpp).
+// Nothing is stored but the weights. Frequencies lie feature-major, D contiguous, so that a value
+// of x adds to D angles at once (fourier.hpp). Features are of the rows' type, as kernel values
+// are; weights are float64.
 //
 // Cost: D multiply-adds a non-zero of x, D cosines and sines, 2 D K for f and 2 D an output moved.
 // With a room (room.hpp) those beyond its slots are drawn each time. Memory: D Reals a feature
 // seen, 2 D K float64 weights.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -25,6 +27,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "fourier.hpp"
 #include "learner.hpp"
 #include "losses.hpp"
 #include "padded.hpp"
@@ -50,11 +53,7 @@ class Fogd final : public Learner<Real> {
   }
 
   void decide(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const override {
-    find_angles(x, row);
-    if (row.features.size() < 2 * stride_) row.features.resize(2 * stride_);
-    double* cosines = row.features.data();
-    double* sines = cosines + stride_;
-    row_functions<Real>().cos_sin(row.values.data(), cosines, sines, stride_);
+    map(x, row);
     for (std::size_t k = 0; k < outputs_; ++k) {
       outputs[k] = root_ * weigh(row, weights_.row(k), 2 * stride_);
     }
@@ -65,24 +64,17 @@ class Fogd final : public Learner<Real> {
   }
   [[nodiscard]] double weigh(const Row<Real>& row, const double* weights,
                              std::size_t count) const override {
-    return row_functions<double>().dot(row.features.data(), weights, count);
+    return row_functions<Real>().dot(row.values.data(), weights, count);
   }
 
   bool learn(const Turn<Real>& turn) override {
-    remember(turn.x);
+    if (turn.row->strangers > 0) remember(turn.x, turn.row->strangers);
     const double slope = loss_.slope(turn.margin);
     if (slope == 0.0) return false;
-    const double* cosines = turn.row->features.data();
-    const double* sines = cosines + stride_;
     for (std::size_t k = 0; k < outputs_; ++k) {
-      const double move = -step_ * slope * root_ * turn.direction[k];
-      if (move == 0.0) continue;
-      double* w = weights_.row(k);
-      double* v = w + stride_;
-      for (std::size_t i = 0; i < components_; ++i) {
-        w[i] += move * cosines[i];
-        v[i] += move * sines[i];
-      }
+      const double by = -step_ * slope * root_ * turn.direction[k];
+      if (by == 0.0) continue;
+      fourier_functions<Real>().move(weights_.row(k), turn.row->values.data(), by, 2 * stride_);
     }
     return true;
   }
@@ -95,10 +87,10 @@ class Fogd final : public Learner<Real> {
     frequencies_.reserve(room.slots * stride_);
   }
   void reserve_row(Row<Real>& row) const override {
-    row.values.resize(stride_);
+    row.values.resize(2 * stride_);
     row.distances.resize(stride_);
-    row.features.resize(2 * stride_);
-    row.reserve_terms(room_.slots);
+    row.term_values.resize(room_.slots + 1);
+    row.term_slots.resize(room_.slots + 1);
   }
   [[nodiscard]] std::size_t most_terms() const override { return 2 * stride_; }
 
@@ -154,64 +146,73 @@ class Fogd final : public Learner<Real> {
   }
 
  private:
-  // omega.x, D numbers, into row.values. A feature not met before is drawn for this once.
-  void find_angles(const Sample<Real>& x, Row<Real>& row) const {
-    const auto& functions = row_functions<Real>();
-    row.term_values.clear();
-    row.term_slots.clear();
-    row.values.assign(stride_, Real(0));
-    bool strangers = false;
-    for (std::size_t k = 0; k < x.count; ++k) {
-      if (x.values[k] == Real(0)) continue;
-      const std::uint32_t slot = slots_.find(x.feature(k));
-      strangers |= slot == Slots::kNone;
-      if (slot == Slots::kNone) continue;
-      row.term_values.push_back(x.values[k]);
-      row.term_slots.push_back(slot);
-    }
-    RowTask<Real> task{};
-    task.kind = KernelKind::linear;
-    task.support = frequencies_.data();
-    task.stride = task.examples = stride_;
-    task.values = row.term_values.data();
-    task.slots = row.term_slots.data();
-    task.count = row.term_values.size();
-    task.norms = row.values.data();  // a linear kernel reads no norms
-    task.row = row.values.data();
-    if (task.count > 0) functions.row(task);
-    if (strangers) {
-      row.distances.resize(stride_);
-      for (std::size_t k = 0; k < x.count; ++k) {
-        if (x.values[k] == Real(0) || slots_.find(x.feature(k)) != Slots::kNone) continue;
-        draw(x.feature(k), row.distances.data());
-        for (std::size_t i = 0; i < components_; ++i) {
-          row.values[i] += x.values[k] * row.distances[i];
-        }
-      }
-    }
-    row.norm = functions.squared_norm(x.values, x.count);
+  // Cosines and sines of omega.x into row.values, 0 in the padding.
+  void map(const Sample<Real>& x, Row<Real>& row) const {
+    if (row.values.size() < 2 * stride_) row.values.resize(2 * stride_);
+    const std::size_t terms = gather(x, row);
+    if (row.strangers > 0) begin_angles(x, row);
+    Real* const cosines = row.values.data();
+    fourier_functions<Real>().map(
+        {frequencies_.data(), stride_, row.term_values.data(), row.term_slots.data(), terms,
+         row.strangers > 0 ? row.distances.data() : nullptr, cosines, cosines + stride_});
+    std::fill(cosines + components_, cosines + stride_, Real(0));
     // An angle of the Gaussian kernel is about sqrt(2 gamma) ||x|| and rounds by eps of itself.
+    row.norm = row_functions<Real>().squared_norm(x.values, x.count);
+    constexpr auto eps = static_cast<double>(std::numeric_limits<Real>::epsilon());
     row.coarse = std::is_same_v<Real, float> && kernel_.kind == KernelKind::rbf &&
-                 static_cast<double>(std::numeric_limits<Real>::epsilon()) *
-                         std::sqrt(2.0 * kernel_.gamma * static_cast<double>(row.norm)) >
-                     1e-3;
+                 eps * eps * 2.0 * kernel_.gamma * static_cast<double>(row.norm) > 1e-6;
   }
 
-  // The frequencies of one feature.
-  void draw(std::int32_t feature, Real* column) const {
+  // The terms of x that have a slot; returns how many, and counts the others.
+  std::size_t gather(const Sample<Real>& x, Row<Real>& row) const {
+    const std::size_t most = std::min(x.count, features_.size()) + 1;  // one more is written over
+    if (row.term_values.size() < most) row.term_values.resize(most);
+    if (row.term_slots.size() < most) row.term_slots.resize(most);
+    Real* const values = row.term_values.data();
+    std::uint32_t* const slots = row.term_slots.data();
+    std::size_t terms = 0;
+    std::uint32_t strangers = 0;
+    for (std::size_t k = 0; k < x.count; ++k) {
+      const bool there = x.values[k] != Real(0);
+      const std::uint32_t slot = slots_.find(x.feature(k));
+      values[terms] = x.values[k];
+      slots[terms] = slot;
+      terms += there & (slot != Slots::kNone);
+      strangers += there & (slot == Slots::kNone);
+    }
+    row.strangers = strangers;
+    return terms;
+  }
+
+  // What features without a slot add to the angles, drawn for this once, into row.distances.
+  void begin_angles(const Sample<Real>& x, Row<Real>& row) const {
+    row.distances.assign(stride_, Real(0));
+    for (std::size_t k = 0; k < x.count; ++k) {
+      if (x.values[k] == Real(0) || slots_.find(x.feature(k)) != Slots::kNone) continue;
+      draw(x.feature(k),
+           [&](std::size_t i, Real frequency) { row.distances[i] += x.values[k] * frequency; });
+    }
+  }
+
+  // Calls `take(i, frequency)` with the frequencies of one feature.
+  template <class Take>
+  void draw(std::int32_t feature, Take take) const {
     Random random = Random::of_column(seed_, feature);
     if (kernel_.kind == KernelKind::laplacian) {
       for (std::size_t i = 0; i < components_; ++i) {
-        column[i] = static_cast<Real>(kernel_.gamma * random.cauchy());
+        take(i, static_cast<Real>(kernel_.gamma * random.cauchy()));
       }
       return;
     }
     const double deviation = std::sqrt(2.0 * kernel_.gamma);
     for (std::size_t i = 0; i < components_; i += 2) {
       const auto [first, second] = random.normal_pair();
-      column[i] = static_cast<Real>(deviation * first);
-      if (i + 1 < components_) column[i + 1] = static_cast<Real>(deviation * second);
+      take(i, static_cast<Real>(deviation * first));
+      if (i + 1 < components_) take(i + 1, static_cast<Real>(deviation * second));
     }
+  }
+  void draw(std::int32_t feature, Real* column) const {
+    draw(feature, [column](std::size_t i, Real frequency) { column[i] = frequency; });
   }
 
   void remember(std::int32_t feature) {
@@ -222,17 +223,13 @@ class Fogd final : public Learner<Real> {
     draw(feature, frequencies_.data() + slot * stride_);
   }
 
-  void remember(const Sample<Real>& x) {
-    std::size_t strangers = 0;
-    const auto strange = [&](std::size_t k) {
-      return x.values[k] != Real(0) && slots_.find(x.feature(k)) == Slots::kNone;
-    };
-    for (std::size_t k = 0; k < x.count; ++k) strangers += strange(k);
-    if (strangers == 0) return;
+  // x has so many features without a slot.
+  void remember(const Sample<Real>& x, std::size_t strangers) {
     if (x.dense() && !room_.given()) frequencies_.reserve((features_.size() + strangers) * stride_);
     for (std::size_t k = 0; k < x.count; ++k) {
       if (room_.given() && features_.size() == room_.slots) return;
-      if (strange(k)) remember(x.feature(k));
+      const bool strange = slots_.find(x.feature(k)) == Slots::kNone;
+      if (x.values[k] != Real(0) && strange) remember(x.feature(k));
     }
   }
 

@@ -165,6 +165,20 @@ TEST(the_best_merge_is_a_maximum_and_the_table_is_near_it) {
   CHECK(std::abs(best_merge(0.3, 1.0) - 0.3) < 1e-12);
 }
 
+// What lets Merge look at near candidates alone.
+TEST(a_merger_costs_at_least_what_equal_coefs_would) {
+  for (double b = 1.0; b < 40.0; b *= 1.07) {
+    for (double kappa = 0.001; kappa <= 1.0; kappa += 0.0037) {
+      const double w = 1.0 / (1.0 + b);
+      const double h = best_merge(w, kappa);
+      const double merged = std::pow(kappa, (1.0 - h) * (1.0 - h)) + b * std::pow(kappa, h * h);
+      const double cost = 1.0 + b * b + 2.0 * b * kappa - merged * merged;
+      const double root = 1.0 - std::sqrt(std::max(kappa, std::exp(-2.0)));
+      CHECK(cost > 2.0 * root * root - 1e-12 * b * b);
+    }
+  }
+}
+
 TEST(a_blend_of_sparse_and_dense_points_has_the_features_of_either) {
   const double dense[] = {1.0, 2.0, 0.0, 4.0};
   const double values[] = {8.0, 6.0};

@@ -31,6 +31,7 @@ from budgetron.estimators.budgeted import Budgeted
 from budgetron.estimators.docstrings import complete
 from budgetron.estimators.explanation import Explanation
 from budgetron.estimators.frames import float_types, in_order, one_row
+from budgetron.estimators.plain import plain_rows
 from budgetron.estimators.ranges import RANGES, ranges
 from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid, Spec
 from budgetron.sizes import parse_bytes
@@ -260,6 +261,8 @@ class OnlineEstimator(Budgeted):
         """X as the engine reads it: C-ordered array or CSR, of the model's dtype, all finite."""
         dtype: Any = float_types(X) if first else self._engine.dtype
         names = None if first else getattr(self, "feature_names_in_", None)
+        if not first and names is None and plain_rows(X, self._engine.dtype, self.n_features_in_):
+            return X
         X = in_order(X, names, type(self).__name__)
         if growing and not first and names is None:
             X = check_array(X, accept_sparse="csr", dtype=dtype, order="C", estimator=self)

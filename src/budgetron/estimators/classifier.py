@@ -17,10 +17,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from budgetron.engine import Floats, csr_parts
 from budgetron.estimators.base import OnlineEstimator
+from budgetron.estimators.plain import codes, plain_labels
 from budgetron.estimators.shared import in_turn
 from budgetron.estimators.weights import ClassWeights, product, sample_weights
-
-FEW = 20  # labels; of more, scikit-learn warns if most are different
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -238,7 +237,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
                 raise ValueError(
                     f"classes={list(classes)} is not what the first call said: {list(known)}"
                 )
-        if closed:
+        if closed and codes(y, known) is None:
             strangers = np.setdiff1d(y, known)
             if strangers.size:
                 raise ValueError(
@@ -319,10 +318,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         if self._class_weights is not None:
             by_class = self._class_weights.of_rows(y, None if weights is None else weights > 0)
             weights = product(weights, by_class)
-        # A row of weight 0 joins no class; it is only decided, whatever its code.
-        come = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
-        labels, firsts = np.unique(y[come], return_index=True)
-        joins = np.sort(come[firsts[~np.isin(labels, self.classes_)]]).tolist()
+        joins = self._joining(y, weights)
         bounds = sorted({0, len(y), *joins})
         rows = csr_parts(X) if scipy.sparse.issparse(X) else X  # once for all runs
         runs: list[Run] = []
@@ -338,6 +334,16 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             if decisions is not None:
                 runs.append(Run(self.classes_, decisions, y[start] if joined else None))
         return self._assemble(runs) if record else None
+
+    def _joining(self, y: NDArray[Any], weights: Floats | None) -> list[int]:
+        """The rows with which a class joins."""
+        if codes(y, self.classes_) is not None:
+            return []
+        # A row of weight 0 joins no class; it is only decided, whatever its code.
+        come = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+        labels, firsts = np.unique(y[come], return_index=True)
+        first: list[int] = np.sort(come[firsts[~np.isin(labels, self.classes_)]]).tolist()
+        return first
 
     def _assemble(self, runs: list[Run]) -> Floats:
         """The decisions of all runs in terms of the classes known at the end."""
@@ -386,8 +392,7 @@ def _labels(y: Any) -> NDArray[Any]:
     """Y as a 1-d array of labels."""
     if y is None:
         raise ValueError("this classifier requires y to be passed, but the target y is None")
-    few = type(y) is np.ndarray and y.ndim == 1 and len(y) <= FEW
-    if not few or y.dtype.kind not in "biuU":  # of these all pass checks that outlast the round
+    if not plain_labels(y):
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "f" and not np.isfinite(y).all():
             raise ValueError("Input y contains NaN or infinity")

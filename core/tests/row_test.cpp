@@ -1,0 +1,35 @@
+// What the row functions say of plain numbers, against the standard library.
+#include <algorithm>
+#include <vector>
+
+#include "harness.hpp"
+#include "random.hpp"
+#include "row.hpp"
+
+namespace budgetron {
+namespace {
+
+TEST(least_and_at_most_of_every_length) {
+  const RowFunctions<float>& functions = row_functions<float>();
+  Random random(5);
+  for (std::size_t n = 0; n < 70; ++n) {
+    std::vector<double> numbers(n);
+    for (double& each : numbers) each = static_cast<double>(random.below(9)) - 4.0;
+    if (n > 0) {
+      CHECK_EQ(functions.least(numbers.data(), n),
+               *std::min_element(numbers.begin(), numbers.end()));
+    }
+    for (const double bound : {-5.0, -4.0, 0.0, 0.5, 9.0}) {
+      std::vector<std::uint32_t> expected;
+      for (std::size_t i = 0; i < n; ++i) {
+        if (numbers[i] <= bound) expected.push_back(static_cast<std::uint32_t>(i));
+      }
+      std::vector<std::uint32_t> places(n);
+      places.resize(functions.at_most(numbers.data(), n, bound, places.data()));
+      CHECK(places == expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace budgetron

@@ -1,0 +1,84 @@
+"""Rows and labels that are already what a model reads, told apart from all that others may hand in.
+
+scikit-learn's checks take half a millisecond a call whatever comes: they ask about frames, lists,
+pandas types and dtypes first. An array or CSR of the model's own dtype and width needs none of that
+but a look at its numbers, and goes past them; everything else goes through them, and what is wrong
+is said there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+
+def plain_rows(X: Any, dtype: np.dtype[Any], width: int) -> bool:
+    """Whether X is a C-ordered array or CSR of this dtype and width, not empty, all finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from budgetron.estimators.plain import plain_rows
+    >>> X = np.ones((2, 3))
+    >>> plain_rows(X, np.dtype(np.float64), 3), plain_rows(X.T, np.dtype(np.float64), 2)
+    (True, False)
+    """
+    if type(X) is np.ndarray:
+        values = X
+        if X.ndim != 2 or not (X.flags.c_contiguous and X.flags.aligned):
+            return False
+    elif type(X) in (scipy.sparse.csr_array, scipy.sparse.csr_matrix) and X.ndim == 2:
+        values = X.data
+    else:
+        return False
+    if X.dtype != dtype or X.shape[0] == 0 or X.shape[1] != width:
+        return False
+    return _finite(values)
+
+
+def plain_labels(y: Any) -> bool:
+    """Whether y is an array of labels: text, truth values or whole numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from budgetron.estimators.plain import plain_labels
+    >>> plain_labels(np.array([0.0, 1.0])), plain_labels(np.array([0.5])), plain_labels([0, 1])
+    (True, False, False)
+    """
+    if type(y) is not np.ndarray or y.ndim != 1 or y.size == 0:
+        return False
+    if y.dtype.kind == "f":
+        return _finite(y) and bool((y == np.rint(y)).all())
+    return y.dtype.kind in "biuU"
+
+
+def codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp] | None:
+    """The class codes of labels, or None if not all of them are among the classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from budgetron.estimators.plain import codes
+    >>> codes(np.array(["b", "a", "b"]), np.array(["a", "b"]))
+    array([1, 0, 1])
+    >>> codes(np.array(["c"]), np.array(["a", "b"])) is None
+    True
+    """
+    if len(classes) == 0 or _numeric(y) != _numeric(classes):
+        return None
+    places: NDArray[np.intp] = np.searchsorted(classes[1:], y, side="right")
+    return places if bool((classes[places] == y).all()) else None
+
+
+def _numeric(labels: NDArray[Any]) -> bool:
+    return labels.dtype.kind in "biuf"
+
+
+def _finite(values: NDArray[Any]) -> bool:
+    """False also of numbers whose sum is too large: a closer look is for others to take."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(values.sum()))
