@@ -56,15 +56,17 @@ inline void add_terms(const RowTask<Real>& task, std::size_t k, std::size_t firs
 template <class Real>
 inline void add_postings(const RowTask<Real>& task, std::size_t k, std::size_t first,
                          std::size_t last) {
-  for (std::uint32_t at = task.slots[k] & ~kThin; at != kNoSlot; at = task.postings[at].next) {
-    const Posting<Real>& posting = task.postings[at];
+  const std::int32_t feature = task.postings[task.slots[k] & ~kThin].feature;
+  for (std::uint32_t link = task.slots[k]; link != kNoSlot;) {
+    const Posting<Real>& posting = task.postings[link & ~kThin];
+    link = posting.next;
+    if (posting.feature != feature) continue;  // of another one in the same bucket
     if (posting.example < first || posting.example >= last) continue;
     Real& sum = task.row[posting.example];
     sum = multiply_add(all<Real>(task.values[k]), all<Real>(posting.value), all<Real>(sum))[0];
   }
 }
 
-// Adds the terms [k, end), which all have slots.
 template <class Real, KernelKind kind>
 inline void add_run(const RowTask<Real>& task, std::size_t k, std::size_t end, std::size_t first,
                     std::size_t last, bool begun) {

@@ -100,7 +100,8 @@ inline Doubles multiply_add(Doubles a, Doubles b, Doubles c) {
 #endif
 }
 
-// a > b ? a : b, the second also of two that do not compare: one instruction, of which GCC makes two.
+// a > b ? a : b, the second also of two that do not compare: one instruction, of which GCC makes
+// two.
 inline Floats larger(Floats a, Floats b) {
 #if defined(__AVX512F__)
   return (Floats)_mm512_maskz_max_ps(0xFFFF, (__m512)a, (__m512)b);
