@@ -13,7 +13,7 @@ namespace budgetron {
 namespace {
 
 constexpr std::size_t kDotLanes = 16;  // = kLanes of aligned.hpp
-constexpr int kStep = 8;               // vectors that go through exp in step
+constexpr int kStep = 4;               // vectors that go through exp in step
 
 template <class Real>
 inline Vector<Real> absolute(Vector<Real> v) {
@@ -54,7 +54,7 @@ inline void exponential(Vector<Real> (&x)[vectors]) {
   Vector<Real> p[vectors];
 #pragma GCC unroll 8
   for (int b = 0; b < vectors; ++b) {
-    r[b] = x[b] > lowest ? x[b] : lowest;
+    r[b] = larger(x[b], lowest);
     t[b] = multiply_add(r[b], all<Real>(Real(1.4426950408889634)), magic);
   }
 #pragma GCC unroll 8
@@ -119,12 +119,13 @@ inline void finish(const RowTask<Real>& task, const Real* norms, Vector<Real> (&
   if constexpr (kind == KernelKind::rbf || kind == KernelKind::laplacian) {
     const Vector<Real> norm = all<Real>(task.norm);
     const Vector<Real> scale = all<Real>(-task.gamma);
+    const Vector<Real> minus_two = all<Real>(Real(-2));  // twice a sum is exact
 #pragma GCC unroll 8
     for (int b = 0; b < vectors; ++b) {
       const Vector<Real> n = load<Real>(norms + static_cast<std::size_t>(b) * kWidth<Real>);
       const Vector<Real> d =
-          kind == KernelKind::rbf ? (n + norm) - (sums[b] + sums[b]) : n + sums[b];
-      sums[b] = d > zero ? d : zero;
+          kind == KernelKind::rbf ? multiply_add(sums[b], minus_two, n + norm) : n + sums[b];
+      sums[b] = larger(d, zero);
     }
     if (kind == KernelKind::rbf && distances != nullptr) {
 #pragma GCC unroll 8

@@ -56,8 +56,11 @@ inline void add_terms(const RowTask<Real>& task, std::size_t k, std::size_t firs
 template <class Real>
 inline void add_postings(const RowTask<Real>& task, std::size_t k, std::size_t first,
                          std::size_t last) {
-  for (std::uint32_t at = task.slots[k] & ~kThin; at != kNoSlot; at = task.postings[at].next) {
-    const Posting<Real>& posting = task.postings[at];
+  const std::int32_t feature = task.postings[task.slots[k] & ~kThin].feature;
+  for (std::uint32_t link = task.slots[k]; link != kNoSlot;) {
+    const Posting<Real>& posting = task.postings[link & ~kThin];
+    link = posting.next;
+    if (posting.feature != feature) continue;  // of another one in the same bucket
     if (posting.example < first || posting.example >= last) continue;
     Real& sum = task.row[posting.example];
     sum = multiply_add(all<Real>(task.values[k]), all<Real>(posting.value), all<Real>(sum))[0];
@@ -65,38 +68,31 @@ inline void add_postings(const RowTask<Real>& task, std::size_t k, std::size_t f
 }
 
 template <class Real, KernelKind kind>
-inline void add_dense(const RowTask<Real>& task, std::size_t first, std::size_t last) {
-  std::size_t k = 0;
-  if (task.count == 0) add_terms<Real, kind, 0>(task, 0, first, last, false);  // of nothing: 0
-  for (; k + kTerms <= task.count; k += kTerms) {
-    add_terms<Real, kind, kTerms>(task, k, first, last, k > 0);
+inline void add_run(const RowTask<Real>& task, std::size_t k, std::size_t end, std::size_t first,
+                    std::size_t last, bool begun) {
+  if (k == end && !begun) add_terms<Real, kind, 0>(task, k, first, last, false);  // of nothing: 0
+  for (; k + kTerms <= end; k += kTerms, begun = true) {
+    add_terms<Real, kind, kTerms>(task, k, first, last, begun);
   }
-  if (k + 2 <= task.count) {
-    add_terms<Real, kind, 2>(task, k, first, last, k > 0);
+  if (k + 2 <= end) {
+    add_terms<Real, kind, 2>(task, k, first, last, begun);
     k += 2;
+    begun = true;
   }
-  if (k < task.count) add_terms<Real, kind, 1>(task, k, first, last, k > 0);
+  if (k < end) add_terms<Real, kind, 1>(task, k, first, last, begun);
 }
 
 // Terms of both kinds, in their order.
 template <class Real, KernelKind kind>
 void add_mixed(const RowTask<Real>& task, std::size_t first, std::size_t last) {
-  add_terms<Real, kind, 0>(task, 0, first, last, false);
-  for (std::size_t k = 0; k < task.count;) {
-    if ((task.slots[k] & kThin) != 0) {
-      add_postings<Real>(task, k++, first, last);
-      continue;
+  bool begun = false;
+  for (std::size_t k = 0; k < task.count || !begun; begun = true) {
+    std::size_t end = k;
+    while (end < task.count && (task.slots[end] & kThin) == 0) ++end;
+    add_run<Real, kind>(task, k, end, first, last, begun);
+    for (k = end; k < task.count && (task.slots[k] & kThin) != 0; ++k) {
+      add_postings<Real>(task, k, first, last);
     }
-    std::size_t run = 1;
-    while (run < kTerms && k + run < task.count && (task.slots[k + run] & kThin) == 0) ++run;
-    if (run == kTerms) {
-      add_terms<Real, kind, kTerms>(task, k, first, last, true);
-    } else {
-      for (std::size_t r = 0; r < run; ++r) {
-        add_terms<Real, kind, 1>(task, k + r, first, last, true);
-      }
-    }
-    k += run;
   }
 }
 
@@ -108,7 +104,7 @@ void row_of(const RowTask<Real>& task) {
     if (task.postings != nullptr) {
       add_mixed<Real, kind>(task, first, last);
     } else {
-      add_dense<Real, kind>(task, first, last);
+      add_run<Real, kind>(task, 0, task.count, first, last, false);
     }
     finish_columns<Real, kind>(task, first, last);
   }

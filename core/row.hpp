@@ -27,20 +27,22 @@ namespace budgetron {
 
 inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFFu;
 
+// Set in a slot that is no slot of the support: the other bits are where its first posting is.
+inline constexpr std::uint32_t kThin = 0x80000000u;
+
+// One value of a feature that few examples have, whose it is, and where the next is (postings.hpp).
+template <class Real>
+struct Posting {
+  std::uint32_t example;
+  std::uint32_t next;  // kThin | where, or kNoSlot: this was the last
+  std::int32_t feature;
+  Real value;
+};
+
 enum class KernelKind { rbf, laplacian, poly, linear, sigmoid };
 
 // All a row needs, as plain pointers: no standard-library code is compiled into the SIMD objects,
 // where the linker could pick its AVX-512 copy for everyone.
-// One value of a feature that few examples have, whose it is, and where the next is.
-template <class Real>
-struct Posting {
-  std::uint32_t example;
-  std::uint32_t next;  // kNoSlot: this was the last
-  Real value;
-};
-// Set in a slot that is no slot of the support: the other bits are where its first posting is.
-inline constexpr std::uint32_t kThin = 0x80000000u;
-
 template <class Real>
 struct RowTask {
   const Real* support;         // feature-major, 64-byte aligned

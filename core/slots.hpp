@@ -18,6 +18,7 @@ namespace budgetron {
 class Slots {
  public:
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+  static constexpr std::size_t kDirect = 1u << 16;
 
   // Slots of the features 0, 1, ...: all there are of a dense row, unless it is very wide.
   [[nodiscard]] const std::vector<std::uint32_t>& direct() const { return direct_; }
@@ -29,6 +30,13 @@ class Slots {
     for (std::size_t i = home(feature);; i = (i + 1) & (table_.size() - 1)) {
       if (table_[i].slot == kNone || table_[i].feature == feature) return table_[i].slot;
     }
+  }
+
+  // Where the slot of a small feature number stands. Precondition: there is no `reserve`d memory.
+  [[nodiscard]] std::uint32_t& direct_word(std::int32_t feature) {
+    const auto at = static_cast<std::size_t>(feature);
+    if (at >= direct_.size()) direct_.resize(at + 1, kNone);
+    return direct_[at];
   }
 
   // Precondition: `feature` has no slot.
@@ -88,7 +96,6 @@ class Slots {
   }
 
  private:
-  static constexpr std::size_t kDirect = 1u << 16;
   struct Entry {
     std::int32_t feature = 0;
     std::uint32_t slot = kNone;

@@ -56,16 +56,60 @@ void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
     return;
   }
   row.norm = norm_of(x);
-  for (std::size_t k = 0; k < x.count; ++k) {
-    const Real value = x.values[k];
-    std::uint32_t slot = slots_.find(x.feature(k));
-    if (l1_ && slot == Slots::kNone) slot = kZeroSlot;
-    row.term_values[terms] = value;
-    row.term_slots[terms] = slot;
-    terms += (value != Real(0)) & (slot != Slots::kNone);
+  Real* const values = row.term_values.data();
+  std::uint32_t* const slots = row.term_slots.data();
+  std::size_t k = 0;
+  if (l1_ || x.dense() || room_.given()) {
+    for (; k < x.count; ++k) {
+      std::uint32_t slot = find(x.feature(k));
+      if (l1_ && slot == Slots::kNone) slot = kZeroSlot;
+      values[terms] = x.values[k];
+      slots[terms] = slot;
+      terms += (x.values[k] != Real(0)) & (slot != Slots::kNone);
+    }
+  } else {
+    const std::span<const std::uint32_t> direct(slots_.direct());
+    for (; k < x.count && !in_bucket(x.indices[k]); ++k) {
+      const auto feature = static_cast<std::size_t>(x.indices[k]);
+      const std::uint32_t slot = feature < direct.size() ? direct[feature] : Slots::kNone;
+      values[terms] = x.values[k];
+      slots[terms] = slot;
+      terms += (x.values[k] != Real(0)) & (slot != Slots::kNone);
+    }
   }
+  terms = gather_from_buckets(x, k, row, terms);
   row.term_values.resize(terms);
   row.term_slots.resize(terms);
+}
+
+// The terms from x's feature k on, all of them to be looked for in buckets. First the buckets are
+// read, so that nothing waits for their memory nor guesses which are empty; then what is in the
+// others.
+template <class Real>
+std::size_t Support<Real>::gather_from_buckets(const Sample<Real>& x, std::size_t k, Row<Real>& row,
+                                               std::size_t terms) const {
+  constexpr std::size_t together = 64;
+  std::uint32_t links[together];
+  std::size_t places[together];
+  if (postings_.none_in_buckets()) return terms;
+  while (k < x.count) {
+    const std::size_t end = std::min(k + together, x.count);
+    std::size_t found = 0;
+    for (; k < end; ++k) {
+      const Bucket& bucket = postings_.bucket(x.feature(k));
+      links[found] = bucket.first;
+      places[found] = k;
+      found += (bucket.marks & postings_.mark(x.feature(k))) != 0;
+    }
+    for (std::size_t c = 0; c < found; ++c) __builtin_prefetch(&postings_[links[c]]);
+    for (std::size_t c = 0; c < found; ++c) {
+      const std::uint32_t link = postings_.seek(links[c], x.feature(places[c]));
+      row.term_values[terms] = x.values[places[c]];
+      row.term_slots[terms] = postings_.slot_or_link(link);
+      terms += (link != kNoSlot) & (x.values[places[c]] != Real(0));
+    }
+  }
+  return terms;
 }
 
 template <class Real>
@@ -164,6 +208,16 @@ void Support<Real>::list_features(std::size_t i, std::vector<std::int32_t>& out)
 }
 
 template <class Real>
+std::size_t Support<Real>::thin_features() const {
+  if (thin_ == 0) return 0;
+  std::size_t features = postings_.thin_in_buckets();
+  for (const std::uint32_t slot : slots_.direct()) {
+    features += slot != Slots::kNone && (slot & kThin) != 0;
+  }
+  return features;
+}
+
+template <class Real>
 std::uint32_t Support<Real>::new_slot(std::int32_t feature) {
   std::uint32_t slot = 0;
   if (free_.empty()) {
@@ -174,117 +228,107 @@ std::uint32_t Support<Real>::new_slot(std::int32_t feature) {
     slot = free_.back();
     free_.pop_back();
   }
-  slots_.insert(feature, slot);
+  if (in_bucket(feature)) {
+    postings_.push_in_bucket(feature, kThin | slot, Real(0));
+  } else {
+    slots_.insert(feature, slot);
+  }
   if (room_.given()) slot_features_[slot] = feature;
   slots_moved_ = ++clock_;
   return slot;
 }
 
 template <class Real>
-std::uint32_t Support<Real>::new_posting(std::size_t i, Real value, std::uint32_t next) {
-  const Posting<Real> posting{static_cast<std::uint32_t>(i), next, value};
-  const std::uint32_t at = free_posting_;
-  if (at == kNoSlot) {
-    postings_.push_back(posting);
-    return static_cast<std::uint32_t>(postings_.size() - 1);
+void Support<Real>::add_posting(std::int32_t feature, std::size_t i, Real value) {
+  const auto example = static_cast<std::uint32_t>(i);
+  if (in_bucket(feature)) {
+    postings_.push_in_bucket(feature, example, value);
+  } else {
+    postings_.push(slots_.direct_word(feature), feature, example, value);
   }
-  free_posting_ = postings_[at].next;
-  postings_[at] = posting;
-  return at;
-}
-
-template <class Real>
-void Support<Real>::free_posting(std::uint32_t at) {
-  postings_[at].next = free_posting_;
-  free_posting_ = at;
-}
-
-// Whether a thin feature has as many postings as may be.
-template <class Real>
-bool Support<Real>::crowded(std::uint32_t thin) const {
-  std::size_t count = 0;
-  for (std::uint32_t at = thin & ~kThin; at != kNoSlot; at = postings_[at].next) ++count;
-  return kThinShare * count >= stride_;
+  ++thin_;
 }
 
 // A slot for a feature that was thin.
 template <class Real>
-std::uint32_t Support<Real>::fatten(std::int32_t feature, std::uint32_t thin) {
-  slots_.erase(feature);
-  --thin_;
+std::uint32_t Support<Real>::fatten(std::int32_t feature) {
+  const bool hashed = in_bucket(feature);
+  std::uint32_t chain = hashed ? kNoSlot : slots_.direct_word(feature);
   const std::uint32_t slot = new_slot(feature);
-  for (std::uint32_t at = thin & ~kThin; at != kNoSlot;) {
-    slot_values(slot)[postings_[at].example] = postings_[at].value;
+  const auto take = [&](const Posting<Real>& posting) {
+    slot_values(slot)[posting.example] = posting.value;
     ++references_[slot];
-    const std::uint32_t next = postings_[at].next;
-    free_posting(at);
-    at = next;
+    --thin_;
+  };
+  while (chain != kNoSlot) {
+    take(postings_[chain]);
+    postings_.pop(chain);
+  }
+  if (!hashed) return slot;
+  for (std::uint32_t* link = &postings_.bucket(feature).first; *link != kNoSlot;) {
+    Posting<Real>& posting = postings_[*link];
+    if (posting.feature != feature || (posting.example & kThin) != 0) {
+      link = &posting.next;
+    } else {
+      take(posting);
+      postings_.pop_from_bucket(*link, feature);
+    }
   }
   return slot;
 }
 
 template <class Real>
 void Support<Real>::put(std::int32_t feature, std::size_t i, Real value, bool thin) {
-  std::uint32_t slot = slots_.find(feature);
-  if (slot == Slots::kNone && thin) {
-    slots_.insert(feature, new_posting(i, value, kNoSlot) | kThin);
-    slots_moved_ = ++clock_;
-    ++thin_;
-    return;
-  }
-  if (slot == Slots::kNone) {
+  std::uint32_t slot = find(feature);
+  if (slot == Slots::kNone && !thin) {
     slot = new_slot(feature);
-  } else if ((slot & kThin) != 0 && (!thin || crowded(slot))) {
-    slot = fatten(feature, slot);
+  } else if ((slot & kThin) != 0) {
+    const bool few = slot == Slots::kNone || (thin && kThinShare * postings_.count(slot) < stride_);
+    if (few) return add_posting(feature, i, value);
+    slot = fatten(feature);
   }
-  if ((slot & kThin) != 0) {
-    const std::uint32_t first = slot & ~kThin;
-    const std::uint32_t second = new_posting(i, value, postings_[first].next);
-    postings_[first].next = second;
-  } else {
-    ++references_[slot];
-    slot_values(slot)[i] = value;
-  }
+  ++references_[slot];
+  slot_values(slot)[i] = value;
+}
+
+// Example i no longer has this slot; true if nobody has.
+template <class Real>
+bool Support<Real>::give_up(std::uint32_t slot, std::size_t i) {
+  slot_values(slot)[i] = Real(0);
+  if (--references_[slot] > 0) return false;
+  free_.push_back(slot);
+  slots_moved_ = ++clock_;
+  return true;
 }
 
 template <class Real>
 void Support<Real>::drop(std::int32_t feature, std::size_t i) {
-  const std::uint32_t slot = slots_.find(feature);
-  if ((slot & kThin) == 0) {
-    slot_values(slot)[i] = Real(0);
-    if (--references_[slot] > 0) return;
-    free_.push_back(slot);
+  if (room_.given()) {
+    if (give_up(slots_.find(feature), i)) slots_.erase(feature);
+    return;
+  }
+  if (in_bucket(feature)) return drop_from_buckets({&feature, 1}, i);
+  std::uint32_t& word = slots_.direct_word(feature);
+  if ((word & kThin) == 0) {
+    if (give_up(word, i)) word = Slots::kNone;
   } else {
-    // The first posting is where the feature's slot says: it leaves by the second moving there.
-    std::uint32_t at = slot & ~kThin;
-    while (postings_[at].example != i && postings_[postings_[at].next].example != i) {
-      at = postings_[at].next;
-    }
-    const std::uint32_t next = postings_[at].next;
-    if (postings_[at].example != i) {
-      postings_[at].next = postings_[next].next;
-      free_posting(next);
-      return;
-    }
-    if (next != kNoSlot) {
-      postings_[at] = postings_[next];
-      free_posting(next);
-      return;
-    }
-    free_posting(at);
+    postings_.pop(postings_.link_to(word, feature, static_cast<std::uint32_t>(i)));
     --thin_;
   }
-  slots_.erase(feature);
-  slots_moved_ = ++clock_;
+}
+
+template <class Real>
+void Support<Real>::drop_from_buckets(std::span<const std::int32_t> features, std::size_t i) {
+  thin_ -= postings_.pop_all(features, static_cast<std::uint32_t>(i),
+                             [&](std::uint32_t slot) { return give_up(slot, i); });
 }
 
 template <class Real>
 void Support<Real>::move(std::int32_t feature, std::size_t i, std::size_t to) {
-  const std::uint32_t slot = slots_.find(feature);
+  std::uint32_t slot = find(feature);
   if ((slot & kThin) != 0) {
-    std::uint32_t at = slot & ~kThin;
-    while (postings_[at].example != i) at = postings_[at].next;
-    postings_[at].example = static_cast<std::uint32_t>(to);
+    while (postings_[slot].example != i) slot = postings_.seek(postings_[slot].next, feature);
+    postings_[slot].example = static_cast<std::uint32_t>(to);
     return;
   }
   Real* values = slot_values(slot);
@@ -299,7 +343,7 @@ void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
     // Exactly what is needed, in one piece: dense storage never holds more than it says.
     std::size_t missing = 0;
     for (std::size_t k = 0; k < x.count; ++k) {
-      missing += (slots_.find(x.feature(k)) & kThin) != 0;  // without a slot, or thin
+      missing += (find(x.feature(k)) & kThin) != 0;  // without a slot, or thin
     }
     missing -= std::min(missing, free_.size());
     if (missing > 0) values_.reserve((references_.size() + missing) * stride_);
@@ -309,19 +353,41 @@ void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
     }
   } else {
     widths_[i] = kSparse;
-    if (!room_.given()) features_[i].clear();
-    for (std::size_t k = 0; k < x.count; ++k) {
-      if (x.values[k] == Real(0)) continue;
-      if (!room_.given()) features_[i].push_back(x.feature(k));
-      put(x.feature(k), i, x.values[k], may_be_thin());
-    }
+    occupy_sparse(i, x);
   }
   set_norms(i, x);
 }
 
 template <class Real>
+void Support<Real>::occupy_sparse(std::size_t i, const Sample<Real>& x) {
+  const bool thin = may_be_thin();
+  if (!room_.given()) features_[i].resize(x.count);
+  std::size_t listed = 0;
+  for (std::size_t k = 0; k < x.count; ++k) {
+    const Real value = x.values[k];
+    const std::int32_t feature = x.feature(k);
+    if (value == Real(0)) continue;
+    if (!room_.given()) features_[i][listed++] = feature;
+    if (thin && in_bucket(feature) && postings_.surely_new(feature)) {
+      postings_.push_in_bucket(feature, static_cast<std::uint32_t>(i), value);
+      ++thin_;
+    } else {
+      put(feature, i, value, thin);
+    }
+  }
+  if (!room_.given()) features_[i].resize(listed);
+}
+
+template <class Real>
 void Support<Real>::vacate(std::size_t i) {
-  for_each_feature(i, listed_, [&](std::int32_t feature) { drop(feature, i); });
+  if (widths_[i] == kSparse && !room_.given()) {
+    const std::span<const std::int32_t> features(features_[i]);
+    std::size_t k = 0;
+    for (; k < features.size() && !in_bucket(features[k]); ++k) drop(features[k], i);
+    drop_from_buckets(features.subspan(k), i);
+  } else {
+    for_each_feature(i, listed_, [&](std::int32_t feature) { drop(feature, i); });
+  }
   norms_[i] = Real(0);
   if (keeps_squares_) squared_norms_[i] = Real(0);
   widths_[i] = 0;
@@ -339,7 +405,7 @@ template <class Real>
 void Support<Real>::replace(std::size_t i, const Sample<Real>& x) {
   if (x.dense() && widths_[i] == static_cast<std::int32_t>(x.count)) {
     for (std::size_t k = 0; k < x.count; ++k) {
-      slot_values(slots_.find(x.feature(k)))[i] = x.values[k];
+      slot_values(find(x.feature(k)))[i] = x.values[k];
     }
     set_norms(i, x);
     return;
@@ -376,12 +442,12 @@ void Support<Real>::extract(std::size_t i, OwnedSample<Real>& out) const {
   if (!out.dense && room_.given()) {
     list_features(i, out.indices);
     for (const std::int32_t feature : out.indices) {
-      out.values.push_back(slot_values(slots_.find(feature))[i]);
+      out.values.push_back(slot_values(find(feature))[i]);
     }
     return;
   }
   for_each_feature(i, out.indices, [&](std::int32_t feature) {
-    out.values.push_back(value(slots_.find(feature), i));
+    out.values.push_back(value(find(feature), i));
     if (!out.dense) out.indices.push_back(feature);
   });
 }
@@ -404,7 +470,7 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
     visitor.object(slots_.bytes());
     visitor.scratch(references_);
     visitor.scratch(free_);
-    visitor.scratch(postings_);
+    postings_.scratch(visitor);
     visitor.scratch(widths_);
     visitor.scratch(changed_);
     visitor.scratch(features_);
@@ -478,17 +544,19 @@ void Support<Real>::check_invariants() const {
   std::vector<std::uint32_t> references(references_.size(), 0);
   if (l1_ && !references.empty()) references[kZeroSlot] = 1;
   std::size_t stored = 0;
-  std::size_t entries = 0;  // of thin features
+  std::size_t entries = 0;     // of thin features
+  std::size_t in_buckets = 0;  // slots that are found there
   OwnedSample<Real> sample;
   for (std::size_t i = 0; i < size_; ++i) {
     for_each_feature(i, listed, [&](std::int32_t feature) {
-      const std::uint32_t slot = slots_.find(feature);
+      const std::uint32_t slot = find(feature);
       if (slot == Slots::kNone) fail("a stored feature has no slot");
       if ((slot & kThin) != 0) {
         if (value(slot, i) == Real(0)) fail("a thin feature lacks a value");
         ++entries;
         return;
       }
+      in_buckets += in_bucket(feature) && references[slot] == 0;
       ++references[slot];
       stored += slot_values(slot)[i] != Real(0);
     });
@@ -501,9 +569,8 @@ void Support<Real>::check_invariants() const {
     }
   }
   if (references != references_) fail("references");
-  std::size_t unused = 0;
-  for (std::uint32_t at = free_posting_; at != kNoSlot; at = postings_[at].next) ++unused;
-  if (entries + unused != postings_.size()) fail("a thin feature has a value of no example");
+  if (entries != thin_) fail("a thin feature has a value of no example");
+  if (entries + in_buckets + postings_.unused() != postings_.size()) fail("a posting was lost");
   std::size_t nonzero = 0;
   for (const Real value : values_) nonzero += value != Real(0);
   if (nonzero != stored) fail("a padding or absent value is not zero");

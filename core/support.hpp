@@ -24,10 +24,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "aligned.hpp"
 #include "kernel.hpp"
+#include "postings.hpp"
 #include "room.hpp"
 #include "sample.hpp"
 #include "slots.hpp"
@@ -73,16 +75,19 @@ class Support {
   [[nodiscard]] bool fits_instead(std::size_t i, const Sample<Real>& x) const;
   [[nodiscard]] bool fits_alone(const Sample<Real>& x) const;
   [[nodiscard]] std::size_t features() const {  // that have a slot
-    return references_.size() - free_.size() - (l1_ && !references_.empty() ? 1 : 0) + thin();
+    return references_.size() - free_.size() - (l1_ && !references_.empty() ? 1 : 0) +
+           thin_features();
   }
-  [[nodiscard]] std::size_t thin() const { return thin_; }  // features
+  [[nodiscard]] std::size_t thin() const { return thin_; }  // values of thin features
   [[nodiscard]] const Posting<Real>* postings() const { return postings_.data(); }
   // The value of stored example i in this slot, or thin slot, of a feature.
   [[nodiscard]] Real value(std::uint32_t slot, std::size_t i) const {
     if ((slot & kThin) == 0) return slot_values(slot)[i];
-    std::uint32_t at = slot & ~kThin;
-    while (at != kNoSlot && postings_[at].example != i) at = postings_[at].next;
-    return at == kNoSlot ? Real(0) : postings_[at].value;
+    const std::int32_t feature = postings_[slot].feature;
+    while (slot != kNoSlot && postings_[slot].example != i) {
+      slot = postings_.seek(postings_[slot].next, feature);
+    }
+    return slot == kNoSlot ? Real(0) : postings_[slot].value;
   }
   // How many terms `gather` finds at most, and values `extract`. With a room.
   [[nodiscard]] std::size_t most_terms() const { return l1_ ? room_.width : most_values(); }
@@ -106,16 +111,28 @@ class Support {
   }
   static constexpr std::size_t kThinShare = 32;
   [[nodiscard]] bool may_be_thin() const { return !l1_ && !room_.given(); }
+  // Whether it is found in a bucket of the postings, not among the slots.
+  [[nodiscard]] bool in_bucket(std::int32_t feature) const {
+    return static_cast<std::size_t>(feature) >= Slots::kDirect && !room_.given();
+  }
+  // Its slot, kThin | its first posting, or Slots::kNone.
+  [[nodiscard]] std::uint32_t find(std::int32_t feature) const {
+    return in_bucket(feature) ? postings_.find(feature) : slots_.find(feature);
+  }
+  [[nodiscard]] std::size_t thin_features() const;
+  std::size_t gather_from_buckets(const Sample<Real>& x, std::size_t k, Row<Real>& row,
+                                  std::size_t terms) const;
   std::uint32_t new_slot(std::int32_t feature);
-  std::uint32_t new_posting(std::size_t i, Real value, std::uint32_t next);
-  void free_posting(std::uint32_t at);
-  [[nodiscard]] bool crowded(std::uint32_t thin) const;
-  std::uint32_t fatten(std::int32_t feature, std::uint32_t slot);
+  void add_posting(std::int32_t feature, std::size_t i, Real value);
+  bool give_up(std::uint32_t slot, std::size_t i);
+  std::uint32_t fatten(std::int32_t feature);
   // Example i has this value of the feature; no longer has it; has column `to` instead.
   void put(std::int32_t feature, std::size_t i, Real value, bool thin);
   void drop(std::int32_t feature, std::size_t i);
   void move(std::int32_t feature, std::size_t i, std::size_t to);
+  void drop_from_buckets(std::span<const std::int32_t> features, std::size_t i);
   void occupy(std::size_t i, const Sample<Real>& x);
+  void occupy_sparse(std::size_t i, const Sample<Real>& x);
   void vacate(std::size_t i);
   void set_norms(std::size_t i, const Sample<Real>& x);
   void mark(std::size_t i) { changed_[i / kLanes] = ++clock_; }  // another example is there
@@ -154,9 +171,8 @@ class Support {
   Slots slots_;
   std::vector<std::uint32_t> references_;  // per slot
   std::vector<std::uint32_t> free_;        // slots without references
-  std::vector<Posting<Real>> postings_;    // of thin features
-  std::uint32_t free_posting_ = kNoSlot;   // the first of those not in use
-  std::size_t thin_ = 0;                   // features
+  Postings<Real> postings_;                // of thin features, and where large features are
+  std::size_t thin_ = 0;                   // values of thin features
   std::vector<std::int32_t> widths_;       // per example: its width if dense, else kSparse
   std::vector<std::vector<std::int32_t>> features_;  // per example: its features if sparse
   // With a room, instead:

@@ -318,7 +318,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         if self._class_weights is not None:
             by_class = self._class_weights.of_rows(y, None if weights is None else weights > 0)
             weights = product(weights, by_class)
-        joins = self._joining(y, weights)
+        joins = [] if self._closed else self._joining(y, weights)
         bounds = sorted({0, len(y), *joins})
         rows = csr_parts(X) if scipy.sparse.issparse(X) else X  # once for all runs
         runs: list[Run] = []
@@ -326,7 +326,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             joined = start in joins
             if joined:
                 self._join(y[start])
-            targets = np.searchsorted(self.classes_, y[start:end]).astype(np.float64)
+            targets = self._targets(y[start:end])
             own = None if weights is None else weights[start:end]
             decisions = self._engine.learn(
                 rows, targets, own, start=start, record=record, unseen=joined, calibrate=calibrate
@@ -344,6 +344,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         labels, firsts = np.unique(y[come], return_index=True)
         first: list[int] = np.sort(come[firsts[~np.isin(labels, self.classes_)]]).tolist()
         return first
+
+    def _targets(self, y: NDArray[Any]) -> Floats:
+        """The class codes of labels that are all known."""
+        two = len(self.classes_) == 2
+        codes = y == self.classes_[1] if two else np.searchsorted(self.classes_, y)
+        return np.asarray(codes, dtype=np.float64)
 
     def _assemble(self, runs: list[Run]) -> Floats:
         """The decisions of all runs in terms of the classes known at the end."""
