@@ -132,7 +132,8 @@ class Merge final : public Budget<Real> {
     // Stored examples are numbered by their columns; the newcomer is number `newcomer`.
     const std::size_t newcomer = f.size();
     const std::size_t m = lightest(f, turn, coefs, weights_);
-    if (m != newcomer) f.row_of_stored(m, side_);
+    const Sample<Real> x_m = sample(f, turn, m, x_m_);
+    if (m != newcomer) f.row(x_m, side_);
     const Pair pair = cheapest(f, turn, coefs, m);
     if (pair.n == m) {
       ++removals_;
@@ -154,7 +155,7 @@ class Merge final : public Budget<Real> {
     const double q = std::pow(pair.kappa, h * h);
     read_coefs(f, pair.n, coefs, other_);
     for (std::size_t k = 0; k < coefs.size(); ++k) other_[k] = p * mine_[k] + q * other_[k];
-    blend(sample(f, turn, m, x_m_), sample(f, turn, pair.n, x_n_), h, z_);
+    blend(x_m, sample(f, turn, pair.n, x_n_), h, z_);
 
     if (m == newcomer) {
       put(f, turn, pair.n);
