@@ -15,6 +15,10 @@ TEST(postings_in_buckets_behave_like_a_map) {
   Postings<float> postings;
   std::map<std::pair<std::int32_t, std::uint32_t>, float> expected;  // feature and example: value
   std::vector<std::vector<std::int32_t>> lists(40);
+  std::vector<std::int32_t> features(400);  // far apart, so that some share a bucket
+  for (std::int32_t& feature : features) {
+    feature = static_cast<std::int32_t>(70000 + random.below(1u << 30));
+  }
   const std::int32_t fat = 2147483000;
   postings.push_in_bucket(fat, kThin | 5u, 0.0f);
   for (std::uint32_t round = 0; round < 4000; ++round) {
@@ -24,7 +28,7 @@ TEST(postings_in_buckets_behave_like_a_map) {
     CHECK_EQ(thin, list.size());
     for (const std::int32_t feature : list) expected.erase({feature, example});
     list.clear();
-    for (std::int32_t feature = 70000; feature < 70400; ++feature) {
+    for (const std::int32_t feature : features) {
       if (random.below(20) != 0) continue;
       const auto value = static_cast<float>(round);
       list.push_back(feature);
@@ -33,7 +37,7 @@ TEST(postings_in_buckets_behave_like_a_map) {
     }
   }
   std::size_t stored = 0;
-  for (std::int32_t feature = 70000; feature < 70400; ++feature) {
+  for (const std::int32_t feature : features) {
     const bool any = expected.lower_bound({feature, 0}) != expected.lower_bound({feature + 1, 0});
     std::uint32_t link = postings.find(feature);
     CHECK_EQ(link == kNoSlot, !any);
