@@ -75,7 +75,7 @@ class Scaler {
       if (x.values[k] == Real(0)) continue;
       const std::size_t slot = slot_of(x.feature(k));
       if (settled(slot) > 0.0) continue;
-      const double value = static_cast<double>(x.values[k]);
+      const double value = countable(x.values[k]);
       const double before = value - means_[slot];
       means_[slot] += before / static_cast<double>(++counts_[slot]);
       squares_[slot] += before * (value - means_[slot]);
@@ -134,6 +134,13 @@ class Scaler {
   // The largest value a scaled row may hold: squares of it can be summed over 2^28 features in
   // float32. Only a feature that jumps by that many of its deviations meets it.
   static constexpr double kLargest = 1e15;
+  // The largest value that is told apart from larger ones: beyond, sums of squares overflow.
+  static constexpr double kCountable = 1e140;
+
+  template <class Real>
+  [[nodiscard]] static double countable(Real value) {
+    return std::clamp(static_cast<double>(value), -kCountable, kCountable);
+  }
 
   template <class Real>
   [[nodiscard]] Real scaled(std::int32_t feature, Real value) const {
@@ -141,7 +148,7 @@ class Scaler {
     const std::uint32_t slot = slots_.find(feature);
     const double s = slot == Slots::kNone ? (deviations_.empty() ? 0.0 : 1.0) : divisor(slot);
     if (!(s > 0.0)) return Real(0);
-    return static_cast<Real>(std::clamp(static_cast<double>(value) / s, -kLargest, kLargest));
+    return static_cast<Real>(std::clamp(countable(value) / s, -kLargest, kLargest));
   }
 
   void find_deviations() {

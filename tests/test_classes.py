@@ -99,3 +99,14 @@ def test_one_class_alone_then_its_opponent(case: Case) -> None:
         model = case.make().partial_fit(X, np.full(60, "m"))
         model._join(opponent)
         np.testing.assert_array_equal(model.decision_function(X), sign * f)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@each_case
+def test_rows_of_weight_0_before_any_class(case: Case, classes: int) -> None:
+    X, y = stream(60, classes=classes)
+    weights = np.repeat([0.0, 1.0], [5, 55])
+    decisions = case.make().prequential(X, y, sample_weight=weights)
+    assert len(decisions) == len(X)
+    np.testing.assert_array_equal(decisions[:5], 0.0 if classes == 2 else -np.inf)
+    np.testing.assert_array_equal(decisions[5:], case.make().prequential(X[5:], y[5:]))

@@ -309,6 +309,25 @@ def test_constants_duplicates_and_extremes_do_no_harm(rule: str, rows: str, dtyp
         assert 0 < model.gamma_ < np.inf
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of sums that scikit-learn takes
+@pytest.mark.parametrize("largest", [1e155, 1.7e308])
+@pytest.mark.parametrize("scale", ["auto", "standard"])
+def test_values_too_large_to_square_stop_no_model_from_resuming(scale: str, largest: float) -> None:
+    X, y = uneven(300)
+    X[:, 0] /= np.abs(X[:, 0]).max()
+    X[:, 0] *= largest  # of both signs
+    X[50, 1] = X[230, 2] = largest
+    whole = BY_NAME["rbp"].make(scale=scale, gamma="median")
+    decisions = whole.prequential(X, y, classes=[0, 1])
+    assert np.isfinite(decisions).all()
+    assert np.ptp(stored_rows(whole)[:, 0]) > 0
+    for cut in (60, 200, 240):
+        half = BY_NAME["rbp"].make(scale=scale, gamma="median")
+        half.partial_fit(X[:cut], y[:cut], classes=[0, 1])
+        rest = pickle.loads(pickle.dumps(half)).prequential(X[cut:], y[cut:])
+        np.testing.assert_array_equal(rest, decisions[cut:])
+
+
 @each_rule
 def test_one_row(rule: str) -> None:
     model = budgetron.make("perceptron", **({"gamma": "auto"} | RULES[rule]))

@@ -356,7 +356,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         final = self.classes_
         if len(final) <= 2:
             # A class that was alone was learned as the positive one; it may have become the other.
-            turned = [len(run.classes) < len(final) and run.classes[0] == final[0] for run in runs]
+            turned = [
+                len(run.classes) == 1 < len(final) and run.classes[0] == final[0] for run in runs
+            ]
             return np.concatenate(
                 [
                     -run.decisions[:, 0] if turn else run.decisions[:, 0]
