@@ -2,7 +2,9 @@
 VENV    := .venv
 BIN     := $(VENV)/bin
 PYTHON  ?= python3
-# --no-compile: Python compiles what is imported when it is, a small part of what is installed.
+# --no-compile: Python compiles what is imported when it is, a small part of what is installed; and
+# keeps it, whatever the environment says, for there are many processes.
+unexport PYTHONDONTWRITEBYTECODE
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 SETUP   := $(VENV)/.setup
 BUILT   := $(VENV)/.built
