@@ -18,6 +18,14 @@ constexpr double kCoarse = 1e-3;
 // that do not.
 constexpr double kLeastDensity = 0.6;
 
+// And no more of them than Real counts.
+template <class Real>
+bool all_ones(const std::vector<Real>& values) {
+  bool ones = values.size() < (1u << std::numeric_limits<float>::digits);
+  for (const Real value : values) ones &= value == Real(1);
+  return ones;
+}
+
 }  // namespace
 
 void rearrange_outputs(AlignedVector<double>& matrix, std::size_t stride,
@@ -104,12 +112,15 @@ std::size_t Expansion<Real>::oldest() const {
 template <class Real>
 RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   RowTask<Real> task{};
-  task.support = support_.values();
-  task.stride = support_.stride();
+  const Columns<Real>& columns = support_.columns();
+  task.support = columns.bytes() ? nullptr : columns.reals();
+  task.ones = columns.bytes() ? columns.ones() : nullptr;
+  task.stride = columns.stride();
   task.examples = padded(size());
   task.values = row.term_values.data();
   task.slots = row.term_slots.data();
   task.count = row.term_values.size();
+  task.all_ones = row.all_ones;
   task.postings = support_.thin() > 0 ? support_.postings() : nullptr;
   task.norms = support_.norms();
   task.norm = row.norm;
@@ -123,6 +134,7 @@ RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
 template <class Real>
 void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
   support_.gather(x, out);
+  out.all_ones = support_.columns().bytes() && all_ones(out.term_values);
   if (out.values.size() < stride_) out.values.resize(stride_);
   const auto& functions = row_functions<Real>();
   RowTask<Real> work = task(out);
@@ -156,7 +168,9 @@ void Expansion<Real>::settle(Row<Real>& out) const {
 template <class Real>
 bool Expansion<Real>::pack(RowBlock<Real>& block) const {
   const std::vector<std::uint32_t>& slots = support_.direct_slots();
-  if (block.width > slots.size() || support_.thin() > 0) return false;
+  if (block.width > slots.size() || support_.thin() > 0 || support_.columns().bytes()) {
+    return false;
+  }
   block.values.resize(block.width * kBlockRows);
   block.offsets.resize(block.width);
   Real norms[kBlockRows];

@@ -18,20 +18,29 @@ namespace {
 
 // Sums of this many bytes stay in L1 between the passes over them: 32 kB is the smallest L1 met.
 constexpr std::size_t kTileBytes = 16384;
+constexpr std::size_t kLine = 64;  // bytes: slots of bytes are whole lines
 constexpr std::size_t kTerms = 4;  // terms a pass adds: one load and store of a sum per four
 
+// What the support is made of.
+inline const float* support_of(const RowTask<float>& task, float) { return task.support; }
+inline const double* support_of(const RowTask<double>& task, double) { return task.support; }
+template <class Real>
+inline const std::uint8_t* support_of(const RowTask<Real>& task, std::uint8_t) {
+  return task.ones;
+}
+
 // Adds `terms` terms from k on to the sums of the examples [first, last), if they are `begun`; else
-// the sums begin with these.
-template <class Real, KernelKind kind, std::size_t terms>
+// the sums begin with these. Number: what is stored, Real or bytes.
+template <class Real, class Number, KernelKind kind, std::size_t terms>
 inline void add_terms(const RowTask<Real>& task, std::size_t k, std::size_t first, std::size_t last,
                       bool begun) {
   constexpr std::size_t vectors = kDotLanes / kWidth<Real>;  // examples are padded to kLanes
   Vector<Real> v[terms];
-  const Real* s[terms];
+  const Number* s[terms];
 #pragma GCC unroll 4
   for (std::size_t t = 0; t < terms; ++t) {
     v[t] = all<Real>(task.values[k + t]);
-    s[t] = task.support + task.slots[k + t] * task.stride;
+    s[t] = support_of(task, Number()) + task.slots[k + t] * task.stride;
   }
   Real* const row = task.row;
   for (std::size_t i = first; i < last; i += kDotLanes) {
@@ -44,7 +53,8 @@ inline void add_terms(const RowTask<Real>& task, std::size_t k, std::size_t firs
     for (std::size_t t = 0; t < terms; ++t) {
 #pragma GCC unroll 8
       for (std::size_t b = 0; b < vectors; ++b) {
-        sums[b] = accumulate<Real, kind>(v[t], load<Real>(s[t] + i + b * kWidth<Real>), sums[b]);
+        const Vector<Real> stored = load_stored<Real>(s[t] + i + b * kWidth<Real>);
+        sums[b] = accumulate<Real, kind>(v[t], stored, sums[b]);
       }
     }
 #pragma GCC unroll 8
@@ -67,32 +77,99 @@ inline void add_postings(const RowTask<Real>& task, std::size_t k, std::size_t f
   }
 }
 
-template <class Real, KernelKind kind>
+template <class Real, class Number, KernelKind kind>
 inline void add_run(const RowTask<Real>& task, std::size_t k, std::size_t end, std::size_t first,
                     std::size_t last, bool begun) {
-  if (k == end && !begun) add_terms<Real, kind, 0>(task, k, first, last, false);  // of nothing: 0
+  if (k == end && !begun) add_terms<Real, Number, kind, 0>(task, k, first, last, false);  // of nothing: 0
   for (; k + kTerms <= end; k += kTerms, begun = true) {
-    add_terms<Real, kind, kTerms>(task, k, first, last, begun);
+    add_terms<Real, Number, kind, kTerms>(task, k, first, last, begun);
   }
   if (k + 2 <= end) {
-    add_terms<Real, kind, 2>(task, k, first, last, begun);
+    add_terms<Real, Number, kind, 2>(task, k, first, last, begun);
     k += 2;
     begun = true;
   }
-  if (k < end) add_terms<Real, kind, 1>(task, k, first, last, begun);
+  if (k < end) add_terms<Real, Number, kind, 1>(task, k, first, last, begun);
 }
 
 // Terms of both kinds, in their order.
-template <class Real, KernelKind kind>
+template <class Real, class Number, KernelKind kind>
 void add_mixed(const RowTask<Real>& task, std::size_t first, std::size_t last) {
   bool begun = false;
   for (std::size_t k = 0; k < task.count || !begun; begun = true) {
     std::size_t end = k;
     while (end < task.count && (task.slots[end] & kThin) == 0) ++end;
-    add_run<Real, kind>(task, k, end, first, last, begun);
+    add_run<Real, Number, kind>(task, k, end, first, last, begun);
     for (k = end; k < task.count && (task.slots[k] & kThin) != 0; ++k) {
       add_postings<Real>(task, k, first, last);
     }
+  }
+}
+
+template <class Real, class Number, KernelKind kind>
+void add_all(const RowTask<Real>& task, std::size_t first, std::size_t last) {
+  if (task.postings != nullptr) {
+    add_mixed<Real, Number, kind>(task, first, last);
+  } else {
+    add_run<Real, Number, kind>(task, 0, task.count, first, last, false);
+  }
+}
+
+// How many of the terms [k, end) the examples of so many lines of 64 bytes have, from i on. No more
+// terms than a byte counts.
+template <class Real, std::size_t lines>
+inline void count_lines(const RowTask<Real>& task, std::size_t k, std::size_t end, std::size_t i,
+                        Bytes* counts) {
+  constexpr std::size_t vectors = lines * kLine / kBytes;
+  Bytes sums[vectors] = {};
+  for (; k < end; ++k) {
+    if ((task.slots[k] & kThin) != 0) continue;
+    const std::uint8_t* const s = task.ones + task.slots[k] * task.stride + i;
+#pragma GCC unroll 20
+    for (std::size_t b = 0; b < vectors; ++b) sums[b] += load_vector(s + b * kBytes);
+  }
+#pragma GCC unroll 20
+  for (std::size_t b = 0; b < vectors; ++b) counts[b] = sums[b];
+}
+
+// The sums of the examples [first, last) where all there is are ones: counts. As many at a time as
+// there are registers to count in.
+template <class Real>
+void count(const RowTask<Real>& task, std::size_t first, std::size_t last) {
+  constexpr std::size_t most = 5;         // lines
+  constexpr std::size_t countable = 255;  // by a byte
+  Bytes counts[most * kLine / kBytes];
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(counts);
+  bool begun = false;
+  for (std::size_t k = 0; k < task.count || !begun; k += countable, begun = true) {
+    const std::size_t end = task.count - k < countable ? task.count : k + countable;
+    for (std::size_t i = first; i < last; i += most * kLine) {
+      switch ((last - i + kLine - 1) / kLine) {
+        case 1:
+          count_lines<Real, 1>(task, k, end, i, counts);
+          break;
+        case 2:
+          count_lines<Real, 2>(task, k, end, i, counts);
+          break;
+        case 3:
+          count_lines<Real, 3>(task, k, end, i, counts);
+          break;
+        case 4:
+          count_lines<Real, 4>(task, k, end, i, counts);
+          break;
+        default:
+          count_lines<Real, most>(task, k, end, i, counts);
+      }
+      const std::size_t next = last - i < most * kLine ? last : i + most * kLine;
+      for (std::size_t j = i; j < next; j += kWidth<Real>) {
+        const Vector<Real> counted = load_bytes<Real>(bytes + (j - i));
+        store<Real>(task.row + j, begun ? load<Real>(task.row + j) + counted : counted);
+      }
+    }
+  }
+  if (task.postings == nullptr) return;
+  for (std::size_t k = 0; k < task.count; ++k) {
+    if ((task.slots[k] & kThin) != 0) add_postings<Real>(task, k, first, last);
   }
 }
 
@@ -101,10 +178,12 @@ void row_of(const RowTask<Real>& task) {
   constexpr std::size_t tile = kTileBytes / sizeof(Real);
   for (std::size_t first = 0; first < task.examples; first += tile) {
     const std::size_t last = task.examples - first < tile ? task.examples : first + tile;
-    if (task.postings != nullptr) {
-      add_mixed<Real, kind>(task, first, last);
+    if (task.ones == nullptr || kind == KernelKind::laplacian) {
+      add_all<Real, Real, kind>(task, first, last);
+    } else if (task.all_ones) {
+      count<Real>(task, first, last);
     } else {
-      add_run<Real, kind>(task, 0, task.count, first, last, false);
+      add_all<Real, std::uint8_t, kind>(task, first, last);
     }
     finish_columns<Real, kind>(task, first, last);
   }

@@ -13,6 +13,9 @@
 // A feature that few examples have is a list of their values instead of a slot (support.hpp); its
 // term is added to those alone, in its turn, by the same multiply-add.
 //
+// A support of zeros and ones is bytes (columns.hpp). Of a row of ones its terms are then counted,
+// 16 to 64 examples an instruction; any other row reads them as the numbers they are.
+//
 // row.cpp, block.cpp, fourier.cpp and panels.cpp are the SIMD files. They are compiled once per
 // instruction set; `row_functions` picks the best one the machine has when the library is loaded.
 // BUDGETRON_ISA=baseline|avx2|avx512 in the environment picks a lesser one.
@@ -45,12 +48,14 @@ enum class KernelKind { rbf, laplacian, poly, linear, sigmoid };
 // where the linker could pick its AVX-512 copy for everyone.
 template <class Real>
 struct RowTask {
-  const Real* support;         // feature-major, 64-byte aligned
+  const Real* support;         // feature-major, 64-byte aligned; or null, and
+  const std::uint8_t* ones;    // bytes instead, the same
   std::size_t stride;          // elements between two slots, a multiple of kLanes
   std::size_t examples;        // padded(number of stored examples)
   const Real* values;          // the terms of x: value ...
   const std::uint32_t* slots;  // ... and slot of each feature that has one
   std::size_t count;
+  bool all_ones;               // all values of the terms are 1
   const Posting<Real>* postings;  // of thin slots; null if there are none
   const Real* norms;              // per stored example: ||x_i||^2, laplacian: ||x_i||_1
   Real norm;                      // the same of x

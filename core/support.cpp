@@ -116,12 +116,7 @@ template <class Real>
 void Support<Real>::reserve(std::size_t examples) {
   const std::size_t stride = padded(examples);
   if (stride <= stride_) return;
-  const std::size_t slots = references_.size();
-  AlignedVector<Real> wider(slots * stride, Real(0));
-  for (std::size_t s = 0; s < slots; ++s) {
-    std::copy_n(values_.data() + s * stride_, size_, wider.data() + s * stride);
-  }
-  values_.swap(wider);
+  columns_.set_columns(stride, size_);
   norms_.resize(stride, Real(0));
   if (keeps_squares_) squared_norms_.resize(stride, Real(0));
   widths_.resize(stride, 0);
@@ -129,9 +124,9 @@ void Support<Real>::reserve(std::size_t examples) {
   changed_.resize(stride / kLanes, 0);
   slots_moved_ = ++clock_;
   stride_ = stride;
-  if (l1_ && slots == 0) {
+  if (l1_ && references_.empty()) {
     references_.push_back(1);  // held for ever
-    values_.resize(stride_, Real(0));
+    columns_.add_slot();
   }
 }
 
@@ -140,7 +135,9 @@ void Support<Real>::reserve_all(std::size_t examples, const Room& room) {
   room_ = room;
   stride_ = padded(examples);
   const std::size_t slots = room.slots + (l1_ ? 1 : 0);
-  values_.reserve(slots * stride_);
+  columns_.widen();
+  columns_.set_columns(stride_, 0);
+  columns_.reserve_slots(slots);
   norms_.resize(stride_, Real(0));
   if (keeps_squares_) squared_norms_.resize(stride_, Real(0));
   widths_.resize(stride_, 0);
@@ -152,7 +149,7 @@ void Support<Real>::reserve_all(std::size_t examples, const Room& room) {
   listed_.reserve(most_values());
   if (l1_) {
     references_.push_back(1);  // held for ever
-    values_.resize(stride_, Real(0));
+    columns_.add_slot();
   }
 }
 
@@ -180,7 +177,7 @@ template <class Real>
 bool Support<Real>::fits_instead(std::size_t i, const Sample<Real>& x) const {
   if (fits(x)) return true;
   const auto alone = [&](std::uint32_t slot) {  // only example i has it
-    return references_[slot] == 1 && slot_values(slot)[i] != Real(0);
+    return references_[slot] == 1 && columns_.at(slot, i) != Real(0);
   };
   std::size_t freed = 0;
   for (std::uint32_t slot = l1_ ? 1 : 0; slot < references_.size(); ++slot) freed += alone(slot);
@@ -202,7 +199,7 @@ template <class Real>
 void Support<Real>::list_features(std::size_t i, std::vector<std::int32_t>& out) const {
   out.clear();
   for (std::uint32_t slot = l1_ ? 1 : 0; slot < references_.size(); ++slot) {
-    if (slot_values(slot)[i] != Real(0)) out.push_back(slot_features_[slot]);
+    if (columns_.at(slot, i) != Real(0)) out.push_back(slot_features_[slot]);
   }
   std::sort(out.begin(), out.end());
 }
@@ -223,7 +220,7 @@ std::uint32_t Support<Real>::new_slot(std::int32_t feature) {
   if (free_.empty()) {
     slot = static_cast<std::uint32_t>(references_.size());
     references_.push_back(0);
-    values_.resize(references_.size() * stride_, Real(0));
+    columns_.add_slot();
   } else {
     slot = free_.back();
     free_.pop_back();
@@ -256,7 +253,7 @@ std::uint32_t Support<Real>::fatten(std::int32_t feature) {
   std::uint32_t chain = hashed ? kNoSlot : slots_.direct_word(feature);
   const std::uint32_t slot = new_slot(feature);
   const auto take = [&](const Posting<Real>& posting) {
-    slot_values(slot)[posting.example] = posting.value;
+    columns_.set(slot, posting.example, posting.value);
     ++references_[slot];
     --thin_;
   };
@@ -288,13 +285,13 @@ void Support<Real>::put(std::int32_t feature, std::size_t i, Real value, bool th
     slot = fatten(feature);
   }
   ++references_[slot];
-  slot_values(slot)[i] = value;
+  columns_.set(slot, i, value);
 }
 
 // Example i no longer has this slot; true if nobody has.
 template <class Real>
 bool Support<Real>::give_up(std::uint32_t slot, std::size_t i) {
-  slot_values(slot)[i] = Real(0);
+  columns_.set(slot, i, Real(0));
   if (--references_[slot] > 0) return false;
   free_.push_back(slot);
   slots_moved_ = ++clock_;
@@ -331,14 +328,16 @@ void Support<Real>::move(std::int32_t feature, std::size_t i, std::size_t to) {
     postings_[slot].example = static_cast<std::uint32_t>(to);
     return;
   }
-  Real* values = slot_values(slot);
-  values[to] = values[i];
-  values[i] = Real(0);
+  columns_.set(slot, to, columns_.at(slot, i));
+  columns_.set(slot, i, Real(0));
 }
 
 // Column i is all zeros and free.
 template <class Real>
 void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
+  if (columns_.bytes() && (whole(x) || !Columns<Real>::bytes_hold(x.values, x.count))) {
+    columns_.widen();
+  }
   if (whole(x)) {
     // Exactly what is needed, in one piece: dense storage never holds more than it says.
     std::size_t missing = 0;
@@ -346,7 +345,7 @@ void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
       missing += (find(x.feature(k)) & kThin) != 0;  // without a slot, or thin
     }
     missing -= std::min(missing, free_.size());
-    if (missing > 0) values_.reserve((references_.size() + missing) * stride_);
+    if (missing > 0) columns_.reserve_slots(references_.size() + missing);
     widths_[i] = static_cast<std::int32_t>(x.count);
     for (std::size_t k = 0; k < x.count; ++k) {
       put(x.feature(k), i, x.values[k], false);
@@ -405,7 +404,7 @@ template <class Real>
 void Support<Real>::replace(std::size_t i, const Sample<Real>& x) {
   if (x.dense() && widths_[i] == static_cast<std::int32_t>(x.count)) {
     for (std::size_t k = 0; k < x.count; ++k) {
-      slot_values(find(x.feature(k)))[i] = x.values[k];
+      columns_.set(find(x.feature(k)), i, x.values[k]);
     }
     set_norms(i, x);
     return;
@@ -442,7 +441,7 @@ void Support<Real>::extract(std::size_t i, OwnedSample<Real>& out) const {
   if (!out.dense && room_.given()) {
     list_features(i, out.indices);
     for (const std::int32_t feature : out.indices) {
-      out.values.push_back(slot_values(find(feature))[i]);
+      out.values.push_back(columns_.at(find(feature), i));
     }
     return;
   }
@@ -464,7 +463,7 @@ bool Support<Real>::in_width(const Sample<Real>& x) const {
 template <class Real>
 void Support<Real>::visit_state(StateVisitor& visitor) {
   if (visitor.mode() == StateVisitor::Mode::count) {
-    visitor.scratch(values_);
+    columns_.scratch(visitor);
     visitor.scratch(norms_);
     visitor.scratch(squared_norms_);
     visitor.object(slots_.bytes());
@@ -558,7 +557,7 @@ void Support<Real>::check_invariants() const {
       }
       in_buckets += in_bucket(feature) && references[slot] == 0;
       ++references[slot];
-      stored += slot_values(slot)[i] != Real(0);
+      stored += columns_.at(slot, i) != Real(0);
     });
     extract(i, sample);
     if (norm_of(sample.view()) != norms_[i]) fail("a norm is stale");
@@ -571,9 +570,7 @@ void Support<Real>::check_invariants() const {
   if (references != references_) fail("references");
   if (entries != thin_) fail("a thin feature has a value of no example");
   if (entries + in_buckets + postings_.unused() != postings_.size()) fail("a posting was lost");
-  std::size_t nonzero = 0;
-  for (const Real value : values_) nonzero += value != Real(0);
-  if (nonzero != stored) fail("a padding or absent value is not zero");
+  if (columns_.nonzeros() != stored) fail("a padding or absent value is not zero");
   for (std::size_t i = size_; i < stride_; ++i) {
     if (norms_[i] != Real(0)) fail("a padding norm is not zero");
   }

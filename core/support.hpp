@@ -1,4 +1,4 @@
-// The stored examples, feature-major: value j of example i at values[slot(j) * stride + i].
+// The stored examples, feature-major: value j of example i in slot(j), column i (columns.hpp).
 //
 // A feature gets a slot when it first occurs in a stored example and gives it back when the last
 // example that has it leaves, so memory follows what is stored. A dense example counts as having
@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "aligned.hpp"
+#include "columns.hpp"
 #include "kernel.hpp"
 #include "postings.hpp"
 #include "room.hpp"
@@ -42,11 +43,11 @@ template <class Real>
 class Support {
  public:
   // `l1` keeps ||x||_1 instead of ||x||^2 as the norm (Laplacian kernel).
-  explicit Support(bool l1) : l1_(l1) {}
+  explicit Support(bool l1) : l1_(l1), columns_(!l1) {}
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t stride() const { return stride_; }
-  [[nodiscard]] const Real* values() const { return values_.data(); }
+  [[nodiscard]] const Columns<Real>& columns() const { return columns_; }
   [[nodiscard]] const Real* norms() const { return norms_.data(); }
   [[nodiscard]] double largest_norm() const { return largest_norm_; }
   [[nodiscard]] bool l1() const { return l1_; }
@@ -82,7 +83,7 @@ class Support {
   [[nodiscard]] const Posting<Real>* postings() const { return postings_.data(); }
   // The value of stored example i in this slot, or thin slot, of a feature.
   [[nodiscard]] Real value(std::uint32_t slot, std::size_t i) const {
-    if ((slot & kThin) == 0) return slot_values(slot)[i];
+    if ((slot & kThin) == 0) return columns_.at(slot, i);
     const std::int32_t feature = postings_[slot].feature;
     while (slot != kNoSlot && postings_[slot].example != i) {
       slot = postings_.seek(postings_[slot].next, feature);
@@ -105,10 +106,6 @@ class Support {
  private:
   static constexpr std::int32_t kSparse = -1;
 
-  [[nodiscard]] Real* slot_values(std::uint32_t slot) { return values_.data() + slot * stride_; }
-  [[nodiscard]] const Real* slot_values(std::uint32_t slot) const {
-    return values_.data() + slot * stride_;
-  }
   static constexpr std::size_t kThinShare = 32;
   [[nodiscard]] bool may_be_thin() const { return !l1_ && !room_.given(); }
   // Whether it is found in a bucket of the postings, not among the slots.
@@ -162,7 +159,7 @@ class Support {
   std::size_t size_ = 0;
   std::size_t stride_ = 0;
   double largest_norm_ = 0.0;  // of any example ever stored: an upper bound for the stored ones
-  AlignedVector<Real> values_;
+  Columns<Real> columns_;
   AlignedVector<Real> norms_;
   AlignedVector<Real> squared_norms_;  // only if keeps_squares_
   std::uint64_t clock_ = 0;

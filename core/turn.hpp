@@ -26,6 +26,7 @@ struct Row {
 
   std::vector<Real> term_values;          // the features of x that have a slot ...
   std::vector<std::uint32_t> term_slots;  // ... and where
+  bool all_ones = false;                  // of a support in bytes: all those values are 1
 
   void reserve_terms(std::size_t count) {
     term_values.reserve(count);

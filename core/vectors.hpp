@@ -113,6 +113,44 @@ inline Doubles load_doubles(const float* p) {
 #endif
 }
 
+typedef std::uint8_t Bytes __attribute__((vector_size(kBytes), may_alias));
+
+// Numbers kept as bytes, as many as a vector of Real holds.
+template <class Real>
+inline Vector<Real> load_bytes(const std::uint8_t* p) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Real) == 4) {
+    const __m512i words = _mm512_maskz_cvtepu8_epi32(0xFFFF, _mm_loadu_si128((const __m128i*)p));
+    return (Vector<Real>)_mm512_maskz_cvtepi32_ps(0xFFFF, words);
+  } else {
+    const __m256i words = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)p));
+    return (Vector<Real>)_mm512_maskz_cvtepi32_pd(0xFF, words);
+  }
+#elif defined(__AVX2__)
+  if constexpr (sizeof(Real) == 4) {
+    const __m256i words = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)p));
+    return (Vector<Real>)_mm256_cvtepi32_ps(words);
+  } else {
+    return (Vector<Real>)_mm256_cvtepi32_pd(_mm_cvtepu8_epi32(_mm_loadu_si32(p)));
+  }
+#else
+  Vector<Real> numbers;
+  for (std::size_t j = 0; j < kWidth<Real>; ++j) {
+    numbers[static_cast<int>(j)] = static_cast<Real>(p[j]);
+  }
+  return numbers;
+#endif
+}
+inline Bytes load_vector(const std::uint8_t* p) { return *reinterpret_cast<const Bytes*>(p); }
+template <class Real>
+inline Vector<Real> load_stored(const Real* p) {
+  return load<Real>(p);
+}
+template <class Real>
+inline Vector<Real> load_stored(const std::uint8_t* p) {
+  return load_bytes<Real>(p);
+}
+
 // Whether a comparison holds in any lane.
 template <class Mask>
 inline bool any(Mask mask) {
