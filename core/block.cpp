@@ -54,7 +54,7 @@ void columns_of(const BlockTask<Real>& task, std::size_t first, std::size_t last
       sum_block<Real, kind, wanted, vectors>(task, i);
     }
     for (std::size_t r = kBlockRows - wanted; r < kBlockRows; ++r) {
-      finish_columns<Real, kind>(task.rows[r], begin, end);
+      finish_columns<Real, kind>(task.rows[r], task.rows[r].row + begin, begin, end);
     }
   }
 }

@@ -1,8 +1,11 @@
 #include "expansion.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -18,10 +21,10 @@ constexpr double kCoarse = 1e-3;
 // that do not.
 constexpr double kLeastDensity = 0.6;
 
-// And no more of them than Real counts.
+// And no more of them than a byte counts.
 template <class Real>
 bool all_ones(const std::vector<Real>& values) {
-  bool ones = values.size() < (1u << std::numeric_limits<float>::digits);
+  bool ones = values.size() < 256;
   for (const Real value : values) ones &= value == Real(1);
   return ones;
 }
@@ -61,7 +64,31 @@ Expansion<Real>::Expansion(const Kernel& kernel, std::size_t outputs, std::size_
     : kernel_(kernel),
       outputs_(outputs),
       capacity_(capacity),
-      support_(kernel.kind == KernelKind::laplacian) {}
+      support_(kernel.kind == KernelKind::laplacian) {
+  if (kernel.kind == KernelKind::rbf) make_table();
+}
+
+// The Gaussian of 0, 1, ..., 63 by the row's own arithmetic: of an x that is 0 and examples with
+// these squared norms.
+template <class Real>
+void Expansion<Real>::make_table() {
+  if constexpr (std::is_same_v<Real, float>) {
+    constexpr std::size_t count = 64;
+    AlignedVector<Real> norms(count);
+    AlignedVector<Real> values(count);
+    std::iota(norms.begin(), norms.end(), Real(0));
+    RowTask<Real> work = task(Row<Real>());
+    work.examples = count;
+    work.norms = norms.data();
+    work.row = values.data();
+    row_functions<Real>().row(work);
+    table_.resize(count * sizeof(Real));
+    for (std::size_t d = 0; d < count; ++d) {
+      const auto bytes = std::bit_cast<std::array<std::uint8_t, sizeof(Real)>>(values[d]);
+      for (std::size_t b = 0; b < bytes.size(); ++b) table_[b * count + d] = bytes[b];
+    }
+  }
+}
 
 template <class Real>
 void Expansion<Real>::grow() {
@@ -121,6 +148,12 @@ RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   task.slots = row.term_slots.data();
   task.count = row.term_values.size();
   task.all_ones = row.all_ones;
+  const double farthest = static_cast<double>(row.norm) + support_.largest_norm();
+  if (row.all_ones && !table_.empty() && row.norm == std::floor(row.norm) && farthest < 64.0) {
+    task.table = table_.data();
+    task.byte_norms = support_.byte_norms();
+    task.farthest = static_cast<std::size_t>(farthest);
+  }
   task.postings = support_.thin() > 0 ? support_.postings() : nullptr;
   task.norms = support_.norms();
   task.norm = row.norm;
@@ -492,6 +525,7 @@ void Expansion<Real>::visit_state(StateVisitor& visitor) {
   visitor.field("coefs", coefs_);
   visitor.field("ids", ids_);
   visitor.field("gram", gram_);
+  visitor.scratch(table_);
   if (visitor.loading()) check_loaded();
   visitor.part("side_row", side_row_);
   visitor.scratch(side_sample_.values);

@@ -212,6 +212,7 @@ class Expansion {
   void check_invariants() const;
 
  private:
+  void make_table();
   void grow();
   void set_stride(std::size_t stride);
   void check_loaded();
@@ -241,9 +242,10 @@ class Expansion {
   std::vector<std::int64_t> ids_;
   double scale_ = 1.0;
   double rate_ = 1.0;
-  double squared_norm_ = 0.0;   // of sum_i a_i k(x_i, .), before scale and rate
-  std::vector<Real> gram_;      // lower triangle, rows of growing length
-  mutable Row<Real> side_row_;  // the row of a stored example, for norms
+  double squared_norm_ = 0.0;          // of sum_i a_i k(x_i, .), before scale and rate
+  std::vector<Real> gram_;             // lower triangle, rows of growing length
+  AlignedVector<std::uint8_t> table_;  // see RowTask
+  mutable Row<Real> side_row_;         // the row of a stored example, for norms
   mutable OwnedSample<Real> side_sample_;
   EventLog* log_ = nullptr;
 };

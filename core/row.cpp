@@ -11,14 +11,12 @@
 #include "row.hpp"
 
 #include "kernel_values.hpp"
+#include "ones.hpp"
 #include "vectors.hpp"
 
 namespace budgetron {
 namespace {
 
-// Sums of this many bytes stay in L1 between the passes over them: 32 kB is the smallest L1 met.
-constexpr std::size_t kTileBytes = 16384;
-constexpr std::size_t kLine = 64;  // bytes: slots of bytes are whole lines
 constexpr std::size_t kTerms = 4;  // terms a pass adds: one load and store of a sum per four
 
 // What the support is made of.
@@ -80,7 +78,8 @@ inline void add_postings(const RowTask<Real>& task, std::size_t k, std::size_t f
 template <class Real, class Number, KernelKind kind>
 inline void add_run(const RowTask<Real>& task, std::size_t k, std::size_t end, std::size_t first,
                     std::size_t last, bool begun) {
-  if (k == end && !begun) add_terms<Real, Number, kind, 0>(task, k, first, last, false);  // of nothing: 0
+  if (k == end && !begun)
+    add_terms<Real, Number, kind, 0>(task, k, first, last, false);  // of nothing: 0
   for (; k + kTerms <= end; k += kTerms, begun = true) {
     add_terms<Real, Number, kind, kTerms>(task, k, first, last, begun);
   }
@@ -115,64 +114,6 @@ void add_all(const RowTask<Real>& task, std::size_t first, std::size_t last) {
   }
 }
 
-// How many of the terms [k, end) the examples of so many lines of 64 bytes have, from i on. No more
-// terms than a byte counts.
-template <class Real, std::size_t lines>
-inline void count_lines(const RowTask<Real>& task, std::size_t k, std::size_t end, std::size_t i,
-                        Bytes* counts) {
-  constexpr std::size_t vectors = lines * kLine / kBytes;
-  Bytes sums[vectors] = {};
-  for (; k < end; ++k) {
-    if ((task.slots[k] & kThin) != 0) continue;
-    const std::uint8_t* const s = task.ones + task.slots[k] * task.stride + i;
-#pragma GCC unroll 20
-    for (std::size_t b = 0; b < vectors; ++b) sums[b] += load_vector(s + b * kBytes);
-  }
-#pragma GCC unroll 20
-  for (std::size_t b = 0; b < vectors; ++b) counts[b] = sums[b];
-}
-
-// The sums of the examples [first, last) where all there is are ones: counts. As many at a time as
-// there are registers to count in.
-template <class Real>
-void count(const RowTask<Real>& task, std::size_t first, std::size_t last) {
-  constexpr std::size_t most = 5;         // lines
-  constexpr std::size_t countable = 255;  // by a byte
-  Bytes counts[most * kLine / kBytes];
-  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(counts);
-  bool begun = false;
-  for (std::size_t k = 0; k < task.count || !begun; k += countable, begun = true) {
-    const std::size_t end = task.count - k < countable ? task.count : k + countable;
-    for (std::size_t i = first; i < last; i += most * kLine) {
-      switch ((last - i + kLine - 1) / kLine) {
-        case 1:
-          count_lines<Real, 1>(task, k, end, i, counts);
-          break;
-        case 2:
-          count_lines<Real, 2>(task, k, end, i, counts);
-          break;
-        case 3:
-          count_lines<Real, 3>(task, k, end, i, counts);
-          break;
-        case 4:
-          count_lines<Real, 4>(task, k, end, i, counts);
-          break;
-        default:
-          count_lines<Real, most>(task, k, end, i, counts);
-      }
-      const std::size_t next = last - i < most * kLine ? last : i + most * kLine;
-      for (std::size_t j = i; j < next; j += kWidth<Real>) {
-        const Vector<Real> counted = load_bytes<Real>(bytes + (j - i));
-        store<Real>(task.row + j, begun ? load<Real>(task.row + j) + counted : counted);
-      }
-    }
-  }
-  if (task.postings == nullptr) return;
-  for (std::size_t k = 0; k < task.count; ++k) {
-    if ((task.slots[k] & kThin) != 0) add_postings<Real>(task, k, first, last);
-  }
-}
-
 template <class Real, KernelKind kind>
 void row_of(const RowTask<Real>& task) {
   constexpr std::size_t tile = kTileBytes / sizeof(Real);
@@ -181,11 +122,12 @@ void row_of(const RowTask<Real>& task) {
     if (task.ones == nullptr || kind == KernelKind::laplacian) {
       add_all<Real, Real, kind>(task, first, last);
     } else if (task.all_ones) {
-      count<Real>(task, first, last);
+      row_of_ones<Real, kind>(task, first, last);
+      continue;
     } else {
       add_all<Real, std::uint8_t, kind>(task, first, last);
     }
-    finish_columns<Real, kind>(task, first, last);
+    finish_columns<Real, kind>(task, task.row + first, first, last);
   }
 }
 

@@ -26,6 +26,9 @@ void Support<Real>::set_norms(std::size_t i, const Sample<Real>& x) {
   mark(i);
   norms_[i] = norm_of(x);
   largest_norm_ = std::max(largest_norm_, static_cast<double>(norms_[i]));
+  if (columns_.bytes()) {
+    byte_norms_[i] = static_cast<std::uint8_t>(std::min(norms_[i], Real(255)));
+  }
   if (keeps_squares_) {
     squared_norms_[i] = row_functions<Real>().squared_norm(x.values, x.count);
   }
@@ -118,6 +121,7 @@ void Support<Real>::reserve(std::size_t examples) {
   if (stride <= stride_) return;
   columns_.set_columns(stride, size_);
   norms_.resize(stride, Real(0));
+  if (columns_.bytes()) byte_norms_.resize(columns_.stride(), 0);
   if (keeps_squares_) squared_norms_.resize(stride, Real(0));
   widths_.resize(stride, 0);
   features_.resize(stride);
@@ -421,6 +425,7 @@ void Support<Real>::remove(std::size_t i) {
     for_each_feature(last, listed_, [&](std::int32_t feature) { move(feature, last, i); });
     mark(i);
     norms_[i] = norms_[last];
+    if (columns_.bytes()) byte_norms_[i] = byte_norms_[last];
     if (keeps_squares_) {
       squared_norms_[i] = squared_norms_[last];
       squared_norms_[last] = Real(0);
@@ -465,6 +470,7 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
   if (visitor.mode() == StateVisitor::Mode::count) {
     columns_.scratch(visitor);
     visitor.scratch(norms_);
+    visitor.scratch(byte_norms_);
     visitor.scratch(squared_norms_);
     visitor.object(slots_.bytes());
     visitor.scratch(references_);

@@ -49,6 +49,7 @@ class Support {
   [[nodiscard]] std::size_t stride() const { return stride_; }
   [[nodiscard]] const Columns<Real>& columns() const { return columns_; }
   [[nodiscard]] const Real* norms() const { return norms_.data(); }
+  [[nodiscard]] const std::uint8_t* byte_norms() const { return byte_norms_.data(); }
   [[nodiscard]] double largest_norm() const { return largest_norm_; }
   [[nodiscard]] bool l1() const { return l1_; }
 
@@ -161,6 +162,8 @@ class Support {
   double largest_norm_ = 0.0;  // of any example ever stored: an upper bound for the stored ones
   Columns<Real> columns_;
   AlignedVector<Real> norms_;
+  AlignedVector<std::uint8_t>
+      byte_norms_;                     // the same as far as bytes hold them, of columns of bytes
   AlignedVector<Real> squared_norms_;  // only if keeps_squares_
   std::uint64_t clock_ = 0;
   std::uint64_t slots_moved_ = 0;

@@ -113,6 +113,7 @@ def test_gram_matrices_are_positive_semidefinite() -> None:
 SCRIPT = """
 import json, sys
 import numpy as np
+from scipy.sparse import csr_array
 from budgetron import _core, make
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 37)) * 50 + 1000
@@ -123,10 +124,17 @@ for dtype in ("float32", "float64"):
     model = make("perceptron", gamma=1e-4)
     import warnings; warnings.simplefilter("ignore")
     model.fit(Z, y)
+    ones = rng.random((400, 37)) < 0.3
+    sparse, dense = (
+        make("rbp", budget=50, gamma=0.1, random_state=0).fit(rows, y)
+        for rows in (csr_array(ones.astype(dtype)), ones.astype(dtype))
+    )
     single = make("perceptron", gamma=1e-2).partial_fit(Z[:1], [1], classes=[0, 1])
     out[dtype] = {
         "self": single.decision_function(Z[:1]).tolist(),
         "decisions": model.decision_function(Z).tolist(),
+        "ones": sparse.decision_function(ones.astype(dtype)).tolist(),
+        "dense ones": dense.decision_function(ones.astype(dtype)).tolist(),
     }
 print(json.dumps(out))
 """
@@ -154,6 +162,7 @@ def test_every_instruction_set_agrees() -> None:
         assert result["isa"] == name
         for dtype, tolerance in [("float32", 2e-2), ("float64", 1e-10)]:
             assert result[dtype]["self"] == [1.0]
+            assert result[dtype]["ones"] == result[dtype]["dense ones"]
             np.testing.assert_allclose(
                 result[dtype]["decisions"], results["avx2"][dtype]["decisions"], atol=tolerance
             )

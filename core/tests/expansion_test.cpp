@@ -45,8 +45,10 @@ double kernel_value(const Kernel& kernel, const std::vector<Real>& x, const std:
   return 0.0;
 }
 
+// `ones`: the rows of the first 80 rounds are sparse and all their values are 1.
 template <class Real>
-void exercise(KernelKind kind, std::size_t outputs, bool gram, std::size_t capacity) {
+void exercise(KernelKind kind, std::size_t outputs, bool gram, std::size_t capacity,
+              bool ones = false) {
   constexpr std::size_t width = 9;
   const Kernel kernel{kind, 0.3, 0.5, 2};
   Expansion<Real> f(kernel, outputs, capacity);
@@ -63,11 +65,11 @@ void exercise(KernelKind kind, std::size_t outputs, bool gram, std::size_t capac
     std::vector<std::int32_t> indices;
     for (std::size_t j = 0; j < width; ++j) {
       if (random.below(2) == 0) continue;
-      x[j] = static_cast<Real>(random.uniform() * 2.0 - 1.0);
+      x[j] = ones && round < 80 ? Real(1) : static_cast<Real>(random.uniform() * 2.0 - 1.0);
       values.push_back(x[j]);
       indices.push_back(static_cast<std::int32_t>(j));
     }
-    const bool dense = random.below(2) == 0;
+    const bool dense = random.below(2) == 0 && !(ones && round < 80);
     const Sample<Real> sample = dense ? Sample<Real>{x.data(), nullptr, width}
                                       : Sample<Real>{values.data(), indices.data(), values.size()};
     f.row(sample, row);
@@ -107,6 +109,8 @@ void exercise(KernelKind kind, std::size_t outputs, bool gram, std::size_t capac
     }
     CHECK_EQ(f.size(), mirror.rows.size());
     f.check_invariants();
+    if (ones && round == 79) CHECK_EQ(f.support().columns().bytes(), kind != KernelKind::laplacian);
+    if (round == 119) CHECK(!f.support().columns().bytes());
   }
 }
 
@@ -118,6 +122,78 @@ TEST(expansion_equals_a_plain_sum) {
     exercise<double>(kind, 1, false, 0);
     exercise<double>(kind, 3, true, 20);
     exercise<float>(kind, 1, true, 20);
+    exercise<double>(kind, 1, false, 0, true);
+    exercise<float>(kind, 1, true, 20, true);
+  }
+}
+
+// A row of ones against bytes and against numbers: the same bits, wherever vectors, tiles and
+// tables end.
+template <class Real>
+void compare_ones(KernelKind kind, std::size_t examples, std::size_t terms, bool distances) {
+  const Kernel kernel{kind, 0.03, 0.5, 3};
+  const std::size_t width = 2 * terms;
+  Random random(examples + terms);
+  Expansion<Real> bytes(kernel, 1, 0);
+  Expansion<Real> numbers(kernel, 1, 0);
+  if (distances) {
+    bytes.keep_distances();
+    numbers.keep_distances();
+  }
+  const std::vector<Real> values(width, Real(1));
+  std::vector<std::int32_t> indices;
+  const auto draw = [&] {
+    indices.clear();
+    for (std::size_t j = 0; j < width; ++j) {
+      if (random.below(2) == 0) indices.push_back(static_cast<std::int32_t>(j * j));
+    }
+    return Sample<Real>{values.data(), indices.data(), indices.size()};
+  };
+  Row<Real> row;
+  Row<Real> expected;
+  const double coef[] = {1.0};
+  const Real other = Real(0.5);
+  const std::int32_t far = 1 << 20;
+  for (std::size_t i = 0; i < examples; ++i) {
+    const Sample<Real> x = draw();
+    for (Expansion<Real>* f : {&bytes, &numbers}) {
+      // In the end only one of them has seen anything but ones.
+      const Sample<Real> first = i == 0 && f == &numbers ? Sample<Real>{&other, &far, 1} : x;
+      f->row(first, row);
+      f->add(first, row, coef, static_cast<std::int64_t>(i));
+    }
+  }
+  const Sample<Real> again = draw();
+  for (Expansion<Real>* f : {&bytes, &numbers}) {
+    f->row(again, row);
+    f->replace(0, again, row, coef, 1000000);
+  }
+  CHECK(bytes.support().columns().bytes());
+  CHECK(!numbers.support().columns().bytes());
+  for (const bool ones : {true, false}) {
+    std::vector<Real> scaled(width, ones ? Real(1) : Real(0.7));
+    Sample<Real> x = draw();
+    x.values = scaled.data();
+    bytes.row(x, row);
+    numbers.row(x, expected);
+    CHECK_EQ(row.all_ones, ones && indices.size() < 256);
+    for (std::size_t i = 0; i < examples; ++i) {
+      CHECK_EQ(row.values[i], expected.values[i]);
+      if (distances) CHECK_EQ(row.distances[i], expected.distances[i]);
+    }
+  }
+}
+
+TEST(rows_of_ones_have_the_same_bits_in_bytes) {
+  for (const KernelKind kind : {KernelKind::rbf, KernelKind::poly, KernelKind::linear}) {
+    for (const std::size_t examples : {1u, 16u, 17u, 48u, 130u, 305u, 700u}) {
+      compare_ones<float>(kind, examples, 14, false);
+      compare_ones<double>(kind, examples, 14, false);
+    }
+    for (const std::size_t terms : {3u, 8u, 20u, 28u, 60u, 130u, 300u, 600u}) {
+      compare_ones<float>(kind, 40, terms, terms == 20);
+    }
+    compare_ones<float>(kind, 5000, 4, false);
   }
 }
 
