@@ -148,12 +148,6 @@ RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   task.slots = row.term_slots.data();
   task.count = row.term_values.size();
   task.all_ones = row.all_ones;
-  const double farthest = static_cast<double>(row.norm) + support_.largest_norm();
-  if (row.all_ones && !table_.empty() && row.norm == std::floor(row.norm) && farthest < 64.0) {
-    task.table = table_.data();
-    task.byte_norms = support_.byte_norms();
-    task.farthest = static_cast<std::size_t>(farthest);
-  }
   task.postings = support_.thin() > 0 ? support_.postings() : nullptr;
   task.norms = support_.norms();
   task.norm = row.norm;
@@ -172,6 +166,7 @@ void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
   const auto& functions = row_functions<Real>();
   RowTask<Real> work = task(out);
   work.row = out.values.data();
+  if (out.all_ones && !table_.empty()) look_up_distances(work);
   if (keeps_distances_) {
     if (out.distances.size() < stride_) out.distances.resize(stride_);
     work.distances = out.distances.data();
@@ -188,9 +183,19 @@ void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
   settle(out);
 }
 
+// If they are whole numbers, and few.
+template <class Real>
+void Expansion<Real>::look_up_distances(RowTask<Real>& task) const {
+  const double farthest = static_cast<double>(task.norm) + support_.largest_norm();
+  if (farthest >= 64.0 || task.norm != static_cast<Real>(static_cast<int>(task.norm))) return;
+  task.table = table_.data();
+  task.byte_norms = support_.byte_norms();
+  task.farthest = static_cast<std::size_t>(farthest);
+}
+
 template <class Real>
 void Expansion<Real>::settle(Row<Real>& out) const {
-  out.self = static_cast<double>(row_functions<Real>().self(task(out)));
+  out.self = kernel_.isotropic() ? 1.0 : static_cast<double>(row_functions<Real>().self(task(out)));
   out.coarse = std::is_same_v<Real, float> && kernel_.kind == KernelKind::rbf &&
                static_cast<double>(std::numeric_limits<Real>::epsilon()) * kernel_.gamma *
                        (static_cast<double>(out.norm) + support_.largest_norm()) >

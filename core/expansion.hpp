@@ -226,6 +226,7 @@ class Expansion {
              std::int64_t id);
   void copy_gram_row(std::size_t i, const Row<Real>& row);
   [[nodiscard]] RowTask<Real> task(const Row<Real>& row) const;
+  void look_up_distances(RowTask<Real>& task) const;
   void settle(Row<Real>& row) const;  // what a row says besides its values
   bool pack(RowBlock<Real>& block) const;
   void compute(RowBlock<Real>& block, std::size_t from, std::size_t first, std::size_t last) const;

@@ -567,6 +567,10 @@ void Support<Real>::check_invariants() const {
     });
     extract(i, sample);
     if (norm_of(sample.view()) != norms_[i]) fail("a norm is stale");
+    const auto in_bytes = [&] { return static_cast<Real>(byte_norms_[i]); };
+    if (columns_.bytes() && in_bytes() != std::min(norms_[i], Real(255))) {
+      fail("a norm in bytes is stale");
+    }
     const Sample<Real> x = sample.view();
     if (keeps_squares_ &&
         squared_norms_[i] != row_functions<Real>().squared_norm(x.values, x.count)) {
