@@ -13,7 +13,7 @@
 // A feature that few examples have is a list of their values instead of a slot (support.hpp); its
 // term is added to those alone, in its turn, by the same multiply-add.
 //
-// row.cpp, block.cpp, fourier.cpp and panels.cpp are the SIMD files. They are compiled once per
+// row.cpp, block.cpp, coefs.cpp, fourier.cpp and panels.cpp are the SIMD files, compiled once per
 // instruction set; `row_functions` picks the best one the machine has when the library is loaded.
 // BUDGETRON_ISA=baseline|avx2|avx512 in the environment picks a lesser one.
 //
