@@ -376,25 +376,10 @@ double Expansion<Real>::coef_size(std::size_t i) const {
   return std::sqrt(2.0 * sum);
 }
 
-// Output by output, along the coefs as they lie in memory.
 template <class Real>
 void Expansion<Real>::coef_sizes(std::vector<double>& sizes) const {
-  const double by = factor();
   sizes.resize(size());
-  if (outputs_ == 1) {
-    const double* a = stored_coefs(0);
-    for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = std::abs(by * a[i]);
-    return;
-  }
-  std::fill(sizes.begin(), sizes.end(), 0.0);
-  for (std::size_t k = 0; k < outputs_; ++k) {
-    const double* a = stored_coefs(k);
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      const double coef = by * a[i];
-      sizes[i] += coef * coef;
-    }
-  }
-  for (double& size : sizes) size = std::sqrt(2.0 * size);
+  coef_functions<Real>().sizes(coefs_.data(), stride_, outputs_, factor(), size(), sizes.data());
 }
 
 template <class Real>

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "block.hpp"
+#include "coefs.hpp"
 #include "events.hpp"
 #include "kernel.hpp"
 #include "support.hpp"
@@ -114,13 +115,13 @@ class Expansion {
     return best;
   }
 
-  // The same of scores that are at hand.
-  [[nodiscard]] std::size_t least_of(std::span<const double> scores) const {
-    const double least = row_functions<Real>().least(scores.data(), scores.size());
-    std::size_t best = 0;
-    while (scores[best] != least) ++best;
-    for (std::size_t i = best + 1; i < size(); ++i) {
-      if (scores[i] == least && id(i) < id(best)) best = i;
+  // The same of scores that are at hand, `least` the least of them.
+  [[nodiscard]] std::size_t least_of(std::span<const double> scores, double least) const {
+    const auto find = coef_functions<Real>().find;
+    std::size_t best = find(scores.data(), 0, size(), least);
+    if (best == size()) return 0;  // all overflowed
+    for (std::size_t i = best; (i = find(scores.data(), i + 1, size(), least)) < size();) {
+      if (id(i) < id(best)) best = i;
     }
     return best;
   }

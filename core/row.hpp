@@ -16,7 +16,7 @@
 // A support of zeros and ones is bytes (columns.hpp). Of a row of ones its terms are then counted,
 // 16 to 64 examples an instruction; any other row reads them as the numbers they are.
 //
-// row.cpp, block.cpp, fourier.cpp and panels.cpp are the SIMD files. They are compiled once per
+// row.cpp, block.cpp, coefs.cpp, fourier.cpp and panels.cpp are the SIMD files, compiled once per
 // instruction set; `row_functions` picks the best one the machine has when the library is loaded.
 // BUDGETRON_ISA=baseline|avx2|avx512 in the environment picks a lesser one.
 //

@@ -1,9 +1,10 @@
-// Picks the row, block, Fourier and panel functions of the best instruction set this machine has,
-// once, at first use.
+// Picks the row, block, coef, Fourier and panel functions of the best instruction set this machine
+// has, once, at first use.
 #include <cstdlib>
 #include <string_view>
 
 #include "block.hpp"
+#include "coefs.hpp"
 #include "fourier.hpp"
 #include "panels.hpp"
 #include "row.hpp"
@@ -15,6 +16,8 @@ extern const RowFunctions<double> row_functions_double_baseline;
 extern const PanelFunctions panel_functions_baseline;
 extern const BlockFunctions<float> block_functions_float_baseline;
 extern const BlockFunctions<double> block_functions_double_baseline;
+extern const CoefFunctions<float> coef_functions_float_baseline;
+extern const CoefFunctions<double> coef_functions_double_baseline;
 extern const FourierFunctions<float> fourier_functions_float_baseline;
 extern const FourierFunctions<double> fourier_functions_double_baseline;
 #if defined(__x86_64__)
@@ -23,6 +26,8 @@ extern const RowFunctions<double> row_functions_double_avx2;
 extern const PanelFunctions panel_functions_avx2;
 extern const BlockFunctions<float> block_functions_float_avx2;
 extern const BlockFunctions<double> block_functions_double_avx2;
+extern const CoefFunctions<float> coef_functions_float_avx2;
+extern const CoefFunctions<double> coef_functions_double_avx2;
 extern const FourierFunctions<float> fourier_functions_float_avx2;
 extern const FourierFunctions<double> fourier_functions_double_avx2;
 extern const RowFunctions<float> row_functions_float_avx512;
@@ -30,6 +35,8 @@ extern const RowFunctions<double> row_functions_double_avx512;
 extern const PanelFunctions panel_functions_avx512;
 extern const BlockFunctions<float> block_functions_float_avx512;
 extern const BlockFunctions<double> block_functions_double_avx512;
+extern const CoefFunctions<float> coef_functions_float_avx512;
+extern const CoefFunctions<double> coef_functions_double_avx512;
 extern const FourierFunctions<float> fourier_functions_float_avx512;
 extern const FourierFunctions<double> fourier_functions_double_avx512;
 #endif
@@ -43,6 +50,8 @@ struct Choice {
   const PanelFunctions* panels = &panel_functions_baseline;
   const BlockFunctions<float>* float_blocks = &block_functions_float_baseline;
   const BlockFunctions<double>* double_blocks = &block_functions_double_baseline;
+  const CoefFunctions<float>* float_coefs = &coef_functions_float_baseline;
+  const CoefFunctions<double>* double_coefs = &coef_functions_double_baseline;
   const FourierFunctions<float>* float_maps = &fourier_functions_float_baseline;
   const FourierFunctions<double>* double_maps = &fourier_functions_double_baseline;
 };
@@ -61,6 +70,8 @@ Choice choose() {
               &panel_functions_avx2,
               &block_functions_float_avx2,
               &block_functions_double_avx2,
+              &coef_functions_float_avx2,
+              &coef_functions_double_avx2,
               &fourier_functions_float_avx2,
               &fourier_functions_double_avx2};
     if (wanted == "avx2") return choice;
@@ -72,6 +83,8 @@ Choice choose() {
                 &panel_functions_avx512,
                 &block_functions_float_avx512,
                 &block_functions_double_avx512,
+                &coef_functions_float_avx512,
+                &coef_functions_double_avx512,
                 &fourier_functions_float_avx512,
                 &fourier_functions_double_avx512};
     }
@@ -102,6 +115,14 @@ const BlockFunctions<float>& block_functions<float>() {
 template <>
 const BlockFunctions<double>& block_functions<double>() {
   return *chosen().double_blocks;
+}
+template <>
+const CoefFunctions<float>& coef_functions<float>() {
+  return *chosen().float_coefs;
+}
+template <>
+const CoefFunctions<double>& coef_functions<double>() {
+  return *chosen().double_coefs;
 }
 template <>
 const FourierFunctions<float>& fourier_functions<float>() {

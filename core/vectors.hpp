@@ -1,5 +1,5 @@
-// The vector types of the instruction set that a SIMD file (row.cpp, block.cpp, fourier.cpp,
-// panels.cpp) is compiled for.
+// The vector types of the instruction set that a SIMD file (row.cpp, block.cpp, coefs.cpp,
+// fourier.cpp, panels.cpp) is compiled for.
 //
 // Included by those files alone, and in an unnamed namespace: each instruction set has its own
 // copy, which the linker must not share.
@@ -166,6 +166,24 @@ inline bool any(Mask mask) {
     found |= mask[static_cast<int>(j)] != 0;
   }
   return found;
+#endif
+}
+
+// The lanes in which a comparison of doubles holds, as bits.
+template <class Mask>
+inline std::uint32_t lanes(Mask mask) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask);
+#elif defined(__AVX2__)
+  return static_cast<std::uint32_t>(_mm256_movemask_pd((__m256d)mask));
+#elif defined(__x86_64__)
+  return static_cast<std::uint32_t>(_mm_movemask_pd((__m128d)mask));
+#else
+  std::uint32_t bits = 0;
+  for (std::size_t j = 0; j < kWidth<double>; ++j) {
+    bits |= static_cast<std::uint32_t>(mask[static_cast<int>(j)] != 0) << j;
+  }
+  return bits;
 #endif
 }
 

@@ -44,38 +44,41 @@ class Absorb final : public Budget<Real> {
     while (f.size() > size) f.remove(lightest(f), row);
   }
   void reserve(const Expansion<Real>& f) override {
-    sizes_.reserve(size_);
+    losses_.reserve(size_);
     joint_.reserve(f.outputs());
   }
   void visit_state(StateVisitor& visitor) override {
     visitor.field("absorptions", absorptions_);
     visitor.scratch(joint_);
-    visitor.scratch(sizes_);
+    visitor.scratch(losses_);
   }
 
  private:
   // The r above.
   std::size_t least_lost(const Expansion<Real>& f, const Turn<Real>& turn) {
     const Real* row = turn.row->values.data();
-    f.coef_sizes(sizes_);
-    if (f.kernel().isotropic()) {
-      for (std::size_t i = 0; i < sizes_.size(); ++i) {
-        const double shared = static_cast<double>(row[i]);
-        sizes_[i] = sizes_[i] * sizes_[i] * (1.0 - shared * shared);
+    if (f.kernel().isotropic()) {  // k_rr = k_tt = 1
+      const auto losses = coef_functions<Real>().losses;
+      losses_.resize(f.size());
+      if (f.outputs() == 1) {
+        const double* a = f.stored_coefs(0);
+        return f.least_of(losses_, losses(a, row, f.factor(), f.size(), losses_.data()));
       }
-    } else {
-      for (std::size_t i = 0; i < sizes_.size(); ++i) {
-        const double shared = static_cast<double>(row[i]);
-        sizes_[i] = sizes_[i] * sizes_[i] * (f.stored_self(i) - shared * shared / turn.self);
-      }
+      f.coef_sizes(losses_);
+      return f.least_of(losses_, losses(losses_.data(), row, 1.0, f.size(), losses_.data()));
     }
-    return f.least_of(sizes_);
+    f.coef_sizes(losses_);
+    for (std::size_t i = 0; i < losses_.size(); ++i) {
+      const double shared = static_cast<double>(row[i]);
+      losses_[i] = losses_[i] * losses_[i] * (f.stored_self(i) - shared * shared / turn.self);
+    }
+    return f.least_of(losses_, row_functions<Real>().least(losses_.data(), losses_.size()));
   }
 
   std::size_t size_;
   std::int64_t absorptions_ = 0;
-  std::vector<double> sizes_;  // |a_i|, then what is lost without i
-  std::vector<double> joint_;  // coefs of the newcomer with what it took over
+  std::vector<double> losses_;  // what is lost without i
+  std::vector<double> joint_;   // coefs of the newcomer with what it took over
 };
 
 }  // namespace budgetron

@@ -8,8 +8,9 @@
 //   nonuniform  p_i = 1 - (B-1) w_i / sum_j w_j, w_i = |a_i| sqrt(k_ii)     (16), least variance;
 //               negative ones count as 0 and the rest is renormalised; all w_i = 0: uniform
 //
-// The draw walks p in storage order, first by sums of sixteen. Cost: O(B K), with the norm kept
-// O(B^2) from a Gram matrix.
+// The draw walks p in storage order, first by sums of sixteen. A single output that is drawn for
+// uniformly grows in one pass without a division: what passes the clip becomes the clip. Cost:
+// O(B K), with the norm kept O(B^2) from a Gram matrix.
 #pragma once
 
 #include <algorithm>
@@ -84,23 +85,37 @@ class Sampled final : public Budget<Real> {
   }
 
   void grow_others(Expansion<Real>& f, std::size_t leaver) {
-    if (uniform_) {
-      const double growth = 1.0 / (1.0 - 1.0 / static_cast<double>(f.size()));
-      for (std::size_t j = 0; j < f.size(); ++j) {
-        changes_[j] = growth * within_clip(sizes_[j] * growth);
-      }
+    if (uniform_ && f.outputs() == 1) {
+      double* const a = f.stored_coefs(0);
+      const double own = a[leaver];
+      coef_functions<Real>().grow(a, even_growth(f), clip_ / std::abs(f.factor()), f.size());
+      a[leaver] = own;  // it is replaced
     } else {
-      grow_by_chances();
-    }
-    changes_[leaver] = 1.0;  // it is replaced
-    for (std::size_t k = 0; k < f.outputs(); ++k) {
-      double* a = f.stored_coefs(k);
-      for (std::size_t j = 0; j < changes_.size(); ++j) a[j] *= changes_[j];
+      changes_.resize(f.size());
+      if (uniform_) {
+        change_evenly(f);
+      } else {
+        change_by_chances();
+      }
+      changes_[leaver] = 1.0;  // it is replaced
+      for (std::size_t k = 0; k < f.outputs(); ++k) {
+        coef_functions<Real>().multiply(f.stored_coefs(k), changes_.data(), f.size());
+      }
     }
     if (f.keeps_norm()) f.refresh_norm();
   }
+  [[nodiscard]] static double even_growth(const Expansion<Real>& f) {
+    return 1.0 / (1.0 - 1.0 / static_cast<double>(f.size()));
+  }
+  void change_evenly(const Expansion<Real>& f) {
+    const double growth = even_growth(f);
+    f.coef_sizes(sizes_);
+    for (std::size_t j = 0; j < f.size(); ++j) {
+      changes_[j] = growth * within_clip(sizes_[j] * growth);
+    }
+  }
   // Growth is 1/(1 - p_j/total_), or as much as the clip allows: one division either way.
-  void grow_by_chances() {
+  void change_by_chances() {
     const double total = total_;
     const double clip = clip_;
     const double* const sizes = sizes_.data();
@@ -116,12 +131,11 @@ class Sampled final : public Budget<Real> {
     }
   }
 
-  // Draws an example and fills sizes_; if not uniformly, fills p_ and total_ and draws from them.
+  // Draws an example; if not uniformly, fills sizes_, p_ and total_ and draws from them.
   std::size_t draw(const Expansion<Real>& f, Random& random) {
     const std::size_t n = f.size();
-    changes_.resize(n);
-    f.coef_sizes(sizes_);
     if (uniform_) return random.below(n);
+    f.coef_sizes(sizes_);
     p_.assign(sizes_.begin(), sizes_.end());
     if (!f.kernel().isotropic()) {
       for (std::size_t i = 0; i < n; ++i) p_[i] *= std::sqrt(f.stored_self(i));

@@ -1,0 +1,34 @@
+// Passes over the coefs of all stored examples: what budgets choose by, and how those that stay
+// grow.
+//
+// coefs.cpp is compiled once per instruction set like row.cpp. No two examples meet in an operation
+// but in a minimum, and nothing is contracted, so all instruction sets give the bits of a plain
+// loop. Arrays of coefs and kernel rows are 64-byte aligned, other numbers need not be.
+#pragma once
+
+#include <cstddef>
+
+namespace budgetron {
+
+template <class Real>
+struct CoefFunctions {
+  // |a_i| of n examples (expansion.hpp), whose coef of output k is factor * coefs[k * stride + i].
+  void (*sizes)(const double* coefs, std::size_t stride, std::size_t outputs, double factor,
+                std::size_t n, double* sizes);
+  // losses[i] = (factor sizes[i])^2 (1 - row[i]^2), n > 0; returns the least of them. `sizes` may
+  // be aligned coefs or the losses themselves.
+  double (*losses)(const double* sizes, const Real* row, double factor, std::size_t n,
+                   double* losses);
+  // Where `number` first is among numbers[from], ..., numbers[n - 1]; n if it is not.
+  std::size_t (*find)(const double* numbers, std::size_t from, std::size_t n, double number);
+  // a_i <- growth a_i, or +-limit where that would be passed.
+  void (*grow)(double* coefs, double growth, double limit, std::size_t n);
+  // a_i <- changes[i] a_i
+  void (*multiply)(double* coefs, const double* changes, std::size_t n);
+};
+
+// Of the instruction set that row_functions picked.
+template <class Real>
+const CoefFunctions<Real>& coef_functions();
+
+}  // namespace budgetron
