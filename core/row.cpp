@@ -17,6 +17,10 @@
 namespace budgetron {
 namespace {
 
+// A support that L2 holds is read in short pieces of its slots, so that sums, norms and coefs stay
+// in L1 beside what streams through; a larger one in long pieces, which is how L3 likes to be read.
+constexpr std::size_t kNearBytes = 393216;  // of 512 kB
+constexpr std::size_t kNearTileBytes = 4096;
 constexpr std::size_t kTerms = 4;  // terms a pass adds: one load and store of a sum per four
 
 // What the support is made of.
@@ -116,7 +120,8 @@ void add_all(const RowTask<Real>& task, std::size_t first, std::size_t last) {
 
 template <class Real, KernelKind kind>
 void row_of(const RowTask<Real>& task) {
-  constexpr std::size_t tile = kTileBytes / sizeof(Real);
+  const bool near = task.count * task.examples * sizeof(Real) <= kNearBytes;
+  const std::size_t tile = (near ? kNearTileBytes : kTileBytes) / sizeof(Real);
   for (std::size_t first = 0; first < task.examples; first += tile) {
     const std::size_t last = task.examples - first < tile ? task.examples : first + tile;
     if (task.ones == nullptr || kind == KernelKind::laplacian) {
