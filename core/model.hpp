@@ -143,14 +143,15 @@ class Model : private Live {
       const std::size_t width = this->width(kind, classes);
       answers.resize(rows.count * width);
       std::atomic<bool> stale = false;
-      share_out(rows.count, threads, [&, classes, when](std::size_t begin, std::size_t end) {
+      share_out(rows.count, kPiece, threads, [&, classes, when](Pieces& pieces) {
         Row<Real> row;
         OwnedSample<Real> scaled;
         Ahead<Real> ahead(when);
         const bool plain = kind == Answer::outputs;
         std::vector<double> outputs(plain ? 0 : outputs_of(classes));
-        const Rows<Real> share = rows.first(end);
-        for (std::size_t i = begin; i < end && !stale;) {
+        Rows<Real> share = rows.first(0);
+        for (std::size_t i = 0; !stale;) {
+          if (i == share.count && !pieces.take(i, share.count)) break;
           const auto inside = gate_.to_look();
           if (classes_ != classes) stale = true;
           ahead.start();  // rows of a block are decided together: by one model
@@ -500,7 +501,8 @@ class Model : private Live {
     visitor.scratch(decision_);
   }
 
-  static constexpr double kLargest = 1e150;  // beyond, squares overflow
+  static constexpr double kLargest = 1e150;               // beyond, squares overflow
+  static constexpr std::size_t kPiece = 16 * kBlockRows;  // rows a thread takes at a time
 
   Task task_;
   std::size_t classes_;

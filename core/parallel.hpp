@@ -1,7 +1,11 @@
 // A range of independent pieces of work, shared out to threads.
+//
+// Threads take the next piece when they are done with one, so that a thread that came late, or was
+// held up, leaves more of them to the others.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <thread>
@@ -9,15 +13,34 @@
 
 namespace budgetron {
 
-// Calls work(begin, end) on contiguous shares of 0 .. count, each on a thread of its own, the first
-// on this one. Returns when all are done; rethrows what one of them threw.
+// 0 .. count in pieces, each taken by one thread.
+class Pieces {
+ public:
+  Pieces(std::size_t count, std::size_t size) : count_(count), size_(size) {}
+
+  // [begin, end) of the next piece; false if there is none left.
+  bool take(std::size_t& begin, std::size_t& end) {
+    begin = next_.fetch_add(size_, std::memory_order_relaxed);
+    end = std::min(begin + size_, count_);
+    return begin < count_;
+  }
+
+ private:
+  std::size_t count_;
+  std::size_t size_;
+  std::atomic<std::size_t> next_ = 0;
+};
+
+// Calls work(pieces) on so many threads, the first of which is this one, but on no more than there
+// are pieces of this size. Returns when all are done; rethrows what one of them threw.
 template <class Work>
-void share_out(std::size_t count, std::size_t threads, Work work) {
-  threads = std::max<std::size_t>(1, std::min(threads, count));
+void share_out(std::size_t count, std::size_t size, std::size_t threads, Work work) {
+  threads = std::max<std::size_t>(1, std::min(threads, (count + size - 1) / size));
+  Pieces pieces(count, size);
   std::vector<std::exception_ptr> errors(threads);
   const auto run = [&](std::size_t i) {
     try {
-      work(count * i / threads, count * (i + 1) / threads);
+      work(pieces);
     } catch (...) {
       errors[i] = std::current_exception();
     }
