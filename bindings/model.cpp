@@ -13,6 +13,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "csr.hpp"
 #include "lapack.hpp"
 #include "model.hpp"
 #include "named_row.hpp"
@@ -448,6 +449,16 @@ void bind_model(nb::module_& m) {
   budgetron::bind<double>(m, "Model64");
   m.def("instruction_set", &budgetron::instruction_set,
         "The instruction set the kernel row runs on: baseline, avx2 or avx512.");
+  m.def(
+      "csr_in_order",
+      [](const budgetron::Vector<std::int32_t>& indptr,
+         const budgetron::Vector<std::int32_t>& indices, std::size_t rows, std::size_t width) {
+        const nb::gil_scoped_release released;
+        return indptr.size() == rows + 1 &&
+               budgetron::csr_in_order(indptr.data(), rows, indices.data(), indices.size(), width);
+      },
+      "indptr"_a, "indices"_a, "rows"_a, "width"_a,
+      "Whether CSR is sorted, without duplicates and within its bounds.");
   m.def(
       "named_row",
       [](const nb::dict& names, const nb::handle& x) {

@@ -128,12 +128,14 @@ std::size_t find(const double* numbers, std::size_t from, std::size_t n, double 
   const Doubles wanted = all<double>(number);
   std::size_t i = from;
   for (; i + together * kWide <= n; i += together * kWide) {
+    const auto same = [&](std::size_t v) {
+      return read<Doubles>(numbers + i + v * kWide) == wanted;
+    };
+    if (!any((same(0) | same(1)) | (same(2) | same(3)))) continue;
     std::uint32_t places = 0;
 #pragma GCC unroll 4
-    for (std::size_t v = 0; v < together; ++v) {
-      places |= lanes(read<Doubles>(numbers + i + v * kWide) == wanted) << (v * kWide);
-    }
-    if (places != 0) return i + static_cast<std::size_t>(__builtin_ctz(places));
+    for (std::size_t v = 0; v < together; ++v) places |= lanes(same(v)) << (v * kWide);
+    return i + static_cast<std::size_t>(__builtin_ctz(places));
   }
   while (i < n && numbers[i] != number) ++i;
   return i;

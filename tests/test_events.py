@@ -66,6 +66,27 @@ def test_watching_changes_nothing(case: Case) -> None:
     assert to_bytes(plain) == to_bytes(watched)
 
 
+@pytest.mark.parametrize("name", ["bogd", "bogd++"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_who_leaves_does_not_grow_with_those_that_stay(name: str, classes: int) -> None:
+    X = stream(60)[0]
+    y = np.arange(60) % classes
+    told: list[Event] = []
+    model = budgetron.make(name, budget=3, gamma=1.0, max_coef=1e6, random_state=0)
+    model.watch(told.append)
+    model.partial_fit(X[:4], y[:4], classes=np.arange(classes))
+    left = 0
+    for i in range(4, len(X)):
+        told.clear()
+        sizes = np.sqrt((1 if classes == 2 else 2) * (model.dual_coef_**2).sum(axis=0))
+        before = dict(zip(model._engine.native.ids().tolist(), sizes, strict=True))
+        model.learn_one(X[i], y[i])
+        for event in told:
+            np.testing.assert_allclose(event.coef, before[event.example], rtol=1e-5)
+            left += 1
+    assert left > 20
+
+
 def test_a_batch_tells_what_its_rows_tell() -> None:
     X, y = stream(900)
     one_by_one: list[Event] = []

@@ -217,14 +217,27 @@ def csr_parts(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any
     """
     if X.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"X has {X.shape[1]} columns; at most 2147483647 are possible")
-    X.check_format(full_check=True)  # numbers out of bounds would be read there
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()  # sorts too
-        if not np.isfinite(X.data).all():
-            raise ValueError("X has infinite values where entries of one place are added")
+    if not _in_order(X):
+        X.check_format(full_check=True)  # numbers out of bounds would be read there
+        if X.nnz < 0:  # where SciPy looks no closer
+            raise ValueError("indptr must be a non-decreasing sequence")
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()  # sorts too
+            if not np.isfinite(X.data).all():
+                raise ValueError("X has infinite values where entries of one place are added")
     return (
         X.indptr.astype(np.int64, copy=False),
         X.indices.astype(np.int32, copy=False),
         np.ascontiguousarray(X.data),
+    )
+
+
+def _in_order(X: Any) -> bool:
+    """Whether X needs no closer look: one pass where SciPy, asked the same, takes four."""
+    return (
+        X.indptr.dtype == X.indices.dtype == np.int32
+        and X.indptr.ndim == X.indices.ndim == 1
+        and X.indices.shape == X.data.shape
+        and _core.csr_in_order(X.indptr, X.indices, *X.shape)
     )

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -129,6 +130,12 @@ class OnlineEstimator(Budgeted):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         complete(cls)
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        names: list[str] = super()._get_param_names()  # from the signature, which takes its time
+        return names
 
     def _machine(self, kernel: Part) -> Part:
         """The parts this estimator's parameters describe.
@@ -259,9 +266,11 @@ class OnlineEstimator(Budgeted):
 
     def _rows(self, X: Any, *, first: bool, growing: bool = False) -> Any:
         """X as the engine reads it: C-ordered array or CSR, of the model's dtype, all finite."""
-        dtype: Any = float_types(X) if first else self._engine.dtype
+        dtype: list[Any] = float_types(X) if first else [self._engine.dtype]
         names = None if first else getattr(self, "feature_names_in_", None)
-        if not first and names is None and plain_rows(X, self._engine.dtype, self.n_features_in_):
+        if names is None and plain_rows(X, dtype, None if first else self.n_features_in_):
+            if first:
+                self._is_wide(X.shape[1])
             return X
         X = in_order(X, names, type(self).__name__)
         if growing and not first and names is None:
@@ -269,6 +278,12 @@ class OnlineEstimator(Budgeted):
             self.n_features_in_: int = max(self.n_features_in_, X.shape[1])
             return X
         return validate_data(self, X, accept_sparse="csr", dtype=dtype, order="C", reset=first)
+
+    def _is_wide(self, width: int) -> None:
+        """What scikit-learn notes of the first rows, if they have no names."""
+        self.n_features_in_ = width
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _warn_if_coarse(self) -> None:
         if self._engine.native.coarse and not self._warned:

@@ -230,7 +230,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         X, first = self._checked(X, y, anew=anew, growing=growing)
         if first:
             closed = classes is not None
-            known = np.unique(_labels(classes)) if closed else y[:0]
+            known = np.unique(_labels(_listed(classes))) if closed else y[:0]
         else:
             closed, known = self._closed, self.classes_
             if classes is not None and not np.array_equal(np.unique(classes), known):
@@ -359,12 +359,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             turned = [
                 len(run.classes) == 1 < len(final) and run.classes[0] == final[0] for run in runs
             ]
-            return np.concatenate(
-                [
-                    -run.decisions[:, 0] if turn else run.decisions[:, 0]
-                    for run, turn in zip(runs, turned, strict=True)
-                ]
-            )
+            signed = [
+                -run.decisions[:, 0] if turn else run.decisions[:, 0]
+                for run, turn in zip(runs, turned, strict=True)
+            ]
+            return signed[0] if len(signed) == 1 else np.concatenate(signed)
         decisions = np.full((sum(len(run.decisions) for run in runs), len(final)), -np.inf)
         start = 0
         for run in runs:
@@ -394,6 +393,11 @@ class Run:
 def _of_each(decisions: Floats) -> Floats:
     """Decisions as they are given out: one number a row where there is one output."""
     return decisions[:, 0] if decisions.shape[1] == 1 else decisions
+
+
+def _listed(classes: Any) -> Any:
+    """Classes in a list as an array, which needs fewer checks."""
+    return np.asarray(classes) if type(classes) is list else classes
 
 
 def _labels(y: Any) -> NDArray[Any]:
