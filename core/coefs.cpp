@@ -150,6 +150,30 @@ void grow(double* coefs, double growth, double limit, std::size_t n) {
   });
 }
 
+inline bool everywhere(bool holds) { return holds; }
+template <class Mask>
+inline bool everywhere(Mask holds) {
+  return !any(~holds);
+}
+
+// Most of the time all of a vector are at the clip, and need no division.
+void grow_by_chances(double* coefs, const double* sizes, const double* chances, double total,
+                     double clip, double limit, std::size_t n) {
+  for_each(n, [=](std::size_t i, auto kind) {
+    using Numbers = decltype(kind);
+    const Numbers most = limit - Numbers{};
+    const Numbers coef = read<Numbers>(coefs + i);
+    const Numbers rest = total - read<Numbers>(chances + i);
+    const auto clipped = read<Numbers>(sizes + i) * total > clip * rest;
+    const Numbers clip_of = coef < 0.0 ? -most : most;
+    if (everywhere(clipped)) {
+      write(coefs + i, clip_of);
+    } else {
+      write(coefs + i, clipped ? clip_of : coef * (total / rest));
+    }
+  });
+}
+
 void multiply(double* coefs, const double* changes, std::size_t n) {
   for_each(n, [=](std::size_t i, auto kind) {
     using Numbers = decltype(kind);
@@ -162,8 +186,8 @@ void multiply(double* coefs, const double* changes, std::size_t n) {
 extern const CoefFunctions<float> BUDGETRON_CONCAT(coef_functions_float_, BUDGETRON_ISA);
 extern const CoefFunctions<double> BUDGETRON_CONCAT(coef_functions_double_, BUDGETRON_ISA);
 const CoefFunctions<float> BUDGETRON_CONCAT(coef_functions_float_, BUDGETRON_ISA) = {
-    sizes, losses<float>, find, grow, multiply};
+    sizes, losses<float>, find, grow, grow_by_chances, multiply};
 const CoefFunctions<double> BUDGETRON_CONCAT(coef_functions_double_, BUDGETRON_ISA) = {
-    sizes, losses<double>, find, grow, multiply};
+    sizes, losses<double>, find, grow, grow_by_chances, multiply};
 
 }  // namespace budgetron

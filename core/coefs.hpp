@@ -23,6 +23,10 @@ struct CoefFunctions {
   std::size_t (*find)(const double* numbers, std::size_t from, std::size_t n, double number);
   // a_i <- growth a_i, or +-limit where that would be passed.
   void (*grow)(double* coefs, double growth, double limit, std::size_t n);
+  // The same with growth total / (total - chances[i]), where |factor a_i| = sizes[i] may not pass
+  // `clip`, that is |a_i| not `limit`.
+  void (*grow_by_chances)(double* coefs, const double* sizes, const double* chances, double total,
+                          double clip, double limit, std::size_t n);
   // a_i <- changes[i] a_i
   void (*multiply)(double* coefs, const double* changes, std::size_t n);
 };

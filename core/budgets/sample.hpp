@@ -8,9 +8,9 @@
 //   nonuniform  p_i = 1 - (B-1) w_i / sum_j w_j, w_i = |a_i| sqrt(k_ii)     (16), least variance;
 //               negative ones count as 0 and the rest is renormalised; all w_i = 0: uniform
 //
-// The draw walks p in storage order, first by sums of sixteen. A single output that is drawn for
-// uniformly grows in one pass without a division: what passes the clip becomes the clip. Cost:
-// O(B K), with the norm kept O(B^2) from a Gram matrix.
+// The draw walks p in storage order, first by sums of sixteen. Coefs of a single output that
+// pass the clip become the clip, without a division. Cost: O(B K), with the norm kept O(B^2) from a
+// Gram matrix.
 #pragma once
 
 #include <algorithm>
@@ -85,10 +85,10 @@ class Sampled final : public Budget<Real> {
   }
 
   void grow_others(Expansion<Real>& f, std::size_t leaver) {
-    if (uniform_ && f.outputs() == 1) {
+    if (f.outputs() == 1) {
       double* const a = f.stored_coefs(0);
       const double own = a[leaver];
-      coef_functions<Real>().grow(a, even_growth(f), clip_ / std::abs(f.factor()), f.size());
+      grow_single(f, a);
       a[leaver] = own;  // it is replaced
     } else {
       changes_.resize(f.size());
@@ -103,6 +103,15 @@ class Sampled final : public Budget<Real> {
       }
     }
     if (f.keeps_norm()) f.refresh_norm();
+  }
+  void grow_single(const Expansion<Real>& f, double* a) const {
+    const double limit = clip_ / std::abs(f.factor());
+    if (uniform_) {
+      coef_functions<Real>().grow(a, even_growth(f), limit, f.size());
+    } else {
+      coef_functions<Real>().grow_by_chances(a, sizes_.data(), p_.data(), total_, clip_, limit,
+                                             f.size());
+    }
   }
   [[nodiscard]] static double even_growth(const Expansion<Real>& f) {
     return 1.0 / (1.0 - 1.0 / static_cast<double>(f.size()));

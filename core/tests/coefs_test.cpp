@@ -121,6 +121,32 @@ TEST(coefs_grow_up_to_the_limit_on_either_side) {
   });
 }
 
+TEST(coefs_grow_by_their_chances_up_to_the_clip) {
+  Random random(7);
+  in_each_set([&](const auto& functions, auto) {
+    for (std::size_t n = 0; n < kMost; ++n) {
+      for (const double clip : {0.01, 0.4, 9.0}) {  // all, some, none
+        AlignedVector<double> coefs = coefs_of(n, random);
+        std::vector<double> sizes, chances;
+        for (std::size_t i = 0; i < n; ++i) {
+          coefs[i] += coefs[i] < 0.0 ? -0.02 : 0.02;
+          sizes.push_back(std::abs(0.5 * coefs[i]));
+          chances.push_back(2.0 * random.uniform());
+        }
+        AlignedVector<double> expected = coefs;
+        for (std::size_t i = 0; i < n; ++i) {
+          const double growth = 3.0 / (3.0 - chances[i]);
+          const bool clipped = sizes[i] * 3.0 > clip * (3.0 - chances[i]);
+          expected[i] = clipped ? std::copysign(2.0 * clip, coefs[i]) : growth * coefs[i];
+        }
+        functions.grow_by_chances(coefs.data(), sizes.data(), chances.data(), 3.0, clip, 2.0 * clip,
+                                  n);
+        CHECK(coefs == expected);
+      }
+    }
+  });
+}
+
 TEST(coefs_are_multiplied) {
   Random random(5);
   in_each_set([&](const auto& functions, auto) {

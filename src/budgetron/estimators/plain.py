@@ -54,7 +54,8 @@ def plain_labels(y: Any) -> bool:
     if type(y) is not np.ndarray or y.ndim != 1 or y.size == 0:
         return False
     if y.dtype.kind == "f":
-        return _finite(y) and bool(((y == np.rint(y)) & (np.abs(y) < 2**63)).all())
+        within = float(y.min()) > -(2**63) and float(y.max()) < 2**63  # which no NaN is
+        return within and bool((y == np.rint(y)).all())
     return y.dtype.kind in "biuU"
 
 
