@@ -110,7 +110,7 @@ RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   task.values = row.term_values.data();
   task.slots = row.term_slots.data();
   task.count = row.term_values.size();
-  task.postings = support_.thin() > 0 ? support_.postings() : nullptr;
+  task.hits = row.thin ? row.hits.data() : nullptr;
   task.norms = support_.norms();
   task.norm = row.norm;
   task.kind = kernel_.kind;
@@ -202,6 +202,10 @@ bool Expansion<Real>::fill(RowBlock<Real>& block, const Real* samples, std::size
 
 template <class Real>
 Row<Real>& Expansion<Real>::take(RowBlock<Real>& block, std::size_t r) const {
+  if (support_.thin() > 0) {  // since a sparse example came: not for blocks
+    row({block.samples + r * block.width, nullptr, block.width}, block.rows[r]);
+    return block.rows[r];
+  }
   if (block.time != support_.clock()) {
     if (support_.slots_moved() > block.time) pack(block);
     for (std::size_t i = 0; i < size(); i += kLanes) {

@@ -52,18 +52,14 @@ inline void add_terms(const RowTask<Real>& task, std::size_t k, std::size_t firs
   }
 }
 
-// Adds one term that few examples have.
+// Adds the hits from `from` to `end`, in their order.
 template <class Real>
-inline void add_postings(const RowTask<Real>& task, std::size_t k, std::size_t first,
-                         std::size_t last) {
-  const std::int32_t feature = task.postings[task.slots[k] & ~kThin].feature;
-  for (std::uint32_t link = task.slots[k]; link != kNoSlot;) {
-    const Posting<Real>& posting = task.postings[link & ~kThin];
-    link = posting.next;
-    if (posting.feature != feature) continue;  // of another one in the same bucket
-    if (posting.example < first || posting.example >= last) continue;
-    Real& sum = task.row[posting.example];
-    sum = multiply_add(all<Real>(task.values[k]), all<Real>(posting.value), all<Real>(sum))[0];
+inline void add_hits(const RowTask<Real>& task, std::size_t from, std::size_t end,
+                     std::size_t first, std::size_t last) {
+  for (const Hit<Real>* hit = task.hits + from; hit != task.hits + end; ++hit) {
+    if (hit->example < first || hit->example >= last) continue;
+    Real& sum = task.row[hit->example];
+    sum = multiply_add(all<Real>(hit->value), all<Real>(hit->stored), all<Real>(sum))[0];
   }
 }
 
@@ -82,17 +78,18 @@ inline void add_run(const RowTask<Real>& task, std::size_t k, std::size_t end, s
   if (k < end) add_terms<Real, kind, 1>(task, k, first, last, begun);
 }
 
-// Terms of both kinds, in their order.
+// Terms and runs of hits, in their order.
 template <class Real, KernelKind kind>
 void add_mixed(const RowTask<Real>& task, std::size_t first, std::size_t last) {
-  bool begun = false;
-  for (std::size_t k = 0; k < task.count || !begun; begun = true) {
-    std::size_t end = k;
-    while (end < task.count && (task.slots[end] & kThin) == 0) ++end;
-    add_run<Real, kind>(task, k, end, first, last, begun);
-    for (k = end; k < task.count && (task.slots[k] & kThin) != 0; ++k) {
-      add_postings<Real>(task, k, first, last);
-    }
+  std::size_t done = 0;  // hits
+  for (std::size_t k = 0; k < task.count; ++k) {
+    const std::size_t from = k;
+    while (k < task.count && (task.slots[k] & kThin) == 0) ++k;
+    add_run<Real, kind>(task, from, k, first, last, from > 0);
+    if (k == task.count) break;
+    const std::size_t end = task.slots[k] & ~kThin;
+    add_hits<Real>(task, done, end, first, last);
+    done = end;
   }
 }
 
@@ -101,7 +98,7 @@ void row_of(const RowTask<Real>& task) {
   constexpr std::size_t tile = kTileBytes / sizeof(Real);
   for (std::size_t first = 0; first < task.examples; first += tile) {
     const std::size_t last = task.examples - first < tile ? task.examples : first + tile;
-    if (task.postings != nullptr) {
+    if (task.hits != nullptr) {
       add_mixed<Real, kind>(task, first, last);
     } else {
       add_run<Real, kind>(task, 0, task.count, first, last, false);
@@ -260,6 +257,70 @@ std::size_t at_most(const double* numbers, std::size_t n, double bound, std::uin
   return count;
 }
 
+// Which of the features in a bucket is this one, as bits; that of none in use means nothing.
+inline std::uint32_t matches(const Bucket& bucket, std::int32_t feature) {
+#if defined(__AVX512F__)
+  return _mm512_cmpeq_epi32_mask(_mm512_load_si512(&bucket), _mm512_set1_epi32(feature));
+#elif defined(__AVX2__)
+  const auto* halves = reinterpret_cast<const __m256i*>(&bucket);
+  const __m256i wanted = _mm256_set1_epi32(feature);
+  const auto lanes = [&](int half) {
+    const __m256i same = _mm256_cmpeq_epi32(_mm256_load_si256(halves + half), wanted);
+    return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(same)));
+  };
+  return lanes(0) | lanes(1) << 8;
+#elif defined(__x86_64__)
+  const auto* quarters = reinterpret_cast<const __m128i*>(&bucket);
+  const __m128i wanted = _mm_set1_epi32(feature);
+  const auto same = [&](int quarter) {
+    return _mm_cmpeq_epi32(_mm_load_si128(quarters + quarter), wanted);
+  };
+  const __m128i bytes =
+      _mm_packs_epi16(_mm_packs_epi32(same(0), same(1)), _mm_packs_epi32(same(2), same(3)));
+  return static_cast<std::uint32_t>(_mm_movemask_epi8(bytes));
+#else
+  std::uint32_t found = 0;
+  for (std::size_t j = 0; j < Bucket::kPlaces; ++j) {
+    found |= static_cast<std::uint32_t>(bucket.features[j] == feature) << j;
+  }
+  return found;
+#endif
+}
+
+inline std::uint32_t find_one(BucketTable table, std::int32_t feature) {
+  std::size_t at = bucket_of(feature, table.count);
+  const Bucket* bucket = table.buckets + at;
+  std::uint32_t found = matches(*bucket, feature) & bucket->used;
+  while (found == 0 && bucket->passed != 0) [[unlikely]] {
+    at = (at + 1) & (table.count - 1);
+    bucket = table.buckets + at;
+    found = matches(*bucket, feature) & bucket->used;
+  }
+  const auto place = static_cast<std::uint32_t>(at * Bucket::kPitch) +
+                     static_cast<std::uint32_t>(__builtin_ctz(found | 1u << Bucket::kPlaces));
+  return found != 0 ? place : kNoSlot;
+}
+
+void find(BucketTable table, const std::int32_t* features, std::size_t count,
+          std::uint32_t* places) {
+  for (std::size_t k = 0; k < count; ++k) {
+    places[k] = table.count > 0 ? find_one(table, features[k]) : kNoSlot;
+  }
+}
+
+// In one loop, as in `gather`: the searches fit into the waiting of the additions.
+template <class Real>
+Real find_and_norm(BucketTable table, const std::int32_t* features, const Real* values,
+                   std::size_t count, std::uint32_t* places, Real norm) {
+  Vector<Real> sum = all<Real>(norm);
+  for (std::size_t k = 0; k < count; ++k) {
+    const Vector<Real> v = all<Real>(values[k]);
+    sum = multiply_add(v, v, sum);
+    places[k] = table.count > 0 ? find_one(table, features[k]) : kNoSlot;
+  }
+  return sum[0];
+}
+
 }  // namespace
 
 extern const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA);
@@ -272,7 +333,9 @@ const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA) 
     self<float>,
     dot<float>,
     least,
-    at_most};
+    at_most,
+    find,
+    find_and_norm<float>};
 const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA) = {
     row<double>,
     squared_norm<double>,
@@ -281,6 +344,8 @@ const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA
     self<double>,
     dot<double>,
     least,
-    at_most};
+    at_most,
+    find,
+    find_and_norm<double>};
 
 }  // namespace budgetron

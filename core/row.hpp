@@ -10,8 +10,8 @@
 //   poly   : (gamma dot_i + coef0)^degree      linear : dot_i      sigmoid : tanh(gamma dot_i +
 //   coef0)
 //
-// A feature that few examples have is a list of their values instead of a slot (support.hpp); its
-// term is added to those alone, in its turn, by the same multiply-add.
+// A feature that few examples have is a list of their values instead of a slot (support.hpp). What
+// x has in common with it are hits, multiply-adds for one example each, done in the feature's turn.
 //
 // row.cpp, block.cpp, fourier.cpp and panels.cpp are the SIMD files. They are compiled once per
 // instruction set; `row_functions` picks the best one the machine has when the library is loaded.
@@ -27,17 +27,47 @@ namespace budgetron {
 
 inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFFu;
 
-// Set in a slot that is no slot of the support: the other bits are where its first posting is.
+// Set in a slot that is none of the support. As a term: a run of hits, which ends where the other
+// bits say and begins where the run before it ended.
 inline constexpr std::uint32_t kThin = 0x80000000u;
 
-// One value of a feature that few examples have, whose it is, and where the next is (postings.hpp).
+// One value of a feature that few examples have, and whose it is (lists.hpp).
 template <class Real>
 struct Posting {
   std::uint32_t example;
-  std::uint32_t next;  // kThin | where, or kNoSlot: this was the last
-  std::int32_t feature;
   Real value;
 };
+
+// One multiply-add: what an example has of a feature times what x has of it.
+template <class Real>
+struct Hit {
+  std::uint32_t example;
+  Real stored;
+  Real value;
+};
+
+// A cache line of features with large numbers (buckets.hpp).
+struct alignas(64) Bucket {
+  static constexpr std::size_t kPlaces = 14;
+  static constexpr std::size_t kPitch = 16;  // place j of bucket b is number b * kPitch + j
+
+  std::int32_t features[kPlaces];
+  std::uint16_t used;    // places that hold a feature, as bits
+  std::uint16_t single;  // ... which one example has
+  std::uint32_t passed;  // features that found no place here and are further on
+};
+static_assert(sizeof(Bucket) == 64);
+
+struct BucketTable {
+  const Bucket* buckets;
+  std::size_t count;  // a power of two, or 0
+};
+
+// The bucket a feature belongs in. Fibonacci hashing: the high bits of a product with 2^64/phi.
+[[gnu::always_inline]] inline std::size_t bucket_of(std::int32_t feature, std::size_t count) {
+  const auto product = static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u;
+  return static_cast<std::size_t>(product >> 32) & (count - 1);
+}
 
 enum class KernelKind { rbf, laplacian, poly, linear, sigmoid };
 
@@ -51,9 +81,9 @@ struct RowTask {
   const Real* values;          // the terms of x: value ...
   const std::uint32_t* slots;  // ... and slot of each feature that has one
   std::size_t count;
-  const Posting<Real>* postings;  // of thin slots; null if there are none
-  const Real* norms;              // per stored example: ||x_i||^2, laplacian: ||x_i||_1
-  Real norm;                      // the same of x
+  const Hit<Real>* hits;  // of the runs among the terms; null if there are none
+  const Real* norms;      // per stored example: ||x_i||^2, laplacian: ||x_i||_1
+  Real norm;              // the same of x
   KernelKind kind;
   Real gamma;
   Real coef0;
@@ -81,6 +111,12 @@ struct RowFunctions {
   // The places of those of n numbers that are at most `bound`, in their order; returns how many.
   // `places` has room for all.
   std::size_t (*at_most)(const double* numbers, std::size_t n, double bound, std::uint32_t* places);
+  // Where features are in buckets, kNoSlot for those that are not.
+  void (*find)(BucketTable table, const std::int32_t* features, std::size_t count,
+               std::uint32_t* places);
+  // The same, and `norm` with the squares of their values added as squared_norm does.
+  Real (*find_and_norm)(BucketTable table, const std::int32_t* features, const Real* values,
+                        std::size_t count, std::uint32_t* places, Real norm);
 };
 
 template <class Real>

@@ -7,6 +7,7 @@
 
 #include "aligned.hpp"
 #include "random.hpp"
+#include "row.hpp"
 #include "sample.hpp"
 #include "state.hpp"
 
@@ -25,7 +26,9 @@ struct Row {
   std::uint32_t strangers = 0;     // features of x that a feature map has not met before
 
   std::vector<Real> term_values;          // the features of x that have a slot ...
-  std::vector<std::uint32_t> term_slots;  // ... and where
+  std::vector<std::uint32_t> term_slots;  // ... and where, or kThin: a run of hits
+  std::vector<Hit<Real>> hits;            // in the order of x's features, and room for more
+  bool thin = false;                      // whether there are any
 
   void reserve_terms(std::size_t count) {
     term_values.reserve(count);
@@ -37,6 +40,7 @@ struct Row {
     visitor.scratch(features);
     visitor.scratch(term_values);
     visitor.scratch(term_slots);
+    visitor.scratch(hits);
   }
 };
 
