@@ -43,7 +43,10 @@ class Buckets {
     find({&feature, 1}, &place);
     return place;
   }
-  [[nodiscard]] BucketTable table() const { return {buckets_.data(), buckets_.size()}; }
+  [[nodiscard]] BucketTable table() const {
+    static constexpr Bucket none{};
+    return buckets_.empty() ? BucketTable{&none, 1} : BucketTable{buckets_.data(), buckets_.size()};
+  }
 
   [[nodiscard]] Posting<Real>& operator[](std::uint32_t place) { return entries_[place]; }
   [[nodiscard]] const Posting<Real>& operator[](std::uint32_t place) const {
@@ -62,6 +65,10 @@ class Buckets {
     if (size_ + more > kLoad * buckets_.size()) [[unlikely]] {
       grow(size_ + more);
     }
+  }
+  void prefetch(std::int32_t feature) const {
+    const std::size_t at = home(feature);
+    __builtin_prefetch(&entries_[at * kPitch + static_cast<unsigned>(std::countr_one(buckets_[at].used))], 1);
   }
   // A feature that is not there; make_room came before.
   std::uint32_t insert(std::int32_t feature, bool single, Posting<Real> entry) {

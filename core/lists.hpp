@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "aligned.hpp"
 #include "row.hpp"
 #include "state.hpp"
 
@@ -90,13 +91,18 @@ class Lists {
   [[nodiscard]] std::uint32_t take(std::size_t room) {
     std::uint32_t& first = free_[chain(room)];
     std::uint32_t list = first;
-    if (list == kNoSlot) {
+    if (list != kNoSlot) {
+      first = at(list).example;
+    } else if (room < kWhole) {  // half of a larger one
+      list = take(2 * room);
+      std::uint32_t other = list + static_cast<std::uint32_t>(room);
+      at(other).value = static_cast<Real>(room);
+      release(other);
+    } else {
       list = kThin | static_cast<std::uint32_t>(all_.size());
       all_.resize(all_.size() + room);
-      at(list).value = static_cast<Real>(room);
-    } else {
-      first = at(list).example;
     }
+    at(list).value = static_cast<Real>(room);
     at(list).example = 0;
     return list;
   }
@@ -111,7 +117,9 @@ class Lists {
     list = wider;
   }
 
-  std::vector<Posting<Real>> all_;
+  static constexpr std::size_t kWhole = 64 / sizeof(Posting<Real>);  // a cache line
+
+  AlignedVector<Posting<Real>> all_;
   std::array<std::uint32_t, 33> free_;  // by the width in bits of their room
 };
 

@@ -287,25 +287,37 @@ inline std::uint32_t matches(const Bucket& bucket, std::int32_t feature) {
 #endif
 }
 
-inline std::uint32_t find_one(BucketTable table, std::int32_t feature) {
-  std::size_t at = bucket_of(feature, table.count);
-  const Bucket* bucket = table.buckets + at;
-  std::uint32_t found = matches(*bucket, feature) & bucket->used;
-  while (found == 0 && bucket->passed != 0) [[unlikely]] {
-    at = (at + 1) & (table.count - 1);
-    bucket = table.buckets + at;
-    found = matches(*bucket, feature) & bucket->used;
-  }
-  const auto place = static_cast<std::uint32_t>(at * Bucket::kPitch) +
+// The place of a match, without a guess whether there is one.
+inline std::uint32_t place_of(std::size_t at, std::uint32_t found) {
+  const auto place = static_cast<std::uint32_t>(at * Bucket::kPitch) |
                      static_cast<std::uint32_t>(__builtin_ctz(found | 1u << Bucket::kPlaces));
-  return found != 0 ? place : kNoSlot;
+  return place | (found == 0 ? kNoSlot : 0u);
+}
+
+// In the buckets after this one.
+[[gnu::noinline]] std::uint32_t find_further(BucketTable table, std::size_t at,
+                                             std::int32_t feature) {
+  while (table.buckets[at].passed != 0) {
+    at = (at + 1) & (table.count - 1);
+    const std::uint32_t found = matches(table.buckets[at], feature) & table.buckets[at].used;
+    if (found != 0) return place_of(at, found);
+  }
+  return kNoSlot;
+}
+
+inline std::uint32_t find_one(BucketTable table, std::int32_t feature) {
+  const std::size_t at = bucket_of(feature, table.count);
+  const Bucket& bucket = table.buckets[at];
+  const std::uint32_t found = matches(bucket, feature) & bucket.used;
+  if (bucket.passed != 0) [[unlikely]] {
+    if (found == 0) return find_further(table, at, feature);
+  }
+  return place_of(at, found);
 }
 
 void find(BucketTable table, const std::int32_t* features, std::size_t count,
           std::uint32_t* places) {
-  for (std::size_t k = 0; k < count; ++k) {
-    places[k] = table.count > 0 ? find_one(table, features[k]) : kNoSlot;
-  }
+  for (std::size_t k = 0; k < count; ++k) places[k] = find_one(table, features[k]);
 }
 
 // In one loop, as in `gather`: the searches fit into the waiting of the additions.
@@ -316,7 +328,7 @@ Real find_and_norm(BucketTable table, const std::int32_t* features, const Real* 
   for (std::size_t k = 0; k < count; ++k) {
     const Vector<Real> v = all<Real>(values[k]);
     sum = multiply_add(v, v, sum);
-    places[k] = table.count > 0 ? find_one(table, features[k]) : kNoSlot;
+    places[k] = find_one(table, features[k]);
   }
   return sum[0];
 }

@@ -60,7 +60,7 @@ static_assert(sizeof(Bucket) == 64);
 
 struct BucketTable {
   const Bucket* buckets;
-  std::size_t count;  // a power of two, or 0
+  std::size_t count;  // a power of two
 };
 
 // The bucket a feature belongs in. Fibonacci hashing: the high bits of a product with 2^64/phi.

@@ -128,7 +128,7 @@ class Support {
   // ---- words (thin.hpp) -----------------------------------------------------------------------
   static constexpr std::size_t kThinShare = 32;
   // Features that are looked for at once, in buckets: nothing waits for the memory of another.
-  static constexpr std::size_t kTogether = 64;
+  static constexpr std::size_t kTogether = 128;
   [[nodiscard]] bool may_be_thin() const { return !l1_ && !room_.given(); }
   // Whether one more may join so many without a slot; whether so many no longer need theirs.
   [[nodiscard]] bool few(std::size_t examples) const { return kThinShare * examples < stride_; }

@@ -237,6 +237,7 @@ Real Support<Real>::put_in_buckets(std::size_t i, const Sample<Real>& x, std::si
     const std::size_t count = std::min(kTogether, x.count - k);
     norm = row_functions<Real>().find_and_norm(buckets_.table(), x.indices + k, x.values + k, count,
                                                places, norm);
+    for (std::size_t c = 0; c < count; ++c) buckets_.prefetch(x.indices[k + c]);
     for (std::size_t c = 0; c < count; ++c, ++k) {
       if (x.values[k] != Real(0)) put_at(places[c], x.indices[k], i, x.values[k], thin);
     }
@@ -382,6 +383,11 @@ void Support<Real>::gather_from_buckets(const Sample<Real>& x, std::size_t k, Te
     for (std::size_t c = 0; c < count; ++c) {
       which[found] = static_cast<std::uint32_t>(c);
       found += (places[c] != kNoSlot) & (x.values[k + c] != Real(0));
+    }
+    for (std::size_t f = 0; f < found; ++f) __builtin_prefetch(&buckets_[places[which[f]]]);
+    for (std::size_t f = 0; f < found; ++f) {
+      const std::uint32_t word = buckets_[places[which[f]]].example;
+      __builtin_prefetch((word & kThin) != 0 ? static_cast<const void*>(lists_.address(word)) : values_.data() + word * stride_);
     }
     for (std::size_t f = 0; f < found; ++f) {
       const Stored there = stored_at(places[which[f]]);
