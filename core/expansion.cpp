@@ -109,8 +109,9 @@ RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   task.examples = padded(size());
   task.values = row.term_values.data();
   task.slots = row.term_slots.data();
-  task.count = row.term_values.size();
+  task.count = row.terms;
   task.hits = row.thin ? row.hits.data() : nullptr;
+  task.hits_before = row.hits_before.data();
   task.norms = support_.norms();
   task.norm = row.norm;
   task.kind = kernel_.kind;

@@ -78,19 +78,27 @@ inline void add_run(const RowTask<Real>& task, std::size_t k, std::size_t end, s
   if (k < end) add_terms<Real, kind, 1>(task, k, first, last, begun);
 }
 
-// Terms and runs of hits, in their order.
+// Terms and hits, in their order. Hits leave few terms in a row: four, or else one by one, which is
+// no guess of how many.
 template <class Real, KernelKind kind>
 void add_mixed(const RowTask<Real>& task, std::size_t first, std::size_t last) {
-  std::size_t done = 0;  // hits
-  for (std::size_t k = 0; k < task.count; ++k) {
-    const std::size_t from = k;
-    while (k < task.count && (task.slots[k] & kThin) == 0) ++k;
-    add_run<Real, kind>(task, from, k, first, last, from > 0);
-    if (k == task.count) break;
-    const std::size_t end = task.slots[k] & ~kThin;
-    add_hits<Real>(task, done, end, first, last);
-    done = end;
+  const std::uint32_t* const before = task.hits_before;
+  bool begun = task.count > 0 && before[0] == 0;
+  if (!begun) add_terms<Real, kind, 0>(task, 0, first, last, false);
+  begun = !begun;
+  std::size_t done = 0;
+  for (std::size_t k = 0; k < task.count; begun = true) {
+    add_hits<Real>(task, done, before[k], first, last);
+    done = before[k];
+    if (k + kTerms <= task.count && before[k + kTerms - 1] == done) {
+      add_terms<Real, kind, kTerms>(task, k, first, last, begun);
+      k += kTerms;
+    } else {
+      add_terms<Real, kind, 1>(task, k, first, last, begun);
+      ++k;
+    }
   }
+  add_hits<Real>(task, done, before[task.count], first, last);
 }
 
 template <class Real, KernelKind kind>
@@ -257,7 +265,13 @@ std::size_t at_most(const double* numbers, std::size_t n, double bound, std::uin
   return count;
 }
 
-// Which of the features in a bucket is this one, as bits; that of none in use means nothing.
+// ---- features in buckets (buckets.hpp) ---------------------------------------------------------
+//
+// The loops do for each feature what there is to do for most of them and note the others, without a
+// guess which it will be. The norm waits for its own additions, and the searches fit into the
+// waiting.
+
+// Which words of a bucket are this feature, as bits; words not in use may be.
 inline std::uint32_t matches(const Bucket& bucket, std::int32_t feature) {
 #if defined(__AVX512F__)
   return _mm512_cmpeq_epi32_mask(_mm512_load_si512(&bucket), _mm512_set1_epi32(feature));
@@ -281,56 +295,151 @@ inline std::uint32_t matches(const Bucket& bucket, std::int32_t feature) {
 #else
   std::uint32_t found = 0;
   for (std::size_t j = 0; j < Bucket::kPlaces; ++j) {
-    found |= static_cast<std::uint32_t>(bucket.features[j] == feature) << j;
+    found |= static_cast<std::uint32_t>(bucket.words[j] == static_cast<std::uint32_t>(feature)) << j;
   }
   return found;
 #endif
 }
 
-// The place of a match, without a guess whether there is one.
-inline std::uint32_t place_of(std::size_t at, std::uint32_t found) {
-  const auto place = static_cast<std::uint32_t>(at * Bucket::kPitch) |
-                     static_cast<std::uint32_t>(__builtin_ctz(found | 1u << Bucket::kPlaces));
-  return place | (found == 0 ? kNoSlot : 0u);
+// Whether any is.
+inline bool any_match(const Bucket& bucket, std::int32_t feature) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  const auto* halves = reinterpret_cast<const __m256i*>(&bucket);
+  const __m256i wanted = _mm256_set1_epi32(feature);
+  const __m256i same = _mm256_or_si256(_mm256_cmpeq_epi32(_mm256_load_si256(halves), wanted),
+                                       _mm256_cmpeq_epi32(_mm256_load_si256(halves + 1), wanted));
+  return _mm256_movemask_ps(_mm256_castsi256_ps(same)) != 0;
+#else
+  return matches(bucket, feature) != 0;
+#endif
 }
 
-// In the buckets after this one.
-[[gnu::noinline]] std::uint32_t find_further(BucketTable table, std::size_t at,
-                                             std::int32_t feature) {
-  while (table.buckets[at].passed != 0) {
-    at = (at + 1) & (table.count - 1);
-    const std::uint32_t found = matches(table.buckets[at], feature) & table.buckets[at].used;
-    if (found != 0) return place_of(at, found);
-  }
-  return kNoSlot;
-}
-
-inline std::uint32_t find_one(BucketTable table, std::int32_t feature) {
-  const std::size_t at = bucket_of(feature, table.count);
-  const Bucket& bucket = table.buckets[at];
-  const std::uint32_t found = matches(bucket, feature) & bucket.used;
-  if (bucket.passed != 0) [[unlikely]] {
-    if (found == 0) return find_further(table, at, feature);
-  }
-  return place_of(at, found);
-}
-
-void find(BucketTable table, const std::int32_t* features, std::size_t count,
-          std::uint32_t* places) {
-  for (std::size_t k = 0; k < count; ++k) places[k] = find_one(table, features[k]);
-}
-
-// In one loop, as in `gather`: the searches fit into the waiting of the additions.
+// The buckets the features belong in, whose memory is asked for.
 template <class Real>
-Real find_and_norm(BucketTable table, const std::int32_t* features, const Real* values,
-                   std::size_t count, std::uint32_t* places, Real norm) {
-  Vector<Real> sum = all<Real>(norm);
-  for (std::size_t k = 0; k < count; ++k) {
-    const Vector<Real> v = all<Real>(values[k]);
-    sum = multiply_add(v, v, sum);
-    places[k] = find_one(table, features[k]);
+inline void hash(const BucketTask<Real>& task, std::uint32_t (&homes)[BucketTask<Real>::kMost]) {
+  const std::size_t count = task.count;
+  const std::uint32_t buckets = task.buckets_count;
+  const std::int32_t* const features = task.features;
+#pragma GCC unroll 1
+  for (std::size_t k = 0; k < count; ++k) homes[k] = bucket_of(features[k], buckets);
+#pragma GCC unroll 1
+  for (std::size_t k = 0; k < count; ++k) __builtin_prefetch(task.buckets + homes[k]);
+}
+
+// Where a feature is that belongs in bucket `at`.
+template <class Real>
+inline std::uint32_t place_of(const BucketTask<Real>& task, std::uint32_t at,
+                              std::int32_t feature) {
+  while (true) {
+    const Bucket& bucket = task.buckets[at];
+    const std::uint32_t found = matches(bucket, feature) & bucket.marks() & Bucket::kFull;
+    if (found != 0) return at * Bucket::kPitch + static_cast<std::uint32_t>(__builtin_ctz(found));
+    if (bucket.passed() == 0) return kNoSlot;
+    at = (at + 1) & (task.buckets_count - 1);
   }
-  return sum[0];
+}
+
+// The places of those noted in task.which.
+template <class Real>
+inline void add_places(const BucketTask<Real>& task, const std::uint32_t* homes,
+                       std::size_t noted) {
+  for (std::size_t c = 0; c < noted; ++c) {
+    const std::uint32_t k = task.which[c];
+    task.places[c] = place_of(task, homes[k], task.features[k]);
+  }
+}
+
+template <class Real, bool valued>
+std::size_t find_some(BucketTask<Real>& task) {
+  std::uint32_t homes[BucketTask<Real>::kMost];
+  hash(task, homes);
+  Vector<Real> norm = all<Real>(task.norm);
+  const Bucket* const buckets = task.buckets;
+  const std::int32_t* const features = task.features;
+  const Real* const values = task.values;
+  std::uint32_t* const which = task.which;
+  const std::size_t count = task.count;
+  std::size_t noted = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Bucket& bucket = buckets[homes[k]];
+    which[noted] = static_cast<std::uint32_t>(k);
+    noted += any_match(bucket, features[k]) | (bucket.passed() != 0);
+    if constexpr (valued) {
+      const Vector<Real> v = all<Real>(values[k]);
+      norm = multiply_add(v, v, norm);
+    }
+  }
+  task.norm = norm[0];
+  std::size_t found = 0;
+  for (std::size_t c = 0; c < noted; ++c) {
+    const std::uint32_t k = which[c];
+    which[found] = k;
+    task.places[found] = place_of(task, homes[k], features[k]);
+    found += task.places[found] != kNoSlot;
+  }
+  return found;
+}
+
+template <class Real>
+std::size_t find(BucketTask<Real>& task) {
+  return task.values != nullptr ? find_some<Real, true>(task) : find_some<Real, false>(task);
+}
+
+template <class Real>
+std::size_t insert(BucketTask<Real>& task, std::uint32_t example, Posting<Real>* entries) {
+  std::uint32_t homes[BucketTask<Real>::kMost];
+  hash(task, homes);
+  Vector<Real> norm = all<Real>(task.norm);
+  Bucket* const buckets = task.buckets;
+  const std::int32_t* const features = task.features;
+  const Real* const values = task.values;
+  std::uint32_t* const which = task.which;
+  const std::size_t count = task.count;
+  std::size_t noted = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::uint32_t at = homes[k];
+    Bucket& bucket = buckets[at];
+    const auto feature = static_cast<std::uint32_t>(features[k]);
+    const std::uint32_t marks = bucket.marks();
+    const auto free = static_cast<std::uint32_t>(__builtin_ctz(~marks));
+    const Vector<Real> v = all<Real>(values[k]);
+    norm = multiply_add(v, v, norm);
+    which[noted] = static_cast<std::uint32_t>(k);
+    if ((free == Bucket::kPlaces) | (bucket.passed() != 0)) [[unlikely]] {
+      ++noted;
+      continue;
+    }
+    const auto other = static_cast<std::uint32_t>(any_match(bucket, features[k]));
+    // What is not in use may be written to.
+    bucket.words[free] = feature;
+    bucket.marks() = marks | (0x10001u & (other - 1)) << free;
+    entries[at * Bucket::kPitch + free] = {example, values[k]};
+    noted += other;
+  }
+  task.norm = norm[0];
+  add_places(task, homes, noted);
+  return noted;
+}
+
+template <class Real>
+std::size_t erase(BucketTask<Real>& task) {
+  std::uint32_t homes[BucketTask<Real>::kMost];
+  hash(task, homes);
+  Bucket* const buckets = task.buckets;
+  const std::int32_t* const features = task.features;
+  std::uint32_t* const which = task.which;
+  const std::size_t count = task.count;
+  std::size_t noted = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    Bucket& bucket = buckets[homes[k]];
+    const std::uint32_t marks = bucket.marks();
+    const std::uint32_t single = matches(bucket, features[k]) & marks & marks >> 16;
+    bucket.marks() = marks & ~(single * 0x10001u);
+    which[noted] = static_cast<std::uint32_t>(k);
+    noted += single == 0;
+  }
+  add_places(task, homes, noted);
+  return noted;
 }
 
 }  // namespace
@@ -346,8 +455,9 @@ const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA) 
     dot<float>,
     least,
     at_most,
-    find,
-    find_and_norm<float>};
+    find<float>,
+    insert<float>,
+    erase<float>};
 const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA) = {
     row<double>,
     squared_norm<double>,
@@ -357,7 +467,8 @@ const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA
     dot<double>,
     least,
     at_most,
-    find,
-    find_and_norm<double>};
+    find<double>,
+    insert<double>,
+    erase<double>};
 
 }  // namespace budgetron

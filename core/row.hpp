@@ -27,8 +27,7 @@ namespace budgetron {
 
 inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFFu;
 
-// Set in a slot that is none of the support. As a term: a run of hits, which ends where the other
-// bits say and begins where the run before it ended.
+// Set in a feature's word that is no slot: the other bits are where its list is (lists.hpp).
 inline constexpr std::uint32_t kThin = 0x80000000u;
 
 // One value of a feature that few examples have, and whose it is (lists.hpp).
@@ -48,25 +47,41 @@ struct Hit {
 
 // A cache line of features with large numbers (buckets.hpp).
 struct alignas(64) Bucket {
-  static constexpr std::size_t kPlaces = 14;
-  static constexpr std::size_t kPitch = 16;  // place j of bucket b is number b * kPitch + j
+  static constexpr std::uint32_t kPlaces = 14;
+  static constexpr std::uint32_t kPitch = 16;  // place j of bucket b is number b * kPitch + j
+  static constexpr std::uint32_t kFull = (1u << kPlaces) - 1;
 
-  std::int32_t features[kPlaces];
-  std::uint16_t used;    // places that hold a feature, as bits
-  std::uint16_t single;  // ... which one example has
-  std::uint32_t passed;  // features that found no place here and are further on
+  std::uint32_t words[kPitch];  // the features, then:
+
+  // Places that hold a feature, as bits; and from bit 16 on those whose feature one example has.
+  [[nodiscard]] std::uint32_t& marks() { return words[kPlaces]; }
+  [[nodiscard]] const std::uint32_t& marks() const { return words[kPlaces]; }
+  // Features that found no place here and are further on.
+  [[nodiscard]] std::uint32_t& passed() { return words[kPlaces + 1]; }
+  [[nodiscard]] const std::uint32_t& passed() const { return words[kPlaces + 1]; }
 };
 static_assert(sizeof(Bucket) == 64);
 
-struct BucketTable {
-  const Bucket* buckets;
-  std::size_t count;  // a power of two
+// Some features of a row or example, and the buckets to look for them in.
+template <class Real>
+struct BucketTask {
+  static constexpr std::size_t kMost = 128;  // features
+
+  Bucket* buckets;
+  std::uint32_t buckets_count;
+  const std::int32_t* features;
+  std::size_t count;
+  const Real* values;  // null for none
+  Real norm;           // in and out: their squares are added as squared_norm does
+  // Out, for at most `count` of them: which, and their places, kNoSlot if they are not there.
+  std::uint32_t* which;
+  std::uint32_t* places;
 };
 
-// The bucket a feature belongs in. Fibonacci hashing: the high bits of a product with 2^64/phi.
-[[gnu::always_inline]] inline std::size_t bucket_of(std::int32_t feature, std::size_t count) {
-  const auto product = static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u;
-  return static_cast<std::size_t>(product >> 32) & (count - 1);
+// The bucket a feature belongs in, of a power of two from 2 on. Fibonacci hashing: the high bits of
+// a product with 2^32/phi.
+[[gnu::always_inline]] inline std::uint32_t bucket_of(std::int32_t feature, std::uint32_t count) {
+  return static_cast<std::uint32_t>(feature) * 0x9E3779B1u >> (__builtin_clz(count) + 1);
 }
 
 enum class KernelKind { rbf, laplacian, poly, linear, sigmoid };
@@ -81,7 +96,8 @@ struct RowTask {
   const Real* values;          // the terms of x: value ...
   const std::uint32_t* slots;  // ... and slot of each feature that has one
   std::size_t count;
-  const Hit<Real>* hits;  // of the runs among the terms; null if there are none
+  const Hit<Real>* hits;  // beside the terms; null if there are none
+  const std::uint32_t* hits_before;  // so many come before each term, and in all
   const Real* norms;      // per stored example: ||x_i||^2, laplacian: ||x_i||_1
   Real norm;              // the same of x
   KernelKind kind;
@@ -111,12 +127,12 @@ struct RowFunctions {
   // The places of those of n numbers that are at most `bound`, in their order; returns how many.
   // `places` has room for all.
   std::size_t (*at_most)(const double* numbers, std::size_t n, double bound, std::uint32_t* places);
-  // Where features are in buckets, kNoSlot for those that are not.
-  void (*find)(BucketTable table, const std::int32_t* features, std::size_t count,
-               std::uint32_t* places);
-  // The same, and `norm` with the squares of their values added as squared_norm does.
-  Real (*find_and_norm)(BucketTable table, const std::int32_t* features, const Real* values,
-                        std::size_t count, std::uint32_t* places, Real norm);
+  // Of features in buckets; each returns how many it wrote of. `find`: of those that are there.
+  std::size_t (*find)(BucketTask<Real>& task);
+  // Makes new ones those of one example, with its values in `entries`; writes of all others.
+  std::size_t (*insert)(BucketTask<Real>& task, std::uint32_t example, Posting<Real>* entries);
+  // Takes out those of one example, all features being there; writes of all others.
+  std::size_t (*erase)(BucketTask<Real>& task);
 };
 
 template <class Real>

@@ -147,23 +147,25 @@ void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
 
 template <class Real>
 Real Support<Real>::occupy_sparse(std::size_t i, const Sample<Real>& x) {
+  const bool zeros = std::find(x.values, x.values + x.count, Real(0)) != x.values + x.count;
   const bool thin = may_be_thin();
+  const bool together = thin && !zeros;
   std::size_t k = 0;
-  for (; k < x.count && !in_bucket(x.feature(k)); ++k) {
+  for (; k < x.count && !(together && in_bucket(x.feature(k))); ++k) {
     if (x.values[k] != Real(0)) put(x.feature(k), i, x.values[k], thin);
   }
-  if (room_.given()) return norm_of(x);
-  std::vector<std::int32_t>& features = features_[i];
-  features.resize(x.count);
-  std::size_t listed = 0;
-  for (std::size_t j = 0; j < x.count; ++j) {
-    features[listed] = x.feature(j);
-    listed += x.values[j] != Real(0);
+  if (!room_.given()) {
+    features_[i].clear();
+    if (zeros) {
+      for (std::size_t j = 0; j < x.count; ++j) {
+        if (x.values[j] != Real(0)) features_[i].push_back(x.feature(j));
+      }
+    } else {
+      features_[i].assign(x.indices, x.indices + x.count);
+    }
   }
-  features.resize(listed);
-  const Sample<Real> before{x.values, x.indices, k};
-  const Real norm = put_in_buckets(i, x, k, thin, norm_of(before));
-  return l1_ ? norm_of(x) : norm;
+  if (!together) return norm_of(x);
+  return put_in_buckets(i, x, k, norm_of({x.values, x.indices, k}));
 }
 
 template <class Real>

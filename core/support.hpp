@@ -128,7 +128,7 @@ class Support {
   // ---- words (thin.hpp) -----------------------------------------------------------------------
   static constexpr std::size_t kThinShare = 32;
   // Features that are looked for at once, in buckets: nothing waits for the memory of another.
-  static constexpr std::size_t kTogether = 128;
+  static constexpr std::size_t kTogether = BucketTask<Real>::kMost;
   [[nodiscard]] bool may_be_thin() const { return !l1_ && !room_.given(); }
   // Whether one more may join so many without a slot; whether so many no longer need theirs.
   [[nodiscard]] bool few(std::size_t examples) const { return kThinShare * examples < stride_; }
@@ -153,9 +153,10 @@ class Support {
   // The same of features wherever their words are.
   void put(std::int32_t feature, std::size_t i, Real value, bool thin);
   void put_at(std::uint32_t place, std::int32_t feature, std::size_t i, Real value, bool thin);
-  Real put_in_buckets(std::size_t i, const Sample<Real>& x, std::size_t k, bool thin, Real norm);
+  Real put_in_buckets(std::size_t i, const Sample<Real>& x, std::size_t k, Real norm);
   void drop(std::int32_t feature, std::size_t i);
   void drop_at(std::uint32_t place, std::int32_t feature, std::size_t i);
+  void ask_for(std::span<const std::uint32_t> places, std::size_t i) const;
   void drop_from_buckets(std::span<const std::int32_t> features, std::size_t i);
   void move(std::int32_t feature, std::size_t i, std::size_t to);
   class Terms;  // of a row, as gather writes them

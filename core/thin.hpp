@@ -227,31 +227,59 @@ void Support<Real>::drop_at(std::uint32_t place, std::int32_t feature, std::size
   }
 }
 
+// Asks for the memory of what is in these places of buckets, and of what words there lead to: the
+// list, or what the slot has of example i.
+template <class Real>
+void Support<Real>::ask_for(std::span<const std::uint32_t> places, std::size_t i) const {
+  for (const std::uint32_t place : places) {
+    if (place != kNoSlot) __builtin_prefetch(&buckets_[place]);
+  }
+  for (const std::uint32_t place : places) {
+    if (place == kNoSlot || buckets_.single(place)) continue;
+    const std::uint32_t word = buckets_[place].example;
+    if ((word & kThin) != 0) {
+      __builtin_prefetch(lists_.address(word), 1);
+    } else {
+      __builtin_prefetch(&values_[word * stride_ + i], 1);
+    }
+  }
+}
+
 // The features of x from number k on come to example i. Returns `norm` and their squares.
 template <class Real>
-Real Support<Real>::put_in_buckets(std::size_t i, const Sample<Real>& x, std::size_t k, bool thin,
+Real Support<Real>::put_in_buckets(std::size_t i, const Sample<Real>& x, std::size_t k,
                                    Real norm) {
+  std::uint32_t which[kTogether];
   std::uint32_t places[kTogether];
   buckets_.make_room(x.count - k);
   while (k < x.count) {
     const std::size_t count = std::min(kTogether, x.count - k);
-    norm = row_functions<Real>().find_and_norm(buckets_.table(), x.indices + k, x.values + k, count,
-                                               places, norm);
-    for (std::size_t c = 0; c < count; ++c) buckets_.prefetch(x.indices[k + c]);
-    for (std::size_t c = 0; c < count; ++c, ++k) {
-      if (x.values[k] != Real(0)) put_at(places[c], x.indices[k], i, x.values[k], thin);
+    BucketTask<Real> work = buckets_.task({x.indices + k, count}, x.values + k, which, places);
+    work.norm = norm;
+    const std::size_t others = buckets_.insert(work, static_cast<std::uint32_t>(i));
+    norm = work.norm;
+    thin_ += count - others;
+    ask_for({places, others}, i);
+    for (std::size_t c = 0; c < others; ++c) {
+      const std::size_t at = k + which[c];
+      put_at(places[c], x.indices[at], i, x.values[at], true);
     }
+    k += count;
   }
   return norm;
 }
 
 template <class Real>
 void Support<Real>::drop_from_buckets(std::span<const std::int32_t> features, std::size_t i) {
+  std::uint32_t which[kTogether];
   std::uint32_t places[kTogether];
   while (!features.empty()) {
     const auto some = features.first(std::min(kTogether, features.size()));
-    buckets_.find(some, places);
-    for (std::size_t c = 0; c < some.size(); ++c) drop_at(places[c], some[c], i);
+    BucketTask<Real> work = buckets_.task(some, nullptr, which, places);
+    const std::size_t others = buckets_.erase(work);
+    thin_ -= some.size() - others;
+    ask_for({places, others}, i);
+    for (std::size_t c = 0; c < others; ++c) drop_at(places[c], some[which[c]], i);
     features = features.subspan(some.size());
   }
 }
@@ -262,31 +290,33 @@ template <class Real>
 class Support<Real>::Terms {
  public:
   Terms(Row<Real>& row, std::size_t most) : row_(row) {
-    row.term_values.resize(most);
-    row.term_slots.resize(most);
+    if (row.term_values.size() < most) {
+      row.term_values.resize(most);
+      row.term_slots.resize(most);
+    }
+    if (row.hits_before.size() < most + 1) row.hits_before.resize(most + 1);
   }
   [[nodiscard]] Real* values() { return row_.term_values.data(); }
   [[nodiscard]] std::uint32_t* slots() { return row_.term_slots.data(); }
   [[nodiscard]] std::size_t count() const { return count_; }
   void set_count(std::size_t count) { count_ = count; }
 
-  void add(Real value, std::uint32_t slot) {
+  // Few values or, if there are none, a slot.
+  void add(Real value, std::uint32_t slot, std::span<const Posting<Real>> few) {
     values()[count_] = value;
-    slots()[count_++] = slot;
-  }
-  void add(Real value, std::span<const Posting<Real>> few) {
+    slots()[count_] = slot;
+    row_.hits_before[count_] = static_cast<std::uint32_t>(hits_);
+    count_ += few.empty();
     if (hits_ + few.size() > row_.hits.size()) [[unlikely]] {
       row_.hits.resize(2 * (hits_ + few.size()));
     }
     Hit<Real>* hit = row_.hits.data() + hits_;
     for (const Posting<Real>& posting : few) *hit++ = {posting.example, posting.value, value};
     hits_ += few.size();
-    if (count_ == 0 || (slots()[count_ - 1] & kThin) == 0) add(Real(0), kThin);
-    slots()[count_ - 1] = kThin | static_cast<std::uint32_t>(hits_);
   }
   void finish() {
-    row_.term_values.resize(count_);
-    row_.term_slots.resize(count_);
+    row_.terms = count_;
+    row_.hits_before[count_] = static_cast<std::uint32_t>(hits_);
     row_.thin = hits_ > 0;
   }
 
@@ -309,6 +339,7 @@ void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
       row.term_values.push_back(x.values[k]);
       row.term_slots.push_back(slot);
     }
+    row.terms = row.term_values.size();
     return;
   }
   Terms terms(row, x.count);
@@ -324,12 +355,8 @@ void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
     row.norm = norm_of(x);
     for (std::size_t k = 0; k < x.count; ++k) {
       const Stored there = stored(x.feature(k));
-      if (x.values[k] == Real(0)) continue;
-      if (!there.few.empty()) {
-        terms.add(x.values[k], there.few);
-      } else if (l1_ || there.slot != Slots::kNone) {
-        terms.add(x.values[k], there.slot == Slots::kNone ? kZeroSlot : there.slot);
-      }
+      if (x.values[k] == Real(0) || (!l1_ && !there.anywhere())) continue;
+      terms.add(x.values[k], there.anywhere() ? there.slot : kZeroSlot, there.few);
     }
     terms.finish();
     return;
@@ -354,17 +381,10 @@ void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
 template <class Real>
 void Support<Real>::gather_words(Terms& terms) const {
   const std::size_t count = terms.count();
-  std::size_t t = 0;
-  while (t < count && (terms.slots()[t] & kThin) == 0) ++t;
-  terms.set_count(t);
-  for (; t < count; ++t) {
-    const Real value = terms.values()[t];
-    const std::uint32_t word = terms.slots()[t];
-    if ((word & kThin) == 0) {
-      terms.add(value, word);
-    } else {
-      terms.add(value, lists_[word]);
-    }
+  terms.set_count(0);
+  for (std::size_t t = 0; t < count; ++t) {
+    const Stored there = stored_by(terms.slots()[t]);
+    terms.add(terms.values()[t], there.slot, there.few);
   }
 }
 
@@ -373,30 +393,19 @@ void Support<Real>::gather_words(Terms& terms) const {
 template <class Real>
 void Support<Real>::gather_from_buckets(const Sample<Real>& x, std::size_t k, Terms& terms,
                                         Real& norm) const {
-  std::uint32_t places[kTogether];
   std::uint32_t which[kTogether];
+  std::uint32_t places[kTogether];
   while (k < x.count) {
     const std::size_t count = std::min(kTogether, x.count - k);
-    norm = row_functions<Real>().find_and_norm(buckets_.table(), x.indices + k, x.values + k, count,
-                                               places, norm);
-    std::size_t found = 0;
-    for (std::size_t c = 0; c < count; ++c) {
-      which[found] = static_cast<std::uint32_t>(c);
-      found += (places[c] != kNoSlot) & (x.values[k + c] != Real(0));
-    }
-    for (std::size_t f = 0; f < found; ++f) __builtin_prefetch(&buckets_[places[which[f]]]);
+    BucketTask<Real> work = buckets_.task({x.indices + k, count}, x.values + k, which, places);
+    work.norm = norm;
+    const std::size_t found = buckets_.find(work);
+    norm = work.norm;
+    ask_for({places, found}, 0);
     for (std::size_t f = 0; f < found; ++f) {
-      const std::uint32_t word = buckets_[places[which[f]]].example;
-      __builtin_prefetch((word & kThin) != 0 ? static_cast<const void*>(lists_.address(word)) : values_.data() + word * stride_);
-    }
-    for (std::size_t f = 0; f < found; ++f) {
-      const Stored there = stored_at(places[which[f]]);
       const Real value = x.values[k + which[f]];
-      if (there.slot != Slots::kNone) {
-        terms.add(value, there.slot);
-      } else {
-        terms.add(value, there.few);
-      }
+      const Stored there = stored_at(places[f]);
+      if (value != Real(0)) terms.add(value, there.slot, there.few);
     }
     k += count;
   }
