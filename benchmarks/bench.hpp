@@ -175,7 +175,7 @@ std::vector<RowTask<Real>> row_tasks(const Expansion<Real>& f, double gamma,
     tasks[i].examples = padded(f.size());
     tasks[i].values = rows[i].term_values.data();
     tasks[i].slots = rows[i].term_slots.data();
-    tasks[i].count = rows[i].term_values.size();
+    tasks[i].count = rows[i].terms;
     tasks[i].postings = f.support().thin() > 0 ? f.support().postings() : nullptr;
     tasks[i].norms = f.support().norms();
     tasks[i].norm = rows[i].norm;

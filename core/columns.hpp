@@ -49,6 +49,15 @@ class Columns {
     return hold;
   }
 
+  // Asks for its memory.
+  void ask_for(std::size_t slot, std::size_t i) const {
+    if (bytes_) {
+      __builtin_prefetch(&ones_[slot * stride_ + i], 1);
+    } else {
+      __builtin_prefetch(&reals_[slot * stride_ + i], 1);
+    }
+  }
+
   // From now on any value.
   void widen() {
     if (!bytes_) return;

@@ -21,11 +21,14 @@ constexpr double kCoarse = 1e-3;
 // that do not.
 constexpr double kLeastDensity = 0.6;
 
-// And no more of them than a byte counts.
+// Whether x is a row of ones, as far as the support knows its features, and no more of them than a
+// byte counts.
 template <class Real>
-bool all_ones(const std::vector<Real>& values) {
-  bool ones = values.size() < 256;
-  for (const Real value : values) ones &= value == Real(1);
+bool all_ones(const Row<Real>& row) {
+  const std::size_t hits = row.thin ? row.hits_before[row.terms] : 0;
+  bool ones = row.terms + hits < 256;
+  for (std::size_t k = 0; k < row.terms; ++k) ones &= row.term_values[k] == Real(1);
+  for (std::size_t h = 0; h < hits; ++h) ones &= row.hits[h].value == Real(1);
   return ones;
 }
 
@@ -146,9 +149,10 @@ RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   task.examples = padded(size());
   task.values = row.term_values.data();
   task.slots = row.term_slots.data();
-  task.count = row.term_values.size();
+  task.count = row.terms;
+  task.hits = row.thin ? row.hits.data() : nullptr;
+  task.hits_before = row.hits_before.data();
   task.all_ones = row.all_ones;
-  task.postings = support_.thin() > 0 ? support_.postings() : nullptr;
   task.norms = support_.norms();
   task.norm = row.norm;
   task.kind = kernel_.kind;
@@ -161,7 +165,7 @@ RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
 template <class Real>
 void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
   support_.gather(x, out);
-  out.all_ones = support_.columns().bytes() && all_ones(out.term_values);
+  out.all_ones = support_.columns().bytes() && all_ones(out);
   if (out.values.size() < stride_) out.values.resize(stride_);
   const auto& functions = row_functions<Real>();
   RowTask<Real> work = task(out);
@@ -254,6 +258,10 @@ bool Expansion<Real>::fill(RowBlock<Real>& block, const Real* samples, std::size
 
 template <class Real>
 Row<Real>& Expansion<Real>::take(RowBlock<Real>& block, std::size_t r) const {
+  if (support_.thin() > 0) {  // since a sparse example came: not for blocks
+    row({block.samples + r * block.width, nullptr, block.width}, block.rows[r]);
+    return block.rows[r];
+  }
   if (block.time != support_.clock()) {
     if (support_.slots_moved() > block.time) pack(block);
     for (std::size_t i = 0; i < size(); i += kLanes) {

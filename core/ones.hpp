@@ -23,13 +23,12 @@ namespace {
 
 constexpr std::size_t kLine = 64;  // bytes: slots of bytes are whole lines
 
-// How many of the terms the examples of so many lines have, from i on, not counting thin ones.
+// How many of the terms the examples of so many lines have, from i on, not counting hits.
 template <class Real, std::size_t lines>
 inline void count_lines(const RowTask<Real>& task, std::size_t i, std::uint8_t* counts) {
   constexpr std::size_t vectors = lines * kLine / kBytes;
   Bytes sums[vectors] = {};
   for (std::size_t k = 0; k < task.count; ++k) {
-    if ((task.slots[k] & kThin) != 0) continue;
     const std::uint8_t* const s = task.ones + task.slots[k] * task.stride + i;
 #pragma GCC unroll 20
     for (std::size_t b = 0; b < vectors; ++b) sums[b] += load_vector(s + b * kBytes);
@@ -62,20 +61,6 @@ void count(const RowTask<Real>& task, std::size_t first, std::size_t last, std::
       default:
         count_lines<Real, most>(task, i, counts);
     }
-  }
-}
-
-// Counts a term that few examples have.
-template <class Real>
-inline void count_postings(const RowTask<Real>& task, std::size_t k, std::size_t first,
-                           std::size_t last, std::uint8_t* counts) {
-  const std::int32_t feature = task.postings[task.slots[k] & ~kThin].feature;
-  for (std::uint32_t link = task.slots[k]; link != kNoSlot;) {
-    const Posting<Real>& posting = task.postings[link & ~kThin];
-    link = posting.next;
-    const bool counted =
-        posting.feature == feature && posting.example >= first && posting.example < last;
-    if (counted) ++counts[posting.example - first];
   }
 }
 
@@ -153,9 +138,10 @@ template <class Real, KernelKind kind>
 void row_of_ones(const RowTask<Real>& task, std::size_t first, std::size_t last) {
   alignas(kLine) std::uint8_t counts[kTileBytes / sizeof(Real) + kLine];
   count<Real>(task, first, last, counts);
-  if (task.postings != nullptr) {
-    for (std::size_t k = 0; k < task.count; ++k) {
-      if ((task.slots[k] & kThin) != 0) count_postings<Real>(task, k, first, last, counts);
+  if (task.hits != nullptr) {
+    const std::size_t hits = task.hits_before[task.count];
+    for (const Hit<Real>* hit = task.hits; hit != task.hits + hits; ++hit) {
+      if (hit->example >= first && hit->example < last) ++counts[hit->example - first];
     }
   }
 #if defined(__AVX2__)

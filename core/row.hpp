@@ -10,8 +10,8 @@
 //   poly   : (gamma dot_i + coef0)^degree      linear : dot_i      sigmoid : tanh(gamma dot_i +
 //   coef0)
 //
-// A feature that few examples have is a list of their values instead of a slot (support.hpp); its
-// term is added to those alone, in its turn, by the same multiply-add.
+// A feature that few examples have is a list of their values instead of a slot (support.hpp). What
+// x has in common with it are hits, multiply-adds for one example each, done in the feature's turn.
 //
 // A support of zeros and ones is bytes (columns.hpp). Of a row of ones its terms are then counted,
 // 16 to 64 examples an instruction; any other row reads them as the numbers they are.
@@ -30,17 +30,62 @@ namespace budgetron {
 
 inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFFu;
 
-// Set in a slot that is no slot of the support: the other bits are where its first posting is.
+// Set in a feature's word that is no slot: the other bits are where its list is (lists.hpp).
 inline constexpr std::uint32_t kThin = 0x80000000u;
 
-// One value of a feature that few examples have, whose it is, and where the next is (postings.hpp).
+// One value of a feature that few examples have, and whose it is (lists.hpp).
 template <class Real>
 struct Posting {
   std::uint32_t example;
-  std::uint32_t next;  // kThin | where, or kNoSlot: this was the last
-  std::int32_t feature;
   Real value;
 };
+
+// One multiply-add: what an example has of a feature times what x has of it.
+template <class Real>
+struct Hit {
+  std::uint32_t example;
+  Real stored;
+  Real value;
+};
+
+// A cache line of features with large numbers (buckets.hpp).
+struct alignas(64) Bucket {
+  static constexpr std::uint32_t kPlaces = 14;
+  static constexpr std::uint32_t kPitch = 16;  // place j of bucket b is number b * kPitch + j
+  static constexpr std::uint32_t kFull = (1u << kPlaces) - 1;
+
+  std::uint32_t words[kPitch];  // the features, then:
+
+  // Places that hold a feature, as bits; and from bit 16 on those whose feature one example has.
+  [[nodiscard]] std::uint32_t& marks() { return words[kPlaces]; }
+  [[nodiscard]] const std::uint32_t& marks() const { return words[kPlaces]; }
+  // Features that found no place here and are further on.
+  [[nodiscard]] std::uint32_t& passed() { return words[kPlaces + 1]; }
+  [[nodiscard]] const std::uint32_t& passed() const { return words[kPlaces + 1]; }
+};
+static_assert(sizeof(Bucket) == 64);
+
+// Some features of a row or example, and the buckets to look for them in.
+template <class Real>
+struct BucketTask {
+  static constexpr std::size_t kMost = 128;  // features
+
+  Bucket* buckets;
+  std::uint32_t buckets_count;
+  const std::int32_t* features;
+  std::size_t count;
+  const Real* values;  // null for none
+  Real norm;           // in and out: their squares are added as squared_norm does
+  // Out, for at most `count` of them: which, and their places, kNoSlot if they are not there.
+  std::uint32_t* which;
+  std::uint32_t* places;
+};
+
+// The bucket a feature belongs in, of a power of two from 2 on. Fibonacci hashing: the high bits of
+// a product with 2^32/phi.
+[[gnu::always_inline]] inline std::uint32_t bucket_of(std::int32_t feature, std::uint32_t count) {
+  return static_cast<std::uint32_t>(feature) * 0x9E3779B1u >> (__builtin_clz(count) + 1);
+}
 
 enum class KernelKind { rbf, laplacian, poly, linear, sigmoid };
 
@@ -61,9 +106,10 @@ struct RowTask {
   const std::uint8_t* table;  // first bytes, second bytes, ... of 64 floats each
   const std::uint8_t* byte_norms;
   std::size_t farthest;
-  const Posting<Real>* postings;  // of thin slots; null if there are none
-  const Real* norms;              // per stored example: ||x_i||^2, laplacian: ||x_i||_1
-  Real norm;                      // the same of x
+  const Hit<Real>* hits;             // beside the terms; null if there are none
+  const std::uint32_t* hits_before;  // so many come before each term, and in all
+  const Real* norms;                 // per stored example: ||x_i||^2, laplacian: ||x_i||_1
+  Real norm;                         // the same of x
   KernelKind kind;
   Real gamma;
   Real coef0;
@@ -91,6 +137,12 @@ struct RowFunctions {
   // The places of those of n numbers that are at most `bound`, in their order; returns how many.
   // `places` has room for all.
   std::size_t (*at_most)(const double* numbers, std::size_t n, double bound, std::uint32_t* places);
+  // Of features in buckets; each returns how many it wrote of. `find`: of those that are there.
+  std::size_t (*find)(BucketTask<Real>& task);
+  // Makes new ones those of one example, with its values in `entries`; writes of all others.
+  std::size_t (*insert)(BucketTask<Real>& task, std::uint32_t example, Posting<Real>* entries);
+  // Takes out those of one example, all features being there; writes of all others.
+  std::size_t (*erase)(BucketTask<Real>& task);
 };
 
 template <class Real>

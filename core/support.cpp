@@ -5,13 +5,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "thin.hpp"
+
 namespace budgetron {
-namespace {
-
-// The Laplacian sums |v - s| over features nobody stored too: they read this slot of zeros.
-constexpr std::uint32_t kZeroSlot = 0;
-
-}  // namespace
 
 template <class Real>
 Real Support<Real>::norm_of(const Sample<Real>& x) const {
@@ -22,9 +18,9 @@ Real Support<Real>::norm_of(const Sample<Real>& x) const {
 
 // The end of storing x.
 template <class Real>
-void Support<Real>::set_norms(std::size_t i, const Sample<Real>& x) {
+void Support<Real>::set_norms(std::size_t i, const Sample<Real>& x, Real norm) {
   mark(i);
-  norms_[i] = norm_of(x);
+  norms_[i] = norm;
   largest_norm_ = std::max(largest_norm_, static_cast<double>(norms_[i]));
   if (columns_.bytes()) {
     byte_norms_[i] = static_cast<std::uint8_t>(std::min(norms_[i], Real(255)));
@@ -32,87 +28,6 @@ void Support<Real>::set_norms(std::size_t i, const Sample<Real>& x) {
   if (keeps_squares_) {
     squared_norms_[i] = row_functions<Real>().squared_norm(x.values, x.count);
   }
-}
-
-template <class Real>
-void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
-  if (room_.given() && !l1_ && !room_.all()) {
-    row.norm = norm_of(x);
-    row.term_values.clear();
-    row.term_slots.clear();
-    for (std::size_t k = 0; k < x.count; ++k) {
-      const std::uint32_t slot = slots_.find(x.feature(k));
-      if (x.values[k] == Real(0) || slot == Slots::kNone) continue;
-      row.term_values.push_back(x.values[k]);
-      row.term_slots.push_back(slot);
-    }
-    return;
-  }
-  row.term_values.resize(x.count);
-  row.term_slots.resize(x.count);
-  std::size_t terms = 0;
-  if (x.dense() && !l1_ && x.count <= slots_.direct().size()) {
-    terms = row_functions<Real>().gather(x.values, slots_.direct().data(), x.count,
-                                         row.term_values.data(), row.term_slots.data(), &row.norm);
-    row.term_values.resize(terms);
-    row.term_slots.resize(terms);
-    return;
-  }
-  row.norm = norm_of(x);
-  Real* const values = row.term_values.data();
-  std::uint32_t* const slots = row.term_slots.data();
-  std::size_t k = 0;
-  if (l1_ || x.dense() || room_.given()) {
-    for (; k < x.count; ++k) {
-      std::uint32_t slot = find(x.feature(k));
-      if (l1_ && slot == Slots::kNone) slot = kZeroSlot;
-      values[terms] = x.values[k];
-      slots[terms] = slot;
-      terms += (x.values[k] != Real(0)) & (slot != Slots::kNone);
-    }
-  } else {
-    const std::span<const std::uint32_t> direct(slots_.direct());
-    for (; k < x.count && !in_bucket(x.indices[k]); ++k) {
-      const auto feature = static_cast<std::size_t>(x.indices[k]);
-      const std::uint32_t slot = feature < direct.size() ? direct[feature] : Slots::kNone;
-      values[terms] = x.values[k];
-      slots[terms] = slot;
-      terms += (x.values[k] != Real(0)) & (slot != Slots::kNone);
-    }
-  }
-  terms = gather_from_buckets(x, k, row, terms);
-  row.term_values.resize(terms);
-  row.term_slots.resize(terms);
-}
-
-// The terms from x's feature k on, all of them to be looked for in buckets. First the buckets are
-// read, so that nothing waits for their memory nor guesses which are empty; then what is in the
-// others.
-template <class Real>
-std::size_t Support<Real>::gather_from_buckets(const Sample<Real>& x, std::size_t k, Row<Real>& row,
-                                               std::size_t terms) const {
-  constexpr std::size_t together = 64;
-  std::uint32_t links[together];
-  std::size_t places[together];
-  if (postings_.none_in_buckets()) return terms;
-  while (k < x.count) {
-    const std::size_t end = std::min(k + together, x.count);
-    std::size_t found = 0;
-    for (; k < end; ++k) {
-      const Bucket& bucket = postings_.bucket(x.feature(k));
-      links[found] = bucket.first;
-      places[found] = k;
-      found += (bucket.marks & postings_.mark(x.feature(k))) != 0;
-    }
-    for (std::size_t c = 0; c < found; ++c) __builtin_prefetch(&postings_[links[c]]);
-    for (std::size_t c = 0; c < found; ++c) {
-      const std::uint32_t link = postings_.seek(links[c], x.feature(places[c]));
-      row.term_values[terms] = x.values[places[c]];
-      row.term_slots[terms] = postings_.slot_or_link(link);
-      terms += (link != kNoSlot) & (x.values[places[c]] != Real(0));
-    }
-  }
-  return terms;
 }
 
 template <class Real>
@@ -208,134 +123,6 @@ void Support<Real>::list_features(std::size_t i, std::vector<std::int32_t>& out)
   std::sort(out.begin(), out.end());
 }
 
-template <class Real>
-std::size_t Support<Real>::thin_features() const {
-  if (thin_ == 0) return 0;
-  std::size_t features = postings_.thin_in_buckets();
-  for (const std::uint32_t slot : slots_.direct()) {
-    features += slot != Slots::kNone && (slot & kThin) != 0;
-  }
-  return features;
-}
-
-template <class Real>
-std::uint32_t Support<Real>::new_slot(std::int32_t feature) {
-  std::uint32_t slot = 0;
-  if (free_.empty()) {
-    slot = static_cast<std::uint32_t>(references_.size());
-    references_.push_back(0);
-    columns_.add_slot();
-  } else {
-    slot = free_.back();
-    free_.pop_back();
-  }
-  if (in_bucket(feature)) {
-    postings_.push_in_bucket(feature, kThin | slot, Real(0));
-  } else {
-    slots_.insert(feature, slot);
-  }
-  if (room_.given()) slot_features_[slot] = feature;
-  slots_moved_ = ++clock_;
-  return slot;
-}
-
-template <class Real>
-void Support<Real>::add_posting(std::int32_t feature, std::size_t i, Real value) {
-  const auto example = static_cast<std::uint32_t>(i);
-  if (in_bucket(feature)) {
-    postings_.push_in_bucket(feature, example, value);
-  } else {
-    postings_.push(slots_.direct_word(feature), feature, example, value);
-  }
-  ++thin_;
-}
-
-// A slot for a feature that was thin.
-template <class Real>
-std::uint32_t Support<Real>::fatten(std::int32_t feature) {
-  const bool hashed = in_bucket(feature);
-  std::uint32_t chain = hashed ? kNoSlot : slots_.direct_word(feature);
-  const std::uint32_t slot = new_slot(feature);
-  const auto take = [&](const Posting<Real>& posting) {
-    columns_.set(slot, posting.example, posting.value);
-    ++references_[slot];
-    --thin_;
-  };
-  while (chain != kNoSlot) {
-    take(postings_[chain]);
-    postings_.pop(chain);
-  }
-  if (!hashed) return slot;
-  for (std::uint32_t* link = &postings_.bucket(feature).first; *link != kNoSlot;) {
-    Posting<Real>& posting = postings_[*link];
-    if (posting.feature != feature || (posting.example & kThin) != 0) {
-      link = &posting.next;
-    } else {
-      take(posting);
-      postings_.pop_from_bucket(*link, feature);
-    }
-  }
-  return slot;
-}
-
-template <class Real>
-void Support<Real>::put(std::int32_t feature, std::size_t i, Real value, bool thin) {
-  std::uint32_t slot = find(feature);
-  if (slot == Slots::kNone && !thin) {
-    slot = new_slot(feature);
-  } else if ((slot & kThin) != 0) {
-    const bool few = slot == Slots::kNone || (thin && kThinShare * postings_.count(slot) < stride_);
-    if (few) return add_posting(feature, i, value);
-    slot = fatten(feature);
-  }
-  ++references_[slot];
-  columns_.set(slot, i, value);
-}
-
-// Example i no longer has this slot; true if nobody has.
-template <class Real>
-bool Support<Real>::give_up(std::uint32_t slot, std::size_t i) {
-  columns_.set(slot, i, Real(0));
-  if (--references_[slot] > 0) return false;
-  free_.push_back(slot);
-  slots_moved_ = ++clock_;
-  return true;
-}
-
-template <class Real>
-void Support<Real>::drop(std::int32_t feature, std::size_t i) {
-  if (room_.given()) {
-    if (give_up(slots_.find(feature), i)) slots_.erase(feature);
-    return;
-  }
-  if (in_bucket(feature)) return drop_from_buckets({&feature, 1}, i);
-  std::uint32_t& word = slots_.direct_word(feature);
-  if ((word & kThin) == 0) {
-    if (give_up(word, i)) word = Slots::kNone;
-  } else {
-    postings_.pop(postings_.link_to(word, feature, static_cast<std::uint32_t>(i)));
-    --thin_;
-  }
-}
-
-template <class Real>
-void Support<Real>::drop_from_buckets(std::span<const std::int32_t> features, std::size_t i) {
-  thin_ -= postings_.pop_all(features, static_cast<std::uint32_t>(i),
-                             [&](std::uint32_t slot) { return give_up(slot, i); });
-}
-
-template <class Real>
-void Support<Real>::move(std::int32_t feature, std::size_t i, std::size_t to) {
-  std::uint32_t slot = find(feature);
-  if ((slot & kThin) != 0) {
-    while (postings_[slot].example != i) slot = postings_.seek(postings_[slot].next, feature);
-    postings_[slot].example = static_cast<std::uint32_t>(to);
-    return;
-  }
-  columns_.set(slot, to, columns_.at(slot, i));
-  columns_.set(slot, i, Real(0));
-}
-
 // Column i is all zeros and free.
 template <class Real>
 void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
@@ -346,39 +133,43 @@ void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
     // Exactly what is needed, in one piece: dense storage never holds more than it says.
     std::size_t missing = 0;
     for (std::size_t k = 0; k < x.count; ++k) {
-      missing += (find(x.feature(k)) & kThin) != 0;  // without a slot, or thin
+      missing += stored(x.feature(k)).slot == Slots::kNone;
     }
     missing -= std::min(missing, free_.size());
     if (missing > 0) columns_.reserve_slots(references_.size() + missing);
     widths_[i] = static_cast<std::int32_t>(x.count);
+    ++dense_;
     for (std::size_t k = 0; k < x.count; ++k) {
       put(x.feature(k), i, x.values[k], false);
     }
+    set_norms(i, x, norm_of(x));
   } else {
     widths_[i] = kSparse;
-    occupy_sparse(i, x);
+    set_norms(i, x, occupy_sparse(i, x));
   }
-  set_norms(i, x);
 }
 
 template <class Real>
-void Support<Real>::occupy_sparse(std::size_t i, const Sample<Real>& x) {
+Real Support<Real>::occupy_sparse(std::size_t i, const Sample<Real>& x) {
+  const bool zeros = std::find(x.values, x.values + x.count, Real(0)) != x.values + x.count;
   const bool thin = may_be_thin();
-  if (!room_.given()) features_[i].resize(x.count);
-  std::size_t listed = 0;
-  for (std::size_t k = 0; k < x.count; ++k) {
-    const Real value = x.values[k];
-    const std::int32_t feature = x.feature(k);
-    if (value == Real(0)) continue;
-    if (!room_.given()) features_[i][listed++] = feature;
-    if (thin && in_bucket(feature) && postings_.surely_new(feature)) {
-      postings_.push_in_bucket(feature, static_cast<std::uint32_t>(i), value);
-      ++thin_;
+  const bool together = thin && !zeros;
+  std::size_t k = 0;
+  for (; k < x.count && !(together && in_bucket(x.feature(k))); ++k) {
+    if (x.values[k] != Real(0)) put(x.feature(k), i, x.values[k], thin);
+  }
+  if (!room_.given()) {
+    features_[i].clear();
+    if (zeros) {
+      for (std::size_t j = 0; j < x.count; ++j) {
+        if (x.values[j] != Real(0)) features_[i].push_back(x.feature(j));
+      }
     } else {
-      put(feature, i, value, thin);
+      features_[i].assign(x.indices, x.indices + x.count);
     }
   }
-  if (!room_.given()) features_[i].resize(listed);
+  if (!together) return norm_of(x);
+  return put_in_buckets(i, x, k, norm_of({x.values, x.indices, k}));
 }
 
 template <class Real>
@@ -389,6 +180,7 @@ void Support<Real>::vacate(std::size_t i) {
     for (; k < features.size() && !in_bucket(features[k]); ++k) drop(features[k], i);
     drop_from_buckets(features.subspan(k), i);
   } else {
+    if (widths_[i] != kSparse) --dense_;
     for_each_feature(i, listed_, [&](std::int32_t feature) { drop(feature, i); });
   }
   norms_[i] = Real(0);
@@ -408,9 +200,9 @@ template <class Real>
 void Support<Real>::replace(std::size_t i, const Sample<Real>& x) {
   if (x.dense() && widths_[i] == static_cast<std::int32_t>(x.count)) {
     for (std::size_t k = 0; k < x.count; ++k) {
-      columns_.set(find(x.feature(k)), i, x.values[k]);
+      columns_.set(stored(x.feature(k)).slot, i, x.values[k]);
     }
-    set_norms(i, x);
+    set_norms(i, x, norm_of(x));
     return;
   }
   vacate(i);
@@ -446,12 +238,12 @@ void Support<Real>::extract(std::size_t i, OwnedSample<Real>& out) const {
   if (!out.dense && room_.given()) {
     list_features(i, out.indices);
     for (const std::int32_t feature : out.indices) {
-      out.values.push_back(columns_.at(find(feature), i));
+      out.values.push_back(columns_.at(slots_.find(feature), i));
     }
     return;
   }
   for_each_feature(i, out.indices, [&](std::int32_t feature) {
-    out.values.push_back(value(find(feature), i));
+    out.values.push_back(value(stored(feature), i));
     if (!out.dense) out.indices.push_back(feature);
   });
 }
@@ -475,7 +267,8 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
     visitor.object(slots_.bytes());
     visitor.scratch(references_);
     visitor.scratch(free_);
-    postings_.scratch(visitor);
+    buckets_.scratch(visitor);
+    lists_.scratch(visitor);
     visitor.scratch(widths_);
     visitor.scratch(changed_);
     visitor.scratch(features_);
@@ -549,21 +342,21 @@ void Support<Real>::check_invariants() const {
   std::vector<std::uint32_t> references(references_.size(), 0);
   if (l1_ && !references.empty()) references[kZeroSlot] = 1;
   std::size_t stored = 0;
-  std::size_t entries = 0;     // of thin features
-  std::size_t in_buckets = 0;  // slots that are found there
+  std::size_t dense = 0;
+  std::size_t few = 0;  // values of thin features
   OwnedSample<Real> sample;
   for (std::size_t i = 0; i < size_; ++i) {
+    dense += widths_[i] != kSparse;
     for_each_feature(i, listed, [&](std::int32_t feature) {
-      const std::uint32_t slot = find(feature);
-      if (slot == Slots::kNone) fail("a stored feature has no slot");
-      if ((slot & kThin) != 0) {
-        if (value(slot, i) == Real(0)) fail("a thin feature lacks a value");
-        ++entries;
+      const Stored there = this->stored(feature);
+      if (!there.anywhere()) fail("a stored feature has no slot");
+      if (there.slot == Slots::kNone) {
+        if (value(there, i) == Real(0)) fail("a thin feature lacks a value");
+        ++few;
         return;
       }
-      in_buckets += in_bucket(feature) && references[slot] == 0;
-      ++references[slot];
-      stored += columns_.at(slot, i) != Real(0);
+      ++references[there.slot];
+      stored += columns_.at(there.slot, i) != Real(0);
     });
     extract(i, sample);
     if (norm_of(sample.view()) != norms_[i]) fail("a norm is stale");
@@ -578,8 +371,16 @@ void Support<Real>::check_invariants() const {
     }
   }
   if (references != references_) fail("references");
-  if (entries != thin_) fail("a thin feature has a value of no example");
-  if (entries + in_buckets + postings_.unused() != postings_.size()) fail("a posting was lost");
+  if (few != thin_) fail("a thin feature has a value of no example");
+  if (dense != dense_) fail("dense examples");
+  if (!buckets_.consistent()) fail("buckets");
+  if (!room_.given()) {
+    const Extent words = lead_to();
+    const std::size_t zero = l1_ && !references_.empty() ? 1 : 0;
+    if (words.slots + zero + free_.size() != references_.size()) fail("a slot was lost");
+    if (words.few != thin_) fail("a thin feature has a value too many");
+    if (words.room + lists_.unused() != lists_.size()) fail("a list was lost");
+  }
   if (columns_.nonzeros() != stored) fail("a padding or absent value is not zero");
   for (std::size_t i = size_; i < stride_; ++i) {
     if (norms_[i] != Real(0)) fail("a padding norm is not zero");

@@ -1,15 +1,19 @@
-// The stored examples, feature-major: value j of example i in slot(j), column i (columns.hpp).
+// The stored examples, feature-major: value j of example i at values[slot(j) * stride + i].
 //
 // A feature gets a slot when it first occurs in a stored example and gives it back when the last
 // example that has it leaves, so memory follows what is stored. A dense example counts as having
 // all its features, zeros too. Examples sit in columns 0..size-1; removing one moves the last into
 // its place.
 //
-// A feature that few sparse examples have is thin: a list of their values instead of a slot, so
-// that memory follows the values and not the features times the examples. It gets a slot when more
-// than one in kThinShare columns have it, or a dense example does; sums take terms in the same
-// order either way, so which it is changes no bit. Not with the Laplacian, which sums over all
-// examples.
+// A feature that few sparse examples have is thin: a list of their values (lists.hpp) instead of a
+// slot, so that memory follows the values and not the features times the examples. It gets a slot
+// when more than one in kThinShare columns have it, or a dense example does, and is thin again when
+// half as many do; sums take terms in the same order either way, so which it is changes no bit. Not
+// with the Laplacian, which sums over all examples.
+//
+// Which it is says the feature's word: its slot, kThin | its list, or kNone. The word stands in the
+// table of slots (slots.hpp); of a large feature in a bucket (buckets.hpp), where a single value
+// takes the word's place. thin.hpp has all that words are changed and looked up by.
 //
 // Invariants: padding columns and absent features are 0; references[s] counts the examples that
 // have slot s; norms[i] is the norm of column i by the row's own arithmetic.
@@ -28,9 +32,10 @@
 #include <vector>
 
 #include "aligned.hpp"
+#include "buckets.hpp"
 #include "columns.hpp"
 #include "kernel.hpp"
-#include "postings.hpp"
+#include "lists.hpp"
 #include "room.hpp"
 #include "sample.hpp"
 #include "slots.hpp"
@@ -81,15 +86,21 @@ class Support {
            thin_features();
   }
   [[nodiscard]] std::size_t thin() const { return thin_; }  // values of thin features
-  [[nodiscard]] const Posting<Real>* postings() const { return postings_.data(); }
-  // The value of stored example i in this slot, or thin slot, of a feature.
-  [[nodiscard]] Real value(std::uint32_t slot, std::size_t i) const {
-    if ((slot & kThin) == 0) return columns_.at(slot, i);
-    const std::int32_t feature = postings_[slot].feature;
-    while (slot != kNoSlot && postings_[slot].example != i) {
-      slot = postings_.seek(postings_[slot].next, feature);
+  // Where the values of a feature are: in a slot, or the few there are. Until something changes.
+  struct Stored {
+    std::uint32_t slot = Slots::kNone;
+    std::span<const Posting<Real>> few;
+
+    [[nodiscard]] bool anywhere() const { return slot != Slots::kNone || !few.empty(); }
+  };
+  [[nodiscard]] Stored stored(std::int32_t feature) const;
+  // What example i has there.
+  [[nodiscard]] Real value(const Stored& stored, std::size_t i) const {
+    if (stored.slot != Slots::kNone) return columns_.at(stored.slot, i);
+    for (const Posting<Real>& posting : stored.few) {
+      if (posting.example == i) return posting.value;
     }
-    return slot == kNoSlot ? Real(0) : postings_[slot].value;
+    return Real(0);
   }
   // How many terms `gather` finds at most, and values `extract`. With a room.
   [[nodiscard]] std::size_t most_terms() const { return l1_ ? room_.width : most_values(); }
@@ -106,33 +117,57 @@ class Support {
 
  private:
   static constexpr std::int32_t kSparse = -1;
+  // The Laplacian sums |v - s| over features nobody stored too: they read this slot of zeros.
+  static constexpr std::uint32_t kZeroSlot = 0;
 
+  // ---- words (thin.hpp) -----------------------------------------------------------------------
   static constexpr std::size_t kThinShare = 32;
+  // Features that are looked for at once, in buckets: nothing waits for the memory of another.
+  static constexpr std::size_t kTogether = BucketTask<Real>::kMost;
   [[nodiscard]] bool may_be_thin() const { return !l1_ && !room_.given(); }
-  // Whether it is found in a bucket of the postings, not among the slots.
+  // Whether one more may join so many without a slot; whether so many no longer need theirs.
+  [[nodiscard]] bool few(std::size_t examples) const { return kThinShare * examples < stride_; }
+  [[nodiscard]] bool too_few(std::size_t examples) const {
+    return 2 * kThinShare * examples < stride_ && dense_ == 0 && may_be_thin();
+  }
   [[nodiscard]] bool in_bucket(std::int32_t feature) const {
     return static_cast<std::size_t>(feature) >= Slots::kDirect && !room_.given();
   }
-  // Its slot, kThin | its first posting, or Slots::kNone.
-  [[nodiscard]] std::uint32_t find(std::int32_t feature) const {
-    return in_bucket(feature) ? postings_.find(feature) : slots_.find(feature);
-  }
+  [[nodiscard]] Stored stored_at(std::uint32_t place) const;
+  [[nodiscard]] Stored stored_by(std::uint32_t word) const;
   [[nodiscard]] std::size_t thin_features() const;
-  std::size_t gather_from_buckets(const Sample<Real>& x, std::size_t k, Row<Real>& row,
-                                  std::size_t terms) const;
   std::uint32_t new_slot(std::int32_t feature);
-  void add_posting(std::int32_t feature, std::size_t i, Real value);
-  bool give_up(std::uint32_t slot, std::size_t i);
-  std::uint32_t fatten(std::int32_t feature);
-  // Example i has this value of the feature; no longer has it; has column `to` instead.
+  void free_slot(std::uint32_t slot);
+  void fatten(std::uint32_t& word, std::int32_t feature);
+  void thin_down(std::uint32_t& word);
+  // With `word` that of a feature, if thin one of a list. Example i has this value of it; no longer
+  // has it; has column `to` instead.
+  void put(std::uint32_t& word, std::int32_t feature, std::size_t i, Real value, bool thin);
+  void drop(std::uint32_t& word, std::size_t i);
+  void move(std::uint32_t word, std::size_t i, std::size_t to);
+  // The same of features wherever their words are.
   void put(std::int32_t feature, std::size_t i, Real value, bool thin);
+  void put_at(std::uint32_t place, std::int32_t feature, std::size_t i, Real value, bool thin);
+  Real put_in_buckets(std::size_t i, const Sample<Real>& x, std::size_t k, Real norm);
   void drop(std::int32_t feature, std::size_t i);
-  void move(std::int32_t feature, std::size_t i, std::size_t to);
+  void drop_at(std::uint32_t place, std::int32_t feature, std::size_t i);
+  void ask_for(std::span<const std::uint32_t> places, std::size_t i) const;
   void drop_from_buckets(std::span<const std::int32_t> features, std::size_t i);
+  void move(std::int32_t feature, std::size_t i, std::size_t to);
+  class Terms;  // of a row, as gather writes them
+  void gather_words(Terms& terms) const;
+  void gather_from_buckets(const Sample<Real>& x, std::size_t k, Terms& terms, Real& norm) const;
+  struct Extent {
+    std::size_t slots = 0;
+    std::size_t few = 0;
+    std::size_t room = 0;
+  };
+  [[nodiscard]] Extent lead_to() const;
+
   void occupy(std::size_t i, const Sample<Real>& x);
-  void occupy_sparse(std::size_t i, const Sample<Real>& x);
+  Real occupy_sparse(std::size_t i, const Sample<Real>& x);  // its norm
   void vacate(std::size_t i);
-  void set_norms(std::size_t i, const Sample<Real>& x);
+  void set_norms(std::size_t i, const Sample<Real>& x, Real norm);
   void mark(std::size_t i) { changed_[i / kLanes] = ++clock_; }  // another example is there
   // Stored with all its features, zeros too; else without its zeros.
   [[nodiscard]] bool whole(const Sample<Real>& x) const {
@@ -162,17 +197,18 @@ class Support {
   double largest_norm_ = 0.0;  // of any example ever stored: an upper bound for the stored ones
   Columns<Real> columns_;
   AlignedVector<Real> norms_;
-  AlignedVector<std::uint8_t>
-      byte_norms_;                     // the same as far as bytes hold them, of columns of bytes
-  AlignedVector<Real> squared_norms_;  // only if keeps_squares_
+  AlignedVector<std::uint8_t> byte_norms_;  // the same as far as bytes hold them, with such columns
+  AlignedVector<Real> squared_norms_;       // only if keeps_squares_
   std::uint64_t clock_ = 0;
   std::uint64_t slots_moved_ = 0;
   std::vector<std::uint64_t> changed_;  // per kLanes examples
   Slots slots_;
   std::vector<std::uint32_t> references_;  // per slot
   std::vector<std::uint32_t> free_;        // slots without references
-  Postings<Real> postings_;                // of thin features, and where large features are
+  Buckets<Real> buckets_;                  // where large features are
+  Lists<Real> lists_;                      // of thin features
   std::size_t thin_ = 0;                   // values of thin features
+  std::size_t dense_ = 0;                  // stored examples that are dense
   std::vector<std::int32_t> widths_;       // per example: its width if dense, else kSparse
   std::vector<std::vector<std::int32_t>> features_;  // per example: its features if sparse
   // With a room, instead:

@@ -7,6 +7,7 @@
 
 #include "aligned.hpp"
 #include "random.hpp"
+#include "row.hpp"
 #include "sample.hpp"
 #include "state.hpp"
 
@@ -24,9 +25,13 @@ struct Row {
   bool coarse = false;             // float32 rounding of gamma ||x - x_i||^2 may pass 1e-3
   std::uint32_t strangers = 0;     // features of x that a feature map has not met before
 
-  std::vector<Real> term_values;          // the features of x that have a slot ...
-  std::vector<std::uint32_t> term_slots;  // ... and where
-  bool all_ones = false;                  // of a support in bytes: all those values are 1
+  std::vector<Real> term_values;           // the features of x that have a slot ...
+  std::vector<std::uint32_t> term_slots;   // ... and where
+  std::size_t terms = 0;                   // so many of them
+  std::vector<Hit<Real>> hits;             // with features that few examples have (row.hpp) ...
+  std::vector<std::uint32_t> hits_before;  // ... of which so many before each term, and in all
+  bool thin = false;                       // whether there are any
+  bool all_ones = false;                   // of a support in bytes: all values of both are 1
 
   void reserve_terms(std::size_t count) {
     term_values.reserve(count);
@@ -38,6 +43,8 @@ struct Row {
     visitor.scratch(features);
     visitor.scratch(term_values);
     visitor.scratch(term_slots);
+    visitor.scratch(hits);
+    visitor.scratch(hits_before);
   }
 };
 

@@ -170,11 +170,12 @@ class Avm final : public ExpansionLearner<Real> {
     const Support<Real>& support = f_.support();
     inside_.resize(f_.size());
     std::iota(inside_.begin(), inside_.end(), std::uint32_t{0});
-    const Row<Real>& row = *turn.row;
-    for (std::size_t k = 0; k < row.term_values.size() && !inside_.empty(); ++k) {
-      const double value = static_cast<double>(row.term_values[k]);
+    for (std::size_t k = 0; k < turn.x.count && !inside_.empty(); ++k) {
+      const double value = static_cast<double>(turn.x.values[k]);
+      const auto stored = support.stored(turn.x.feature(k));
+      if (value == 0.0 || !stored.anywhere()) continue;
       std::erase_if(inside_, [&](std::uint32_t i) {
-        return std::abs(value - static_cast<double>(support.value(row.term_slots[k], i))) >= side_;
+        return std::abs(value - static_cast<double>(support.value(stored, i))) >= side_;
       });
     }
     for (const std::uint32_t i : inside_) {
