@@ -38,7 +38,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 import budgetron
 from budgetron import _core
 
-CHUNK = 48
+CHUNK = 480  # rows: enough that the call beside them costs next to nothing
 # Round to bare row, at most.
 LINEAR = ("rbp", "forgetron", "bogd", "bogd++", "bpas", "pa", "ogd", "avm")
 BARS = dict.fromkeys(LINEAR, 1.6) | {"ahpatron": 2.5, "bsgd-merge": 8.0}
