@@ -147,14 +147,13 @@ class Buckets {
     return buckets_[at].marks() & Bucket::kFull;
   }
   [[nodiscard]] static unsigned bit(std::uint32_t place) { return 1u << (place % kPitch); }
-  [[nodiscard]] std::size_t home(std::int32_t feature) const {
-    return bucket_of(feature, count());
-  }
+  [[nodiscard]] std::size_t home(std::int32_t feature) const { return bucket_of(feature, count()); }
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(buckets_.size()); }
   [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & (buckets_.size() - 1); }
   [[gnu::noinline]] void grow(std::size_t features) {
     Buckets wider;
-    const std::size_t buckets = std::bit_ceil(std::max<std::size_t>(2, (features + kLoad - 1) / kLoad));
+    const std::size_t buckets =
+        std::bit_ceil(std::max<std::size_t>(2, (features + kLoad - 1) / kLoad));
     wider.buckets_.resize(buckets, Bucket{});
     wider.entries_.resize(buckets * kPitch, Posting<Real>{});
     for_each([&](std::int32_t feature, std::uint32_t place) {

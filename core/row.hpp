@@ -96,10 +96,10 @@ struct RowTask {
   const Real* values;          // the terms of x: value ...
   const std::uint32_t* slots;  // ... and slot of each feature that has one
   std::size_t count;
-  const Hit<Real>* hits;  // beside the terms; null if there are none
+  const Hit<Real>* hits;             // beside the terms; null if there are none
   const std::uint32_t* hits_before;  // so many come before each term, and in all
-  const Real* norms;      // per stored example: ||x_i||^2, laplacian: ||x_i||_1
-  Real norm;              // the same of x
+  const Real* norms;                 // per stored example: ||x_i||^2, laplacian: ||x_i||_1
+  Real norm;                         // the same of x
   KernelKind kind;
   Real gamma;
   Real coef0;

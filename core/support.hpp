@@ -13,7 +13,7 @@
 //
 // Which it is says the feature's word: its slot, kThin | its list, or kNone. The word stands in the
 // table of slots (slots.hpp); of a large feature in a bucket (buckets.hpp), where a single value
-// takes the word's place. thin.hpp has all that words are changed and looked up by.
+// takes the word's place. thin.hpp has all that words are changed by, terms.hpp the terms of a row.
 //
 // Invariants: padding columns and absent features are 0; references[s] counts the examples that
 // have slot s; norms[i] is the norm of column i by the row's own arithmetic.
