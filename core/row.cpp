@@ -79,8 +79,7 @@ inline void add_run(const RowTask<Real>& task, std::size_t k, std::size_t end, s
   if (k < end) add_terms<Real, kind, 1>(task, k, first, last, begun);
 }
 
-// Terms and hits, in their order. Hits leave few terms in a row: four, or else one by one, which is
-// no guess of how many.
+// Terms and hits, in their order.
 template <class Real, KernelKind kind>
 void add_mixed(const RowTask<Real>& task, std::size_t first, std::size_t last) {
   const std::uint32_t* const before = task.hits_before;
@@ -91,9 +90,15 @@ void add_mixed(const RowTask<Real>& task, std::size_t first, std::size_t last) {
   for (std::size_t k = 0; k < task.count; begun = true) {
     add_hits<Real>(task, done, before[k], first, last);
     done = before[k];
-    if (k + kTerms <= task.count && before[k + kTerms - 1] == done) {
+    const auto together = [&](std::size_t terms) {
+      return k + terms <= task.count && before[k + terms - 1] == done;
+    };
+    if (together(kTerms)) {
       add_terms<Real, kind, kTerms>(task, k, first, last, begun);
       k += kTerms;
+    } else if (together(2)) {
+      add_terms<Real, kind, 2>(task, k, first, last, begun);
+      k += 2;
     } else {
       add_terms<Real, kind, 1>(task, k, first, last, begun);
       ++k;

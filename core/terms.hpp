@@ -25,6 +25,8 @@ class Support<Real>::Terms {
   [[nodiscard]] std::size_t count() const { return count_; }
   void set_count(std::size_t count) { count_ = count; }
 
+  void set_no_hits() { std::fill_n(row_.hits_before.begin(), count_, 0u); }
+
   // Few values or, if there are none, a slot.
   void add(Real value, std::uint32_t slot, std::span<const Posting<Real>> few) {
     values()[count_] = value;
@@ -107,6 +109,9 @@ void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
 template <class Real>
 void Support<Real>::gather_words(Terms& terms) const {
   const std::size_t count = terms.count();
+  std::uint32_t all = 0;
+  for (std::size_t t = 0; t < count; ++t) all |= terms.slots()[t];
+  if ((all & kThin) == 0) return terms.set_no_hits();
   terms.set_count(0);
   for (std::size_t t = 0; t < count; ++t) {
     const Stored there = stored_by(terms.slots()[t]);
@@ -127,7 +132,6 @@ void Support<Real>::gather_from_buckets(const Sample<Real>& x, std::size_t k, Te
     work.norm = norm;
     const std::size_t found = buckets_.find(work);
     norm = work.norm;
-    ask_for({places, found}, 0);
     for (std::size_t f = 0; f < found; ++f) {
       const Real value = x.values[k + which[f]];
       const Stored there = stored_at(places[f]);

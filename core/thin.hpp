@@ -119,7 +119,7 @@ void Support<Real>::put(std::uint32_t& word, std::int32_t feature, std::size_t i
 }
 
 template <class Real>
-void Support<Real>::drop(std::uint32_t& word, std::size_t i) {
+void Support<Real>::drop(std::uint32_t& word, std::size_t i, bool hashed) {
   if ((word & kThin) != 0) {
     lists_.pop(word, static_cast<std::uint32_t>(i));
     --thin_;
@@ -130,7 +130,7 @@ void Support<Real>::drop(std::uint32_t& word, std::size_t i) {
   if (left == 0) {
     free_slot(word);
     word = Slots::kNone;
-  } else if (too_few(left)) {
+  } else if (hashed && too_few(left)) {
     thin_down(word);
   }
 }
@@ -167,10 +167,10 @@ void Support<Real>::drop(std::int32_t feature, std::size_t i) {
   if (in_bucket(feature)) {
     drop_at(buckets_.find(feature), feature, i);
   } else if (!room_.given()) {
-    drop(slots_.direct_word(feature), i);
+    drop(slots_.direct_word(feature), i, false);
   } else {
     std::uint32_t slot = slots_.find(feature);
-    drop(slot, i);
+    drop(slot, i, false);
     if (slot == Slots::kNone) slots_.erase(feature);
   }
 }
@@ -216,7 +216,7 @@ void Support<Real>::drop_at(std::uint32_t place, std::int32_t feature, std::size
     return;
   }
   Posting<Real>& entry = buckets_[place];
-  drop(entry.example, i);
+  drop(entry.example, i, true);
   if (entry.example == Slots::kNone) {
     buckets_.erase(place, feature);
   } else if ((entry.example & kThin) != 0 && lists_.count(entry.example) == 1) {

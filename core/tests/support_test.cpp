@@ -9,7 +9,7 @@ using namespace budgetron;
 
 namespace {
 
-constexpr std::size_t kExamples = 128;  // a slot from the 5th on, thin again with 1
+constexpr std::size_t kExamples = 128;  // a slot from the 5th on; hashed, thin again with 1
 
 // Example i has its own feature and, if it is among the first `common`, the shared one.
 struct Example {
@@ -28,7 +28,7 @@ struct Example {
   }
 };
 
-void fatten_and_thin_down(std::int32_t shared) {
+void fatten_and_thin_down(std::int32_t shared, bool hashed) {
   Support<float> support(false);
   support.reserve(kExamples);
   const auto has_slot = [&] { return support.stored(shared).slot != Slots::kNone; };
@@ -41,7 +41,7 @@ void fatten_and_thin_down(std::int32_t shared) {
   CHECK_EQ(support.thin(), kExamples);  // all have a feature of their own
   CHECK_EQ(support.features(), kExamples + 1);
   for (std::size_t i = 0; i < 20; ++i) {
-    CHECK_EQ(has_slot(), i < 19);
+    CHECK_EQ(has_slot(), i < 19 || !hashed);
     CHECK_EQ(support.stored(shared).anywhere(), true);
     const float expected = static_cast<float>(i + 1);
     CHECK_EQ(support.value(support.stored(shared), i), expected);
@@ -65,8 +65,8 @@ void fatten_and_thin_down(std::int32_t shared) {
 }  // namespace
 
 TEST(a_feature_has_a_slot_while_many_examples_have_it) {
-  fatten_and_thin_down(7);
-  fatten_and_thin_down(1 << 20);
+  fatten_and_thin_down(7, false);
+  fatten_and_thin_down(1 << 20, true);
 }
 
 // A dense example has all its features, zeros too: they keep their slots as long as it stays.
@@ -75,13 +75,16 @@ TEST(a_dense_example_keeps_slots) {
   support.reserve(kExamples);
   const std::vector<float> dense = {0.0f, 2.0f, 0.0f};
   support.append({dense.data(), nullptr, dense.size()});
-  for (std::size_t i = 1; i < 20; ++i) support.append(Example(1, i, true).view());
-  for (std::size_t i = 19; i > 0; --i) {
-    support.remove(i);
-    support.check_invariants();
-    CHECK(support.stored(1).slot != Slots::kNone);
+  for (const std::int32_t shared : {1, 1 << 20}) {
+    for (std::size_t i = 1; i < 20; ++i) support.append(Example(shared, i, true).view());
+    for (std::size_t i = 19; i > 0; --i) {
+      CHECK(support.stored(shared).slot != Slots::kNone);
+      support.remove(i);
+      support.check_invariants();
+    }
   }
   CHECK_EQ(support.features(), 3u);
+  CHECK(support.stored(1).slot != Slots::kNone);
 }
 
 // Zeros in a sparse row are not stored.
