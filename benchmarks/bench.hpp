@@ -176,7 +176,8 @@ std::vector<RowTask<Real>> row_tasks(const Expansion<Real>& f, double gamma,
     tasks[i].values = rows[i].term_values.data();
     tasks[i].slots = rows[i].term_slots.data();
     tasks[i].count = rows[i].terms;
-    tasks[i].postings = f.support().thin() > 0 ? f.support().postings() : nullptr;
+    tasks[i].hits = rows[i].thin ? rows[i].hits.data() : nullptr;
+    tasks[i].hits_before = rows[i].hits_before.data();
     tasks[i].norms = f.support().norms();
     tasks[i].norm = rows[i].norm;
     tasks[i].kind = KernelKind::rbf;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "terms.hpp"
 #include "thin.hpp"
 
 namespace budgetron {

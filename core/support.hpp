@@ -7,13 +7,14 @@
 //
 // A feature that few sparse examples have is thin: a list of their values (lists.hpp) instead of a
 // slot, so that memory follows the values and not the features times the examples. It gets a slot
-// when more than one in kThinShare columns have it, or a dense example does, and is thin again when
-// half as many do; sums take terms in the same order either way, so which it is changes no bit. Not
-// with the Laplacian, which sums over all examples.
+// when more than one in kThinShare columns have it, or a dense example does. A large feature, of
+// which there may be any number, is thin again when half as many do. Sums take terms in the same
+// order either way, so which it is changes no bit. Not with the Laplacian, which sums over all
+// examples.
 //
 // Which it is says the feature's word: its slot, kThin | its list, or kNone. The word stands in the
 // table of slots (slots.hpp); of a large feature in a bucket (buckets.hpp), where a single value
-// takes the word's place. thin.hpp has all that words are changed and looked up by.
+// takes the word's place. thin.hpp has all that words are changed by, terms.hpp the terms of a row.
 //
 // Invariants: padding columns and absent features are 0; references[s] counts the examples that
 // have slot s; norms[i] is the norm of column i by the row's own arithmetic.
@@ -143,7 +144,7 @@ class Support {
   // With `word` that of a feature, if thin one of a list. Example i has this value of it; no longer
   // has it; has column `to` instead.
   void put(std::uint32_t& word, std::int32_t feature, std::size_t i, Real value, bool thin);
-  void drop(std::uint32_t& word, std::size_t i);
+  void drop(std::uint32_t& word, std::size_t i, bool hashed);
   void move(std::uint32_t word, std::size_t i, std::size_t to);
   // The same of features wherever their words are.
   void put(std::int32_t feature, std::size_t i, Real value, bool thin);

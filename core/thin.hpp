@@ -1,7 +1,7 @@
-// What the words of features say (support.hpp): slots, lists, and single values in buckets. How a
-// feature goes from one to the other as examples come and go, and how the terms of a row are found.
+// What the words of features say (support.hpp): slots, lists, and single values in buckets; and how
+// a feature goes from one to the other as examples come and go.
 //
-// The other half of support.cpp, which alone includes it.
+// A part of support.cpp, which alone includes it.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,7 @@
 
 namespace budgetron {
 
-// ---- where a feature is
-// --------------------------------------------------------------------------
+// ---- where a feature is ------------------------------------------------------------------------
 
 template <class Real>
 auto Support<Real>::stored_by(std::uint32_t word) const -> Stored {
@@ -47,8 +46,7 @@ std::size_t Support<Real>::thin_features() const {
   return features;
 }
 
-// ---- slots and lists
-// -----------------------------------------------------------------------------
+// ---- slots and lists ---------------------------------------------------------------------------
 
 template <class Real>
 std::uint32_t Support<Real>::new_slot(std::int32_t feature) {
@@ -121,7 +119,7 @@ void Support<Real>::put(std::uint32_t& word, std::int32_t feature, std::size_t i
 }
 
 template <class Real>
-void Support<Real>::drop(std::uint32_t& word, std::size_t i) {
+void Support<Real>::drop(std::uint32_t& word, std::size_t i, bool hashed) {
   if ((word & kThin) != 0) {
     lists_.pop(word, static_cast<std::uint32_t>(i));
     --thin_;
@@ -132,7 +130,7 @@ void Support<Real>::drop(std::uint32_t& word, std::size_t i) {
   if (left == 0) {
     free_slot(word);
     word = Slots::kNone;
-  } else if (too_few(left)) {
+  } else if (hashed && too_few(left)) {
     thin_down(word);
   }
 }
@@ -147,8 +145,7 @@ void Support<Real>::move(std::uint32_t word, std::size_t i, std::size_t to) {
   }
 }
 
-// ---- words in the table of slots
-// -----------------------------------------------------------------
+// ---- words in the table of slots ---------------------------------------------------------------
 
 template <class Real>
 void Support<Real>::put(std::int32_t feature, std::size_t i, Real value, bool thin) {
@@ -170,10 +167,10 @@ void Support<Real>::drop(std::int32_t feature, std::size_t i) {
   if (in_bucket(feature)) {
     drop_at(buckets_.find(feature), feature, i);
   } else if (!room_.given()) {
-    drop(slots_.direct_word(feature), i);
+    drop(slots_.direct_word(feature), i, false);
   } else {
     std::uint32_t slot = slots_.find(feature);
-    drop(slot, i);
+    drop(slot, i, false);
     if (slot == Slots::kNone) slots_.erase(feature);
   }
 }
@@ -189,8 +186,7 @@ void Support<Real>::move(std::int32_t feature, std::size_t i, std::size_t to) {
   }
 }
 
-// ---- words in buckets
-// ----------------------------------------------------------------------------
+// ---- words in buckets --------------------------------------------------------------------------
 
 // `place` is the feature's, kNoSlot if it has none.
 template <class Real>
@@ -220,7 +216,7 @@ void Support<Real>::drop_at(std::uint32_t place, std::int32_t feature, std::size
     return;
   }
   Posting<Real>& entry = buckets_[place];
-  drop(entry.example, i);
+  drop(entry.example, i, true);
   if (entry.example == Slots::kNone) {
     buckets_.erase(place, feature);
   } else if ((entry.example & kThin) != 0 && lists_.count(entry.example) == 1) {
@@ -287,136 +283,7 @@ void Support<Real>::drop_from_buckets(std::span<const std::int32_t> features, st
   }
 }
 
-// ---- the terms of a row
-// --------------------------------------------------------------------------
-
-template <class Real>
-class Support<Real>::Terms {
- public:
-  Terms(Row<Real>& row, std::size_t most) : row_(row) {
-    if (row.term_values.size() < most) {
-      row.term_values.resize(most);
-      row.term_slots.resize(most);
-    }
-    if (row.hits_before.size() < most + 1) row.hits_before.resize(most + 1);
-  }
-  [[nodiscard]] Real* values() { return row_.term_values.data(); }
-  [[nodiscard]] std::uint32_t* slots() { return row_.term_slots.data(); }
-  [[nodiscard]] std::size_t count() const { return count_; }
-  void set_count(std::size_t count) { count_ = count; }
-
-  // Few values or, if there are none, a slot.
-  void add(Real value, std::uint32_t slot, std::span<const Posting<Real>> few) {
-    values()[count_] = value;
-    slots()[count_] = slot;
-    row_.hits_before[count_] = static_cast<std::uint32_t>(hits_);
-    count_ += few.empty();
-    if (hits_ + few.size() > row_.hits.size()) [[unlikely]] {
-      row_.hits.resize(2 * (hits_ + few.size()));
-    }
-    Hit<Real>* hit = row_.hits.data() + hits_;
-    for (const Posting<Real>& posting : few) *hit++ = {posting.example, posting.value, value};
-    hits_ += few.size();
-  }
-  void finish() {
-    row_.terms = count_;
-    row_.hits_before[count_] = static_cast<std::uint32_t>(hits_);
-    row_.thin = hits_ > 0;
-  }
-
- private:
-  Row<Real>& row_;
-  std::size_t count_ = 0;
-  std::size_t hits_ = 0;
-};
-
-template <class Real>
-void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
-  const auto& functions = row_functions<Real>();
-  if (room_.given() && !l1_ && !room_.all()) {
-    row.norm = norm_of(x);
-    row.term_values.clear();
-    row.term_slots.clear();
-    for (std::size_t k = 0; k < x.count; ++k) {
-      const std::uint32_t slot = slots_.find(x.feature(k));
-      if (x.values[k] == Real(0) || slot == Slots::kNone) continue;
-      row.term_values.push_back(x.values[k]);
-      row.term_slots.push_back(slot);
-    }
-    row.terms = row.term_values.size();
-    return;
-  }
-  Terms terms(row, x.count);
-  const std::vector<std::uint32_t>& direct = slots_.direct();
-  if (x.dense() && !l1_ && x.count <= direct.size()) {
-    terms.set_count(functions.gather(x.values, direct.data(), x.count, terms.values(),
-                                     terms.slots(), &row.norm));
-    if (thin_ > 0) gather_words(terms);
-    terms.finish();
-    return;
-  }
-  if (l1_ || x.dense() || room_.given()) {
-    row.norm = norm_of(x);
-    for (std::size_t k = 0; k < x.count; ++k) {
-      const Stored there = stored(x.feature(k));
-      if (x.values[k] == Real(0) || (!l1_ && !there.anywhere())) continue;
-      terms.add(x.values[k], there.anywhere() ? there.slot : kZeroSlot, there.few);
-    }
-    terms.finish();
-    return;
-  }
-  std::size_t k = 0;
-  std::size_t count = 0;
-  for (; k < x.count && !in_bucket(x.indices[k]); ++k) {
-    const auto feature = static_cast<std::size_t>(x.indices[k]);
-    const std::uint32_t word = feature < direct.size() ? direct[feature] : Slots::kNone;
-    terms.values()[count] = x.values[k];
-    terms.slots()[count] = word;
-    count += (x.values[k] != Real(0)) & (word != Slots::kNone);
-  }
-  terms.set_count(count);
-  if (thin_ > 0) gather_words(terms);
-  row.norm = functions.squared_norm(x.values, k);
-  if (k < x.count) gather_from_buckets(x, k, terms, row.norm);
-  terms.finish();
-}
-
-// The terms so far are words: lists among them become hits.
-template <class Real>
-void Support<Real>::gather_words(Terms& terms) const {
-  const std::size_t count = terms.count();
-  terms.set_count(0);
-  for (std::size_t t = 0; t < count; ++t) {
-    const Stored there = stored_by(terms.slots()[t]);
-    terms.add(terms.values()[t], there.slot, there.few);
-  }
-}
-
-// The terms from x's feature k on, all of them to be looked for in buckets. First all are found, so
-// that nothing waits for their memory nor guesses which are there.
-template <class Real>
-void Support<Real>::gather_from_buckets(const Sample<Real>& x, std::size_t k, Terms& terms,
-                                        Real& norm) const {
-  std::uint32_t which[kTogether];
-  std::uint32_t places[kTogether];
-  while (k < x.count) {
-    const std::size_t count = std::min(kTogether, x.count - k);
-    BucketTask<Real> work = buckets_.task({x.indices + k, count}, x.values + k, which, places);
-    work.norm = norm;
-    const std::size_t found = buckets_.find(work);
-    norm = work.norm;
-    ask_for({places, found}, 0);
-    for (std::size_t f = 0; f < found; ++f) {
-      const Real value = x.values[k + which[f]];
-      const Stored there = stored_at(places[f]);
-      if (value != Real(0)) terms.add(value, there.slot, there.few);
-    }
-    k += count;
-  }
-}
-
-// ---- invariants
-// ----------------------------------------------------------------------------------
+// ---- invariants --------------------------------------------------------------------------------
 
 // How much of the slots, values of thin features and room in lists the words lead to.
 template <class Real>

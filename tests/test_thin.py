@@ -83,3 +83,43 @@ def test_memory_follows_the_values() -> None:
     assert model.n_support_ == 150
     assert model.memory_bytes_ < 100 * 150 * 50  # a slot of 150 columns a feature takes 600
     same_state(model, pickle.loads(pickle.dumps(model)))
+
+
+def fashions(rows: int, seed: int = 0) -> tuple[Any, np.ndarray]:
+    """Hashed rows of a few words in fashion, new ones every 300 rows, and many rare ones."""
+    generator = np.random.default_rng(seed)
+    fashion = 20 * (np.arange(rows) // 300)[:, None] + generator.integers(20, size=(rows, 10))
+    words = np.hstack([fashion, 1000 + generator.integers(3000, size=(rows, 15))])
+    features = (words.astype(np.uint64) * np.uint64(11400714819323198485)) >> np.uint64(44)
+    ends = np.arange(0, rows * 25 + 1, 25)
+    values = generator.random(rows * 25) + 0.5
+    X = scipy.sparse.csr_array((values, features.astype(np.int32).ravel(), ends), (rows, 2**20))
+    X.sum_duplicates()
+    return X, generator.integers(2, size=rows)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["rbp", "bogd", "bpas", "remove-oldest", "bsgd-merge"])
+def test_large_feature_numbers_change_no_bit(name: str, dtype: type) -> None:
+    X, y = fashions(1200)
+    X = X.astype(dtype)
+    known, places = np.unique(X.indices, return_inverse=True)
+    small = scipy.sparse.csr_array((X.data, places, X.indptr), (1200, len(known)))
+    hashed, direct, dense = (
+        budgetron.make(name, budget=150, gamma=0.05, random_state=0) for _ in range(3)
+    )
+    for start in range(0, 1200, 240):
+        rows = slice(start, start + 240)
+        answers = [
+            model.prequential(data, y[rows], classes=[0, 1])
+            for model, data in (
+                (hashed, X[rows]),
+                (direct, small[rows]),
+                (dense, small[rows].toarray()),
+            )
+        ]
+        np.testing.assert_array_equal(answers[0], answers[1])
+        np.testing.assert_array_equal(answers[0], answers[2])
+        for model in (hashed, direct):
+            model._engine.native.check_invariants()
+    assert hashed.n_support_ == 150

@@ -221,6 +221,34 @@ TEST(slots_are_given_back) {
   support.check_invariants();
 }
 
+// Rows are computed ahead while all features have slots; then a sparse example comes with another.
+TEST(rows_ahead_see_features_that_became_thin) {
+  Expansion<float> f({KernelKind::rbf, 0.3, 0.5, 2}, 1, 128);
+  const std::int32_t indices[3] = {0, 1, 2};
+  const float values[3] = {1.0f, 0.5f, 2.0f};
+  const double coef = 1.0;
+  Row<float> row;
+  const auto add = [&](std::size_t count) {
+    const Sample<float> x{values, indices, count};
+    f.row(x, row);
+    f.add(x, row, {&coef, 1}, 0);
+  };
+  add(3);
+  for (int i = 0; i < 20; ++i) add(2);
+  f.remove(0, row);
+  std::vector<float> dense(3 * kBlockRows);
+  for (std::size_t k = 0; k < dense.size(); ++k) dense[k] = 0.25f * static_cast<float>(k + 1);
+  RowBlock<float> block;
+  CHECK(f.fill(block, dense.data(), 3));
+  add(3);
+  CHECK_EQ(f.support().thin(), 1u);
+  for (std::size_t r = 0; r < kBlockRows; ++r) {
+    const Row<float>& taken = f.take(block, r);
+    f.row({dense.data() + 3 * r, nullptr, 3}, row);
+    for (std::size_t i = 0; i < f.size(); ++i) CHECK_EQ(taken.values[i], row.values[i]);
+  }
+}
+
 TEST(rearranging_two_classes_to_three_keeps_their_difference) {
   AlignedVector<double> matrix = {1.0, -2.0, 0.5};
   rearrange_outputs(matrix, 3, {2, 3, {0, -1, 1}});
