@@ -174,20 +174,13 @@ void grow_by_chances(double* coefs, const double* sizes, const double* chances, 
   });
 }
 
-void multiply(double* coefs, const double* changes, std::size_t n) {
-  for_each(n, [=](std::size_t i, auto kind) {
-    using Numbers = decltype(kind);
-    write(coefs + i, read<Numbers>(coefs + i) * read<Numbers>(changes + i));
-  });
-}
-
 }  // namespace
 
 extern const CoefFunctions<float> BUDGETRON_CONCAT(coef_functions_float_, BUDGETRON_ISA);
 extern const CoefFunctions<double> BUDGETRON_CONCAT(coef_functions_double_, BUDGETRON_ISA);
 const CoefFunctions<float> BUDGETRON_CONCAT(coef_functions_float_, BUDGETRON_ISA) = {
-    sizes, losses<float>, find, grow, grow_by_chances, multiply};
+    sizes, losses<float>, find, grow, grow_by_chances};
 const CoefFunctions<double> BUDGETRON_CONCAT(coef_functions_double_, BUDGETRON_ISA) = {
-    sizes, losses<double>, find, grow, grow_by_chances, multiply};
+    sizes, losses<double>, find, grow, grow_by_chances};
 
 }  // namespace budgetron

@@ -27,8 +27,6 @@ struct CoefFunctions {
   // `clip`, that is |a_i| not `limit`.
   void (*grow_by_chances)(double* coefs, const double* sizes, const double* chances, double total,
                           double clip, double limit, std::size_t n);
-  // a_i <- changes[i] a_i
-  void (*multiply)(double* coefs, const double* changes, std::size_t n);
 };
 
 // Of the instruction set that row_functions picked.

@@ -391,6 +391,12 @@ void Expansion<Real>::coef_sizes(std::vector<double>& sizes) const {
 }
 
 template <class Real>
+void Expansion<Real>::stored_sizes(std::vector<double>& sizes) const {
+  sizes.resize(size());
+  coef_functions<Real>().sizes(coefs_.data(), stride_, outputs_, 1.0, size(), sizes.data());
+}
+
+template <class Real>
 double Expansion<Real>::pull(std::size_t i) const {
   if (!keeps_gram_) row_of_stored(i, side_row_);
   double sum = 0.0;

@@ -158,7 +158,8 @@ class Expansion {
   // <p, q>, and |a_i| = sqrt <a_i, a_i>
   [[nodiscard]] double inner(std::span<const double> p, std::span<const double> q) const;
   [[nodiscard]] double coef_size(std::size_t i) const;
-  void coef_sizes(std::vector<double>& sizes) const;  // of all
+  void coef_sizes(std::vector<double>& sizes) const;    // of all
+  void stored_sizes(std::vector<double>& sizes) const;  // the same before scale and rate
 
   // ---- storing --------------------------------------------------------------------------------
   // `row` is the kernel row of x; it is kept in step with the columns. `why` an example leaves is

@@ -66,7 +66,7 @@ class Sampled final : public Budget<Real> {
     }
   }
   void reserve(const Expansion<Real>& f) override {
-    for (auto* numbers : {&p_, &sums_, &sizes_, &changes_}) numbers->reserve(size_);
+    for (auto* numbers : {&p_, &sums_, &sizes_, &stored_}) numbers->reserve(size_);
     clipped_.reserve(f.outputs());
   }
   void visit_state(StateVisitor& visitor) override {
@@ -74,69 +74,49 @@ class Sampled final : public Budget<Real> {
     visitor.scratch(p_);
     visitor.scratch(sums_);
     visitor.scratch(sizes_);
-    visitor.scratch(changes_);
+    visitor.scratch(stored_);
     visitor.scratch(clipped_);
   }
 
  private:
   // What a coef of this size is to be multiplied by.
   [[nodiscard]] double within_clip(double size) const {
-    return clip_ / (size > clip_ ? size : clip_);  // no branch: it runs in SIMD
+    return clip_ / (size > clip_ ? size : clip_);
   }
 
+  // As expected, but no further than the clip; coefs that pass it are put there. The leaver is left
+  // alone: it is replaced.
   void grow_others(Expansion<Real>& f, std::size_t leaver) {
+    const double limit = clip_ / std::abs(f.factor());
     if (f.outputs() == 1) {
       double* const a = f.stored_coefs(0);
       const double own = a[leaver];
-      grow_single(f, a);
-      a[leaver] = own;  // it is replaced
-    } else {
-      changes_.resize(f.size());
       if (uniform_) {
-        change_evenly(f);
+        coef_functions<Real>().grow(a, even_growth(f), limit, f.size());
       } else {
-        change_by_chances();
+        coef_functions<Real>().grow_by_chances(a, sizes_.data(), p_.data(), total_, clip_, limit,
+                                               f.size());
       }
-      changes_[leaver] = 1.0;  // it is replaced
-      for (std::size_t k = 0; k < f.outputs(); ++k) {
-        coef_functions<Real>().multiply(f.stored_coefs(k), changes_.data(), f.size());
+      a[leaver] = own;
+    } else {
+      f.stored_sizes(stored_);
+      for (std::size_t j = 0; j < f.size(); ++j) {
+        if (j != leaver) grow_vector(f, j, limit);
       }
     }
     if (f.keeps_norm()) f.refresh_norm();
   }
-  void grow_single(const Expansion<Real>& f, double* a) const {
-    const double limit = clip_ / std::abs(f.factor());
-    if (uniform_) {
-      coef_functions<Real>().grow(a, even_growth(f), limit, f.size());
-    } else {
-      coef_functions<Real>().grow_by_chances(a, sizes_.data(), p_.data(), total_, clip_, limit,
-                                             f.size());
-    }
-  }
   [[nodiscard]] static double even_growth(const Expansion<Real>& f) {
     return 1.0 / (1.0 - 1.0 / static_cast<double>(f.size()));
   }
-  void change_evenly(const Expansion<Real>& f) {
-    const double growth = even_growth(f);
-    f.coef_sizes(sizes_);
-    for (std::size_t j = 0; j < f.size(); ++j) {
-      changes_[j] = growth * within_clip(sizes_[j] * growth);
-    }
-  }
-  // Growth is 1/(1 - p_j/total_), or as much as the clip allows: one division either way.
-  void change_by_chances() {
-    const double total = total_;
-    const double clip = clip_;
-    const double* const sizes = sizes_.data();
-    const double* const p = p_.data();
-    double* const changes = changes_.data();
-    for (std::size_t j = 0; j < changes_.size(); ++j) {
-      const double size = sizes[j];
-      const double rest = total - p[j];
-      const bool clipped = size * total > clip * rest;
-      const double above = clipped ? clip : total;
-      const double below = clipped ? size : rest;
-      changes[j] = above / below;
+  // The same of several outputs, by the same operations: two of them are one, to the bit.
+  void grow_vector(Expansion<Real>& f, std::size_t j, double limit) const {
+    const double rest = uniform_ ? 1.0 : total_ - p_[j];
+    const double growth = uniform_ ? even_growth(f) : total_ / rest;
+    const bool clipped = uniform_ ? growth * stored_[j] > limit : sizes_[j] * total_ > clip_ * rest;
+    for (std::size_t k = 0; k < f.outputs(); ++k) {
+      double& coef = f.stored_coefs(k)[j];
+      coef = clipped ? coef / stored_[j] * limit : coef * growth;
     }
   }
 
@@ -204,7 +184,7 @@ class Sampled final : public Budget<Real> {
   std::vector<double> sums_;  // of kBlock of them
   double total_ = 0.0;
   std::vector<double> sizes_;    // |a_i|
-  std::vector<double> changes_;  // what each coef is multiplied by
+  std::vector<double> stored_;   // the same before scale and rate, of several outputs
   std::vector<double> clipped_;  // the newcomer's coefs
 };
 

@@ -147,20 +147,6 @@ TEST(coefs_grow_by_their_chances_up_to_the_clip) {
   });
 }
 
-TEST(coefs_are_multiplied) {
-  Random random(5);
-  in_each_set([&](const auto& functions, auto) {
-    for (std::size_t n = 0; n < kMost; ++n) {
-      AlignedVector<double> coefs = coefs_of(n, random);
-      const AlignedVector<double> changes = coefs_of(n, random);
-      AlignedVector<double> expected = coefs;
-      for (std::size_t i = 0; i < n; ++i) expected[i] *= changes[i];
-      functions.multiply(coefs.data(), changes.data(), n);
-      CHECK(coefs == expected);
-    }
-  });
-}
-
 TEST(the_oldest_of_tied_scores) {
   Random random(6);
   Expansion<double> f(Kernel{KernelKind::linear}, 1, 0);
