@@ -27,7 +27,7 @@ import budgetron
 
 BUDGET = 300
 LEARNERS = ("rbp", "bogd", "bpas")
-WIDTH, WORDS, WIDE_ROWS = 2**20, 100, 3000
+WIDTH, WORDS, WIDE_ROWS = 2**20, 100, 10_000
 DENSE_SHARE, WIDE_ROUNDS = 0.3, 5.0
 # Bytes for each nonzero that is stored, at most: ten times a float32 and its int32 index.
 BYTES_A_NONZERO = 80.0
@@ -73,6 +73,7 @@ def hashed_words(rows: int, *, zipf: bool) -> tuple[csr_array[Any], NDArray[np.f
     ones = np.full(rows * WORDS, 1 / np.sqrt(WORDS), np.float32)
     X = csr_array((ones, (at, features.astype(np.int32).ravel())), shape=(rows, WIDTH))
     X.sum_duplicates()
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # as hashers do
     return X, y.astype(np.float64)
 
 
@@ -92,7 +93,7 @@ def main() -> None:
         for kind in ("zipf", "uniform"):
             W, labels = hashed_words(WIDE_ROWS, zipf=kind == "zipf")
             for name in LEARNERS:
-                taken, row, model = rounds(name, W, labels, gamma=1.0, passes=6)
+                taken, row, model = rounds(name, W, labels, gamma=1.0, passes=12)
                 nonzeros = model.n_support_ * W.nnz / W.shape[0]
                 each = model.memory_bytes_ / nonzeros
                 narrow = csr_array((W.data, np.unique(W.indices, return_inverse=True)[1], W.indptr))

@@ -49,6 +49,12 @@ class Columns {
     return hold;
   }
 
+  // Calls visit(column, stride): the numbers of example i, slot s at column[s * stride].
+  template <class Visit>
+  auto of_example(std::size_t i, Visit visit) {
+    return bytes_ ? visit(ones_.data() + i, stride_) : visit(reals_.data() + i, stride_);
+  }
+
   // Asks for its memory.
   void ask_for(std::size_t slot, std::size_t i) const {
     if (bytes_) {

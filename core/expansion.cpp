@@ -21,17 +21,6 @@ constexpr double kCoarse = 1e-3;
 // that do not.
 constexpr double kLeastDensity = 0.6;
 
-// Whether x is a row of ones, as far as the support knows its features, and no more of them than a
-// byte counts.
-template <class Real>
-bool all_ones(const Row<Real>& row) {
-  const std::size_t hits = row.thin ? row.hits_before[row.terms] : 0;
-  bool ones = row.terms + hits < 256;
-  for (std::size_t k = 0; k < row.terms; ++k) ones &= row.term_values[k] == Real(1);
-  for (std::size_t h = 0; h < hits; ++h) ones &= row.hits[h].value == Real(1);
-  return ones;
-}
-
 }  // namespace
 
 void rearrange_outputs(AlignedVector<double>& matrix, std::size_t stride,
@@ -165,7 +154,6 @@ RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
 template <class Real>
 void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
   support_.gather(x, out);
-  out.all_ones = support_.columns().bytes() && all_ones(out);
   if (out.values.size() < stride_) out.values.resize(stride_);
   const auto& functions = row_functions<Real>();
   RowTask<Real> work = task(out);

@@ -146,6 +146,10 @@ class Support {
   void put(std::uint32_t& word, std::int32_t feature, std::size_t i, Real value, bool thin);
   void drop(std::uint32_t& word, std::size_t i, bool hashed);
   void move(std::uint32_t word, std::size_t i, std::size_t to);
+  // The same for features with slots and small numbers, from number k of them on: returns where it
+  // met another. Nearly all features of most streams are such.
+  std::size_t put_slots(std::size_t i, const Sample<Real>& x, std::size_t k);
+  std::size_t drop_slots(std::size_t i, std::span<const std::int32_t> features, std::size_t k);
   // The same of features wherever their words are.
   void put(std::int32_t feature, std::size_t i, Real value, bool thin);
   void put_at(std::uint32_t place, std::int32_t feature, std::size_t i, Real value, bool thin);
@@ -157,6 +161,7 @@ class Support {
   void move(std::int32_t feature, std::size_t i, std::size_t to);
   class Terms;  // of a row, as gather writes them
   void gather_words(Terms& terms) const;
+  void set_ones(Row<Real>& row, bool known) const;
   void gather_from_buckets(const Sample<Real>& x, std::size_t k, Terms& terms, Real& norm) const;
   struct Extent {
     std::size_t slots = 0;

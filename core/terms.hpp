@@ -56,6 +56,7 @@ class Support<Real>::Terms {
 template <class Real>
 void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
   const auto& functions = row_functions<Real>();
+  row.all_ones = false;
   if (room_.given() && !l1_ && !room_.all()) {
     row.norm = norm_of(x);
     row.term_values.clear();
@@ -77,6 +78,7 @@ void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
                                      terms.slots(), &row.norm));
     if (thin_ > 0) gather_words(terms);
     terms.finish();
+    set_ones(row, false);
     return;
   }
   if (l1_ || x.dense() || room_.given()) {
@@ -87,11 +89,14 @@ void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
       terms.add(x.values[k], there.anywhere() ? there.slot : kZeroSlot, there.few);
     }
     terms.finish();
+    set_ones(row, false);
     return;
   }
   std::size_t k = 0;
   std::size_t count = 0;
+  bool ones = true;
   for (; k < x.count && !in_bucket(x.indices[k]); ++k) {
+    ones &= x.values[k] == Real(1);
     const auto feature = static_cast<std::size_t>(x.indices[k]);
     const std::uint32_t word = feature < direct.size() ? direct[feature] : Slots::kNone;
     terms.values()[count] = x.values[k];
@@ -100,9 +105,24 @@ void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
   }
   terms.set_count(count);
   if (thin_ > 0) gather_words(terms);
-  row.norm = functions.squared_norm(x.values, k);
+  row.norm = ones ? static_cast<Real>(k) : functions.squared_norm(x.values, k);
   if (k < x.count) gather_from_buckets(x, k, terms, row.norm);
   terms.finish();
+  set_ones(row, ones && k == x.count);
+}
+
+// Whether what x has in common with a support of bytes are ones, and no more of them than a byte
+// counts. `known`: they are ones.
+template <class Real>
+void Support<Real>::set_ones(Row<Real>& row, bool known) const {
+  if (!columns_.bytes()) return;
+  const std::size_t hits = row.thin ? row.hits_before[row.terms] : 0;
+  bool ones = row.terms + hits < 256;
+  if (!known) {
+    for (std::size_t k = 0; k < row.terms; ++k) ones &= row.term_values[k] == Real(1);
+    for (std::size_t h = 0; h < hits; ++h) ones &= row.hits[h].value == Real(1);
+  }
+  row.all_ones = ones;
 }
 
 // The terms so far are words: lists among them become hits.

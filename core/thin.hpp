@@ -147,6 +147,44 @@ void Support<Real>::move(std::uint32_t word, std::size_t i, std::size_t to) {
 
 // ---- words in the table of slots ---------------------------------------------------------------
 
+// What these loops read is named before them: to the compiler a byte that is written may be any of
+// it.
+template <class Real>
+std::size_t Support<Real>::put_slots(std::size_t i, const Sample<Real>& x, std::size_t k) {
+  const std::span<const std::uint32_t> words(slots_.direct());
+  std::uint32_t* const references = references_.data();
+  return columns_.of_example(i, [&, words, references](auto* column, std::size_t stride) {
+    std::size_t at = k;
+    for (; at < x.count; ++at) {
+      const auto feature = static_cast<std::size_t>(x.indices[at]);
+      const std::uint32_t word = feature < words.size() ? words[feature] : Slots::kNone;
+      if ((word & kThin) != 0 || x.values[at] == Real(0)) break;
+      ++references[word];
+      column[word * stride] = static_cast<std::remove_pointer_t<decltype(column)>>(x.values[at]);
+    }
+    return at;
+  });
+}
+
+// One that nobody else has is met too.
+template <class Real>
+std::size_t Support<Real>::drop_slots(std::size_t i, std::span<const std::int32_t> features,
+                                      std::size_t k) {
+  const std::span<const std::uint32_t> words(slots_.direct());
+  std::uint32_t* const references = references_.data();
+  return columns_.of_example(i, [=](auto* column, std::size_t stride) {
+    std::size_t at = k;
+    for (; at < features.size(); ++at) {
+      const auto feature = static_cast<std::size_t>(features[at]);
+      const std::uint32_t word = feature < words.size() ? words[feature] : Slots::kNone;
+      if ((word & kThin) != 0 || references[word] == 1) break;
+      --references[word];
+      column[word * stride] = 0;
+    }
+    return at;
+  });
+}
+
 template <class Real>
 void Support<Real>::put(std::int32_t feature, std::size_t i, Real value, bool thin) {
   if (in_bucket(feature)) {
