@@ -141,6 +141,52 @@ std::size_t find(const double* numbers, std::size_t from, std::size_t n, double 
   return i;
 }
 
+// Four numbers on every instruction set: the order of a block's sums.
+typedef double Four __attribute__((vector_size(32)));
+typedef double LooseFour __attribute__((vector_size(32), aligned(8), may_alias));
+
+// Sums in blocks of what `number(i, kind)` says, four of them if `kind` is Four.
+template <class Number>
+inline double sum_blocks(std::size_t n, double* sums, Number number) {
+  constexpr std::size_t block = CoefFunctions<double>::kBlock;
+  double total = 0.0;
+  for (std::size_t begin = 0; begin < n; begin += block, ++sums) {
+    const std::size_t end = n - begin < block ? n : begin + block;
+    Four four{};
+    std::size_t i = begin;
+    for (; i + 4 <= end; i += 4) four = four + number(i, Four{});
+    for (; i < end; ++i) four[0] += number(i, double{});
+    *sums = (four[0] + four[1]) + (four[2] + four[3]);
+    total += *sums;
+  }
+  return total;
+}
+
+double sum(const double* numbers, std::size_t n, double* sums) {
+  return sum_blocks(n, sums, [=](std::size_t i, auto kind) {
+    if constexpr (sizeof(kind) == sizeof(Four)) {
+      return static_cast<Four>(*reinterpret_cast<const LooseFour*>(numbers + i));
+    } else {
+      return numbers[i];
+    }
+  });
+}
+
+double chances(const double* weights, double share, std::size_t n, double* chances, double* sums) {
+  return sum_blocks(n, sums, [=](std::size_t i, auto kind) {
+    if constexpr (sizeof(kind) == sizeof(Four)) {
+      const Four weight = *reinterpret_cast<const LooseFour*>(weights + i);
+      const Four chance = 1.0 - share * weight;
+      const Four positive = chance > 0.0 ? chance : Four{};
+      *reinterpret_cast<LooseFour*>(chances + i) = positive;
+      return positive;
+    } else {
+      const double chance = 1.0 - share * weights[i];
+      return chances[i] = chance > 0.0 ? chance : 0.0;
+    }
+  });
+}
+
 void grow(double* coefs, double growth, double limit, std::size_t n) {
   for_each(n, [=](std::size_t i, auto kind) {
     using Numbers = decltype(kind);
@@ -179,8 +225,8 @@ void grow_by_chances(double* coefs, const double* sizes, const double* chances, 
 extern const CoefFunctions<float> BUDGETRON_CONCAT(coef_functions_float_, BUDGETRON_ISA);
 extern const CoefFunctions<double> BUDGETRON_CONCAT(coef_functions_double_, BUDGETRON_ISA);
 const CoefFunctions<float> BUDGETRON_CONCAT(coef_functions_float_, BUDGETRON_ISA) = {
-    sizes, losses<float>, find, grow, grow_by_chances};
+    sizes, losses<float>, find, sum, chances, grow, grow_by_chances};
 const CoefFunctions<double> BUDGETRON_CONCAT(coef_functions_double_, BUDGETRON_ISA) = {
-    sizes, losses<double>, find, grow, grow_by_chances};
+    sizes, losses<double>, find, sum, chances, grow, grow_by_chances};
 
 }  // namespace budgetron

@@ -12,6 +12,8 @@ namespace budgetron {
 
 template <class Real>
 struct CoefFunctions {
+  static constexpr std::size_t kBlock = 16;
+
   // |a_i| of n examples (expansion.hpp), whose coef of output k is factor * coefs[k * stride + i].
   void (*sizes)(const double* coefs, std::size_t stride, std::size_t outputs, double factor,
                 std::size_t n, double* sizes);
@@ -21,6 +23,12 @@ struct CoefFunctions {
                    double* losses);
   // Where `number` first is among numbers[from], ..., numbers[n - 1]; n if it is not.
   std::size_t (*find)(const double* numbers, std::size_t from, std::size_t n, double number);
+  // The sums of kBlock numbers each, and of these. Within a block four sums need not wait for each
+  // other.
+  double (*sum)(const double* numbers, std::size_t n, double* sums);
+  // chances[i] = 1 - share weights[i], none below 0, and their sums as above.
+  double (*chances)(const double* weights, double share, std::size_t n, double* chances,
+                    double* sums);
   // a_i <- growth a_i, or +-limit where that would be passed.
   void (*grow)(double* coefs, double growth, double limit, std::size_t n);
   // The same with growth total / (total - chances[i]), where |factor a_i| = sizes[i] may not pass

@@ -405,6 +405,7 @@ template <class Real>
 double Expansion<Real>::norm_share(std::size_t i) const {
   double square = 0.0;  // <a_i, a_i>
   for (std::size_t k = 0; k < outputs_; ++k) square += stored_coefs(k)[i] * stored_coefs(k)[i];
+  if (square == 0.0) return 0.0;
   if (outputs_ > 1) square *= 2.0;
   return 2.0 * pull(i) - square * stored_self(i);
 }
@@ -425,16 +426,17 @@ void Expansion<Real>::forget(std::size_t i, EventKind why) {
 
 template <class Real>
 void Expansion<Real>::copy_gram_row(std::size_t i, const Row<Real>& row) {
-  const std::size_t n = std::max(size(), i + 1);
   if (i == size()) gram_.resize((i + 1) * (i + 2) / 2);
-  for (std::size_t j = 0; j < n; ++j) {
-    const Real value = j == i ? static_cast<Real>(row.self) : row.values[j];
-    if (i >= j) {
-      gram_[i * (i + 1) / 2 + j] = value;
-    } else {
-      gram_[j * (j + 1) / 2 + i] = value;
-    }
-  }
+  set_gram_row(i, row.values.data(), static_cast<Real>(row.self), size());
+}
+
+// Row and column i of the n examples: values[j], and `self` where they meet.
+template <class Real>
+void Expansion<Real>::set_gram_row(std::size_t i, const Real* values, Real self, std::size_t n) {
+  Real* const own = gram_.data() + i * (i + 1) / 2;
+  std::copy_n(values, i, own);
+  own[i] = self;
+  for (std::size_t j = i + 1; j < n; ++j) gram_[j * (j + 1) / 2 + i] = values[j];
 }
 
 // Column i, whose coefs are 0, becomes (x, coefs). The support itself is the caller's business.
@@ -491,10 +493,8 @@ void Expansion<Real>::remove(std::size_t i, Row<Real>& row, EventKind why) {
     row.values[i] = row.values[last];
     if (keeps_distances_) row.distances[i] = row.distances[last];
     if (keeps_gram_) {
-      for (std::size_t j = 0; j < last; ++j) {
-        const Real value = gram(last, j == i ? last : j);
-        gram_[i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i] = value;
-      }
+      const Real* const moved = gram_.data() + last * (last + 1) / 2;
+      set_gram_row(i, moved, moved[last], last);
     }
   }
   if (keeps_gram_) gram_.resize(last * (last + 1) / 2);

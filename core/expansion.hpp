@@ -227,6 +227,7 @@ class Expansion {
   void enter(std::size_t i, const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs,
              std::int64_t id);
   void copy_gram_row(std::size_t i, const Row<Real>& row);
+  void set_gram_row(std::size_t i, const Real* values, Real self, std::size_t n);
   [[nodiscard]] RowTask<Real> task(const Row<Real>& row) const;
   void look_up_distances(RowTask<Real>& task) const;
   void settle(Row<Real>& row) const;  // what a row says besides its values

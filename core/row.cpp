@@ -276,6 +276,51 @@ double least(const double* numbers, std::size_t n) {
   return found;
 }
 
+// Each lane remembers the least it has seen, and where; two chains of them need not wait for each
+// other.
+template <class Real>
+std::size_t first_least(const Real* numbers, std::size_t n) {
+  using Words = typename Traits<Real>::Words;
+  using Word = std::uint32_t;  // as many as there may be
+  constexpr std::size_t width = kWidth<Real>;
+  constexpr std::size_t together = 2;
+  Vector<Real> least[together];
+  Words where[together];
+  Words at{};
+  for (std::size_t j = 0; j < width; ++j) at[static_cast<int>(j)] = static_cast<Word>(j);
+  for (std::size_t c = 0; c < together; ++c) {
+    least[c] = all<Real>(numbers[0]);
+    where[c] = Words{};
+  }
+  std::size_t i = 0;
+  for (; i + together * width <= n; i += together * width) {
+#pragma GCC unroll 2
+    for (std::size_t c = 0; c < together; ++c) {
+      const Vector<Real> next = load<Real>(numbers + i + c * width);
+      const Words closer = (Words)(next < least[c]);
+      least[c] = next < least[c] ? next : least[c];
+      where[c] = (closer & at) | (~closer & where[c]);
+      at = at + static_cast<Word>(width);
+    }
+  }
+  Real best = numbers[0];
+  std::size_t place = 0;
+  const auto meet = [&](Real number, std::size_t candidate) {
+    if (number < best || (number == best && candidate < place)) {
+      best = number;
+      place = candidate;
+    }
+  };
+  for (std::size_t c = 0; c < together; ++c) {
+    for (std::size_t j = 0; j < width; ++j) {
+      const int lane = static_cast<int>(j);
+      meet(least[c][lane], static_cast<std::size_t>(where[c][lane]));
+    }
+  }
+  for (; i < n; ++i) meet(numbers[i], i);
+  return place;
+}
+
 // Most of the time no number of a group is: one look for all of them.
 std::size_t at_most(const double* numbers, std::size_t n, double bound, std::uint32_t* places) {
   constexpr std::size_t group = 2 * kWidth<double>;
@@ -310,6 +355,7 @@ const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA) 
     dot<float>,
     least,
     at_most,
+    first_least<float>,
     find<float>,
     insert<float>,
     erase<float>};
@@ -322,6 +368,7 @@ const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA
     dot<double>,
     least,
     at_most,
+    first_least<double>,
     find<double>,
     insert<double>,
     erase<double>};

@@ -137,6 +137,8 @@ struct RowFunctions {
   // The places of those of n numbers that are at most `bound`, in their order; returns how many.
   // `places` has room for all.
   std::size_t (*at_most)(const double* numbers, std::size_t n, double bound, std::uint32_t* places);
+  // Where the least of n numbers is, n > 0, none of them NaN; the first of the tied.
+  std::size_t (*first_least)(const Real* numbers, std::size_t n);
   // Of features in buckets; each returns how many it wrote of. `find`: of those that are there.
   std::size_t (*find)(BucketTask<Real>& task);
   // Makes new ones those of one example, with its values in `entries`; writes of all others.

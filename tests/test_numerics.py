@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 import budgetron
 from budgetron import _core
-from budgetron.engine import Engine
+from budgetron.engine import Engine, blas_of_scipy
 from budgetron.parts import (
     Gaussian,
     Laplacian,
@@ -182,3 +184,21 @@ def test_coarse_float32_warns_once() -> None:
         model.partial_fit(X.astype(np.float32), y)
         budgetron.make("perceptron", gamma=1.0).partial_fit(X, y)  # float64 is fine
         budgetron.make("perceptron", gamma=1e-4).partial_fit((X / 1e4).astype(np.float32), y)
+
+
+def test_the_blas_kept_to_one_thread_is_scipys() -> None:
+    """Whatever the order the loaded libraries are found in; NumPy's has `scipy` in its name too."""
+
+    def library(path: str, api: str = "openblas") -> SimpleNamespace:
+        return SimpleNamespace(internal_api=api, filepath=path)
+
+    numpys = library("/lib/scipy-env/numpy.libs/libscipy_openblas64_-3.so")
+    scipys = library("/lib/scipy-env/scipy.libs/libscipy_openblas-6.so")
+    dylib = library("/lib/scipy-env/scipy/.dylibs/libscipy_openblas.dylib")
+    openmp = library("/lib/scipy.libs/libgomp.so", "openmp")
+    alone = library("/env/lib/libopenblas.so.0")
+    for order in itertools.permutations([numpys, scipys, openmp]):
+        assert blas_of_scipy(order) is scipys
+    assert blas_of_scipy([numpys, dylib]) is dylib
+    assert blas_of_scipy([openmp, alone]) is alone
+    assert blas_of_scipy([openmp]) is None

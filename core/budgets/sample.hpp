@@ -125,22 +125,21 @@ class Sampled final : public Budget<Real> {
     const std::size_t n = f.size();
     if (uniform_) return random.below(n);
     f.coef_sizes(sizes_);
-    p_.assign(sizes_.begin(), sizes_.end());
-    if (!f.kernel().isotropic()) {
-      for (std::size_t i = 0; i < n; ++i) p_[i] *= std::sqrt(f.stored_self(i));
+    p_.resize(n);
+    sums_.resize((n + kBlock - 1) / kBlock);
+    const bool isotropic = f.kernel().isotropic();
+    if (!isotropic) {
+      for (std::size_t i = 0; i < n; ++i) p_[i] = sizes_[i] * std::sqrt(f.stored_self(i));
     }
-    sum_up();
+    const double* const weights = isotropic ? sizes_.data() : p_.data();
+    total_ = coef_functions<Real>().sum(weights, n, sums_.data());
     if (total_ == 0.0) {
       std::fill(p_.begin(), p_.end(), 1.0);
       total_ = static_cast<double>(n);
       return random.below(n);
     }
-    const double s = static_cast<double>(n - 1) / total_;
-    for (double& p : p_) {
-      const double chance = 1.0 - s * p;
-      p = chance > 0.0 ? chance : 0.0;
-    }
-    sum_up();
+    const double share = static_cast<double>(n - 1) / total_;
+    total_ = coef_functions<Real>().chances(weights, share, n, p_.data(), sums_.data());
     return walk(random.uniform() * total_);
   }
 
@@ -155,26 +154,7 @@ class Sampled final : public Budget<Real> {
     return i;
   }
 
-  // sums_ of p_, each in four sums that need not wait for each other, and their total_.
-  void sum_up() {
-    const std::size_t n = p_.size();
-    sums_.resize((n + kBlock - 1) / kBlock);
-    total_ = 0.0;
-    for (std::size_t block = 0; block < sums_.size(); ++block) {
-      const double* const p = p_.data() + block * kBlock;
-      const std::size_t count = std::min(kBlock, n - block * kBlock);
-      double sums[4] = {};
-      std::size_t i = 0;
-      for (; i + 4 <= count; i += 4) {
-        for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += p[i + lane];
-      }
-      for (; i < count; ++i) sums[0] += p[i];
-      sums_[block] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-      total_ += sums_[block];
-    }
-  }
-
-  static constexpr std::size_t kBlock = 16;
+  static constexpr std::size_t kBlock = CoefFunctions<Real>::kBlock;
 
   std::size_t size_;
   bool uniform_;

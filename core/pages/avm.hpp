@@ -160,8 +160,7 @@ class Avm final : public ExpansionLearner<Real> {
 
   // Of the tied the first, which is the oldest.
   std::size_t nearest(const Row<Real>& row) const {
-    const auto* begin = row.distances.data();
-    return static_cast<std::size_t>(std::min_element(begin, begin + f_.size()) - begin);
+    return row_functions<Real>().first_least(row.distances.data(), f_.size());
   }
 
   // Feature by feature of x, those core points drop out that are too far in it; few are left soon.

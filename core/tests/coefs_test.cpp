@@ -147,6 +147,38 @@ TEST(coefs_grow_by_their_chances_up_to_the_clip) {
   });
 }
 
+TEST(chances_and_their_sums) {
+  Random random(5);
+  in_each_set([&](const auto& functions, auto) {
+    constexpr std::size_t block = CoefFunctions<double>::kBlock;
+    for (std::size_t n = 1; n < kMost; ++n) {
+      AlignedVector<double> weights = coefs_of(n, random);
+      std::vector<double> chances(n + 1, kBeyond);
+      std::vector<double> sums((n + block - 1) / block + 1, kBeyond);
+      const auto check_sums = [&](const auto& numbers, double total) {
+        double all = 0.0;
+        for (std::size_t begin = 0; begin < n; begin += block) {
+          const std::size_t end = std::min(n, begin + block);
+          const std::size_t fours = begin + (end - begin) / 4 * 4;
+          double four[4] = {};
+          for (std::size_t i = begin; i < end; ++i) four[i < fours ? i % 4 : 0] += numbers[i];
+          CHECK_EQ(sums[begin / block], (four[0] + four[1]) + (four[2] + four[3]));
+          all += sums[begin / block];
+        }
+        CHECK_EQ(total, all);
+        CHECK_EQ(sums.back(), kBeyond);
+      };
+      check_sums(weights, functions.sum(weights.data(), n, sums.data()));
+      const double total = functions.chances(weights.data(), 1.7, n, chances.data(), sums.data());
+      for (std::size_t i = 0; i < n; ++i) {
+        CHECK_EQ(chances[i], std::max(0.0, 1.0 - 1.7 * weights[i]));
+      }
+      check_sums(chances, total);
+      CHECK_EQ(chances[n], kBeyond);
+    }
+  });
+}
+
 TEST(the_oldest_of_tied_scores) {
   Random random(6);
   Expansion<double> f(Kernel{KernelKind::linear}, 1, 0);

@@ -2,12 +2,32 @@
 #include <algorithm>
 #include <vector>
 
+#include "aligned.hpp"
 #include "harness.hpp"
 #include "random.hpp"
 #include "row.hpp"
 
 namespace budgetron {
 namespace {
+
+TEST(the_first_of_the_least) {
+  const auto check = [](auto real) {
+    using Real = decltype(real);
+    Random random(3);
+    for (std::size_t n = 1; n < 70; ++n) {
+      AlignedVector<Real> numbers(padded(n), Real(-1));  // what is behind them is not looked at
+      for (int round = 0; round < 20; ++round) {
+        for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<Real>(random.below(6));
+        const auto expected =
+            std::min_element(numbers.begin(), numbers.begin() + static_cast<long>(n));
+        CHECK_EQ(row_functions<Real>().first_least(numbers.data(), n),
+                 static_cast<std::size_t>(expected - numbers.begin()));
+      }
+    }
+  };
+  check(float{});
+  check(double{});
+}
 
 TEST(least_and_at_most_of_every_length) {
   const RowFunctions<float>& functions = row_functions<float>();

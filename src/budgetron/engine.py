@@ -7,8 +7,10 @@ estimators' business, nor of algorithms, which are the spec's.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -39,15 +41,28 @@ def _install_lapack() -> None:
     _install_thread_control()
 
 
+def blas_of_scipy(libraries: Sequence[Any]) -> Any | None:
+    """Of the libraries threadpoolctl found, in any order, the OpenBLAS that SciPy calls, if any.
+
+    NumPy's wheels carry one of their own, under a name with `scipy` in it too; so what tells is the
+    folder. One OpenBLAS alone is SciPy's wherever it lies.
+    """
+    found = [library for library in libraries if library.internal_api == "openblas"]
+    for library in found:
+        folder = PurePath(library.filepath).parent
+        if folder.name == "scipy.libs" or folder.parent.name == "scipy":  # .dylibs on macOS
+            return library
+    return found[0] if len(found) == 1 else None
+
+
 def _install_thread_control() -> None:
     """Let the core run SciPy's OpenBLAS on one thread (another BLAS is left as it is)."""
     import ctypes
 
     from threadpoolctl import ThreadpoolController
 
-    for library in ThreadpoolController().lib_controllers:
-        if library.internal_api != "openblas" or "scipy" not in library.filepath.lower():
-            continue
+    library = blas_of_scipy(ThreadpoolController().lib_controllers)
+    if library is not None:
         for prefix, suffix in itertools.product(("scipy_openblas", "openblas"), ("64_", "")):
             get = getattr(library.dynlib, f"{prefix}_get_num_threads{suffix}", None)
             put = getattr(library.dynlib, f"{prefix}_set_num_threads{suffix}", None)
