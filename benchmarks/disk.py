@@ -2,7 +2,7 @@
 
     python benchmarks/disk.py
 
-The file is a9a as plain text, eight times over. Timed in turns, the best of several: the command
+The file is a9a as plain text, 24 times over. Timed in turns, the best of several: the command
 (its own `seconds`: from the first row to the last), learning the same chunks from memory, and
 reading the file without learning. Reading overlaps learning, on two cores, so the command should
 take little more than the slower of the two. On a busy machine nothing overlaps and everything
@@ -30,7 +30,7 @@ from budgetron.cli import main as command
 from budgetron.streams import LibsvmStream
 
 LEARNERS = ("rbp", "bogd", "bpas")
-BUDGET, COPIES, PASSES, SHARE = 300, 8, 5, 40.0
+BUDGET, COPIES, PASSES, SHARE = 300, 24, 5, 40.0
 
 
 def run(path: Path, name: str) -> float:

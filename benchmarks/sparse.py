@@ -85,7 +85,7 @@ def main() -> None:
         dense = dense_row(A9A.features)
         a9a = {}
         for name in LEARNERS:
-            a9a[name], row, _ = rounds(name, X, y, gamma=A9A.gamma, passes=20)
+            a9a[name], row, _ = rounds(name, X, y, gamma=A9A.gamma, passes=60)
             per_second = 1e6 / a9a[name]
             listed.append((name, dense, row, a9a[name], row / dense, a9a[name] / dense, per_second))
             what = f"{name} on {source}, {X.shape[0]:,} rows of CSR: round to the dense row"
