@@ -73,8 +73,8 @@ cpp-tests: $(SETUP)
 SANITIZED := $(CURDIR)/build/asan/package
 ASAN_TESTS := $(addprefix tests/test_,$(addsuffix .py,agnosticism averaging avm bad_input batch \
   budget budgetron bytes classes edges events explain feature_maps free golden libsvm limits losses \
-  model_file model_file_fuzz numerics preparation probabilities regression river soak state_machine \
-  threads updates weights))
+  model_file model_file_fuzz numerics ones plain preparation probabilities regression river soak \
+  state_machine thin threads updates weights))
 asan: $(BUILT)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset asan -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset asan -j $(JOBS)

@@ -162,26 +162,14 @@ const Expansion<Real>& expansion(Model<Real>& model) {
 
 // The row function's task for every query, `rows` holding their terms and `values` the result.
 template <class Real>
-std::vector<RowTask<Real>> row_tasks(const Expansion<Real>& f, double gamma,
-                                     const Rows<Real>& queries, std::vector<Row<Real>>& rows,
-                                     AlignedVector<Real>& values) {
+std::vector<RowTask<Real>> row_tasks(const Expansion<Real>& f, const Rows<Real>& queries,
+                                     std::vector<Row<Real>>& rows, AlignedVector<Real>& values) {
   rows.resize(queries.count);
   values.resize(padded(f.size()));
   std::vector<RowTask<Real>> tasks(queries.count);
   for (std::size_t i = 0; i < queries.count; ++i) {
     f.support().gather(queries[i], rows[i]);
-    tasks[i].support = f.support().values();
-    tasks[i].stride = f.support().stride();
-    tasks[i].examples = padded(f.size());
-    tasks[i].values = rows[i].term_values.data();
-    tasks[i].slots = rows[i].term_slots.data();
-    tasks[i].count = rows[i].terms;
-    tasks[i].hits = rows[i].thin ? rows[i].hits.data() : nullptr;
-    tasks[i].hits_before = rows[i].hits_before.data();
-    tasks[i].norms = f.support().norms();
-    tasks[i].norm = rows[i].norm;
-    tasks[i].kind = KernelKind::rbf;
-    tasks[i].gamma = static_cast<Real>(gamma);
+    tasks[i] = f.task(rows[i]);
     tasks[i].row = values.data();
   }
   return tasks;

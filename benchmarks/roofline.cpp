@@ -58,7 +58,7 @@ void print_shape(const Shape& shape, int bursts, bool last) {
   const RowFunctions<float>& functions = row_functions<float>();
   std::vector<Row<float>> rows;
   AlignedVector<float> values;
-  const std::vector<RowTask<float>> tasks = row_tasks(f, gamma, query_rows, rows, values);
+  const std::vector<RowTask<float>> tasks = row_tasks(f, query_rows, rows, values);
   std::vector<RowTask<float>> empty = tasks;
   for (RowTask<float>& task : empty) task.count = 0;
   Row<float> row;

@@ -81,7 +81,7 @@ std::vector<Measurement> time_shape(const Shape& shape, int bursts) {
   const RowFunctions<Real>& functions = row_functions<Real>();
   std::vector<Row<Real>> rows;
   AlignedVector<Real> values;
-  const std::vector<RowTask<Real>> tasks = row_tasks(f, gamma, query_rows, rows, values);
+  const std::vector<RowTask<Real>> tasks = row_tasks(f, query_rows, rows, values);
   Row<Real> row;
 
   std::vector<Real> reference(shape.examples);

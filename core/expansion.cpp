@@ -148,6 +148,7 @@ RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   task.gamma = static_cast<Real>(kernel_.gamma);
   task.coef0 = static_cast<Real>(kernel_.coef0);
   task.degree = kernel_.degree;
+  if (row.all_ones && !table_.empty()) look_up_distances(task);
   return task;
 }
 
@@ -158,7 +159,6 @@ void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
   const auto& functions = row_functions<Real>();
   RowTask<Real> work = task(out);
   work.row = out.values.data();
-  if (out.all_ones && !table_.empty()) look_up_distances(work);
   if (keeps_distances_) {
     if (out.distances.size() < stride_) out.distances.resize(stride_);
     work.distances = out.distances.data();
@@ -179,7 +179,7 @@ void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
 template <class Real>
 void Expansion<Real>::look_up_distances(RowTask<Real>& task) const {
   const double farthest = static_cast<double>(task.norm) + support_.largest_norm();
-  if (farthest >= 64.0 || task.norm != static_cast<Real>(static_cast<int>(task.norm))) return;
+  if (!(farthest < 64.0) || task.norm != static_cast<Real>(static_cast<int>(task.norm))) return;
   task.table = table_.data();
   task.byte_norms = support_.byte_norms();
   task.farthest = static_cast<std::size_t>(farthest);

@@ -134,6 +134,8 @@ class Expansion {
   bool fill(RowBlock<Real>& block, const Real* samples, std::size_t width) const;
   // Row r of the block as it is now: what changed since is computed anew, in all rows from r on.
   Row<Real>& take(RowBlock<Real>& block, std::size_t r) const;
+  // What the row function is told of a row whose terms were gathered, but where to write.
+  [[nodiscard]] RowTask<Real> task(const Row<Real>& row) const;
   // The kernel row of stored example i, computed afresh.
   void row_of_stored(std::size_t i, Row<Real>& out) const;
   [[nodiscard]] double stored_self(std::size_t i) const;  // k(x_i, x_i)
@@ -228,7 +230,6 @@ class Expansion {
              std::int64_t id);
   void copy_gram_row(std::size_t i, const Row<Real>& row);
   void set_gram_row(std::size_t i, const Real* values, Real self, std::size_t n);
-  [[nodiscard]] RowTask<Real> task(const Row<Real>& row) const;
   void look_up_distances(RowTask<Real>& task) const;
   void settle(Row<Real>& row) const;  // what a row says besides its values
   bool pack(RowBlock<Real>& block) const;

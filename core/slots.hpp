@@ -1,9 +1,9 @@
 // Feature number -> slot in the support, for features as they come.
 //
 // Small feature numbers (all of a dense array, most LIBSVM files) are looked up in a plain vector;
-// a feature number beyond kDirect, as hashed text has, goes through an open-addressing table, so
-// memory follows the features that are stored and never the largest number seen. With memory taken
-// in advance (`reserve`) all features go where that is smaller.
+// those from kDirect on, as hashed text has, are in buckets instead (buckets.hpp). With memory
+// taken in advance (`reserve`) all features are here: in the vector or in an open-addressing table,
+// whichever is smaller.
 #pragma once
 
 #include <bit>

@@ -112,8 +112,42 @@ def test_a_new_feature_of_another_value_is_no_whole_distance() -> None:
 
 def test_budgets_in_bytes_hold_ones() -> None:
     X, y = categories(400, 9, 12)
-    sparse, dense = made("rbp", gamma=0.05, budget="40KB")
-    sparse.partial_fit(X, y, classes=[0, 1])
-    dense.partial_fit(X.toarray(), y, classes=[0, 1])
-    assert sparse.memory_bytes_ <= 40_000
-    assert sparse.n_support_ > 10
+    model = made("rbp", gamma=0.05, budget="40KB")[0].partial_fit(X, y, classes=[0, 1])
+    assert model.memory_bytes_ <= 40_000
+    assert model.n_support_ > 10
+
+
+def test_dense_rows_with_few_zeros_against_bytes() -> None:
+    """Of which blocks would be made if the support were numbers."""
+    generator = np.random.default_rng(0)
+    X = (generator.random((300, 20)) < 0.8).astype(np.float32)
+    y = generator.integers(2, size=300)
+    sparse, dense = made("rbp", gamma=0.1, budget=15)
+    sparse.partial_fit(scipy.sparse.csr_array(X), y, classes=[0, 1])
+    dense.partial_fit(X, y, classes=[0, 1])
+    for rows in (X, 0.5 * X, X + 1):
+        np.testing.assert_array_equal(sparse.decision_function(rows), dense.decision_function(rows))
+
+
+def test_ones_beside_hashed_features_of_other_values() -> None:
+    generator = np.random.default_rng(0)
+    ones = (generator.random((300, 30)) < 0.4).astype(np.float64)
+    y = generator.integers(2, size=300)
+
+    def beside(values: float) -> Any:
+        """The last ten features far off, and of these values."""
+        rows = scipy.sparse.csr_array(ones)
+        far = rows.indices >= 20
+        indices = np.where(far, rows.indices + 1_000_000, rows.indices)
+        data = np.where(far, values, rows.data)
+        return scipy.sparse.csr_array((data, indices, rows.indptr), shape=(300, 2_000_000))
+
+    sparse, dense = made("rbp", gamma=0.1, budget=40)
+    sparse.partial_fit(beside(1.0), y, classes=[0, 1])
+    dense.partial_fit(ones, y, classes=[0, 1])
+    for value in (1.0, 0.5):
+        rows = ones.copy()
+        rows[:, 20:] *= value
+        np.testing.assert_array_equal(
+            sparse.decision_function(beside(value)), dense.decision_function(rows)
+        )

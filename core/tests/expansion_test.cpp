@@ -197,6 +197,32 @@ TEST(rows_of_ones_have_the_same_bits_in_bytes) {
   }
 }
 
+// Counts beyond what a byte holds, of features with slots, of others, and of both.
+TEST(ones_beyond_what_a_byte_counts) {
+  for (const std::size_t count : {254u, 255u, 256u, 257u, 300u, 513u}) {
+    for (const std::size_t shared : {std::size_t{0}, count / 2, count - 3, count}) {
+      Expansion<float> f(Kernel{KernelKind::linear}, 1, 0);
+      const std::vector<float> values(count, 1.0f);
+      std::vector<std::int32_t> indices(count);
+      for (std::size_t j = 0; j < count; ++j) indices[j] = static_cast<std::int32_t>(j);
+      Row<float> row;
+      const double coef[] = {1.0};
+      std::int64_t id = 0;
+      // Features of one example alone have no slot; those of two do.
+      for (const std::size_t taken : {count, shared}) {
+        const Sample<float> x{values.data(), indices.data(), taken};
+        f.row(x, row);
+        f.add(x, row, coef, id++);
+      }
+      f.row({values.data(), indices.data(), count}, row);
+      CHECK(f.support().columns().bytes());
+      CHECK_EQ(row.thin, shared < count);
+      CHECK_EQ(row.values[0], static_cast<float>(count));
+      CHECK_EQ(row.values[1], static_cast<float>(shared));
+    }
+  }
+}
+
 TEST(slots_are_given_back) {
   Support<double> support(false);
   Random random(5);

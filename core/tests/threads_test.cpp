@@ -36,7 +36,7 @@ template <class Real>
 void use(Model<Real>& model, Model<Real>& twin, const Data<Real>& data) {
   std::vector<double> answers;
   std::size_t known = 0;
-  model.predict(data.rows(true, 0, 30), answers, 2, Answer::outputs, &known);
+  model.predict(data.rows(true, 0, 200), answers, 2, Answer::outputs, &known);
   CHECK_EQ(known, 2u);
   for (const double answer : answers) CHECK(std::isfinite(answer));
   model.predict(data.rows(false, 0, 5), answers, 1, Answer::probabilities);

@@ -132,10 +132,13 @@ class OnlineEstimator(Budgeted):
         complete(cls)
 
     @classmethod
-    @cache
     def _get_param_names(cls) -> list[str]:
-        names: list[str] = super()._get_param_names()  # from the signature, which takes its time
-        return names
+        return list(cls._param_names())
+
+    @classmethod
+    @cache
+    def _param_names(cls) -> tuple[str, ...]:
+        return tuple(super()._get_param_names())  # from the signature, which takes its time
 
     def _machine(self, kernel: Part) -> Part:
         """The parts this estimator's parameters describe.
