@@ -159,8 +159,7 @@ void compare_ones(KernelKind kind, std::size_t examples, std::size_t terms, bool
     for (Expansion<Real>* f : {&bytes, &numbers}) {
       // In the end only one of them has seen anything but ones.
       const Sample<Real> first = i == 0 && f == &numbers ? Sample<Real>{&other, &far, 1} : x;
-      f->row(first, row);
-      f->add(first, row, coef, static_cast<std::int64_t>(i));
+      f->add(first, row, coef, static_cast<std::int64_t>(i));  // whose norm nobody asked for
     }
   }
   const Sample<Real> again = draw();
