@@ -12,9 +12,6 @@ namespace {
 
 constexpr std::size_t kWide = kWidth<double>;
 
-// Numbers that need not be aligned.
-typedef double Loose __attribute__((vector_size(kBytes), aligned(8), may_alias));
-
 template <class Numbers>
 inline Numbers read(const double* from) {
   return *reinterpret_cast<const Loose*>(from);
@@ -36,16 +33,6 @@ inline Numbers read_row(const Real* from) {
   }
 }
 
-// Numbers that are no NaN.
-inline Doubles smaller(Doubles a, Doubles b) {
-#if defined(__AVX512F__)
-  return (Doubles)_mm512_maskz_min_pd(0xFF, (__m512d)a, (__m512d)b);
-#elif defined(__AVX2__)
-  return (Doubles)_mm256_min_pd((__m256d)a, (__m256d)b);
-#else
-  return a < b ? a : b;
-#endif
-}
 inline double smaller(double a, double b) { return a < b ? a : b; }
 inline double larger(double a, double b) { return a > b ? a : b; }
 

@@ -249,10 +249,6 @@ double dot(const Real* values, const double* coefs, std::size_t n) {
   return lanes[0];
 }
 
-inline Doubles smaller(Doubles a, Doubles b) { return a < b ? a : b; }
-
-typedef double Loose __attribute__((vector_size(kBytes), aligned(8), may_alias));
-
 double least(const double* numbers, std::size_t n) {
   constexpr std::size_t width = kWidth<double>;
   constexpr std::size_t together = 4;  // chains that need not wait for each other

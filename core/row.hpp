@@ -100,7 +100,7 @@ struct RowTask {
   const Real* values;          // the terms of x: value ...
   const std::uint32_t* slots;  // ... and slot of each feature that has one
   std::size_t count;
-  bool all_ones;  // all values of the terms are 1, and there are at most 255
+  bool all_ones;  // all of x's values in terms and hits are 1, and there are at most 255
   // Of an x of ones, ones and few enough, with `ones`, and else null: the Gaussian of every squared
   // distance up to `farthest` < 64 (ones.hpp), and the stored examples' squared norms.
   const std::uint8_t* table;  // first bytes, second bytes, ... of 64 floats each

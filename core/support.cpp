@@ -156,10 +156,11 @@ Real Support<Real>::occupy_sparse(std::size_t i, const Sample<Real>& x) {
   const bool thin = may_be_thin();
   const bool together = thin && !zeros;
   std::size_t k = 0;
-  for (; k < x.count && !(together && in_bucket(x.feature(k))); ++k) {
+  while (true) {
     if (thin) k = put_slots(i, x, k);
     if (k == x.count || (together && in_bucket(x.feature(k)))) break;
     if (x.values[k] != Real(0)) put(x.feature(k), i, x.values[k], thin);
+    ++k;
   }
   if (!room_.given()) {
     features_[i].clear();
@@ -180,10 +181,10 @@ void Support<Real>::vacate(std::size_t i) {
   if (widths_[i] == kSparse && !room_.given()) {
     const std::span<const std::int32_t> features(features_[i]);
     std::size_t k = 0;
-    for (; k < features.size() && !in_bucket(features[k]); ++k) {
+    while (true) {
       k = drop_slots(i, features, k);
       if (k == features.size() || in_bucket(features[k])) break;
-      drop(features[k], i);
+      drop(features[k++], i);
     }
     drop_from_buckets(features.subspan(k), i);
   } else {

@@ -1,4 +1,4 @@
-// The stored examples, feature-major: value j of example i at values[slot(j) * stride + i].
+// The stored examples, feature-major: value j of example i in slot(j), column i (columns.hpp).
 //
 // A feature gets a slot when it first occurs in a stored example and gives it back when the last
 // example that has it leaves, so memory follows what is stored. A dense example counts as having

@@ -29,6 +29,8 @@ constexpr std::size_t kBytes = 16;
 
 typedef float Floats __attribute__((vector_size(kBytes), may_alias));
 typedef double Doubles __attribute__((vector_size(kBytes), may_alias));
+// Doubles that need not be aligned.
+typedef double Loose __attribute__((vector_size(kBytes), aligned(8), may_alias));
 typedef std::uint32_t Words32 __attribute__((vector_size(kBytes)));
 typedef std::uint64_t Words64 __attribute__((vector_size(kBytes)));
 // As many floats as there are doubles in a vector: what one conversion takes.
@@ -205,6 +207,17 @@ inline Doubles larger(Doubles a, Doubles b) {
   return (Doubles)_mm256_max_pd((__m256d)a, (__m256d)b);
 #else
   return a > b ? a : b;
+#endif
+}
+
+// a < b ? a : b, likewise.
+inline Doubles smaller(Doubles a, Doubles b) {
+#if defined(__AVX512F__)
+  return (Doubles)_mm512_maskz_min_pd(0xFF, (__m512d)a, (__m512d)b);
+#elif defined(__AVX2__)
+  return (Doubles)_mm256_min_pd((__m256d)a, (__m256d)b);
+#else
+  return a < b ? a : b;
 #endif
 }
 
