@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from cases import CASES, Case, stream
 
+from budgetron import make
+
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 TYPES = {
     "str": np.array(["cat", "dog", "ant"]),
@@ -35,6 +37,17 @@ def test_ties_of_two_go_to_the_second_class_and_of_more_to_the_first(case: Case)
     assert case.make().partial_fit(x, ["b"], classes=["a", "b"]).n_mistakes_ == 0
     assert case.make().partial_fit(x, ["a"], classes=["a", "b", "c"]).n_mistakes_ == 0
     assert case.make().partial_fit(x, ["c"], classes=["a", "b", "c"]).n_mistakes_ == 1
+
+
+@pytest.mark.parametrize("classes", [2, 30])
+def test_numbers_are_not_taken_for_their_text(classes: int) -> None:
+    X, _ = stream(60)
+    names = [str(label) for label in range(classes)]
+    model = make("rbp", budget=10, random_state=0)
+    model.partial_fit(X, np.array(names)[np.arange(60) % classes], classes=names)
+    for labels in (np.zeros(60, int), np.zeros(60)):  # NumPy compares them as text, and finds "0"
+        with pytest.raises(ValueError, match=r"label 0(\.0)? is not among the classes"):
+            model.partial_fit(X, labels)
 
 
 @each_case

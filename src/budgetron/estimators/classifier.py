@@ -237,14 +237,16 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
                 raise ValueError(
                     f"classes={list(classes)} is not what the first call said: {list(known)}"
                 )
+        alike = (known.dtype.kind in "biuf") == (y.dtype.kind in "biuf")
         if closed and codes(y, known) is None:
-            strangers = np.setdiff1d(y, known)
+            text = "U" in (known.dtype.kind, y.dtype.kind)
+            strangers = y if text and not alike else np.setdiff1d(y, known)  # where 0 is "0"
             if strangers.size:
                 raise ValueError(
                     f"label {strangers.tolist()[0]!r} is not among the classes {known.tolist()}; "
                     "name every class in the first call, or none to let classes join"
                 )
-        elif known.size and (known.dtype.kind in "biuf") != (y.dtype.kind in "biuf"):
+        elif known.size and y.size and not alike:
             raise ValueError(
                 f"labels like {y.tolist()[0]!r} cannot join classes like {known.tolist()[0]!r}: "
                 "all are numbers or none is"
