@@ -56,9 +56,16 @@ def copy(root: Path) -> None:
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     for name in listed.stdout.splitlines():
-        if (ROOT / name).exists() and not name.startswith(("docs/", "benchmarks/")):
+        if (ROOT / name).exists() and not name.startswith("docs/"):
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, root / name)
+
+
+# An editable install finds the package before any path does.
+OWN_PACKAGE = (
+    "import sys\n"
+    "sys.meta_path = [f for f in sys.meta_path if 'ScikitBuild' not in type(f).__name__]\n"
+)
 
 
 def main() -> None:
@@ -68,6 +75,7 @@ def main() -> None:
         copy(root)
         for name in apply(root):
             print(f"changed {name}")
+        (root / "sitecustomize.py").write_text(OWN_PACKAGE, encoding="utf-8")
         environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}"}
         build = ["cmake", "-G", "Ninja", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Release"]
         build += ["-DBUDGETRON_STRICT=ON", f"-DPython_EXECUTABLE={sys.executable}"]
@@ -77,6 +85,11 @@ def main() -> None:
             if module.suffix in (".so", ".pyd"):
                 shutil.copy2(module, root / "src" / "budgetron")
         print(f"built after {time.monotonic() - start:.0f} s")
+        where = "import budgetron; print(budgetron.__file__)"
+        found = subprocess.run(
+            [sys.executable, "-c", where], env=environment, capture_output=True, text=True
+        ).stdout
+        assert found.startswith(str(root)), f"{found} is not the copy"
         (code,) = (code for what, code in steps() if what == "after the build")
         subprocess.run([sys.executable, "-c", code], cwd=root, env=environment, check=True)
         test = [sys.executable, "-m", "pytest", "-q", "tests/test_free.py", "-k", "remove-newest"]
