@@ -136,7 +136,7 @@ inline Vector<Real> load_bytes(const std::uint8_t* p) {
     return (Vector<Real>)_mm256_cvtepi32_pd(_mm_cvtepu8_epi32(_mm_loadu_si32(p)));
   }
 #else
-  Vector<Real> numbers;
+  Vector<Real> numbers{};
   for (std::size_t j = 0; j < kWidth<Real>; ++j) {
     numbers[static_cast<int>(j)] = static_cast<Real>(p[j]);
   }
