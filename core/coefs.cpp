@@ -5,6 +5,9 @@
 // that fill no vector.
 #include "coefs.hpp"
 
+#include <cstdint>
+#include <limits>
+
 #include "vectors.hpp"
 
 namespace budgetron {
@@ -12,16 +15,17 @@ namespace {
 
 constexpr std::size_t kWide = kWidth<double>;
 
+// Of one number or a vector, wherever they stand.
 template <class Numbers>
 inline Numbers read(const double* from) {
-  return *reinterpret_cast<const Loose*>(from);
+  Numbers numbers;
+  __builtin_memcpy(&numbers, from, sizeof numbers);
+  return numbers;
 }
-template <>
-inline double read<double>(const double* from) {
-  return *from;
+template <class Numbers>
+inline void write(double* to, Numbers numbers) {
+  __builtin_memcpy(to, &numbers, sizeof numbers);
 }
-inline void write(double* to, Doubles numbers) { *reinterpret_cast<Loose*>(to) = numbers; }
-inline void write(double* to, double number) { *to = number; }
 
 // Of a kernel row, at a multiple of kWide if it is a vector.
 template <class Numbers, class Real>
@@ -31,6 +35,22 @@ inline Numbers read_row(const Real* from) {
   } else {
     return load_doubles(from);
   }
+}
+
+template <class Numbers>
+inline Numbers absolute(Numbers x) {
+  if constexpr (sizeof(Numbers) == sizeof(double)) {
+    return __builtin_fabs(x);
+  } else {
+    using Words = decltype(x < x);
+    return (Numbers)((Words)x & (Words{} + std::numeric_limits<std::int64_t>::max()));
+  }
+}
+
+// `size` is not negative.
+template <class Numbers>
+inline Numbers with_sign_of(Numbers x, Numbers size) {
+  return x < 0.0 ? -size : size;
 }
 
 inline double smaller(double a, double b) { return a < b ? a : b; }
@@ -67,8 +87,7 @@ void sizes(const double* coefs, std::size_t stride, std::size_t outputs, double 
   for_each(n, [=](std::size_t i, auto kind) {
     using Numbers = decltype(kind);
     if (outputs == 1) {
-      const Numbers coef = factor * read<Numbers>(coefs + i);
-      write(sizes + i, larger(coef, -coef));
+      write(sizes + i, absolute(factor * read<Numbers>(coefs + i)));
       return;
     }
     Numbers sum{};
@@ -130,48 +149,81 @@ std::size_t find(const double* numbers, std::size_t from, std::size_t n, double 
 
 // Four numbers on every instruction set: the order of a block's sums.
 typedef double Four __attribute__((vector_size(32)));
-typedef double LooseFour __attribute__((vector_size(32), aligned(8), may_alias));
 
-// Sums in blocks of what `number(i, kind)` says, four of them if `kind` is Four.
+// Running sums of what `number(i, kind)` says, at the ends of blocks; four numbers if `kind` is
+// Four. Two blocks at a time are added up in the same vectors.
 template <class Number>
 inline double sum_blocks(std::size_t n, double* sums, Number number) {
   constexpr std::size_t block = CoefFunctions<double>::kBlock;
-  double total = 0.0;
-  for (std::size_t begin = 0; begin < n; begin += block, ++sums) {
-    const std::size_t end = n - begin < block ? n : begin + block;
+  const auto sum_fours = [=](std::size_t i) {
     Four four{};
-    std::size_t i = begin;
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < block; v += 4) four = four + number(i + v, Four{});
+    return four;
+  };
+  double total = 0.0;
+  std::size_t i = 0;
+  for (; i + 2 * block <= n; i += 2 * block) {
+    const Four first = sum_fours(i);
+    const Four second = sum_fours(i + block);
+    const Four halves = __builtin_shufflevector(first, second, 0, 4, 2, 6) +
+                        __builtin_shufflevector(first, second, 1, 5, 3, 7);
+    *sums++ = total += halves[0] + halves[2];
+    *sums++ = total += halves[1] + halves[3];
+  }
+  while (i < n) {
+    const std::size_t end = n - i < block ? n : i + block;
+    Four four{};
     for (; i + 4 <= end; i += 4) four = four + number(i, Four{});
     for (; i < end; ++i) four[0] += number(i, double{});
-    *sums = (four[0] + four[1]) + (four[2] + four[3]);
-    total += *sums;
+    *sums++ = total += (four[0] + four[1]) + (four[2] + four[3]);
   }
   return total;
 }
 
-double sum(const double* numbers, std::size_t n, double* sums) {
-  return sum_blocks(n, sums, [=](std::size_t i, auto kind) {
-    if constexpr (sizeof(kind) == sizeof(Four)) {
-      return static_cast<Four>(*reinterpret_cast<const LooseFour*>(numbers + i));
-    } else {
-      return numbers[i];
-    }
-  });
+template <class Numbers>
+inline Numbers weight_of(const Chances& chances, std::size_t i) {
+  return absolute(chances.factor * read<Numbers>(chances.weights + i));
+}
+template <class Numbers>
+inline Numbers chance_of(const Chances& chances, Numbers weight) {
+  const Numbers chance = 1.0 - chances.share * weight;
+  if constexpr (sizeof(Numbers) == kBytes) {
+    return (Numbers)larger((Doubles)chance, Doubles{});
+  } else {
+    return chance > 0.0 ? chance : Numbers{};
+  }
 }
 
-double chances(const double* weights, double share, std::size_t n, double* chances, double* sums) {
-  return sum_blocks(n, sums, [=](std::size_t i, auto kind) {
-    if constexpr (sizeof(kind) == sizeof(Four)) {
-      const Four weight = *reinterpret_cast<const LooseFour*>(weights + i);
-      const Four chance = 1.0 - share * weight;
-      const Four positive = chance > 0.0 ? chance : Four{};
-      *reinterpret_cast<LooseFour*>(chances + i) = positive;
-      return positive;
-    } else {
-      const double chance = 1.0 - share * weights[i];
-      return chances[i] = chance > 0.0 ? chance : 0.0;
-    }
-  });
+bool alike(const double* numbers, std::size_t n) {
+  constexpr std::size_t together = 4;
+  const double first = absolute(numbers[0]);
+  std::size_t i = 0;
+  for (; i + together * kWide <= n; i += together * kWide) {
+    const auto other = [&](std::size_t v) {
+      return absolute(read<Doubles>(numbers + i + v * kWide)) != all<double>(first);
+    };
+    if (any((other(0) | other(1)) | (other(2) | other(3)))) return false;
+  }
+  while (i < n && absolute(numbers[i]) == first) ++i;
+  return i == n;
+}
+
+// What `of` makes of each weight, added up; of weights that are alike it is one number.
+template <class Of>
+double sum_of_weights(const Chances& chances, std::size_t n, double* sums, Of of) {
+  if (chances.alike) {
+    const double number = of(weight_of<double>(chances, 0));
+    return sum_blocks(n, sums, [=](std::size_t, auto kind) { return number - decltype(kind){}; });
+  }
+  return sum_blocks(
+      n, sums, [=](std::size_t i, auto kind) { return of(weight_of<decltype(kind)>(chances, i)); });
+}
+double sum_weights(const Chances& chances, std::size_t n, double* sums) {
+  return sum_of_weights(chances, n, sums, [](auto weight) { return weight; });
+}
+double sum_chances(const Chances& chances, std::size_t n, double* sums) {
+  return sum_of_weights(chances, n, sums, [=](auto weight) { return chance_of(chances, weight); });
 }
 
 void grow(double* coefs, double growth, double limit, std::size_t n) {
@@ -186,23 +238,39 @@ void grow(double* coefs, double growth, double limit, std::size_t n) {
 inline bool everywhere(bool holds) { return holds; }
 template <class Mask>
 inline bool everywhere(Mask holds) {
-  return !any(~holds);
+  return lanes(holds) == (1u << kWide) - 1;
 }
 
-// Most of the time all of a vector are at the clip, and need no division.
-void grow_by_chances(double* coefs, const double* sizes, const double* chances, double total,
+// Coefs that are alike: one look for all of them.
+void grow_alike(double* coefs, const Chances& chances, double total, double clip, double limit,
+                std::size_t n) {
+  const double rest = total - chances[0];
+  if (weight_of<double>(chances, 0) * total > clip * rest) {
+    for_each(n, [=](std::size_t i, auto kind) {
+      using Numbers = decltype(kind);
+      write(coefs + i, with_sign_of(read<Numbers>(coefs + i), limit - Numbers{}));
+    });
+  } else {
+    grow(coefs, total / rest, __builtin_inf(), n);
+  }
+}
+
+// Often all of a vector are at the clip, and need no division.
+void grow_by_chances(double* coefs, double factor, const Chances& chances, double total,
                      double clip, double limit, std::size_t n) {
+  if (chances.alike && chances.weights == coefs && chances.factor == factor) {
+    return grow_alike(coefs, chances, total, clip, limit, n);
+  }
   for_each(n, [=](std::size_t i, auto kind) {
     using Numbers = decltype(kind);
-    const Numbers most = limit - Numbers{};
     const Numbers coef = read<Numbers>(coefs + i);
-    const Numbers rest = total - read<Numbers>(chances + i);
-    const auto clipped = read<Numbers>(sizes + i) * total > clip * rest;
-    const Numbers clip_of = coef < 0.0 ? -most : most;
+    const Numbers rest = total - chance_of(chances, weight_of<Numbers>(chances, i));
+    const auto clipped = absolute(factor * coef) * total > clip * rest;
+    const Numbers at_clip = with_sign_of(coef, limit - Numbers{});
     if (everywhere(clipped)) {
-      write(coefs + i, clip_of);
+      write(coefs + i, at_clip);
     } else {
-      write(coefs + i, clipped ? clip_of : coef * (total / rest));
+      write(coefs + i, clipped ? at_clip : coef * (total / rest));
     }
   });
 }
@@ -212,8 +280,8 @@ void grow_by_chances(double* coefs, const double* sizes, const double* chances, 
 extern const CoefFunctions<float> BUDGETRON_CONCAT(coef_functions_float_, BUDGETRON_ISA);
 extern const CoefFunctions<double> BUDGETRON_CONCAT(coef_functions_double_, BUDGETRON_ISA);
 const CoefFunctions<float> BUDGETRON_CONCAT(coef_functions_float_, BUDGETRON_ISA) = {
-    sizes, losses<float>, find, sum, chances, grow, grow_by_chances};
+    sizes, losses<float>, find, alike, sum_weights, sum_chances, grow, grow_by_chances};
 const CoefFunctions<double> BUDGETRON_CONCAT(coef_functions_double_, BUDGETRON_ISA) = {
-    sizes, losses<double>, find, sum, chances, grow, grow_by_chances};
+    sizes, losses<double>, find, alike, sum_weights, sum_chances, grow, grow_by_chances};
 
 }  // namespace budgetron

@@ -7,9 +7,24 @@
 // need not be.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 
 namespace budgetron {
+
+// How likely examples are to leave: example i up to a common factor with 1 - share w_i, or 0 if
+// that is negative, where w_i = |factor weights[i]|. The weights may be coefs.
+struct Chances {
+  const double* weights = nullptr;
+  double factor = 1.0;
+  double share = 0.0;
+  bool alike = false;  // all w_i are known to be the same
+
+  [[nodiscard]] double operator[](std::size_t i) const {
+    const double chance = 1.0 - share * std::abs(factor * weights[i]);
+    return chance > 0.0 ? chance : 0.0;
+  }
+};
 
 template <class Real>
 struct CoefFunctions {
@@ -24,17 +39,17 @@ struct CoefFunctions {
                    double* losses);
   // Where `number` first is among numbers[from], ..., numbers[n - 1]; n if it is not.
   std::size_t (*find)(const double* numbers, std::size_t from, std::size_t n, double number);
-  // The sums of kBlock numbers each, and of these. Within a block four sums need not wait for each
-  // other.
-  double (*sum)(const double* numbers, std::size_t n, double* sums);
-  // chances[i] = 1 - share weights[i], none below 0, and their sums as above.
-  double (*chances)(const double* weights, double share, std::size_t n, double* chances,
-                    double* sums);
+  // Whether all |numbers[i]| are the same, n > 0.
+  bool (*alike)(const double* numbers, std::size_t n);
+  // The sum of all w_i of `chances`, n > 0, and of the chances themselves. sums[b] becomes the sum
+  // up to the end of block b of kBlock, within which four sums need not wait for each other.
+  double (*sum_weights)(const Chances& chances, std::size_t n, double* sums);
+  double (*sum_chances)(const Chances& chances, std::size_t n, double* sums);
   // a_i <- growth a_i, or +-limit where that would be passed.
   void (*grow)(double* coefs, double growth, double limit, std::size_t n);
-  // The same with growth total / (total - chances[i]), where |factor a_i| = sizes[i] may not pass
-  // `clip`, that is |a_i| not `limit`.
-  void (*grow_by_chances)(double* coefs, const double* sizes, const double* chances, double total,
+  // The same with growth total / (total - chances[i]), where |factor a_i| may not pass `clip`, that
+  // is |a_i| not `limit`.
+  void (*grow_by_chances)(double* coefs, double factor, const Chances& chances, double total,
                           double clip, double limit, std::size_t n);
 };
 

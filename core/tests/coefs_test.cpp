@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "aligned.hpp"
@@ -121,60 +122,89 @@ TEST(coefs_grow_up_to_the_limit_on_either_side) {
   });
 }
 
+double chance_of(double share, double weight) { return std::max(0.0, 1.0 - share * weight); }
+
 TEST(coefs_grow_by_their_chances_up_to_the_clip) {
   Random random(7);
+  constexpr double factor = 0.5;
+  constexpr double share = 1.9;
+  constexpr double total = 3.0;
   in_each_set([&](const auto& functions, auto) {
-    for (std::size_t n = 0; n < kMost; ++n) {
+    for (std::size_t n = 1; n < kMost; ++n) {
       for (const double clip : {0.01, 0.4, 9.0}) {  // all, some, none
-        AlignedVector<double> coefs = coefs_of(n, random);
-        std::vector<double> sizes, chances;
-        for (std::size_t i = 0; i < n; ++i) {
-          coefs[i] += coefs[i] < 0.0 ? -0.02 : 0.02;
-          sizes.push_back(std::abs(0.5 * coefs[i]));
-          chances.push_back(2.0 * random.uniform());
+        for (const bool own : {false, true}) {      // weights
+          for (const bool alike : {false, true}) {
+            AlignedVector<double> coefs = coefs_of(n, random);
+            AlignedVector<double> other = coefs_of(n, random);
+            for (std::size_t i = 0; i < n; ++i) {
+              if (alike) coefs[i] = std::copysign(0.6, coefs[i]);
+              if (alike) other[i] = 0.3;
+              coefs[i] += coefs[i] < 0.0 ? -0.02 : 0.02;
+            }
+            const double* const weights = own ? coefs.data() : other.data();
+            const Chances chances{weights, factor, share, alike};
+            AlignedVector<double> expected = coefs;
+            for (std::size_t i = 0; i < n; ++i) {
+              const double rest = total - chance_of(share, std::abs(factor * weights[i]));
+              const bool clipped = std::abs(factor * coefs[i]) * total > clip * rest;
+              expected[i] = clipped ? std::copysign(2.0 * clip, coefs[i]) : total / rest * coefs[i];
+            }
+            functions.grow_by_chances(coefs.data(), factor, chances, total, clip, 2.0 * clip, n);
+            CHECK(coefs == expected);
+          }
         }
-        AlignedVector<double> expected = coefs;
-        for (std::size_t i = 0; i < n; ++i) {
-          const double growth = 3.0 / (3.0 - chances[i]);
-          const bool clipped = sizes[i] * 3.0 > clip * (3.0 - chances[i]);
-          expected[i] = clipped ? std::copysign(2.0 * clip, coefs[i]) : growth * coefs[i];
-        }
-        functions.grow_by_chances(coefs.data(), sizes.data(), chances.data(), 3.0, clip, 2.0 * clip,
-                                  n);
-        CHECK(coefs == expected);
       }
     }
   });
 }
 
-TEST(chances_and_their_sums) {
+TEST(whether_coefs_are_alike) {
+  in_each_set([&](const auto& functions, auto) {
+    for (std::size_t n = 1; n < kMost; ++n) {
+      std::vector<double> numbers(n + 1, kBeyond);
+      for (std::size_t i = 0; i < n; ++i) numbers[i] = i % 3 == 1 ? -0.4 : 0.4;
+      CHECK(functions.alike(numbers.data(), n));
+      for (std::size_t i = 0; i < n && n > 1; ++i) {
+        const double kept = std::exchange(numbers[i], std::nextafter(numbers[i], 1.0));
+        CHECK(!functions.alike(numbers.data(), n));
+        numbers[i] = kept;
+      }
+    }
+  });
+}
+
+TEST(running_sums_of_weights_and_chances) {
   Random random(5);
   in_each_set([&](const auto& functions, auto) {
     constexpr std::size_t block = CoefFunctions<double>::kBlock;
     for (std::size_t n = 1; n < kMost; ++n) {
-      AlignedVector<double> weights = coefs_of(n, random);
-      std::vector<double> chances(n + 1, kBeyond);
-      std::vector<double> sums((n + block - 1) / block + 1, kBeyond);
-      const auto check_sums = [&](const auto& numbers, double total) {
-        double all = 0.0;
-        for (std::size_t begin = 0; begin < n; begin += block) {
-          const std::size_t end = std::min(n, begin + block);
-          const std::size_t fours = begin + (end - begin) / 4 * 4;
-          double four[4] = {};
-          for (std::size_t i = begin; i < end; ++i) four[i < fours ? i % 4 : 0] += numbers[i];
-          CHECK_EQ(sums[begin / block], (four[0] + four[1]) + (four[2] + four[3]));
-          all += sums[begin / block];
+      for (const bool alike : {false, true}) {
+        AlignedVector<double> coefs = coefs_of(n, random);
+        if (alike) std::fill_n(coefs.begin(), n, -0.7);
+        const Chances chances{coefs.data(), 0.3, 5.7, alike};
+        std::vector<double> sums((n + block - 1) / block + 1, kBeyond);
+        const auto check_sums = [&](const std::vector<double>& numbers, double total) {
+          double all = 0.0;
+          for (std::size_t begin = 0; begin < n; begin += block) {
+            const std::size_t end = std::min(n, begin + block);
+            const std::size_t fours = begin + (end - begin) / 4 * 4;
+            double four[4] = {};
+            for (std::size_t i = begin; i < end; ++i) four[i < fours ? i % 4 : 0] += numbers[i];
+            all += (four[0] + four[1]) + (four[2] + four[3]);
+            CHECK_EQ(sums[begin / block], all);
+          }
+          CHECK_EQ(total, all);
+          CHECK_EQ(sums.back(), kBeyond);
+        };
+        std::vector<double> expected;
+        for (std::size_t i = 0; i < n; ++i) expected.push_back(std::abs(0.3 * coefs[i]));
+        check_sums(expected, functions.sum_weights(chances, n, sums.data()));
+        for (std::size_t i = 0; i < n; ++i) {
+          expected[i] = chance_of(5.7, expected[i]);
+          CHECK_EQ(chances[i], expected[i]);
         }
-        CHECK_EQ(total, all);
-        CHECK_EQ(sums.back(), kBeyond);
-      };
-      check_sums(weights, functions.sum(weights.data(), n, sums.data()));
-      const double total = functions.chances(weights.data(), 1.7, n, chances.data(), sums.data());
-      for (std::size_t i = 0; i < n; ++i) {
-        CHECK_EQ(chances[i], std::max(0.0, 1.0 - 1.7 * weights[i]));
+        check_sums(expected, functions.sum_chances(chances, n, sums.data()));
       }
-      check_sums(chances, total);
-      CHECK_EQ(chances[n], kBeyond);
     }
   });
 }
