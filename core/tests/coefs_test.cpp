@@ -131,7 +131,7 @@ TEST(coefs_grow_by_their_chances_up_to_the_clip) {
   constexpr double total = 3.0;
   in_each_set([&](const auto& functions, auto) {
     for (std::size_t n = 1; n < kMost; ++n) {
-      for (const double clip : {0.01, 0.4, 9.0}) {  // all, some, none
+      for (const double clip : {0.01, 0.3, 9.0}) {  // all, some, none
         for (const bool own : {false, true}) {      // weights
           for (const bool alike : {false, true}) {
             AlignedVector<double> coefs = coefs_of(n, random);
