@@ -291,8 +291,7 @@ double Expansion<Real>::stored_self(std::size_t i) const {
 }
 
 template <class Real>
-void Expansion<Real>::scale(double factor) {
-  if (factor == 1.0) return;
+void Expansion<Real>::rescale(double factor) {
   if (factor == 0.0) {
     clear_coefs();
     return;

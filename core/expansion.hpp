@@ -141,7 +141,9 @@ class Expansion {
   [[nodiscard]] double stored_self(std::size_t i) const;  // k(x_i, x_i)
 
   // ---- coefs ----------------------------------------------------------------------------------
-  void scale(double factor);                                      // f <- factor f, O(1)
+  void scale(double factor) {  // f <- factor f, O(1)
+    if (factor != 1.0) rescale(factor);
+  }
   void set_rate(double rate) { rate_ = rate; }                    // O(1)
   [[nodiscard]] double factor() const { return scale_ * rate_; }  // true coef = factor * stored
   [[nodiscard]] std::size_t stride() const { return stride_; }    // from output to output
@@ -220,6 +222,7 @@ class Expansion {
   void grow();
   void set_stride(std::size_t stride);
   void check_loaded();
+  void rescale(double factor);
   void fold();  // scale into the stored coefs
   // <a_i, f(x_i)> of the stored numbers, before scale and rate.
   [[nodiscard]] double pull(std::size_t i) const;

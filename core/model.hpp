@@ -78,7 +78,7 @@ class Model : private Live {
         gamma_(make_kernel(spec.part("kernel")).gamma),
         room_(room) {
     spec.check_all_used();
-    outputs_.resize(outputs());
+    resize_outputs();
     if (rules.any()) {
       preparation_ = std::make_unique<Preparation<Real>>(spec, rules, classes, seed);
     }
@@ -242,7 +242,7 @@ class Model : private Live {
     visit_state(visitor);
     visitor.check_all_read();
     if (preparation_ != nullptr) check_warmup(preparation_->warmup());
-    outputs_.resize(outputs());
+    resize_outputs();
   }
   // Makes what is stored fit a model of a smaller budget, which can then load this one's state.
   void lower(std::size_t budget, std::size_t slots) {
@@ -269,6 +269,11 @@ class Model : private Live {
  private:
   [[nodiscard]] std::size_t outputs_of(std::size_t classes) const {
     return wide_ ? classes : ClassChange::outputs(classes);
+  }
+
+  void resize_outputs() {
+    outputs_.resize(outputs());
+    direction_.resize(outputs());
   }
 
   struct Rest {
@@ -320,7 +325,6 @@ class Model : private Live {
   void reserve(const PreparationRules& rules) {
     reserve_learner();
     learner_->reserve_row(row_);
-    direction_.reserve(outputs());
     averaged_.reserve(outputs());
     probabilities_.reserve(classes_);
     if (preparation_ == nullptr) return;
@@ -337,17 +341,21 @@ class Model : private Live {
 
   void learn_row(const Sample<Real>& x, double target, double weight, bool unseen, bool calibrate,
                  Row<Real>* ready) {
-    if (preparation_ != nullptr && weight != 0.0) {
-      preparation_->make_place(x, [this] { rebuild(); });
-    }
-    const Sample<Real> seen = prepared(x, prepared_);
-    if (weight == 0.0) {
-      decide(seen, row_, ready, outputs_);
+    if (preparation_ == nullptr) {
+      learn_prepared(x, target, weight, unseen, calibrate, ready);
       return;
     }
-    run_round(seen, target, weight, unseen, calibrate, ready);
-    if (preparation_ != nullptr) {
-      preparation_->count(x, seen, target, weight, [this] { rebuild(); });
+    if (weight != 0.0) preparation_->make_place(x, [this] { rebuild(); });
+    const Sample<Real> seen = preparation_->prepare(x, prepared_);
+    learn_prepared(seen, target, weight, unseen, calibrate, ready);
+    if (weight != 0.0) preparation_->count(x, seen, target, weight, [this] { rebuild(); });
+  }
+  void learn_prepared(const Sample<Real>& x, double target, double weight, bool unseen,
+                      bool calibrate, Row<Real>* ready) {
+    if (weight == 0.0) {
+      decide(x, row_, ready, outputs_);
+    } else {
+      run_round(x, target, weight, unseen, calibrate, ready);
     }
   }
 
@@ -360,7 +368,7 @@ class Model : private Live {
     coarse_ = false;
     random_ = Random(preparation_->seed());
     classes_ = warmup.classes();
-    outputs_.resize(outputs());
+    resize_outputs();
     learner_.reset();  // before there is another: there is room for one
     learner_ = make_learner<Real>(preparation_->spec(), outputs());
     if (averaging_ != nullptr) averaging_->restart(outputs());
@@ -379,7 +387,7 @@ class Model : private Live {
     learner_->rearrange(change);
     if (averaging_ != nullptr) averaging_->rearrange(change);
     classes_ = change.after;
-    outputs_.resize(outputs());
+    resize_outputs();
   }
 
   void run_round(const Sample<Real>& x, double target, double weight, bool unseen, bool calibrate,
@@ -388,7 +396,6 @@ class Model : private Live {
     if (calibrate && calibration_ != nullptr && classes_ > 1) {
       calibration_->count(answer(row), static_cast<std::size_t>(target), weight);
     }
-    direction_.assign(outputs_.size(), 0.0);
     Turn<Real> turn{
         {.self = row.self, .round = counts_.seen}, x, &row, outputs_, direction_, &random_};
     if (task_ == Task::regression) {
@@ -397,7 +404,7 @@ class Model : private Live {
       turn.margin = -std::abs(turn.error);
       direction_[0] = turn.error < 0.0 ? -1.0 : 1.0;
     } else {
-      counts_.mistakes += aim(static_cast<std::size_t>(target), turn) || unseen;
+      counts_.mistakes += aim(static_cast<std::size_t>(target), turn) | unseen;
     }
     turn.weight = weight;
     if (weight != 1.0) {
@@ -407,7 +414,8 @@ class Model : private Live {
     // k(x, x) <= 0 (an all-zero row under a linear kernel): predicted, not learned. So is what
     // overflows: one such row would leave nothing finite behind. So is a row with more features
     // than there is room for in all.
-    bool sound = row.self > 0.0 && std::isfinite(row.self) && learner_->fits_alone(x);
+    bool sound = row.self > 0.0 && std::isfinite(row.self);
+    if (room_.given()) sound = sound && learner_->fits_alone(x);
     for (const double output : outputs_) sound = sound && std::abs(output) * weight < kLargest;
     sound = sound && std::abs(target) * weight < kLargest;
     if (sound) learn_turn(turn);
@@ -448,6 +456,7 @@ class Model : private Live {
       if (outputs_[k] > outputs_[best]) best = k;
       if (k != code && outputs_[k] > outputs_[wrong]) wrong = k;
     }
+    std::fill(direction_.begin(), direction_.end(), 0.0);
     direction_[code] = 0.5;
     direction_[wrong] = -0.5;
     turn.margin = outputs_[code] - outputs_[wrong];

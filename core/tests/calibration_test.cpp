@@ -7,6 +7,8 @@
 
 using budgetron::Calibration;
 using budgetron::ClassChange;
+using budgetron::State;
+using budgetron::StateVisitor;
 
 namespace {
 
@@ -50,6 +52,37 @@ TEST(the_best_of_many_classes_is_never_lost_to_underflow) {
   const double equal[] = {-5e3, -5e3, -5e3};
   calibration.answer(equal, answer);
   for (const double each : answer) CHECK(std::abs(each - 1.0 / 3.0) < 1e-15);
+}
+
+// Rows wait to be counted: nothing may show of it where state is taken or a class joins.
+TEST(rows_that_wait_are_counted_before_anyone_looks) {
+  Calibration through(1);
+  Calibration stopped(1);
+  for (int i = 0; i < 400; ++i) {
+    const double output = std::sin(1.7 * i);
+    const std::size_t code = std::sin(3.0 * i) + output > 0.2 ? 1 : 0;
+    through.count({&output, 1}, code, 1.0 + i % 3);
+    stopped.count({&output, 1}, code, 1.0 + i % 3);
+    StateVisitor saver = StateVisitor::saver();
+    stopped.visit_state(saver);
+    const State state = saver.take();
+    StateVisitor loader = StateVisitor::loader(state);
+    stopped = Calibration(1);
+    stopped.visit_state(loader);
+    CHECK_EQ(probability(stopped, 0.3), probability(through, 0.3));
+  }
+  through.rearrange({2, 3, {0, 1, -1}});
+  stopped.rearrange({2, 3, {0, 1, -1}});
+  for (int i = 0; i < 40; ++i) {
+    const double outputs[] = {0.1, 0.7, 0.0};
+    through.count(outputs, 1, 1.0);
+    stopped.count(outputs, 1, 1.0);
+    double ours[3];
+    double theirs[3];
+    through.answer(outputs, ours);
+    stopped.answer(outputs, theirs);
+    for (int k = 0; k < 3; ++k) CHECK_EQ(ours[k], theirs[k]);
+  }
 }
 
 TEST(two_classes_are_the_same_with_one_sigmoid_or_two) {
