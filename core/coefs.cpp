@@ -6,81 +6,13 @@
 #include "coefs.hpp"
 
 #include <cstdint>
-#include <limits>
 
+#include "growth.hpp"
+#include "numbers.hpp"
 #include "vectors.hpp"
 
 namespace budgetron {
 namespace {
-
-constexpr std::size_t kWide = kWidth<double>;
-
-// Of one number or a vector, wherever they stand.
-template <class Numbers>
-inline Numbers read(const double* from) {
-  Numbers numbers;
-  __builtin_memcpy(&numbers, from, sizeof numbers);
-  return numbers;
-}
-template <class Numbers>
-inline void write(double* to, Numbers numbers) {
-  __builtin_memcpy(to, &numbers, sizeof numbers);
-}
-
-// Of a kernel row, at a multiple of kWide if it is a vector.
-template <class Numbers, class Real>
-inline Numbers read_row(const Real* from) {
-  if constexpr (sizeof(Numbers) == sizeof(double)) {
-    return static_cast<double>(*from);
-  } else {
-    return load_doubles(from);
-  }
-}
-
-template <class Numbers>
-inline Numbers absolute(Numbers x) {
-  if constexpr (sizeof(Numbers) == sizeof(double)) {
-    return __builtin_fabs(x);
-  } else {
-    using Words = decltype(x < x);
-    return (Numbers)((Words)x & (Words{} + std::numeric_limits<std::int64_t>::max()));
-  }
-}
-
-// `size` is not negative.
-template <class Numbers>
-inline Numbers with_sign_of(Numbers x, Numbers size) {
-  return x < 0.0 ? -size : size;
-}
-
-inline double smaller(double a, double b) { return a < b ? a : b; }
-inline double larger(double a, double b) { return a > b ? a : b; }
-
-inline double root(double x) { return __builtin_sqrt(x); }
-inline Doubles root(Doubles x) {
-#if defined(__AVX512F__)
-  return (Doubles)_mm512_maskz_sqrt_pd(0xFF, (__m512d)x);
-#elif defined(__AVX2__)
-  return (Doubles)_mm256_sqrt_pd((__m256d)x);
-#elif defined(__x86_64__)
-  return (Doubles)_mm_sqrt_pd((__m128d)x);
-#else
-  for (std::size_t j = 0; j < kWide; ++j) {
-    x[static_cast<int>(j)] = __builtin_sqrt(x[static_cast<int>(j)]);
-  }
-  return x;
-#endif
-}
-
-// Calls `step(i, kind)` for every i that begins a vector, and then for each that is left alone;
-// `kind` is of the type of the numbers to use.
-template <class Step>
-inline void for_each(std::size_t n, Step step) {
-  std::size_t i = 0;
-#pragma GCC unroll 4
-  for (; i + kWide <= n; i += kWide) step(i, Doubles{});
-  for (; i < n; ++i) step(i, double{});
-}
 
 void sizes(const double* coefs, std::size_t stride, std::size_t outputs, double factor,
            std::size_t n, double* sizes) {
@@ -147,132 +79,41 @@ std::size_t find(const double* numbers, std::size_t from, std::size_t n, double 
   return i;
 }
 
-// Four numbers on every instruction set: the order of a block's sums.
-typedef double Four __attribute__((vector_size(32)));
-
-// Running sums of what `number(i, kind)` says, at the ends of blocks; four numbers if `kind` is
-// Four. Two blocks at a time are added up in the same vectors.
-template <class Number>
-inline double sum_blocks(std::size_t n, double* sums, Number number) {
-  constexpr std::size_t block = CoefFunctions<double>::kBlock;
-  const auto sum_fours = [=](std::size_t i) {
-    Four four{};
-#pragma GCC unroll 4
-    for (std::size_t v = 0; v < block; v += 4) four = four + number(i + v, Four{});
-    return four;
-  };
-  double total = 0.0;
-  std::size_t i = 0;
-  for (; i + 2 * block <= n; i += 2 * block) {
-    const Four first = sum_fours(i);
-    const Four second = sum_fours(i + block);
-    const Four halves = __builtin_shufflevector(first, second, 0, 4, 2, 6) +
-                        __builtin_shufflevector(first, second, 1, 5, 3, 7);
-    *sums++ = total += halves[0] + halves[2];
-    *sums++ = total += halves[1] + halves[3];
+// Each lane remembers the least it has seen and where; two chains of them need not wait for each
+// other.
+std::size_t oldest(const std::int64_t* ids, std::size_t n) {
+  typedef std::int64_t Ids __attribute__((vector_size(kBytes)));
+  constexpr std::size_t together = 2;
+  Ids least[together];
+  Ids where[together];
+  Ids at{};
+  for (std::size_t j = 0; j < kWide; ++j) at[static_cast<int>(j)] = static_cast<std::int64_t>(j);
+  for (std::size_t c = 0; c < together; ++c) {
+    least[c] = ids[0] - Ids{};
+    where[c] = Ids{};
   }
-  while (i < n) {
-    const std::size_t end = n - i < block ? n : i + block;
-    Four four{};
-    for (; i + 4 <= end; i += 4) four = four + number(i, Four{});
-    for (; i < end; ++i) four[0] += number(i, double{});
-    *sums++ = total += (four[0] + four[1]) + (four[2] + four[3]);
-  }
-  return total;
-}
-
-template <class Numbers>
-inline Numbers weight_of(const Chances& chances, std::size_t i) {
-  return absolute(chances.factor * read<Numbers>(chances.weights + i));
-}
-template <class Numbers>
-inline Numbers chance_of(const Chances& chances, Numbers weight) {
-  const Numbers chance = 1.0 - chances.share * weight;
-  if constexpr (sizeof(Numbers) == kBytes) {
-    return (Numbers)larger((Doubles)chance, Doubles{});
-  } else {
-    return chance > 0.0 ? chance : Numbers{};
-  }
-}
-
-bool alike(const double* numbers, std::size_t n) {
-  constexpr std::size_t together = 4;
-  const double first = absolute(numbers[0]);
   std::size_t i = 0;
   for (; i + together * kWide <= n; i += together * kWide) {
-    const auto other = [&](std::size_t v) {
-      return absolute(read<Doubles>(numbers + i + v * kWide)) != all<double>(first);
-    };
-    if (any((other(0) | other(1)) | (other(2) | other(3)))) return false;
-  }
-  while (i < n && absolute(numbers[i]) == first) ++i;
-  return i == n;
-}
-
-// What `of` makes of each weight, added up; of weights that are alike it is one number.
-template <class Of>
-double sum_of_weights(const Chances& chances, std::size_t n, double* sums, Of of) {
-  if (chances.alike) {
-    const double number = of(weight_of<double>(chances, 0));
-    return sum_blocks(n, sums, [=](std::size_t, auto kind) { return number - decltype(kind){}; });
-  }
-  return sum_blocks(
-      n, sums, [=](std::size_t i, auto kind) { return of(weight_of<decltype(kind)>(chances, i)); });
-}
-double sum_weights(const Chances& chances, std::size_t n, double* sums) {
-  return sum_of_weights(chances, n, sums, [](auto weight) { return weight; });
-}
-double sum_chances(const Chances& chances, std::size_t n, double* sums) {
-  return sum_of_weights(chances, n, sums, [=](auto weight) { return chance_of(chances, weight); });
-}
-
-void grow(double* coefs, double growth, double limit, std::size_t n) {
-  for_each(n, [=](std::size_t i, auto kind) {
-    using Numbers = decltype(kind);
-    const Numbers most = limit - Numbers{};
-    const Numbers grown = growth * read<Numbers>(coefs + i);
-    write(coefs + i, smaller(larger(grown, -most), most));
-  });
-}
-
-inline bool everywhere(bool holds) { return holds; }
-template <class Mask>
-inline bool everywhere(Mask holds) {
-  return lanes(holds) == (1u << kWide) - 1;
-}
-
-// Coefs that are alike: one look for all of them.
-void grow_alike(double* coefs, const Chances& chances, double total, double clip, double limit,
-                std::size_t n) {
-  const double rest = total - chances[0];
-  if (weight_of<double>(chances, 0) * total > clip * rest) {
-    for_each(n, [=](std::size_t i, auto kind) {
-      using Numbers = decltype(kind);
-      write(coefs + i, with_sign_of(read<Numbers>(coefs + i), limit - Numbers{}));
-    });
-  } else {
-    grow(coefs, total / rest, __builtin_inf(), n);
-  }
-}
-
-// Often all of a vector are at the clip, and need no division.
-void grow_by_chances(double* coefs, double factor, const Chances& chances, double total,
-                     double clip, double limit, std::size_t n) {
-  if (chances.alike && chances.weights == coefs && chances.factor == factor) {
-    return grow_alike(coefs, chances, total, clip, limit, n);
-  }
-  for_each(n, [=](std::size_t i, auto kind) {
-    using Numbers = decltype(kind);
-    const Numbers coef = read<Numbers>(coefs + i);
-    const Numbers rest = total - chance_of(chances, weight_of<Numbers>(chances, i));
-    const auto clipped = absolute(factor * coef) * total > clip * rest;
-    const Numbers at_clip = with_sign_of(coef, limit - Numbers{});
-    if (everywhere(clipped)) {
-      write(coefs + i, at_clip);
-    } else {
-      write(coefs + i, clipped ? at_clip : coef * (total / rest));
+#pragma GCC unroll 2
+    for (std::size_t c = 0; c < together; ++c) {
+      Ids next;
+      __builtin_memcpy(&next, ids + i + c * kWide, sizeof next);
+      const auto older = next < least[c];
+      least[c] = older ? next : least[c];
+      where[c] = older ? at : where[c];
+      at = at + static_cast<std::int64_t>(kWide);
     }
-  });
+  }
+  std::size_t found = 0;
+  const auto meet = [&](std::size_t place) {
+    if (ids[place] < ids[found] || (ids[place] == ids[found] && place < found)) found = place;
+  };
+  for (const Ids& places : where) {
+    for (std::size_t j = 0; j < kWide; ++j)
+      meet(static_cast<std::size_t>(places[static_cast<int>(j)]));
+  }
+  for (; i < n; ++i) meet(i);
+  return found;
 }
 
 }  // namespace
@@ -280,8 +121,8 @@ void grow_by_chances(double* coefs, double factor, const Chances& chances, doubl
 extern const CoefFunctions<float> BUDGETRON_CONCAT(coef_functions_float_, BUDGETRON_ISA);
 extern const CoefFunctions<double> BUDGETRON_CONCAT(coef_functions_double_, BUDGETRON_ISA);
 const CoefFunctions<float> BUDGETRON_CONCAT(coef_functions_float_, BUDGETRON_ISA) = {
-    sizes, losses<float>, find, alike, sum_weights, sum_chances, grow, grow_by_chances};
+    sizes, losses<float>, find, oldest, alike, sum_weights, sum_chances, grow, grow_by_chances};
 const CoefFunctions<double> BUDGETRON_CONCAT(coef_functions_double_, BUDGETRON_ISA) = {
-    sizes, losses<double>, find, alike, sum_weights, sum_chances, grow, grow_by_chances};
+    sizes, losses<double>, find, oldest, alike, sum_weights, sum_chances, grow, grow_by_chances};
 
 }  // namespace budgetron

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 namespace budgetron {
 
@@ -39,6 +40,8 @@ struct CoefFunctions {
                    double* losses);
   // Where `number` first is among numbers[from], ..., numbers[n - 1]; n if it is not.
   std::size_t (*find)(const double* numbers, std::size_t from, std::size_t n, double number);
+  // Where the least of n ids is, n > 0; the first of the tied.
+  std::size_t (*oldest)(const std::int64_t* ids, std::size_t n);
   // Whether all |numbers[i]| are the same, n > 0.
   bool (*alike)(const double* numbers, std::size_t n);
   // The sum of all w_i of `chances`, n > 0, and of the chances themselves. sums[b] becomes the sum

@@ -122,13 +122,6 @@ void Expansion<Real>::reserve_row(Row<Real>& row) const {
 }
 
 template <class Real>
-std::size_t Expansion<Real>::oldest() const {
-  return static_cast<std::size_t>(
-      std::min_element(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(size())) -
-      ids_.begin());
-}
-
-template <class Real>
 RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   RowTask<Real> task{};
   const Columns<Real>& columns = support_.columns();

@@ -99,7 +99,10 @@ class Expansion {
   [[nodiscard]] const Support<Real>& support() const { return support_; }
   [[nodiscard]] std::int64_t id(std::size_t i) const { return ids_[i]; }
   [[nodiscard]] const std::int64_t* ids() const { return ids_.data(); }
-  [[nodiscard]] std::size_t oldest() const;
+  // 0 if nothing is stored.
+  [[nodiscard]] std::size_t oldest() const {
+    return size() > 0 ? coef_functions<Real>().oldest(ids_.data(), size()) : 0;
+  }
   // The example with the least score(i), the oldest of the tied. Needs size() > 0.
   template <class Score>
   [[nodiscard]] std::size_t least(Score score) const {

@@ -158,6 +158,20 @@ TEST(coefs_grow_by_their_chances_up_to_the_clip) {
   });
 }
 
+TEST(where_the_oldest_is) {
+  Random random(8);
+  in_each_set([&](const auto& functions, auto) {
+    for (std::size_t n = 1; n < kMost; ++n) {
+      for (const std::size_t most : {3u, 1000u}) {  // many of the same, and few
+        std::vector<std::int64_t> ids(n + 1, -1);
+        for (std::size_t i = 0; i < n; ++i) ids[i] = static_cast<std::int64_t>(random.below(most));
+        const auto expected = std::min_element(ids.begin(), ids.end() - 1) - ids.begin();
+        CHECK_EQ(functions.oldest(ids.data(), n), static_cast<std::size_t>(expected));
+      }
+    }
+  });
+}
+
 TEST(whether_coefs_are_alike) {
   in_each_set([&](const auto& functions, auto) {
     for (std::size_t n = 1; n < kMost; ++n) {
