@@ -25,10 +25,12 @@
 //   prior       one row's weight of "nobody knows": slope and offset 0
 //   slope > 0   at least kLeastSlope over the root mean square of m. Without any m but 0 it is 1
 //
-// Rows with a squared output or a weight beyond kMost are left out, so that no sum overflows. The
-// margins of two classes wait until the sums are needed: added up a block at a time they cost half
-// of what they do one by one, each behind its decision. Cost: O(K) a round, memory ten float64 a
-// class and 64 that wait. Reasons: docs/decisions/0017.
+// Rows with a squared output or a weight beyond kMost are left out, so that no sum overflows. Cost:
+// O(K) a round, memory ten float64 a class. Reasons: docs/decisions/0017.
+//
+// The rows of one call come through a `Counter`, where those of two classes wait until the sums are
+// needed: added up a block at a time they cost half of what they do one by one, each behind its
+// decision.
 #pragma once
 
 #include <algorithm>
@@ -173,28 +175,59 @@ class Calibration {
 
   explicit Calibration(std::size_t outputs) : sigmoids_(outputs) {}
 
-  // A row of class `code` and the decision on it, made before it was learned.
-  void count(std::span<const double> outputs, std::size_t code, double weight) {
-    if (!(weight <= kMost)) return;
-    for (const double output : outputs) {
-      if (!(weight * output * output <= kMost && output * output <= kMost)) return;
-    }
-    if (outputs.size() == 1) {
-      static constexpr double kSigns[] = {-1.0, 1.0};  // looked up, as in Sigmoid::count
-      waiting_[count_++] = {outputs[0], weight * kSigns[static_cast<std::size_t>(code == 1)]};
-    } else {
-      const Rivals rivals(outputs);
-      for (std::size_t k = 0; k < outputs.size(); ++k) {
-        sigmoids_[k].count(rivals.margin(k), k == code, weight);
+  // Counts the rows of one call, during which nobody else looks: all of them when it ends.
+  class Counter {
+   public:
+    // Null: nothing is counted.
+    explicit Counter(Calibration* calibration) : calibration_(calibration) {}
+    ~Counter() { settle(); }
+    Counter(const Counter&) = delete;
+    Counter& operator=(const Counter&) = delete;
+
+    [[nodiscard]] bool counts() const { return calibration_ != nullptr; }
+
+    // A row of class `code` and the decision on it, made before it was learned.
+    void count(std::span<const double> outputs, std::size_t code, double weight) {
+      if (!(weight <= kMost)) return;
+      for (const double output : outputs) {
+        if (!(weight * output * output <= kMost && output * output <= kMost)) return;
       }
+      if (outputs.size() == 1) {
+        static constexpr double kSigns[] = {-1.0, 1.0};  // looked up, as in Sigmoid::count
+        rows_[waiting_++] = {outputs[0], weight * kSigns[static_cast<std::size_t>(code == 1)]};
+      } else {
+        const Rivals rivals(outputs);
+        for (std::size_t k = 0; k < outputs.size(); ++k) {
+          calibration_->sigmoids_[k].count(rivals.margin(k), k == code, weight);
+        }
+      }
+      const std::int64_t rows = ++calibration_->rows_;
+      if (rows > kEach && rows % kBlock != 0) return;
+      settle();
+      calibration_->solve(rows <= kEach ? 1.0 : static_cast<double>(kBlock));
     }
-    ++rows_;
-    if (rows_ <= kEach) {
-      solve(1.0);
-    } else if (rows_ % kBlock == 0) {
-      solve(static_cast<double>(kBlock));
+
+   private:
+    // The rows that wait, as they came.
+    void settle() {
+      if (waiting_ == 0) return;
+      Sigmoid sigmoid = calibration_->sigmoids_[0];  // in registers
+      for (std::size_t i = 0; i < waiting_; ++i) {
+        sigmoid.count(rows_[i].margin, rows_[i].weight > 0.0, std::abs(rows_[i].weight));
+      }
+      calibration_->sigmoids_[0] = sigmoid;
+      waiting_ = 0;
     }
-  }
+
+    struct Row {
+      double margin;
+      double weight;  // negative: of the other class
+    };
+
+    Calibration* calibration_;
+    std::size_t waiting_ = 0;
+    Row rows_[kBlock];  // that wait
+  };
 
   // The probability of every class, by the decision on a row. One class alone is certain.
   void answer(std::span<const double> outputs, std::span<double> probabilities) const {
@@ -216,7 +249,6 @@ class Calibration {
 
   // A class has joined: those known keep what they have, it starts with nothing.
   void rearrange(const ClassChange& change) {
-    settle();
     const std::size_t outputs = ClassChange::outputs(change.after);
     if (outputs == sigmoids_.size() && outputs == 1) return;  // one class alone was not counted
     std::vector<Sigmoid> known = std::move(sigmoids_);
@@ -229,7 +261,6 @@ class Calibration {
   }
 
   void visit_state(StateVisitor& visitor) {
-    settle();
     visitor.object(sizeof(*this));
     visitor.field("rows", rows_);
     std::vector<double> packed;
@@ -249,20 +280,8 @@ class Calibration {
   }
 
  private:
-  // Counts the margins that wait, as they came.
-  void settle() {
-    if (count_ == 0) return;
-    Sigmoid sigmoid = sigmoids_[0];  // in registers
-    for (std::size_t i = 0; i < count_; ++i) {
-      sigmoid.count(waiting_[i].margin, waiting_[i].weight > 0.0, std::abs(waiting_[i].weight));
-    }
-    sigmoids_[0] = sigmoid;
-    count_ = 0;
-  }
-
   // The sigmoids of the sums, of which then the share of so many rows is forgotten.
   void solve(double rows) {
-    settle();
     const double window = std::min(kWindow, 1.0 + 0.25 * static_cast<double>(rows_));
     for (Sigmoid& sigmoid : sigmoids_) {
       sigmoid.solve();
@@ -306,15 +325,8 @@ class Calibration {
     for (double& each : logs) each /= total;
   }
 
-  struct Waiting {
-    double margin;
-    double weight;  // negative: of a row of the other class
-  };
-
   std::vector<Sigmoid> sigmoids_;  // as many as outputs
-  std::int64_t rows_ = 0;          // counted, or waiting to be
-  std::array<Waiting, static_cast<std::size_t>(kBlock)> waiting_{};
-  std::size_t count_ = 0;  // of those that wait
+  std::int64_t rows_ = 0;          // counted
 };
 
 }  // namespace budgetron

@@ -111,10 +111,11 @@ class Model : private Live {
     const std::size_t begin = decisions != nullptr ? decisions->size() : 0;
     if (decisions != nullptr) decisions->resize(begin + rows.count * outputs());
     const Rest resting{ahead_};
+    Calibration::Counter counter(calibrate ? calibration_.get() : nullptr);
     for (std::size_t i = 0; i < rows.count; ++i) {
       Row<Real>* ready = look_ahead(rows, i);
       learn_row(rows[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0,
-                calibrate, ready);
+                counter, ready);
       if (decisions != nullptr) {
         std::copy(outputs_.begin(), outputs_.end(),
                   decisions->data() + begin + i * outputs_.size());
@@ -128,7 +129,10 @@ class Model : private Live {
   template <class Take = Itself>
   auto learn_one(const Sample<Real>& x, double target, double weight = 1.0, Take take = {}) {
     const auto inside = gate_.to_change();
-    learn_row(x, target, weight, false, true, nullptr);
+    {
+      Calibration::Counter counter(calibration_.get());
+      learn_row(x, target, weight, false, counter, nullptr);
+    }
     return take(std::span<const double>(outputs_));
   }
 
@@ -339,23 +343,23 @@ class Model : private Live {
     averaging_->reserve(learner_->most_terms(), learner_->expansion() != nullptr);
   }
 
-  void learn_row(const Sample<Real>& x, double target, double weight, bool unseen, bool calibrate,
-                 Row<Real>* ready) {
+  void learn_row(const Sample<Real>& x, double target, double weight, bool unseen,
+                 Calibration::Counter& counter, Row<Real>* ready) {
     if (preparation_ == nullptr) {
-      learn_prepared(x, target, weight, unseen, calibrate, ready);
+      learn_prepared(x, target, weight, unseen, counter, ready);
       return;
     }
     if (weight != 0.0) preparation_->make_place(x, [this] { rebuild(); });
     const Sample<Real> seen = preparation_->prepare(x, prepared_);
-    learn_prepared(seen, target, weight, unseen, calibrate, ready);
+    learn_prepared(seen, target, weight, unseen, counter, ready);
     if (weight != 0.0) preparation_->count(x, seen, target, weight, [this] { rebuild(); });
   }
   void learn_prepared(const Sample<Real>& x, double target, double weight, bool unseen,
-                      bool calibrate, Row<Real>* ready) {
+                      Calibration::Counter& counter, Row<Real>* ready) {
     if (weight == 0.0) {
       decide(x, row_, ready, outputs_);
     } else {
-      run_round(x, target, weight, unseen, calibrate, ready);
+      run_round(x, target, weight, unseen, counter, ready);
     }
   }
 
@@ -373,9 +377,10 @@ class Model : private Live {
     learner_ = make_learner<Real>(preparation_->spec(), outputs());
     if (averaging_ != nullptr) averaging_->restart(outputs());
     reserve_learner();
+    Calibration::Counter counter(nullptr);  // what is repeated is not counted
     warmup.replay([this](const ClassChange& change) { rearrange(change); },
-                  [this](const Sample<Real>& x, double target, double weight) {
-                    run_round(x, target, weight, false, false, nullptr);
+                  [&](const Sample<Real>& x, double target, double weight) {
+                    run_round(x, target, weight, false, counter, nullptr);
                   });
     counts_ = counts;
     outputs_ = decision_;
@@ -390,11 +395,11 @@ class Model : private Live {
     resize_outputs();
   }
 
-  void run_round(const Sample<Real>& x, double target, double weight, bool unseen, bool calibrate,
-                 Row<Real>* ready) {
+  void run_round(const Sample<Real>& x, double target, double weight, bool unseen,
+                 Calibration::Counter& counter, Row<Real>* ready) {
     Row<Real>& row = decide(x, row_, ready, outputs_);
-    if (calibrate && calibration_ != nullptr && classes_ > 1) {
-      calibration_->count(answer(row), static_cast<std::size_t>(target), weight);
+    if (counter.counts() && classes_ > 1) {
+      counter.count(answer(row), static_cast<std::size_t>(target), weight);
     }
     Turn<Real> turn{
         {.self = row.self, .round = counts_.seen}, x, &row, outputs_, direction_, &random_};
