@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "coefs.hpp"
 #include "numbers.hpp"
@@ -14,6 +15,16 @@ namespace {
 
 // Four numbers on every instruction set: the order of a block's sums.
 typedef double Four __attribute__((vector_size(32)));
+
+// {a0 + a1, b0 + b1, a2 + a3, b2 + b3}. GCC has the other builtin since 12 only.
+inline Four pairs(Four a, Four b) {
+#if defined(__clang__)
+  return __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
+#else
+  typedef std::int64_t Places __attribute__((vector_size(32)));
+  return __builtin_shuffle(a, b, Places{0, 4, 2, 6}) + __builtin_shuffle(a, b, Places{1, 5, 3, 7});
+#endif
+}
 
 // Running sums of what `number(i, kind)` says, at the ends of blocks; four numbers if `kind` is
 // Four. Two blocks at a time are added up in the same vectors.
@@ -31,8 +42,7 @@ inline double sum_blocks(std::size_t n, double* sums, Number number) {
   for (; i + 2 * block <= n; i += 2 * block) {
     const Four first = sum_fours(i);
     const Four second = sum_fours(i + block);
-    const Four halves = __builtin_shufflevector(first, second, 0, 4, 2, 6) +
-                        __builtin_shufflevector(first, second, 1, 5, 3, 7);
+    const Four halves = pairs(first, second);
     *sums++ = total += halves[0] + halves[2];
     *sums++ = total += halves[1] + halves[3];
   }
