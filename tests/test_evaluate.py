@@ -93,6 +93,29 @@ def test_auc_and_hinge_loss() -> None:
     assert values["fading_hinge_loss"] == pytest.approx(weighted, rel=1e-9)
 
 
+def test_bins_in_use_are_all_that_count() -> None:
+    """Fading rows, later ones in bins of their own, against weights in all bins there are."""
+    truth, guess, scores = classified(3 * BLOCK + 77, 2)
+    truth[:2] = 0, 1  # so that codes are labels
+    scores[BLOCK:] *= 1e3
+    scores[5:9] = np.nan
+    counted = ClassificationMetrics(fading=0.9999)
+    for start in range(0, len(truth), 700):
+        part = slice(start, start + 700)
+        counted.add(truth[part], guess[part], scores=scores[part])
+        weights = 0.9999 ** np.arange(min(start + 700, len(truth)) - 1.0, -1.0, -1.0)
+        there = ~np.isnan(scores[: len(weights)])
+        every = np.zeros((2, 2, 1 << 16))
+        for each, weight in zip(every, (np.ones_like(weights), weights), strict=True):
+            where = truth[: len(weights)][there], bins(scores[: len(weights)][there])
+            np.add.at(each, where, weight[there])
+        values = counted.values()
+        assert values["auc"] == binned_auc(*every[0])[0]
+        assert values["fading_auc"] == pytest.approx(binned_auc(*every[1])[0], rel=1e-12)
+        np.testing.assert_equal(counted.values(), values)
+    assert 100 < len(counted._bins) < 1 << 14
+
+
 def test_bins_keep_the_order_of_scores() -> None:
     scores = np.array([-np.inf, -1e300, -3.0, -1e-40, -0.0, 0.0, 1e-40, 0.5, 3.0, 1e300, np.inf])
     found = bins(scores).astype(int)

@@ -5,7 +5,8 @@ half. A stream's scores cannot be kept, and their range is not known beforehand.
 bins that need no range: the leading 16 bits of the float32, which are its sign, exponent and 7
 bits of mantissa, in an order that is that of the numbers. Two scores fall into one bin only if
 they differ by less than 1 part in 128. Such pairs count as ties, so the binned AUC is off by at
-most half their share, which `binned_auc` returns beside it.
+most half their share, which `binned_auc` returns beside it. Every checkpoint looks at all bins, so
+only those in use are numbered and kept.
 """
 
 from __future__ import annotations
@@ -25,6 +26,36 @@ def bins(scores: Floats) -> NDArray[np.uint32]:
     negative = bits >> 31 == 1
     ordered = np.where(negative, ~bits, bits | np.uint32(1 << 31))
     return (ordered >> 16).astype(np.uint32)
+
+
+class Bins:
+    """The bins in use, numbered as they first occur: some thousands of all there are."""
+
+    def __init__(self) -> None:
+        self._numbers = np.full(BINS, -1, np.int32)
+        self._used: NDArray[np.uint32] = np.empty(0, np.uint32)
+
+    def __len__(self) -> int:
+        return len(self._used)
+
+    def numbers(self, scores: Floats) -> NDArray[np.int32]:
+        """The number of every score's bin; -1 for nan."""
+        there = ~np.isnan(scores)
+        found = np.full(len(scores), -1, np.int32)
+        places = bins(scores[there])
+        numbers = self._numbers[places]
+        if numbers.min(initial=0) < 0:
+            new = np.unique(places[numbers < 0])
+            self._numbers[new] = np.arange(len(self), len(self) + len(new))
+            self._used = np.append(self._used, new)
+            numbers = self._numbers[places]
+        found[there] = numbers
+        return found
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The numbers in the order of the scores."""
+        return np.argsort(self._used)
 
 
 def binned_auc(others: Floats, positives: Floats) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetron.evaluate.auc import exact_auc
+from budgetron.evaluate.auc import Bins, exact_auc
 from budgetron.evaluate.sums import ClassificationSums, RegressionSums, Sums
 
 Floats = NDArray[np.float64]
@@ -59,11 +59,15 @@ class _Metrics(Generic[S]):
         rest = self._block[: self.rows % BLOCK]
         window = self._window[: self.rows]
         found = self._measure(self._all.with_rows(rest), None)
-        in_window = self._measure(self._sums().fold(window), window)
+        in_window = self._measure(self._of_window().fold(window), window)
         fading = self._measure(self._fading.with_rows(rest), None)
         found.update({f"window_{name}": value for name, value in in_window.items()})
         found.update({f"fading_{name}": value for name, value in fading.items()})
         return found
+
+    def _of_window(self) -> S:
+        """Sums to fold a window's rows into."""
+        return self._sums()
 
     def _measure(self, sums: S, rows: NDArray[Any] | None) -> dict[str, float]:
         """The metrics from sums, and from all their rows where they are at hand."""
@@ -130,6 +134,7 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
     def __init__(self, window: int = 1000, fading: float = 0.999, classes: Any = None) -> None:
         super().__init__(window, fading)
         self._codes: dict[Any, int] = {}
+        self._bins = Bins()
         if classes is not None:
             self._encode(np.asarray(classes))
 
@@ -159,6 +164,7 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         rows["guess"][there] = self._encode(predicted[there])
         rows["margin"] = margins
         rows["score"] = scores
+        rows["bin"] = self._bins.numbers(rows["score"])
         self._add(rows)
 
     def _encode(self, labels: NDArray[Any]) -> NDArray[np.intp]:
@@ -171,6 +177,9 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         encoded: NDArray[np.intp] = codes[inverse]
         return encoded
 
+    def _of_window(self) -> ClassificationSums:
+        return self._sums(binned=False)
+
     def _measure(self, sums: ClassificationSums, rows: NDArray[Any] | None) -> dict[str, float]:
         sums.grow(len(self._codes))
         order = [self._codes[label] for label in sorted(self._codes)]
@@ -180,7 +189,7 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
             scored = rows[~np.isnan(rows["score"])]
             auc = exact_auc(scored["truth"] == order[1], scored["score"])
         elif two:
-            auc = sums.auc(positive=order[1])
+            auc = sums.auc(order[1], self._bins.order)
         confusion = sums.confusion[np.ix_(order, [*order, -1])]
         return {
             **_of_confusion(confusion, 1 if two else None),
