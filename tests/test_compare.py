@@ -25,10 +25,14 @@ from budgetron.compare.store import Store
 from budgetron.compare.summary import summarise
 from budgetron.compare.tables import markdown
 from budgetron.learners import named
+from budgetron.pool import workers
 from budgetron.streams import two_gaussians
 
 # Drawing takes most of the time of a small comparison; here only two are drawn.
-UNDRAWN = "import budgetron.compare.figures as f; f.draw = lambda *_: []; "
+UNDRAWN = (
+    "import budgetron.compare.figures as f; "
+    "f.draw = lambda folder, summary, pool: ((stream, []) for stream in summary); "
+)
 COMMAND = [sys.executable, "-c", UNDRAWN + "from budgetron.cli import main; main()"]
 X, Y = two_gaussians(200, seed=5)
 TARGET = np.sin(X[:, 0]) + 0.1 * X[:, 1]
@@ -52,7 +56,10 @@ def numbers(folder: Path) -> list[dict[str, str]]:
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("budgetron.compare.figures.draw", lambda *_: [])
+    monkeypatch.setattr(
+        "budgetron.compare.figures.draw",
+        lambda folder, summary, pool: ((stream, []) for stream in summary),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -113,15 +120,23 @@ def test_summary_by_hand() -> None:
     assert "| b | 30.33 ± 10.02 |" in text
 
 
-def test_two_processes_give_the_bits_of_one(
-    done: tuple[Path, Any], tmp_path: Path, undrawn: None
-) -> None:
+def test_two_processes_give_the_bits_of_one(done: tuple[Path, Any], tmp_path: Path) -> None:
     folder, _ = done
     names = ["forgetron", "rbp", "perceptron"]
     options = {**OPTIONS, "budgets": [5, 10], "processes": 2}
     compare([("noisy", X, Y)], names, tmp_path, **options)
     assert numbers(tmp_path) == numbers(folder / "noisy")
     assert len(numbers(tmp_path)) == 5 * 2 * 4
+    figures = {path.name: path for path in (tmp_path / "figures").iterdir()}
+    assert figures.keys() == {path.name for path in (folder / "noisy" / "figures").iterdir()}
+    for name in figures.keys() - {"noisy-time.png", "noisy-time.svg"}:  # times are never the same
+        assert figures[name].read_bytes() == (folder / "noisy" / "figures" / name).read_bytes()
+    with workers(2) as pool:  # forked from the same server, which has imported what takes long
+        assert list(pool.unordered(_imported, ["sklearn.base"])) == [("sklearn.base", True)]
+
+
+def _imported(module: str) -> bool:
+    return module in sys.modules
 
 
 def test_records_and_figures(done: tuple[Path, Any]) -> None:
@@ -268,10 +283,10 @@ def test_killed_and_run_again(tmp_path: Path) -> None:
     process.wait()
     kept = len(Store(cells).records)
     assert 1 <= kept < 4
-    workers = {int(path.name.removeprefix("pid-")) for path in tmp_path.glob("pid-*")}
-    while any(map(_runs, workers)) and time.monotonic() < deadline:
+    assert len(list(tmp_path.glob("pid-*"))) >= 1
+    while _working_in(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert not any(map(_runs, workers))
+    assert not _working_in(tmp_path)
     (tmp_path / "hurry").touch()
     command[command.index("--processes") + 1] = "1"
     again = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
@@ -282,12 +297,16 @@ def test_killed_and_run_again(tmp_path: Path) -> None:
     assert len({json.loads(line)["key"] for line in lines}) == 4
 
 
-def _runs(pid: int) -> bool:
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return status.rpartition(")")[2].split()[0] != "Z"
+def _working_in(folder: Path) -> list[str]:
+    """Processes there: workers, and what they were forked from."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            if place.readlink() == folder:
+                found.append(place.parent.name)
+        except OSError:  # it has ended
+            continue
+    return found
 
 
 # ---- the command ---------------------------------------------------------------------------------

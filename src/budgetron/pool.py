@@ -1,21 +1,48 @@
-"""Fresh processes for work on all cores: one thread of linear algebra each, none left behind."""
+"""Processes for work on all cores: one thread of linear algebra each, none left behind at work.
+
+A learner imports scikit-learn, which takes longer than many a cell. So one process, the server,
+imports all that workers need, and they are forked from it, there at once. It is started as soon as
+it is known that workers will be needed (`expect`), imports while the parent reads data, stays for
+later calls, and ends with the parent. Where there is no forking every worker starts from nothing.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from multiprocessing import active_children, get_context, parent_process
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-_LIBRARIES = ("OPENBLAS", "OMP", "MKL")
+# One thread of linear algebra, for libraries that are not loaded yet.
+_ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL")}
+_FORKING = "forkserver" in multiprocessing.get_all_start_methods()
+
+
+def expect(processes: int) -> None:
+    """Say early that `workers` will be asked for so many processes."""
+    if processes < 2 or not _FORKING:
+        return
+    from multiprocessing import forkserver
+
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["budgetron.preload"])
+    # Blocked, not handled: the server inherits that, and leaves Ctrl-C to the parent.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        # Safe path: what lies in the working directory may not pass for a module.
+        own = {"PYTHONSAFEPATH": "1", "BUDGETRON_PARENT": str(os.getpid())}
+        with _environment({**_ONE_THREAD, **own}):
+            forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 class Workers:
@@ -29,18 +56,17 @@ class Workers:
     ) -> Iterator[tuple[T, R | Exception]]:
         """Each job with its result, or with the exception it raised, as they come.
 
+        Other processes begin at once; this one works on a job when it is asked for the next result.
+
         Raises
         ------
         concurrent.futures.process.BrokenProcessPool
             If a worker died.
         """
         if self._pool is None:
-            for job in jobs:
-                yield job, _attempt(work, job)
-            return
+            return ((job, _attempt(work, job)) for job in jobs)
         waiting = {self._pool.submit(_attempt, work, job): job for job in jobs}
-        for done in as_completed(waiting):
-            yield waiting[done], done.result()
+        return ((waiting[done], done.result()) for done in as_completed(waiting))
 
 
 @contextmanager
@@ -74,31 +100,49 @@ def _attempt(work: Callable[[T], R], job: T) -> R | Exception:
 
 @contextmanager
 def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
-    before = {library: os.environ.get(f"{library}_NUM_THREADS") for library in _LIBRARIES}
-    others = set(active_children())
-    for library in _LIBRARIES:
-        os.environ[f"{library}_NUM_THREADS"] = "1"  # read by a worker when it starts
-    pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=_begin)
+    expect(processes)
+    context = multiprocessing.get_context("forkserver" if _FORKING else "spawn")
+    others = set(multiprocessing.active_children())
+    # A server's environment is of when it started; a worker's that starts from nothing is ours.
+    given = {**os.environ, **_ONE_THREAD}
+    with _environment(_ONE_THREAD):
+        pool = ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(given,))
+        try:
+            yield pool
+        except BaseException:
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.terminate()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """With these variables, as it was afterwards."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
-        yield pool
-    except BaseException:
-        for worker in set(active_children()) - others:
-            worker.terminate()
-        raise
+        yield
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-        for library, value in before.items():
+        for name, value in before.items():
             if value is None:
-                del os.environ[f"{library}_NUM_THREADS"]
+                del os.environ[name]
             else:
-                os.environ[f"{library}_NUM_THREADS"] = value
+                os.environ[name] = value
 
 
-def _begin() -> None:
+def _begin(environment: Mapping[str, str]) -> None:
     """In a worker: leave Ctrl-C to the parent, and end when the parent does, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if "numpy" in sys.modules and _ONE_THREAD.items() - os.environ.items():
+        from threadpoolctl import threadpool_limits  # the server was started by others
+
+        threadpool_limits(1)
+    os.environ.clear()
+    os.environ.update(environment)
     warnings.simplefilter("ignore", UserWarning)  # of a candidate among many: nobody knows which
-    parent: Any = parent_process()
+    parent: Any = multiprocessing.parent_process()
 
     def watch() -> None:
         parent.join()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from budgetron.compare.plan import Cell, Settings, Setup, cells, setups
 from budgetron.compare.run import Failure, run, try_out
 from budgetron.compare.store import Record, Store
 from budgetron.compare.summary import Line, summarise
+from budgetron.pool import Workers, expect, workers
 
 if TYPE_CHECKING:
     from budgetron.streams import SourceOptions
@@ -98,6 +100,7 @@ def compare(
     """
     settings = settings or Settings()
     processes = processes or os.cpu_count() or 1
+    expect(processes)
     folder = Path(out)
     loaded = load(streams, rows, options)
     if task is not None:
@@ -105,13 +108,20 @@ def compare(
     planned, failures = _planned(loaded, algorithms, budgets, common or {}, own or {}, settings)
     folder.mkdir(parents=True, exist_ok=True)
     store = Store(folder / "cells.jsonl")
-    begin(sum(cell.key not in store.records for cell in planned))
-    failures += run(loaded, planned, store, processes, report)
-    records = [_relabelled(store, cell) for cell in planned if cell.key in store.records]
-    summary = summarise(records)
-    if records:
-        facts = about(loaded, settings, command, processes)
-        _write(folder, facts, summary, records)
+    missing = sum(cell.key not in store.records for cell in planned)
+    begin(missing)
+    try:
+        with workers(min(processes, max(missing, 1))) as pool:
+            failures += run(loaded, planned, store, pool, report)
+            records = [_relabelled(store, cell) for cell in planned if cell.key in store.records]
+            summary = summarise(records)
+            if records:
+                _write(folder, about(loaded, settings, command, processes), summary, records, pool)
+    except BrokenProcessPool as error:
+        raise ValueError(
+            "a worker process died, perhaps for lack of memory; finished cells are kept: "
+            "try again with fewer --processes"
+        ) from error
     skipped = [each.skipped for each in loaded if each.skipped]
     return Comparison(summary, records, failures, skipped)
 
@@ -165,15 +175,16 @@ def _write(
     facts: dict[str, Any],
     summary: dict[str, list[Line]],
     records: list[Record],
+    pool: Workers,
 ) -> None:
     from budgetron.compare.figures import draw
     from budgetron.compare.report import write_report
     from budgetron.compare.tables import markdown, write_records
 
+    drawing = draw(folder / "figures", summary, pool)  # while the rest is written
     (folder / "about.json").write_text(
         json.dumps(facts, indent=1, default=str) + "\n", encoding="utf-8"
     )
     (folder / "table.md").write_text(markdown(summary), encoding="utf-8")
     write_records(folder, records)
-    figures = {stream: draw(folder / "figures", stream, lines) for stream, lines in summary.items()}
-    write_report(folder / "report.html", facts, summary, figures)
+    write_report(folder / "report.html", facts, summary, dict(drawing))

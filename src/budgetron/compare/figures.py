@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from budgetron.compare.summary import ERRORS, Line, columns
+from budgetron.pool import Workers
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
@@ -39,25 +40,71 @@ class Drawn:
     caption: str
 
 
-def draw(folder: Path, stream: str, lines: Sequence[Line]) -> list[Drawn]:
-    """All figures of a stream."""
+@dataclass(frozen=True)
+class _Job:
+    """What a worker is told: what to make with what, and where it goes."""
+
+    stream: str
+    drawn: Drawn
+    make: Callable[..., Any]
+    given: tuple[Any, ...]
+
+
+def draw(
+    folder: Path, summary: Mapping[str, Sequence[Line]], pool: Workers
+) -> Iterator[tuple[str, list[Drawn]]]:
+    """Every stream with its figures, which workers begin to draw at once."""
     folder.mkdir(parents=True, exist_ok=True)
+    jobs = [job for stream, lines in summary.items() for job in _jobs(folder, stream, lines)]
+    return _drawn(summary, jobs, pool.unordered(_draw, jobs))
+
+
+def _drawn(
+    streams: Iterable[str], jobs: list[_Job], outcomes: Iterator[tuple[_Job, bool | Exception]]
+) -> Iterator[tuple[str, list[Drawn]]]:
+    there = set()
+    for job, outcome in outcomes:
+        if isinstance(outcome, Exception):
+            raise outcome
+        if outcome:
+            there.add(job.drawn)
+    for stream in streams:
+        yield stream, [job.drawn for job in jobs if job.stream == stream and job.drawn in there]
+
+
+def _jobs(folder: Path, stream: str, lines: Sequence[Line]) -> Iterator[_Job]:
+    """The figures of a stream."""
     stem = re.sub(r"[^\w.+-]+", "-", stream)
-    drawn = []
+    plain = [replace(line, records=()) for line in lines]
     budgets = columns(lines)
     bounded = [budget for budget in budgets if budget != "no budget"] or budgets
     for budget in bounded:
-        chosen = [line for line in lines if line.budget_shown in (budget, "no budget")]
+        chosen = [_thin(line) for line in lines if line.budget_shown in (budget, "no budget")]
         suffix = f"-{re.sub(r'[^0-9A-Za-z]+', '-', budget)}" if len(bounded) > 1 else ""
         where = "" if budget == "no budget" else f", budget {budget}"
-        caption = f"Error so far, row by row{where}"
-        path = folder / f"{stem}-rows{suffix}"
-        drawn.append(_save(_curves(chosen, lines, f"{stream}{where}"), path, caption))
+        drawn = Drawn(folder / f"{stem}-rows{suffix}", f"Error so far, row by row{where}")
+        yield _Job(stream, drawn, _curves, (chosen, plain, f"{stream}{where}"))
     for name, (axis, caption) in _AMOUNTS.items():
-        figure = _amounts(lines, name, axis, stream)
-        if figure is not None:
-            drawn.append(_save(figure, folder / f"{stem}-{name}", caption))
-    return drawn
+        drawn = Drawn(folder / f"{stem}-{name}", caption)
+        yield _Job(stream, drawn, _amounts, (plain, name, axis, stream))
+
+
+def _thin(line: Line) -> Line:
+    """With what its curve needs of the records: they go from process to process."""
+    names = ("rows", ERRORS[line.task][0])
+    points = [
+        [{name: point[name] for name in names} for point in record["checkpoints"]]
+        for record in line.records
+    ]
+    return replace(line, records=tuple({"checkpoints": each} for each in points))
+
+
+def _draw(job: _Job) -> bool:
+    """In a worker: whether there was anything to draw."""
+    figure = job.make(*job.given)
+    if figure is not None:
+        _save(figure, job.drawn.path)
+    return figure is not None
 
 
 # Amount -> axis and caption.
@@ -183,11 +230,16 @@ def _thousands() -> Any:
     return FuncFormatter(lambda value, _: f"{value:,.0f}")
 
 
-def _save(figure: Any, path: Path, caption: str) -> Drawn:
+def _save(figure: Any, path: Path) -> None:
+    """As PNG, which lays it out, and as SVG; by the canvases, for `savefig` draws each twice."""
     import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     with matplotlib.rc_context(_STYLE):
-        figure.savefig(f"{path}.png", dpi=150)
-        figure.set_layout_engine("none")  # it stays as it was laid out
-        figure.savefig(f"{path}.svg", metadata={"Date": None})
-    return Drawn(path, caption)
+        figure.set_dpi(150)
+        png: Any = FigureCanvasAgg(figure)
+        png.print_png(f"{path}.png")
+        figure.set_layout_engine("none")
+        svg: Any = FigureCanvasSVG(figure)
+        svg.print_svg(f"{path}.svg", metadata={"Date": None})

@@ -170,9 +170,9 @@ def _setup(label: str, learner: NamedLearner, budget: Any, params: Params, task:
 def cells(streams: Iterable[tuple[Rows, list[Setup]]], settings: Settings) -> list[Cell]:
     """All of them, in an order in which a worker seldom changes stream or permutation."""
     return [
-        Cell(rows.name, rows.task, setup, repeat, settings, digest)
+        Cell(rows.name, task, setup, repeat, settings, digest)
         for rows, chosen in streams
-        for digest in [rows.digest()]
+        for task, digest in [(rows.task, rows.digest())]
         for repeat in range(settings.repeats)
         for setup in chosen
     ]

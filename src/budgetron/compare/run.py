@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from budgetron.compare.data import Rows, saved
 from budgetron.compare.plan import Cell
 from budgetron.compare.store import Record, Store
 from budgetron.evaluate import prequential
-from budgetron.pool import workers
+from budgetron.pool import Workers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,8 +47,9 @@ def try_out(rows: Rows, cell: Cell) -> str:
 
     Returns what the learner said, empty if nothing is wrong.
     """
+    trial = replace(cell, settings=replace(cell.settings, checkpoints=1))
     try:
-        _evaluate(cell, rows.X[:_TRIAL_ROWS], rows.y[:_TRIAL_ROWS], np.unique(rows.y))
+        _evaluate(trial, rows.X[:_TRIAL_ROWS], rows.y[:_TRIAL_ROWS], np.unique(rows.y))
     except Exception as error:
         return _said(error)
     return ""
@@ -59,16 +59,10 @@ def run(
     streams: Sequence[Rows],
     cells: Sequence[Cell],
     store: Store,
-    processes: int,
+    pool: Workers,
     report: Callable[[int, str], None],
 ) -> list[Failure]:
-    """Run the cells that the store does not have; those that failed.
-
-    Raises
-    ------
-    ValueError
-        If a worker died.
-    """
+    """Run the cells that the store does not have; those that failed."""
     missing = [cell for cell in cells if cell.key not in store.records]
     kept = len(cells) - len(missing)
     failures: list[Failure] = []
@@ -81,18 +75,12 @@ def run(
         before = f", {kept:,} kept from before" if kept else ""
         report(0, f"{len(missing):,} cells to do{before}")
         try:
-            with workers(min(processes, max(len(jobs), 1))) as pool:
-                for done, (job, result) in enumerate(pool.unordered(work, jobs), start=1):
-                    if isinstance(result, Exception):
-                        failures.append(Failure(job.cell, _said(result)))
-                    else:
-                        store.add(result)
-                    report(done, f"{done:,} of {len(missing):,} cells{before}")
-        except BrokenProcessPool as error:
-            raise ValueError(
-                "a worker process died, perhaps for lack of memory; finished cells are kept: "
-                "try again with fewer --processes"
-            ) from error
+            for done, (job, result) in enumerate(pool.unordered(work, jobs), start=1):
+                if isinstance(result, Exception):
+                    failures.append(Failure(job.cell, _said(result)))
+                else:
+                    store.add(result)
+                report(done, f"{done:,} of {len(missing):,} cells{before}")
         finally:
             permuted.cache_clear()
     return failures

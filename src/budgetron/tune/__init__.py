@@ -21,7 +21,7 @@ from budgetron.compare.run import permuted
 from budgetron.compare.summary import ERRORS
 from budgetron.evaluate import held_out, prequential
 from budgetron.learners import named
-from budgetron.pool import workers
+from budgetron.pool import expect, workers
 from budgetron.tune.grids import combinations, paper_grid
 
 if TYPE_CHECKING:
@@ -124,6 +124,8 @@ def tune(
     """
     if by not in ("prequential", "held-out"):
         raise ValueError(f"by={by!r} is not one of 'prequential', 'held-out'")
+    processes = processes or os.cpu_count() or 1
+    expect(processes)
     (data,) = load([stream], rows, options)
     chosen = task or data.task
     fixed = dict(params or {})
@@ -141,7 +143,7 @@ def tune(
 
     rungs = _rungs(len(candidates), len(data.y)) if halving else [len(data.y)]
     begin(sum(_going_on(len(candidates), rung) for rung in range(len(rungs))))
-    found = _climb(data, candidates, rungs, cell, by, processes or os.cpu_count() or 1, report)
+    found = _climb(data, candidates, rungs, cell, by, processes, report)
     ranked = sorted(found, key=lambda candidate: (-candidate.rows, candidate.error))
     if math.isinf(ranked[0].error):
         raise ValueError(f"{algorithm}: {ranked[0].what or 'every error is infinite'}")
