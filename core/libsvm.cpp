@@ -9,9 +9,11 @@
 namespace budgetron {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+// A line's text ends before a byte that may be looked at: its newline, a carriage return, or the 0
+// behind a string. That byte is no part of a token, so loops over tokens need not ask for the end.
+bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
-bool ends_token(const char* p, const char* end) { return p == end || is_blank(*p) || *p == '#'; }
+bool ends_token(const char* p, const char* end) { return is_blank(*p) || p == end || *p == '#'; }
 
 enum class Number { ok, malformed, too_large, not_finite };
 
@@ -50,7 +52,7 @@ Number read_number(const char*& p, const char* end, T& out) {
   // Most values are short whole numbers: up to 7 digits are exact even in float32.
   const char* q = p;
   std::int32_t whole = 0;
-  while (q != end && q - p < 7 && is_digit(*q)) whole = 10 * whole + (*q++ - '0');
+  while (is_digit(*q) && q - p < 7) whole = 10 * whole + (*q++ - '0');
   if (q != p && ends_token(q, end)) {
     out = static_cast<T>(whole);
     p = q;
@@ -244,15 +246,15 @@ bool LibsvmParser<Real>::row(const char* p, const char* end, std::string& what) 
   std::int64_t previous = 0;
   bool sorted = true;
   for (;;) {
-    while (p != end && is_blank(*p)) ++p;
+    while (is_blank(*p)) ++p;
     if (p == end || *p == '#') break;
     token = p;
     std::int64_t index = 0;
     constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
-    for (; p != end && is_digit(*p); ++p) {
+    for (; is_digit(*p); ++p) {
       if (index <= kLargest) index = 10 * index + (*p - '0');  // else: too large already
     }
-    if (p == token || p == end || *p != ':') {
+    if (p == token || *p != ':') {
       what = bad_pair(token, end);
       return false;
     }

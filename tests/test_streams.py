@@ -67,6 +67,7 @@ def test_chunks_follow_the_protocol(file: Path) -> None:
     for X, y in stream:
         assert isinstance(X, csr_array)
         assert X.dtype == np.float32
+        assert X.indices.dtype == X.indptr.dtype == np.int32  # else both are copied, and checked
         assert y.dtype == np.float64
         shapes.append(X.shape)
         positions.append(stream.position)

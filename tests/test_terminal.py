@@ -15,11 +15,12 @@ from typer.main import get_command
 
 from budgetron.cards import card, cards, papers, section
 from budgetron.catalogue import CATALOGUE
-from budgetron.cli import app, main
+from budgetron.cli import _with_the_verb, app, main
 from budgetron.cli.demo import NEXT
 
 COMMAND = [sys.executable, "-c", "from budgetron.cli import main; main()"]
 GROUP = get_command(app)
+ALONE = [name for name in GROUP.commands if name != "data"]
 VERBS = [[name] for name in GROUP.commands] + [["data", name] for name in ("list", "get", "path")]
 # What needs a network, a paper's data, or minutes; compare is run by docs/howto/own-learner.md.
 NOT_RUN = {"compare", "demo", "reproduce", "data get", "data path"}
@@ -191,3 +192,14 @@ def test_demo_ends_by_saying_where_the_report_is_and_three_commands(
     assert [line.strip() for line in (one, two, three)] == list(NEXT)
     for command in NEXT:
         assert said(capsys, *shlex.split(command)[1:])
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_verb_that_is_named_is_set_up_alone(name: str) -> None:
+    group = get_command(_with_the_verb(name))
+    assert list(group.commands) == [name]
+    assert [p.name for p in group.params] == [p.name for p in GROUP.params]
+
+
+def test_all_are_there_where_none_is_named() -> None:
+    assert _with_the_verb("--help") is _with_the_verb("") is _with_the_verb("data") is app

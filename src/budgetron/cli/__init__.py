@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from copy import copy
 from typing import Annotated, Any
 
 import typer
@@ -132,14 +133,29 @@ def _complaint(error: Any) -> str:
     return f"budgetron: {' '.join(text.split())} ({where} --help shows more)"
 
 
+def _with_the_verb(name: str) -> typer.Typer:
+    """The command with this verb alone: to set up all of them takes longer than many a run."""
+    wanted = [verb for verb in app.registered_commands if name == _name(verb)]
+    if not wanted:
+        return app
+    alone = copy(app)
+    alone.registered_commands, alone.registered_groups = wanted, []
+    return alone
+
+
+def _name(verb: Any) -> str:
+    return str(verb.name or verb.callback.__name__)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """The entry point: run the command line and exit.
 
     Exit codes: 0 done, 1 the reader of our output went away, 2 a mistake in the command or the
     data, 130 interrupted.
     """
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        code = app(
+        code = _with_the_verb(arguments[0] if arguments else "")(
             arguments, prog_name="budgetron", standalone_mode=False, terminal_width=help_width()
         )
         sys.stdout.flush()

@@ -151,7 +151,8 @@ class LibsvmStream(RowStream):
             return None
         y, indptr, indices, values = self._parser.take()
         width = self._width or max(self.max_index, 1)
-        X = csr_array((values, indices, indptr), shape=(taken, width))
+        # Of one dtype, or SciPy makes both int64; a chunk's bytes are far fewer than 2**31.
+        X = csr_array((values, indices, indptr.astype(np.int32)), shape=(taken, width))
         X.has_canonical_format = True  # the parser sorts and refuses duplicates
         return X, y
 
