@@ -13,8 +13,8 @@ CPP     := $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp benchmarks/*.?pp)
 PYTHONS := src tests papers benchmarks docs examples
 JOBS    := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: demo test pytest check build cpp-tests asan tsan parallel-tests fuzz bench guard soak papers proof \
-        docs wheel walkthrough clean help
+.PHONY: demo test pytest check build cpp-build cpp-tests core_tests bytes_tests asan tsan parallel-tests \
+        fuzz bench guard soak papers proof docs wheel walkthrough clean help
 
 help:
 	@echo "make demo    set up, then compare the learners on data that needs no download"
@@ -51,10 +51,11 @@ build: $(BUILT)
 demo: $(BUILT)
 	$(BIN)/budgetron demo --out demo-output
 
-# The C++ tests are built while pip installs; the guard skips itself where it knows no counts.
+# The C++ tests are built while pip installs, and run two programs at a time, the guard among them; it
+# skips itself where it knows no counts.
 test: $(SETUP)
-	$(MAKE) -j2 build cpp-tests
-	$(MAKE) guard
+	$(MAKE) -j2 build cpp-build
+	$(MAKE) -j2 cpp-tests guard
 	$(MAKE) pytest
 
 # Each of the workers has a core of its own, so BLAS gets one too.
@@ -62,11 +63,14 @@ pytest: $(BUILT)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 # The C++ tests of the core, under asan, ubsan and LeakSanitizer, invariants on.
-cpp-tests: $(SETUP)
+cpp-tests: core_tests bytes_tests
+
+core_tests bytes_tests: cpp-build
+	ASAN_OPTIONS=detect_leaks=1 build/sanitize/$@
+
+cpp-build: $(SETUP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset sanitize
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset sanitize -j $(JOBS)
-	ASAN_OPTIONS=detect_leaks=1 build/sanitize/core_tests
-	ASAN_OPTIONS=detect_leaks=1 build/sanitize/bytes_tests
 
 # The Python tests that reach the core, with the module under asan. Leak detection is off (the
 # interpreter never frees all it has): models are counted instead (tests/under_asan.py).

@@ -1,6 +1,7 @@
 // Every update, budget and page under the sanitizers, dense and sparse, two and three classes,
 // float and double: invariants after each change (debug builds check them), resuming, joining.
 #include <limits>
+#include <set>
 
 #include "harness.hpp"
 #include "learners.hpp"
@@ -131,8 +132,8 @@ struct Damage {
 
   template <class T>
   void spoil(const State& sound, const std::string& name, const std::vector<T>& values) {
+    State state = sound;
     const auto with = [&](std::vector<T> other) {
-      State state = sound;
       state[name] = std::move(other);
       load(state);
     };
@@ -142,7 +143,7 @@ struct Damage {
     if (values.empty()) return;
     with({values.begin(), values.end() - 1});
     for (const T extreme : extremes<T>()) {
-      for (const std::size_t at : {std::size_t{0}, values.size() - 1}) {
+      for (const std::size_t at : std::set{std::size_t{0}, values.size() - 1}) {
         other = values;
         other[at] = extreme;
         with(other);
