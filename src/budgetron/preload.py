@@ -14,10 +14,12 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from budgetron.catalogue import CATALOGUE
+
 _MODULES = (
     "budgetron.tune",
-    "budgetron.estimators.classifier",
-    "budgetron.estimators.regressor",
+    "budgetron.experiments.runner",
+    *sorted({f"budgetron.estimators.{entry.module}" for entry in CATALOGUE.values()}),
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg",
 )
