@@ -29,6 +29,20 @@ if __name__ == "__main__":
             print(found)
 """
 
+# As in a terminal, all processes get the signal.
+INTERRUPTED = """
+import os, signal, time
+from budgetron.pool import expect
+
+expect(2)
+time.sleep(0.7)
+try:
+    os.killpg(0, signal.SIGINT)
+    time.sleep(1)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
 
 def running(arguments: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(each for each in sys.path if each)
@@ -36,7 +50,12 @@ def running(arguments: list[str], **environment: str) -> subprocess.CompletedPro
     for name in ("OPENBLAS", "OMP", "MKL"):
         given.pop(f"{name}_NUM_THREADS", None)
     return subprocess.run(
-        [sys.executable, *arguments], env=given, capture_output=True, text=True, timeout=120
+        [sys.executable, *arguments],
+        env=given,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        start_new_session=True,
     )
 
 
@@ -58,3 +77,8 @@ def test_a_server_does_not_outlive_a_parent_that_ends_early() -> None:
     modules = {line.rpartition("|")[2].strip() for line in ended.stderr.splitlines()}
     assert "multiprocessing.forkserver" in modules
     assert "budgetron.preload" not in modules  # named when all of it is imported
+
+
+def test_ctrl_c_while_the_server_imports_is_left_to_the_parent() -> None:
+    ended = running(["-c", INTERRUPTED])
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "interrupted\n", "")

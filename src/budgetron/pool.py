@@ -31,8 +31,9 @@ def expect(processes: int) -> None:
     """Say early that `workers` will be asked for so many processes."""
     if processes < 2 or not _FORKING:
         return
-    from multiprocessing import forkserver
+    from multiprocessing import forkserver, resource_tracker
 
+    resource_tracker.ensure_running()  # first: it would unblock what is blocked below
     multiprocessing.get_context("forkserver").set_forkserver_preload(["budgetron.preload"])
     # Blocked, not handled: the server inherits that, and leaves Ctrl-C to the parent.
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
