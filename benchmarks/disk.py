@@ -30,7 +30,7 @@ from budgetron.cli import main as command
 from budgetron.streams import LibsvmStream
 
 LEARNERS = ("rbp", "bogd", "bpas")
-BUDGET, COPIES, PASSES, SHARE = 300, 24, 5, 40.0
+BUDGET, COPIES, PASSES, SHARE = 300, 24, 12, 40.0
 
 
 def run(path: Path, name: str) -> float:
