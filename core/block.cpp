@@ -85,6 +85,56 @@ void columns(const BlockTask<Real>& task, std::size_t first, std::size_t last) {
   }
 }
 
+template <class Real, KernelKind kind>
+void column_of(const BlockTask<Real>& task, std::size_t i, std::size_t row) {
+  constexpr std::size_t lanes = kWidth<Real> < 8 ? 8 : kWidth<Real>;
+  static_assert(kBlockRows <= lanes && lanes <= kBlockPadding);
+  constexpr int vectors = static_cast<int>(lanes / kWidth<Real>);
+  Vector<Real> sums[vectors] = {};
+  const Real* values = task.values;
+  for (std::size_t k = 0; k < task.count; ++k, values += kBlockRows) {
+    const Vector<Real> s = all<Real>(values[row]);
+#pragma GCC unroll 4
+    for (int b = 0; b < vectors; ++b) {
+      const Vector<Real> v = load_loose<Real>(values + static_cast<std::size_t>(b) * kWidth<Real>);
+      sums[b] = accumulate<Real, kind>(v, s, sums[b]);
+    }
+  }
+  // The example as the row and the rows as examples; but the Laplacian begins with its own norm.
+  RowTask<Real> turned = task.rows[row];
+  alignas(kBytes) Real norms[lanes] = {};
+  alignas(kBytes) Real distances[lanes] = {};
+  alignas(kBytes) Real found[lanes];
+  turned.norm = turned.norms[i];
+  for (std::size_t r = 0; r < kBlockRows; ++r) {
+    norms[r] = kind == KernelKind::laplacian ? turned.norm : task.rows[r].norm;
+  }
+  finish<Real, kind>(turned, norms, sums, turned.distances == nullptr ? nullptr : distances);
+#pragma GCC unroll 4
+  for (int b = 0; b < vectors; ++b) {
+    store<Real>(found + static_cast<std::size_t>(b) * kWidth<Real>, sums[b]);
+  }
+  for (std::size_t r = task.from; r < kBlockRows; ++r) task.rows[r].row[i] = found[r];
+  if (turned.distances == nullptr) return;
+  for (std::size_t r = task.from; r < kBlockRows; ++r) task.rows[r].distances[i] = distances[r];
+}
+
+template <class Real>
+void column(const BlockTask<Real>& task, std::size_t i, std::size_t row) {
+  switch (task.rows[0].kind) {
+    case KernelKind::rbf:
+      return column_of<Real, KernelKind::rbf>(task, i, row);
+    case KernelKind::laplacian:
+      return column_of<Real, KernelKind::laplacian>(task, i, row);
+    case KernelKind::poly:
+      return column_of<Real, KernelKind::poly>(task, i, row);
+    case KernelKind::linear:
+      return column_of<Real, KernelKind::linear>(task, i, row);
+    case KernelKind::sigmoid:
+      return column_of<Real, KernelKind::sigmoid>(task, i, row);
+  }
+}
+
 // Rows into columns, and their norms: six chains of additions that need not wait for each other.
 template <class Real, bool l1>
 std::size_t pack_as(PackTask<Real>& task) {
@@ -122,8 +172,8 @@ std::size_t pack(PackTask<Real>& task) {
 extern const BlockFunctions<float> BUDGETRON_CONCAT(block_functions_float_, BUDGETRON_ISA);
 extern const BlockFunctions<double> BUDGETRON_CONCAT(block_functions_double_, BUDGETRON_ISA);
 const BlockFunctions<float> BUDGETRON_CONCAT(block_functions_float_, BUDGETRON_ISA) = {
-    pack<float>, columns<float>};
+    pack<float>, columns<float>, column<float>};
 const BlockFunctions<double> BUDGETRON_CONCAT(block_functions_double_, BUDGETRON_ISA) = {
-    pack<double>, columns<double>};
+    pack<double>, columns<double>, column<double>};
 
 }  // namespace budgetron

@@ -23,6 +23,8 @@ namespace budgetron {
 
 // Six rows by two vectors of AVX2 are the most sums its sixteen registers hold.
 inline constexpr std::size_t kBlockRows = 6;
+// Vectors of rows may reach so far beyond the last value of a block.
+inline constexpr std::size_t kBlockPadding = 16;
 
 template <class Real>
 struct BlockTask {
@@ -52,6 +54,9 @@ struct BlockFunctions {
   std::size_t (*pack)(PackTask<Real>& task);  // returns how many features have a slot
   // The kernel values of examples [first, last), both multiples of kLanes, in every wanted row.
   void (*columns)(const BlockTask<Real>& task, std::size_t first, std::size_t last);
+  // The same of example i alone, which is a row of this block: the others are what goes through a
+  // vector, and nothing of what was just stored is read.
+  void (*column)(const BlockTask<Real>& task, std::size_t i, std::size_t row);
 };
 
 // Of the instruction set that row_functions picked.

@@ -194,7 +194,7 @@ bool Expansion<Real>::pack(RowBlock<Real>& block) const {
   if (block.width > slots.size() || support_.thin() > 0 || support_.columns().bytes()) {
     return false;
   }
-  block.values.resize(block.width * kBlockRows);
+  block.values.resize(block.width * kBlockRows + kBlockPadding);
   block.offsets.resize(block.width);
   Real norms[kBlockRows];
   PackTask<Real> work{block.samples,        slots.data(),  block.width,
@@ -212,17 +212,16 @@ bool Expansion<Real>::pack(RowBlock<Real>& block) const {
          kLeastDensity * static_cast<double>(block.width * kBlockRows);
 }
 
+// What the functions of blocks are to know; `rows` has room for kBlockRows.
 template <class Real>
-void Expansion<Real>::compute(RowBlock<Real>& block, std::size_t from, std::size_t first,
-                              std::size_t last) const {
-  RowTask<Real> rows[kBlockRows];
+BlockTask<Real> Expansion<Real>::task(RowBlock<Real>& block, std::size_t from,
+                                      RowTask<Real>* rows) const {
   for (std::size_t r = 0; r < kBlockRows; ++r) {
     rows[r] = task(block.rows[r]);
     rows[r].row = block.rows[r].values.data();
     if (keeps_distances_) rows[r].distances = block.rows[r].distances.data();
   }
-  const BlockTask<Real> work{rows, from, block.values.data(), block.offsets.data(), block.features};
-  block_functions<Real>().columns(work, first, last);
+  return {rows, from, block.values.data(), block.offsets.data(), block.features};
 }
 
 template <class Real>
@@ -232,7 +231,8 @@ bool Expansion<Real>::fill(RowBlock<Real>& block, const Real* samples, std::size
   block.samples = samples;
   block.width = width;
   if (!pack(block)) return false;
-  compute(block, 0, 0, padded(size()));
+  RowTask<Real> rows[kBlockRows];
+  block_functions<Real>().columns(task(block, 0, rows), 0, padded(size()));
   block.time = support_.clock();
   return true;
 }
@@ -244,16 +244,31 @@ Row<Real>& Expansion<Real>::take(RowBlock<Real>& block, std::size_t r) const {
     return block.rows[r];
   }
   if (block.time != support_.clock()) {
-    if (support_.slots_moved() > block.time) pack(block);
-    for (std::size_t i = 0; i < size(); i += kLanes) {
-      if (support_.changed(i / kLanes) <= block.time) continue;
-      compute(block, r, i, i + kLanes);
-      block.recomputed += static_cast<std::int64_t>((kBlockRows - r) * kLanes);
-    }
+    bring_up_to_date(block, r);
     block.time = support_.clock();
   }
   settle(block.rows[r]);
   return block.rows[r];
+}
+
+// The rows from r on. What changed is most often that the row before was stored.
+template <class Real>
+void Expansion<Real>::bring_up_to_date(RowBlock<Real>& block, std::size_t r) const {
+  const auto waiting = static_cast<std::int64_t>(kBlockRows - r);
+  if (support_.slots_moved() > block.time) pack(block);
+  RowTask<Real> rows[kBlockRows];
+  const BlockTask<Real> work = task(block, r, rows);
+  if (support_.clock() == block.time + 1 && r > 0 &&
+      support_.newest_values() == block.samples + (r - 1) * block.width) {
+    block_functions<Real>().column(work, support_.newest(), r - 1);
+    block.recomputed += waiting;
+    return;
+  }
+  for (std::size_t i = 0; i < size(); i += kLanes) {
+    if (support_.changed(i / kLanes) <= block.time) continue;
+    block_functions<Real>().columns(work, i, i + kLanes);
+    block.recomputed += waiting * static_cast<std::int64_t>(kLanes);
+  }
 }
 
 template <class Real>

@@ -239,7 +239,8 @@ class Expansion {
   void look_up_distances(RowTask<Real>& task) const;
   void settle(Row<Real>& row) const;  // what a row says besides its values
   bool pack(RowBlock<Real>& block) const;
-  void compute(RowBlock<Real>& block, std::size_t from, std::size_t first, std::size_t last) const;
+  BlockTask<Real> task(RowBlock<Real>& block, std::size_t from, RowTask<Real>* rows) const;
+  void bring_up_to_date(RowBlock<Real>& block, std::size_t r) const;
 
   Kernel kernel_;
   std::size_t outputs_;

@@ -20,7 +20,7 @@ Real Support<Real>::norm_of(const Sample<Real>& x) const {
 // The end of storing x.
 template <class Real>
 void Support<Real>::set_norms(std::size_t i, const Sample<Real>& x, Real norm) {
-  mark(i);
+  mark(i, x.values);
   norms_[i] = norm;
   largest_norm_ = std::max(largest_norm_, static_cast<double>(norms_[i]));
   if (columns_.bytes()) {
@@ -223,7 +223,7 @@ void Support<Real>::remove(std::size_t i) {
   vacate(i);
   if (i != last) {
     for_each_feature(last, listed_, [&](std::int32_t feature) { move(feature, last, i); });
-    mark(i);
+    mark(i, nullptr);
     norms_[i] = norms_[last];
     if (columns_.bytes()) byte_norms_[i] = byte_norms_[last];
     if (keeps_squares_) {

@@ -64,6 +64,10 @@ class Support {
   [[nodiscard]] std::uint64_t clock() const { return clock_; }
   [[nodiscard]] std::uint64_t changed(std::size_t group) const { return changed_[group]; }
   [[nodiscard]] std::uint64_t slots_moved() const { return slots_moved_; }
+  // The example that came last, and the values it was made of, to be told apart by their address;
+  // null if another was moved there.
+  [[nodiscard]] std::size_t newest() const { return newest_; }
+  [[nodiscard]] const Real* newest_values() const { return newest_values_; }
   // Slots of the features 0, 1, ..., as far as they are looked up directly.
   [[nodiscard]] const std::vector<std::uint32_t>& direct_slots() const { return slots_.direct(); }
   // ||x_i||^2, which with `l1` is kept beside the norm only on request.
@@ -174,7 +178,12 @@ class Support {
   Real occupy_sparse(std::size_t i, const Sample<Real>& x);  // its norm
   void vacate(std::size_t i);
   void set_norms(std::size_t i, const Sample<Real>& x, Real norm);
-  void mark(std::size_t i) { changed_[i / kLanes] = ++clock_; }  // another example is there
+  // Another example is there, of these values.
+  void mark(std::size_t i, const Real* values) {
+    changed_[i / kLanes] = ++clock_;
+    newest_ = i;
+    newest_values_ = values;
+  }
   // Stored with all its features, zeros too; else without its zeros.
   [[nodiscard]] bool whole(const Sample<Real>& x) const {
     return x.dense() && (!room_.given() || room_.all());
@@ -207,6 +216,8 @@ class Support {
   AlignedVector<Real> squared_norms_;       // only if keeps_squares_
   std::uint64_t clock_ = 0;
   std::uint64_t slots_moved_ = 0;
+  std::size_t newest_ = 0;
+  const Real* newest_values_ = nullptr;
   std::vector<std::uint64_t> changed_;  // per kLanes examples
   Slots slots_;
   std::vector<std::uint32_t> references_;  // per slot

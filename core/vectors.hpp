@@ -74,6 +74,12 @@ template <class Real>
 inline Vector<Real> load(const Real* p) {
   return *reinterpret_cast<const Vector<Real>*>(p);
 }
+// From anywhere.
+template <class Real>
+inline Vector<Real> load_loose(const Real* p) {
+  typedef Real Anywhere __attribute__((vector_size(kBytes), aligned(sizeof(Real)), may_alias));
+  return *reinterpret_cast<const Anywhere*>(p);
+}
 template <class Real>
 inline void store(Real* p, Vector<Real> v) {
   *reinterpret_cast<Vector<Real>*>(p) = v;

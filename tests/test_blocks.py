@@ -66,7 +66,8 @@ def test_every_kernel_in_a_full_support_of_many_vectors(
     np.testing.assert_array_equal(decisions, np.concatenate(pieces))
     same_state(batch, loop)
     assert batch._engine.native.rows_ahead > 300
-    assert batch._engine.native.columns_again > 0
+    # A column of the five rows at most that still wait for each that was stored, not many columns.
+    assert 0 < batch._engine.native.columns_again <= 5 * batch._engine.native.updates
     assert loop._engine.native.rows_ahead == 0  # pieces too short for a block
 
 
