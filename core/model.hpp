@@ -147,7 +147,7 @@ class Model : private Live {
       const std::size_t width = this->width(kind, classes);
       answers.resize(rows.count * width);
       std::atomic<bool> stale = false;
-      share_out(rows.count, kPiece, threads, [&, classes, when](Pieces& pieces) {
+      share_out(rows.count, kPiece, kThreadRows, threads, [&, classes, when](Pieces& pieces) {
         Row<Real> row;
         OwnedSample<Real> scaled;
         Ahead<Real> ahead(when);
@@ -515,8 +515,9 @@ class Model : private Live {
     visitor.scratch(decision_);
   }
 
-  static constexpr double kLargest = 1e150;               // beyond, squares overflow
-  static constexpr std::size_t kPiece = 16 * kBlockRows;  // rows a thread takes at a time
+  static constexpr double kLargest = 1e150;                    // beyond, squares overflow
+  static constexpr std::size_t kPiece = 4 * kBlockRows;        // rows a thread takes at a time
+  static constexpr std::size_t kThreadRows = 16 * kBlockRows;  // rows that a thread is worth
 
   Task task_;
   std::size_t classes_;

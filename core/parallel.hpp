@@ -31,11 +31,13 @@ class Pieces {
   std::atomic<std::size_t> next_ = 0;
 };
 
-// Calls work(pieces) on so many threads, the first of which is this one, but on no more than there
-// are pieces of this size. Returns when all are done; rethrows what one of them threw.
+// Calls work(pieces) on so many threads, the first of which is this one, but on no more than have
+// `each` to do. Pieces are of `size`, smaller than that, so that at the end nobody waits long for
+// the others. Returns when all are done; rethrows what one of them threw.
 template <class Work>
-void share_out(std::size_t count, std::size_t size, std::size_t threads, Work work) {
-  threads = std::max<std::size_t>(1, std::min(threads, (count + size - 1) / size));
+void share_out(std::size_t count, std::size_t size, std::size_t each, std::size_t threads,
+               Work work) {
+  threads = std::max<std::size_t>(1, std::min(threads, (count + each - 1) / each));
   Pieces pieces(count, size);
   std::vector<std::exception_ptr> errors(threads);
   const auto run = [&](std::size_t i) {
