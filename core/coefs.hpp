@@ -21,8 +21,8 @@ struct Chances {
   double share = 0.0;
   bool alike = false;  // all w_i are known to be the same
 
-  [[nodiscard]] double operator[](std::size_t i) const {
-    const double chance = 1.0 - share * std::abs(factor * weights[i]);
+  [[nodiscard, gnu::always_inline]] double operator[](std::size_t i) const {
+    const double chance = 1.0 - share * __builtin_fabs(factor * weights[i]);
     return chance > 0.0 ? chance : 0.0;
   }
 };

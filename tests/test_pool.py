@@ -29,6 +29,30 @@ if __name__ == "__main__":
             print(found)
 """
 
+# With a module that only this process's path has, and a backend that nothing can draw with.
+FORKED = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from budgetron.pool import workers
+
+def draw(job):
+    import signal, numpy, of_this_path
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    return numpy.random.random(), (of_this_path.NUMBER, len(blocked))
+
+def main():
+    with workers(2) as pool:
+        found = [each for _, each in pool.unordered(draw, range(40))]
+    return len({number for number, _ in found}), {rest for _, rest in found}
+
+if __name__ == "__main__":
+    print(main(), flush=True)
+    child = os.fork()
+    print(main(), flush=True)
+    if child:
+        os.waitpid(child, 0)
+"""
+
 # As in a terminal, all processes get the signal.
 INTERRUPTED = """
 import os, signal, time
@@ -66,6 +90,17 @@ def test_forked_from_the_server_of_others(tmp_path: Path) -> None:
     script.write_text(OTHERS)
     found = running([str(script)], FIRST="as it was")
     assert found.stdout == "('changed', True, True, {1})\n" * 2, found.stderr
+
+
+def test_workers_draw_their_own_numbers_find_our_modules_and_serve_forks(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "of_this_path.py").write_text("NUMBER = 7\n")
+    script = tmp_path / "forked.py"
+    script.write_text(FORKED)
+    found = running([str(script), str(tmp_path)], MPLBACKEND="nonsense")
+    assert found.stdout == "(40, {(7, 0)})\n" * 3, found.stderr
+    assert found.stderr == ""
 
 
 def test_a_server_does_not_outlive_a_parent_that_ends_early() -> None:

@@ -3,7 +3,11 @@
 A learner imports scikit-learn, which takes longer than many a cell. So one process, the server,
 imports all that workers need, and they are forked from it, there at once. It is started as soon as
 it is known that workers will be needed (`expect`), imports while the parent reads data, stays for
-later calls, and ends with the parent. Where there is no forking every worker starts from nothing.
+later calls, and ends with the parent. Where there is no forking, or the server belongs to the
+process this one was forked from, every worker starts from nothing.
+
+There is one server in a process: who uses "forkserver" beside this gets its workers from the same,
+with its modules, environment and blocked SIGINT.
 """
 
 from __future__ import annotations
@@ -27,10 +31,10 @@ _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", 
 _FORKING = "forkserver" in multiprocessing.get_all_start_methods()
 
 
-def expect(processes: int) -> None:
-    """Say early that `workers` will be asked for so many processes."""
+def expect(processes: int) -> bool:
+    """Say early that `workers` will be asked for so many processes. Whether they can be forked."""
     if processes < 2 or not _FORKING:
-        return
+        return False
     from multiprocessing import forkserver, resource_tracker
 
     resource_tracker.ensure_running()  # first: it would unblock what is blocked below
@@ -38,12 +42,19 @@ def expect(processes: int) -> None:
     # Blocked, not handled: the server inherits that, and leaves Ctrl-C to the parent.
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        # Safe path: what lies in the working directory may not pass for a module.
-        own = {"PYTHONSAFEPATH": "1", "BUDGETRON_PARENT": str(os.getpid())}
+        # The same modules as here, but what lies in the working directory may not pass for one.
+        own = {
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "PYTHONSAFEPATH": "1",
+            "BUDGETRON_PARENT": str(os.getpid()),
+        }
         with _environment({**_ONE_THREAD, **own}):
             forkserver.ensure_running()
+    except ChildProcessError:  # the server is no child of ours
+        return False
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    return True
 
 
 class Workers:
@@ -101,8 +112,7 @@ def _attempt(work: Callable[[T], R], job: T) -> R | Exception:
 
 @contextmanager
 def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
-    expect(processes)
-    context = multiprocessing.get_context("forkserver" if _FORKING else "spawn")
+    context = multiprocessing.get_context("forkserver" if expect(processes) else "spawn")
     others = set(multiprocessing.active_children())
     # A server's environment is of when it started; a worker's that starts from nothing is ours.
     given = {**os.environ, **_ONE_THREAD}
@@ -136,6 +146,12 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 def _begin(environment: Mapping[str, str]) -> None:
     """In a worker: leave Ctrl-C to the parent, and end when the parent does, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if _FORKING:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    if "numpy" in sys.modules:
+        import numpy as np
+
+        np.random.seed()  # noqa: NPY002 - else all would have the server's
     if "numpy" in sys.modules and _ONE_THREAD.items() - os.environ.items():
         from threadpoolctl import threadpool_limits  # the server was started by others
 

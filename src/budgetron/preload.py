@@ -1,8 +1,8 @@
 """What workers need, imported once by the server they are forked from (`pool.py` says why).
 
-Importing this imports it all; what is not installed is left out. The server ends with its parent,
-which it looks after only when it has imported everything. So it looks after every module too: a
-command that ends early, for a wrong name, leaves nobody who holds its output open.
+Importing this imports it all; what is not installed, or fails, is left out. The server ends with
+its parent, which it looks after only when it has imported everything. So it looks after every
+module too: a command that ends early, for a wrong name, leaves nobody who holds its output open.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _finder = _WithItsParent()
 sys.meta_path.insert(0, _finder)
 try:
     for _module in _MODULES:
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(Exception):  # who needs it will hear of it
             import_module(_module)
 finally:
     sys.meta_path.remove(_finder)

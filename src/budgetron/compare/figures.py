@@ -10,6 +10,7 @@ import math
 import re
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -176,10 +177,9 @@ def _amounts(lines: Sequence[Line], name: str, axis_label: str, title: str) -> A
 
 
 def _figure(title: str, entries: int) -> tuple[Any, Any]:
-    import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(_STYLE):
+    with _style():
         figure = Figure(figsize=(5.2, 3.4 + 0.19 * math.ceil(entries / 2)), layout="constrained")
         axis = figure.subplots()
         axis.set_title(title, loc="left")
@@ -230,13 +230,23 @@ def _thousands() -> Any:
     return FuncFormatter(lambda value, _: f"{value:,.0f}")
 
 
+@contextmanager
+def _style() -> Iterator[None]:
+    """Matplotlib's own settings and ours, whatever this process has."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        yield
+
+
 def _save(figure: Any, path: Path) -> None:
     """As PNG, which lays it out, and as SVG; by the canvases, for `savefig` draws each twice."""
-    import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-    with matplotlib.rc_context(_STYLE):
+    with _style():
         figure.set_dpi(150)
         png: Any = FigureCanvasAgg(figure)
         png.print_png(f"{path}.png")
