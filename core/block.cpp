@@ -71,18 +71,8 @@ void columns_of(const BlockTask<Real>& task, std::size_t first, std::size_t last
 
 template <class Real>
 void columns(const BlockTask<Real>& task, std::size_t first, std::size_t last) {
-  switch (task.rows[0].kind) {
-    case KernelKind::rbf:
-      return columns_of<Real, KernelKind::rbf>(task, first, last);
-    case KernelKind::laplacian:
-      return columns_of<Real, KernelKind::laplacian>(task, first, last);
-    case KernelKind::poly:
-      return columns_of<Real, KernelKind::poly>(task, first, last);
-    case KernelKind::linear:
-      return columns_of<Real, KernelKind::linear>(task, first, last);
-    case KernelKind::sigmoid:
-      return columns_of<Real, KernelKind::sigmoid>(task, first, last);
-  }
+  with_kind(task.rows[0].kind,
+            [&]<KernelKind kind>() { columns_of<Real, kind>(task, first, last); });
 }
 
 template <class Real, KernelKind kind>
@@ -121,18 +111,7 @@ void column_of(const BlockTask<Real>& task, std::size_t i, std::size_t row) {
 
 template <class Real>
 void column(const BlockTask<Real>& task, std::size_t i, std::size_t row) {
-  switch (task.rows[0].kind) {
-    case KernelKind::rbf:
-      return column_of<Real, KernelKind::rbf>(task, i, row);
-    case KernelKind::laplacian:
-      return column_of<Real, KernelKind::laplacian>(task, i, row);
-    case KernelKind::poly:
-      return column_of<Real, KernelKind::poly>(task, i, row);
-    case KernelKind::linear:
-      return column_of<Real, KernelKind::linear>(task, i, row);
-    case KernelKind::sigmoid:
-      return column_of<Real, KernelKind::sigmoid>(task, i, row);
-  }
+  with_kind(task.rows[0].kind, [&]<KernelKind kind>() { column_of<Real, kind>(task, i, row); });
 }
 
 // Rows into columns, and their norms: six chains of additions that need not wait for each other.

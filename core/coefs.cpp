@@ -79,50 +79,15 @@ std::size_t find(const double* numbers, std::size_t from, std::size_t n, double 
   return i;
 }
 
-// Each lane remembers the least it has seen and where; two chains of them need not wait for each
-// other.
-std::size_t oldest(const std::int64_t* ids, std::size_t n) {
-  typedef std::int64_t Ids __attribute__((vector_size(kBytes)));
-  constexpr std::size_t together = 2;
-  Ids least[together];
-  Ids where[together];
-  Ids at{};
-  for (std::size_t j = 0; j < kWide; ++j) at[static_cast<int>(j)] = static_cast<std::int64_t>(j);
-  for (std::size_t c = 0; c < together; ++c) {
-    least[c] = ids[0] - Ids{};
-    where[c] = Ids{};
-  }
-  std::size_t i = 0;
-  for (; i + together * kWide <= n; i += together * kWide) {
-#pragma GCC unroll 2
-    for (std::size_t c = 0; c < together; ++c) {
-      Ids next;
-      __builtin_memcpy(&next, ids + i + c * kWide, sizeof next);
-      const auto older = next < least[c];
-      least[c] = older ? next : least[c];
-      where[c] = older ? at : where[c];
-      at = at + static_cast<std::int64_t>(kWide);
-    }
-  }
-  std::size_t found = 0;
-  const auto meet = [&](std::size_t place) {
-    if (ids[place] < ids[found] || (ids[place] == ids[found] && place < found)) found = place;
-  };
-  for (const Ids& places : where) {
-    for (std::size_t j = 0; j < kWide; ++j)
-      meet(static_cast<std::size_t>(places[static_cast<int>(j)]));
-  }
-  for (; i < n; ++i) meet(i);
-  return found;
-}
-
 }  // namespace
 
 extern const CoefFunctions<float> BUDGETRON_CONCAT(coef_functions_float_, BUDGETRON_ISA);
 extern const CoefFunctions<double> BUDGETRON_CONCAT(coef_functions_double_, BUDGETRON_ISA);
 const CoefFunctions<float> BUDGETRON_CONCAT(coef_functions_float_, BUDGETRON_ISA) = {
-    sizes, losses<float>, find, oldest, alike, sum_weights, sum_chances, grow, grow_by_chances};
+    sizes,       losses<float>, find,           first_least<std::int64_t>, alike, sum_weights,
+    sum_chances, grow,          grow_by_chances};
 const CoefFunctions<double> BUDGETRON_CONCAT(coef_functions_double_, BUDGETRON_ISA) = {
-    sizes, losses<double>, find, oldest, alike, sum_weights, sum_chances, grow, grow_by_chances};
+    sizes,       losses<double>, find,           first_least<std::int64_t>, alike, sum_weights,
+    sum_chances, grow,           grow_by_chances};
 
 }  // namespace budgetron

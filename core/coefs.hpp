@@ -7,7 +7,6 @@
 // need not be.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 

@@ -103,6 +103,23 @@ inline Vector<Real> power(Vector<Real> base, int degree) {
   return result;
 }
 
+// Calls use<kind>() with the kernel's kind, to be known when its loops are compiled.
+template <class Use>
+inline void with_kind(KernelKind kind, Use use) {
+  switch (kind) {
+    case KernelKind::rbf:
+      return use.template operator()<KernelKind::rbf>();
+    case KernelKind::laplacian:
+      return use.template operator()<KernelKind::laplacian>();
+    case KernelKind::poly:
+      return use.template operator()<KernelKind::poly>();
+    case KernelKind::linear:
+      return use.template operator()<KernelKind::linear>();
+    case KernelKind::sigmoid:
+      return use.template operator()<KernelKind::sigmoid>();
+  }
+}
+
 // What one term adds to the accumulators.
 template <class Real, KernelKind kind>
 inline Vector<Real> accumulate(Vector<Real> v, Vector<Real> s, Vector<Real> sum) {

@@ -149,18 +149,7 @@ void row_of(const RowTask<Real>& task) {
 
 template <class Real>
 void row(const RowTask<Real>& task) {
-  switch (task.kind) {
-    case KernelKind::rbf:
-      return row_of<Real, KernelKind::rbf>(task);
-    case KernelKind::laplacian:
-      return row_of<Real, KernelKind::laplacian>(task);
-    case KernelKind::poly:
-      return row_of<Real, KernelKind::poly>(task);
-    case KernelKind::linear:
-      return row_of<Real, KernelKind::linear>(task);
-    case KernelKind::sigmoid:
-      return row_of<Real, KernelKind::sigmoid>(task);
-  }
+  with_kind(task.kind, [&]<KernelKind kind>() { row_of<Real, kind>(task); });
 }
 
 template <class Real>
@@ -259,8 +248,7 @@ double least(const double* numbers, std::size_t n) {
   for (; i + together * width <= n; i += together * width) {
 #pragma GCC unroll 4
     for (std::size_t c = 0; c < together; ++c) {
-      const Loose& next = *reinterpret_cast<const Loose*>(numbers + i + c * width);
-      chains[c] = smaller(chains[c], next);
+      chains[c] = smaller(chains[c], load_loose<double>(numbers + i + c * width));
     }
   }
   const Doubles both = smaller(smaller(chains[0], chains[1]), smaller(chains[2], chains[3]));
@@ -270,51 +258,6 @@ double least(const double* numbers, std::size_t n) {
   }
   for (; i < n; ++i) found = numbers[i] < found ? numbers[i] : found;
   return found;
-}
-
-// Each lane remembers the least it has seen, and where; two chains of them need not wait for each
-// other.
-template <class Real>
-std::size_t first_least(const Real* numbers, std::size_t n) {
-  using Words = typename Traits<Real>::Words;
-  using Word = std::uint32_t;  // as many as there may be
-  constexpr std::size_t width = kWidth<Real>;
-  constexpr std::size_t together = 2;
-  Vector<Real> least[together];
-  Words where[together];
-  Words at{};
-  for (std::size_t j = 0; j < width; ++j) at[static_cast<int>(j)] = static_cast<Word>(j);
-  for (std::size_t c = 0; c < together; ++c) {
-    least[c] = all<Real>(numbers[0]);
-    where[c] = Words{};
-  }
-  std::size_t i = 0;
-  for (; i + together * width <= n; i += together * width) {
-#pragma GCC unroll 2
-    for (std::size_t c = 0; c < together; ++c) {
-      const Vector<Real> next = load<Real>(numbers + i + c * width);
-      const Words closer = (Words)(next < least[c]);
-      least[c] = next < least[c] ? next : least[c];
-      where[c] = (closer & at) | (~closer & where[c]);
-      at = at + static_cast<Word>(width);
-    }
-  }
-  Real best = numbers[0];
-  std::size_t place = 0;
-  const auto meet = [&](Real number, std::size_t candidate) {
-    if (number < best || (number == best && candidate < place)) {
-      best = number;
-      place = candidate;
-    }
-  };
-  for (std::size_t c = 0; c < together; ++c) {
-    for (std::size_t j = 0; j < width; ++j) {
-      const int lane = static_cast<int>(j);
-      meet(least[c][lane], static_cast<std::size_t>(where[c][lane]));
-    }
-  }
-  for (; i < n; ++i) meet(numbers[i], i);
-  return place;
 }
 
 // Most of the time no number of a group is: one look for all of them.
@@ -330,8 +273,8 @@ std::size_t at_most(const double* numbers, std::size_t n, double bound, std::uin
   };
   std::size_t i = 0;
   for (; i + group <= n; i += group) {
-    const Doubles first = *reinterpret_cast<const Loose*>(numbers + i);
-    const Doubles second = *reinterpret_cast<const Loose*>(numbers + i + kWidth<double>);
+    const Doubles first = load_loose<double>(numbers + i);
+    const Doubles second = load_loose<double>(numbers + i + kWidth<double>);
     if (any(smaller(first, second) <= limit)) look(i, i + group);
   }
   look(i, n);

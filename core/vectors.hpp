@@ -29,8 +29,6 @@ constexpr std::size_t kBytes = 16;
 
 typedef float Floats __attribute__((vector_size(kBytes), may_alias));
 typedef double Doubles __attribute__((vector_size(kBytes), may_alias));
-// Doubles that need not be aligned.
-typedef double Loose __attribute__((vector_size(kBytes), aligned(8), may_alias));
 typedef std::uint32_t Words32 __attribute__((vector_size(kBytes)));
 typedef std::uint64_t Words64 __attribute__((vector_size(kBytes)));
 // As many floats as there are doubles in a vector: what one conversion takes.
@@ -225,6 +223,49 @@ inline Doubles smaller(Doubles a, Doubles b) {
 #else
   return a < b ? a : b;
 #endif
+}
+
+// Where the least of n numbers is, n > 0, none of them NaN; the first of the tied. Each lane
+// remembers the least it has seen, and where; two chains of them need not wait for each other.
+template <class Number>
+std::size_t first_least(const Number* numbers, std::size_t n) {
+  typedef Number Lanes __attribute__((vector_size(kBytes)));
+  using Places = decltype(Lanes{} < Lanes{});
+  using Place = decltype(Places{}[0] + 0);
+  constexpr std::size_t width = kBytes / sizeof(Number);
+  constexpr std::size_t together = 2;
+  Lanes least[together];
+  Places where[together];
+  Places at{};
+  for (std::size_t j = 0; j < width; ++j) at[static_cast<int>(j)] = static_cast<Place>(j);
+  for (std::size_t c = 0; c < together; ++c) {
+    least[c] = numbers[0] - Lanes{};
+    where[c] = Places{};
+  }
+  std::size_t i = 0;
+  for (; i + together * width <= n; i += together * width) {
+#pragma GCC unroll 2
+    for (std::size_t c = 0; c < together; ++c) {
+      Lanes next;
+      __builtin_memcpy(&next, numbers + i + c * width, sizeof next);
+      const Places less = next < least[c];
+      least[c] = less ? next : least[c];
+      where[c] = less ? at : where[c];
+      at = at + static_cast<Place>(width);
+    }
+  }
+  std::size_t found = 0;
+  const auto meet = [&](std::size_t place) {
+    const Number number = numbers[place];
+    if (number < numbers[found] || (number == numbers[found] && place < found)) found = place;
+  };
+  for (const Places& places : where) {
+    for (std::size_t j = 0; j < width; ++j) {
+      meet(static_cast<std::size_t>(places[static_cast<int>(j)]));
+    }
+  }
+  for (; i < n; ++i) meet(i);
+  return found;
 }
 
 }  // namespace

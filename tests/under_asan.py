@@ -11,10 +11,9 @@ import os
 import sys
 from typing import Any
 
+import own_package  # noqa: F401
 import pytest
 
-# An editable install finds the package before any path does.
-sys.meta_path = [f for f in sys.meta_path if "ScikitBuild" not in type(f).__name__]
 sys.path.insert(0, os.environ["BUDGETRON_SANITIZED"])
 
 

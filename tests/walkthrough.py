@@ -61,13 +61,6 @@ def copy(root: Path) -> None:
             shutil.copy2(ROOT / name, root / name)
 
 
-# An editable install finds the package before any path does.
-OWN_PACKAGE = (
-    "import sys\n"
-    "sys.meta_path = [f for f in sys.meta_path if 'ScikitBuild' not in type(f).__name__]\n"
-)
-
-
 def main() -> None:
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +68,7 @@ def main() -> None:
         copy(root)
         for name in apply(root):
             print(f"changed {name}")
-        (root / "sitecustomize.py").write_text(OWN_PACKAGE, encoding="utf-8")
+        shutil.copy2(ROOT / "tests" / "own_package.py", root / "sitecustomize.py")
         environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}"}
         build = ["cmake", "-G", "Ninja", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Release"]
         build += ["-DBUDGETRON_STRICT=ON", f"-DPython_EXECUTABLE={sys.executable}"]

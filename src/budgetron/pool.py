@@ -152,10 +152,10 @@ def _begin(environment: Mapping[str, str]) -> None:
         import numpy as np
 
         np.random.seed()  # noqa: NPY002 - else all would have the server's
-    if "numpy" in sys.modules and _ONE_THREAD.items() - os.environ.items():
-        from threadpoolctl import threadpool_limits  # the server was started by others
+        if _ONE_THREAD.items() - os.environ.items():  # the server was started by others
+            from threadpoolctl import threadpool_limits
 
-        threadpool_limits(1)
+            threadpool_limits(1)
     os.environ.clear()
     os.environ.update(environment)
     warnings.simplefilter("ignore", UserWarning)  # of a candidate among many: nobody knows which

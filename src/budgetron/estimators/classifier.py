@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from budgetron.engine import Floats, csr_parts
 from budgetron.estimators.base import OnlineEstimator
-from budgetron.estimators.plain import codes, plain_labels
+from budgetron.estimators.plain import codes, numeric, plain_labels
 from budgetron.estimators.shared import in_turn
 from budgetron.estimators.weights import ClassWeights, product, sample_weights
 
@@ -237,7 +237,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
                 raise ValueError(
                     f"classes={list(classes)} is not what the first call said: {list(known)}"
                 )
-        alike = (known.dtype.kind in "biuf") == (y.dtype.kind in "biuf")
+        alike = numeric(known) == numeric(y)
         if closed and codes(y, known) is None:
             text = "U" in (known.dtype.kind, y.dtype.kind)
             strangers = y if text and not alike else np.setdiff1d(y, known)  # where 0 is "0"

@@ -71,7 +71,7 @@ def codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp] | None:
     >>> codes(np.array(["c"]), np.array(["a", "b"])) is None
     True
     """
-    if len(classes) == 0 or _numeric(y) != _numeric(classes):
+    if len(classes) == 0 or numeric(y) != numeric(classes):
         return None
     if len(classes) == 2:  # a search takes ten times as long
         second = y == classes[1]
@@ -80,7 +80,8 @@ def codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp] | None:
     return places if bool((classes[places] == y).all()) else None
 
 
-def _numeric(labels: NDArray[Any]) -> bool:
+def numeric(labels: NDArray[Any]) -> bool:
+    """Whether labels are numbers."""
     return labels.dtype.kind in "biuf"
 
 
