@@ -14,7 +14,7 @@ PYTHONS := src tests papers benchmarks docs examples
 JOBS    := $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: demo test pytest check build cpp-build cpp-tests core_tests bytes_tests asan tsan parallel-tests \
-        fuzz bench guard soak papers proof docs wheel walkthrough clean help
+        fuzz bench guard digests soak papers proof docs wheel walkthrough clean help
 
 help:
 	@echo "make demo    set up, then compare the learners on data that needs no download"
@@ -27,6 +27,7 @@ help:
 	@echo "make bench   speed as ratios: against the machine's limits, peers and NumPy"
 	@echo "make pytest  the Python tests alone"
 	@echo "make guard   instruction counts of a small workload against those recorded (valgrind)"
+	@echo "make digests  every learner's decisions and saved states against those recorded, to the bit"
 	@echo "make soak    ten million rounds: always finite, always within budget"
 	@echo "make papers  run the papers' tables again, ours beside theirs (needs their data sets)"
 	@echo "make proof   Budgetron beside every learner, tuned (hours; needs the data sets; resumes)"
@@ -60,7 +61,7 @@ test: $(SETUP)
 
 # Each of the workers has a core of its own, so BLAS gets one too.
 pytest: $(BUILT)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --durations 20
 
 # The C++ tests of the core, under asan, ubsan and LeakSanitizer, invariants on.
 cpp-tests: core_tests bytes_tests
@@ -143,6 +144,11 @@ bench: $(BUILT)
 # Instruction counts of a small workload against those recorded for this compiler (needs valgrind).
 guard: $(BUILT)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/guard.py
+
+# Decisions and saved states to the bit, on every instruction set here; skips itself where it knows
+# no digests of this compiler and these libraries.
+digests: $(BUILT)
+	$(BIN)/python tests/digests.py --check
 
 soak: $(BUILT)
 	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/test_soak.py -v
