@@ -42,7 +42,6 @@ POOR: dict[str, tuple[float, str]] = {
     "ProjectronRegressor()": (0.49, "moves by 0.1"),
     "BOGDRegressor()": (0.31, "no coef passes 0.1, and half of the rows have left"),
     "NOGDRegressor()": (0.47, "20 directions"),
-    "AVMRegressor()": (-3532.0, "the first 1/lambda = 10,000 rounds have steps above 1"),
 }
 
 

@@ -110,6 +110,10 @@ class AVMRegressor(Covering, TubeRegressor):
 
     Parameters
     ----------
+    regularization : float
+        lambda of the step 1 / (lambda t). A smaller lambda fits more closely, but the first
+        ``1 / lambda`` steps are above 1 and drive f away from the targets: it needs several times
+        as many rows.
     loss : {"squared", "absolute", "epsilon-insensitive"}
         Half the squared error, the error's size, or its size beyond epsilon.
     epsilon : float
@@ -132,10 +136,10 @@ class AVMRegressor(Covering, TubeRegressor):
     (425, 0.78)
     """
 
+    # The classifier's 1e-4 diverges: the slope of the squared loss grows with the error.
+    regularization: float = 0.03
     loss: str = Squared.kind
 
-    # R^2 below 0: the first 1/lambda = 10,000 rounds have steps above 1.
-    _poor_on_few_rows: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TubeRegressor._parameter_constraints,
         **Covering._parameter_constraints,
