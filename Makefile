@@ -12,6 +12,10 @@ SOURCES := CMakeLists.txt pyproject.toml $(wildcard core/*.?pp core/*/*.?pp bind
 CPP     := $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp benchmarks/*.?pp)
 PYTHONS := src tests papers benchmarks docs examples
 JOBS    := $(shell nproc 2>/dev/null || echo 2)
+# Data sets beside the repository, unless another folder is named.
+ifneq ($(wildcard ../shared/data),)
+export BUDGETRON_DATA ?= $(abspath ../shared/data)
+endif
 
 .PHONY: demo test pytest check build cpp-build cpp-tests core_tests bytes_tests asan tsan parallel-tests \
         fuzz bench guard digests soak papers proof docs wheel walkthrough clean help

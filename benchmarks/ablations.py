@@ -3,7 +3,7 @@
     python benchmarks/ablations.py [--out docs/images] [--permutations 5]
 
 Mistakes in per cent, on casp the root of the mean squared error of targets in [0, 1], test then
-train, on the files in $BUDGETRON_DATA, float32 rows off the disk, permutations `default_rng(seed)`.
+train, on the data sets of the proof, float32 rows off the disk, permutations `default_rng(seed)`.
 Prints the tables of docs/budgetron.md and draws its figure. Budgets above 500 get two permutations,
 and casp, whose every round updates, none.
 """
@@ -24,7 +24,6 @@ import budgetron
 from budgetron import recipes
 from budgetron.compare.data import Rows
 from budgetron.estimators.budgetron import BudgetronClassifier
-from budgetron.experiments.data import default_folder
 from budgetron.parts import Part
 from budgetron.proof.sets import SETS
 
@@ -129,7 +128,7 @@ def main() -> None:
     parser.add_argument("--permutations", type=int, default=5)
     options = parser.parse_args()
     warnings.simplefilter("ignore", budgetron.PrecisionWarning)
-    data = {each.name: each.load(default_folder()) for each in SETS if each.name in NAMES}
+    data = {each.name: each.load() for each in SETS if each.name in NAMES}
     results: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for name, values in SWEEPS.items():
         print(f"\n| {name} | " + " | ".join(map(str, values)) + " |")

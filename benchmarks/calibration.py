@@ -7,25 +7,21 @@ probabilities, then learned. The table tells of all of these, which are what a s
 the test file, which the model of the end answers alone.
 
 ECE: the expected calibration error, sum over 15 bins of equal width of |sum of p - positives| / n.
-Log loss: by how much it is below that of the constant base rate. Needs a9a.libsvm.xz and
-a9a.t.libsvm.xz in $BUDGETRON_DATA, or in ../shared/data beside the repository.
+Log loss: by how much it is below that of the constant base rate. Needs a9a: budgetron data get a9a.
 """
 
 from __future__ import annotations
 
 import argparse
-import lzma
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 import budgetron
+from budgetron import datasets
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -75,14 +71,9 @@ def improvement(P: Floats, codes: Codes) -> float:
     return 1 - loss(P, codes) / loss(np.full(len(codes), codes.mean()), codes)
 
 
-def load(name: str) -> tuple[Any, Codes]:
-    from sklearn.datasets import load_svmlight_file
-
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    path = Path(os.environ.get("BUDGETRON_DATA", beside)) / f"{name}.libsvm.xz"
-    with lzma.open(path) as file:
-        X, y = load_svmlight_file(file, n_features=123, dtype=np.float32)
-    return scipy.sparse.csr_array(X), (y > 0).astype(np.int64)
+def load(part: str) -> tuple[Any, Codes]:
+    X, y = datasets.load("a9a", [part])
+    return X, (y > 0).astype(np.int64)
 
 
 def main() -> None:
@@ -91,10 +82,10 @@ def main() -> None:
     parser.add_argument("--average", default="last", help="last, mean or suffix")
     options = parser.parse_args()
     names = options.names or list(LEARNERS)
-    X, codes = load("a9a")
+    X, codes = load("train")
     order = np.random.default_rng(0).permutation(len(codes))
     X, codes = X[order], codes[order]
-    X_test, codes_test = load("a9a.t")
+    X_test, codes_test = load("test")
     table = Table(title=f"a9a, {len(codes):,} rows; test file, {len(codes_test):,} rows")
     table.add_column("learner", no_wrap=True)
     for heading in ("stored", "ECE", "log loss", "below base rate", "test ECE", "test below"):

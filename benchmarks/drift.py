@@ -71,7 +71,6 @@ def beside_the_forest(options: argparse.Namespace) -> None:
 
 def on_stationary_sets(options: argparse.Namespace) -> None:
     """How much "auto" loses where nothing changes; mistakes are summed over the permutations."""
-    from budgetron.experiments.data import default_folder
     from budgetron.proof.sets import SETS
 
     print("| set | rows | auto % | never % | auto / never | worst permutation | windows opened |")
@@ -79,7 +78,7 @@ def on_stationary_sets(options: argparse.Namespace) -> None:
     for each in SETS:
         if each.only or each.task == "regression":
             continue
-        rows = each.load(default_folder())
+        rows = each.load()
         pairs, windows = [], 0
         for seed in range(options.seeds):
             order = np.random.default_rng(seed).permutation(len(rows.y))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gc
 import json
-import lzma
 import os
 import platform
 import sys
@@ -28,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 import budgetron
-from budgetron import _core
+from budgetron import _core, datasets
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "bench"
@@ -99,34 +98,32 @@ def _seconds(call: Callable[[], Any], count: int) -> float:
 
 @dataclass(frozen=True)
 class Shape:
-    """A data set: its file, or what a stand-in must look like."""
+    """A part of a data set, or what a stand-in must look like."""
 
     name: str
+    part: str
     gamma: float
     features: int
     nonzeros: int  # a row, about
     sparse: bool
 
 
-A9A = Shape("a9a", 0.125, 123, 14, sparse=True)
+A9A = Shape("a9a", "train", 0.125, 123, 14, sparse=True)
 SHAPES = [
     A9A,
-    Shape("ijcnn1", 0.5, 22, 22, sparse=False),
-    Shape("phishing", 0.5, 68, 30, sparse=False),
+    Shape("ijcnn1", "train", 0.5, 22, 22, sparse=False),
+    Shape("phishing", "all", 0.5, 68, 30, sparse=False),
 ]
 
 
 def load(shape: Shape, rows: int) -> tuple[Any, Any, str]:
     """At most so many rows in random order, class codes, and where they come from.
 
-    The LIBSVM files in $BUDGETRON_DATA, or in ../shared/data beside the repository; where they are
-    not, a synthetic stream of their shape.
+    Those of the part; where that is not here, a synthetic stream of its shape.
     """
-    beside = ROOT.parent / "shared" / "data"
-    path = Path(os.environ.get("BUDGETRON_DATA", beside)) / f"{shape.name}.libsvm.xz"
     rng = np.random.default_rng(0)
-    if path.exists():
-        X, y = _read(path, shape.features)
+    if datasets.here(f"{shape.name}/{shape.part}"):
+        X, y = _read(shape.name, shape.part)
         order = rng.permutation(len(y))[:rows]
         X, codes, source = scipy.sparse.csr_array(X[order]), y[order] > 0, shape.name
     else:
@@ -140,11 +137,8 @@ def load(shape: Shape, rows: int) -> tuple[Any, Any, str]:
 
 
 @cache
-def _read(path: Path, features: int) -> Any:
-    from sklearn.datasets import load_svmlight_file
-
-    with lzma.open(path) as file:
-        return load_svmlight_file(file, n_features=features, dtype=np.float32)
+def _read(name: str, part: str) -> Any:
+    return datasets.load(name, [part])
 
 
 # ---- saying it -----------------------------------------------------------------------------------

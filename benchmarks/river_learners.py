@@ -23,7 +23,6 @@ from river import forest, linear_model, preprocessing, tree
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from budgetron import PrecisionWarning
-from budgetron.experiments.data import default_folder
 from budgetron.proof.sets import SETS, ProofSet
 from budgetron.river import BudgetronClassifier, BudgetronRegressor
 
@@ -85,7 +84,7 @@ def run(model: Any, X: Any, y: Any, order: Any, at: set[int], task: str) -> Foun
 
 def table(proof_set: ProofSet, most: int, forest_rows: int) -> Iterator[str]:
     """A line a model."""
-    read = proof_set.load(default_folder())
+    read = proof_set.load()
     classes = np.unique(read.y)
     y = read.y
     if proof_set.task == "classification" and len(classes) == 2:

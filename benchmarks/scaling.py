@@ -20,7 +20,7 @@ from scipy.stats import ttest_rel
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import budgetron
-from budgetron.experiments.data import default_folder, scaled
+from budgetron.experiments.data import scaled
 from budgetron.proof.sets import SETS
 
 HANDS = {"raw": None, "mean 0, deviation 1": "standard", "onto [0, 1]": "unit"}
@@ -49,7 +49,7 @@ def main() -> None:
     for each in SETS:
         if not each.raw or each.only:
             continue
-        rows = each.load(default_folder())
+        rows = each.load()
         data = {
             hand: rows.X if how is None else scaled(rows.X, how).astype(np.float32)
             for hand, how in HANDS.items()

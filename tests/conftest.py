@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import lzma
+import functools
+import http.server
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from sklearn.datasets import load_svmlight_file
+
+from budgetron import datasets
+from budgetron.datasets import DataSet, File, catalogue
 
 # Examples a property is tried on; `make soak` tries many more.
 settings.register_profile(
@@ -24,26 +28,59 @@ settings.register_profile(
 settings.load_profile("budgetron")
 
 
-def data_folder() -> Path:
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    return Path(os.environ.get("BUDGETRON_DATA", beside))
-
-
 @pytest.fixture(scope="session")
 def load_real() -> Callable[..., tuple[Any, np.ndarray]]:
-    """`load_real("a9a", "a9a.t")`: the rows of these LIBSVM files, one after the other, float32."""
+    """`load_real("a9a/train")`: these rows of `budgetron.datasets`, float32 unless told."""
 
-    def load(*names: str, n_features: int | None = None) -> tuple[Any, np.ndarray]:
-        import scipy.sparse
-
-        parts = []
-        for name in names:
-            path = data_folder() / f"{name}.libsvm.xz"
-            if not path.exists():
-                pytest.skip(f"real data not here: put {path.name} into $BUDGETRON_DATA")
-            with lzma.open(path) as file:
-                parts.append(load_svmlight_file(file, n_features=n_features, dtype=np.float32))
-        X = scipy.sparse.csr_array(scipy.sparse.vstack([part[0] for part in parts]))
-        return X, np.concatenate([part[1] for part in parts])
+    def load(text: str, dtype: str = "float32") -> tuple[Any, np.ndarray]:
+        if not datasets.here(text):
+            pytest.skip(f"real data not here: budgetron data get {text}")
+        data_set, files = datasets.named(text)
+        return datasets.load(data_set.name, [file.part for file in files], dtype)
 
     return load
+
+
+# ---- data sets of the tests ----------------------------------------------------------------------
+
+
+def made_set(name: str, *files: File, features: int = 2) -> DataSet:
+    """A data set for the catalogue."""
+    return DataSet(name, "made", "classification", features, "http://page", {"us": "as is"}, files)
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, DataSet]:
+    """Data sets that the catalogue knows besides, or instead."""
+    more: dict[str, DataSet] = {}
+    real = catalogue.data_sets()
+    monkeypatch.setattr(catalogue, "data_sets", lambda: {**real, **more})
+    return more
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No local folder, and a cache with nothing in it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("BUDGETRON_DATA", raising=False)
+    for proxy in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(proxy, raising=False)
+    return tmp_path / "cache" / "budgetron" / "data"
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None: ...
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """A folder and the address it is served at."""
+    folder = tmp_path / "origin"
+    folder.mkdir()
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield folder, f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()

@@ -78,7 +78,7 @@ def here(data_set: str) -> bool:
     """Whether the files of a data set are."""
     from budgetron import datasets
 
-    return all(datasets.locate(file) is not None for file in datasets.find(data_set).files)
+    return datasets.here(data_set)
 
 
 @contextlib.contextmanager

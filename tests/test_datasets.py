@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import bz2
-import functools
 import hashlib
-import http.server
 import io
 import json
-import threading
 import zipfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import data_folder
+from conftest import Quiet
 from numpy.testing import assert_array_equal
 
 from budgetron import datasets
-from budgetron.datasets import DataError, DataSet, File, catalogue
+from budgetron.datasets import DataError, DataSet, File
 from budgetron.streams import StreamError, open_stream
 
-REAL = data_folder()  # before the tests hide it
+REAL = datasets.local_folder()  # before the tests hide it
 TEXT = "".join(f"{(-1) ** i} 1:{i} 3:0.5\n" for i in range(40)).encode()
 TABLE = b"a,b,label\n" + b"".join(b"%d,%d,x\n" % (i, i * i) for i in range(20))
 PAPERS = {
@@ -36,31 +32,7 @@ PAPERS = {
 }
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None: ...
-
-
-@pytest.fixture
-def origin(tmp_path: Path) -> Iterator[tuple[Path, str]]:
-    """A folder and the address it is served at."""
-    folder = tmp_path / "origin"
-    folder.mkdir()
-    handler = functools.partial(Quiet, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield folder, f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
-@pytest.fixture(autouse=True)
-def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("BUDGETRON_DATA", raising=False)
-    for proxy in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(proxy, raising=False)
-    return tmp_path / "cache" / "budgetron" / "data"
+pytestmark = pytest.mark.usefixtures("empty_cache")
 
 
 def toy(url: str, **changes: Any) -> DataSet:
@@ -68,15 +40,6 @@ def toy(url: str, **changes: Any) -> DataSet:
     facts: dict[str, Any] = {"part": "all", "name": "toy.bz2", "url": url, "rows": 40}
     file = File(**{**facts, **changes})
     return DataSet("toy", "a toy", "classification", 3, "http://page", {"us": "as is"}, (file,), 2)
-
-
-@pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, DataSet]:
-    """Data sets that `find` knows besides."""
-    more: dict[str, DataSet] = {}
-    real = catalogue.data_sets()
-    monkeypatch.setattr(catalogue, "data_sets", lambda: {**real, **more})
-    return more
 
 
 # ---- the list ----------------------------------------------------------------------------------
@@ -193,6 +156,43 @@ def test_a_file_origin(tmp_path: Path) -> None:
     assert datasets.fetch(data_set, data_set.files[0]).read_bytes() == TEXT
 
 
+def test_what_is_made_by_hand_is_not_fetched(empty_cache: Path) -> None:
+    for name, part in (("airlines-nyc2013", "all"), ("kddcup99-tenth", "train")):
+        data_set = datasets.find(name)
+        (file,) = data_set.parts(part)
+        with pytest.raises(
+            DataError, match=rf"{file.name} is made by hand from https://"
+        ) as caught:
+            datasets.fetch(data_set, file)
+        assert f"place it as {empty_cache / file.name}, or set BUDGETRON_DATA" in str(caught.value)
+        assert not empty_cache.exists()
+        assert not datasets.here(f"{name}/{part}")
+    empty_cache.mkdir(parents=True)
+    X = np.arange(12.0).reshape(4, 3)
+    np.savez(empty_cache / "kddcup99.npz", X_train=X, y_train=X[:, 0], X_test=X, y_test=X[:, 1])
+    path = datasets.locate(file)
+    assert path == empty_cache / "kddcup99.npz"
+    assert datasets.verify(data_set, file, path) == "made by hand: not checked"
+    X, y = datasets.load("kddcup99-tenth", ["test"])
+    assert_array_equal(y, X[:, 1])
+    assert not datasets.here("kddcup99")  # a tenth is not the whole
+
+
+def test_labels_that_are_words(empty_cache: Path, known: dict[str, DataSet]) -> None:
+    empty_cache.mkdir(parents=True)
+    (empty_cache / "toy.csv").write_text("a,label\n1,g\n2,h\n3,g\n")
+    facts: dict[str, Any] = {"name": "toy.csv", "read": {"format": "csv"}}
+    known["toy"] = toy("http://x", **facts)
+    assert datasets.load("toy")[1].tolist() == ["g", "h", "g"]
+    known["toy"] = toy("http://x", **facts, labels={"g": 1.0, "h": -1.0})
+    y = datasets.load("toy")[1]
+    assert y.tolist() == [1.0, -1.0, 1.0]
+    assert y.dtype == np.float64
+    known["toy"] = toy("http://x", **facts, labels={"g": 1.0})
+    with pytest.raises(DataError, match="toy: label 'h'; there are g"):
+        datasets.load("toy")
+
+
 def test_an_unreachable_origin_is_one_line(origin: tuple[Path, str], empty_cache: Path) -> None:
     _, url = origin
     for address in (f"{url}/nothing", "http://127.0.0.1:1/toy.bz2", "file:///nowhere/toy"):
@@ -284,8 +284,8 @@ def test_a_chain_is_resumed(
 
 
 def test_the_real_ones_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not (REAL / "a9a.libsvm.xz").exists():
-        pytest.skip("real data not here: put a9a.libsvm.xz into $BUDGETRON_DATA")
+    if REAL is None:
+        pytest.skip("real data not here: set BUDGETRON_DATA to a folder with it")
     monkeypatch.setenv("BUDGETRON_DATA", str(REAL))
     for name in ("a9a", "phishing"):
         data_set = datasets.find(name)

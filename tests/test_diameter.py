@@ -78,8 +78,8 @@ def test_what_has_no_distance_is_refused(X: Any, params: dict[str, Any], message
 
 
 def test_the_papers_delta_is_in_the_range(load_real: Callable[..., Any]) -> None:
-    """avm.txt section 9.2 takes 7 for a9a."""
-    X, _ = load_real("a9a", n_features=123)
+    """Le et al. 2017, section 9.2, take 7 for a9a."""
+    X, _ = load_real("a9a/train")
     suggested = suggest_delta(X)
     assert suggested.low < 7.0 < suggested.high
     assert suggested.high - suggested.low < 4.0

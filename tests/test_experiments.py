@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import math
 import time
 from collections.abc import Iterator
@@ -11,8 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import made_set
 
 import budgetron
+from budgetron import datasets
+from budgetron.datasets import DataSet, File
 from budgetron.experiments import Row, Set, data, names, protocols, read, report, runner
 from budgetron.experiments.baselines import BASELINES
 from budgetron.experiments.cells import Cells
@@ -21,6 +27,7 @@ from budgetron.experiments.protocols import PROTOCOLS, Outcome
 from budgetron.experiments.runner import Job, Lab, Measured
 from budgetron.experiments.tables import Params, Table
 from budgetron.pool import Workers
+from budgetron.proof.sets import SETS
 
 
 class Here(Workers):
@@ -109,20 +116,107 @@ def test_a_sweep_is_a_line_for_each_combination() -> None:
 # ---- rows ----------------------------------------------------------------------------------------
 
 
-def test_npz_parts_holdout_scale_and_labels(tmp_path: Path) -> None:
+def test_npz_parts_holdout_scale_and_labels(
+    tmp_path: Path,
+    known: dict[str, DataSet],
+    empty_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held = [File(part, part, "http://x", 9, held=("s.npz",)) for part in ("train", "test")]
+    known["s"] = made_set("s", *held)
+    monkeypatch.setenv("BUDGETRON_DATA", str(tmp_path))
     X = np.arange(40).reshape(20, 2)
     np.savez(tmp_path / "s.npz", X_train=X[:15], y_train=X[:15, 0], X_test=X[15:], y_test=X[15:, 0])
-    both = Set("s", 20, files=("s.npz:train",), test=("s.npz:test",), scale="unit", above=20.0)
-    rows = data.permuted(both, 3, tmp_path)
+    both = Set("s", 20, files=("s/train",), test=("s/test",), scale="unit", above=20.0)
+    rows = data.permuted(both, 3)
     order = np.random.default_rng(3).permutation(15)
     np.testing.assert_allclose(rows.X[:, 0], order / 19, rtol=1e-6)
     np.testing.assert_array_equal(rows.y, (2 * order > 20).astype(int))
     np.testing.assert_allclose(rows.test_X[:, 1], np.arange(15, 20) / 19, rtol=1e-6)
-    held = data.permuted(Set("s", 15, files=("s.npz:train",), holdout=0.2), 3, tmp_path)
-    np.testing.assert_array_equal(held.test_y, 2 * order[12:])
-    np.testing.assert_array_equal(held.y, 2 * order[:12])
-    absent = Set("s", 9, files=("s.npz:train", "t.npz"), test=("u",))
-    assert data.missing(absent, tmp_path) == "t.npz, u.libsvm.xz not in the data folder"
+    rows = data.permuted(Set("s", 15, files=("s/train",), holdout=0.2), 3)
+    np.testing.assert_array_equal(rows.test_y, 2 * order[12:])
+    np.testing.assert_array_equal(rows.y, 2 * order[:12])
+    X, y = data.whole(Set("s", 8, files=("s/train", "s/test"), first=4))
+    np.testing.assert_array_equal(X[:, 0], [0, 2, 4, 6, 30, 32, 34, 36])
+    np.testing.assert_array_equal(y, X[:, 0])
+    absent = Set("s", 9, files=("s/train", "a9a/train"), test=("casp",))
+    assert data.missing(absent) == "not here; fetch it: budgetron data get a9a/train casp"
+
+
+# Labels that are words at the origin, by their number in the local folder.
+WORDS = {"magic04": {1.0: "g", -1.0: "h"}}
+
+
+def sets_with_origins() -> Iterator[Any]:
+    """Those of tables and proof that have rows at an origin, each choice of rows once."""
+    every = [each for name in names() for each in read(name).sets]
+    every += [each.rows for each in SETS]
+    for data_set in {(s.files, s.test, s.scale): s for s in every if s.files}.values():
+        known, files = datasets.named(data_set.files[0])
+        if files[0].by_hand is None:
+            yield pytest.param(data_set, known, id=f"{'+'.join(data_set.files)}-{data_set.scale}")
+
+
+@pytest.mark.parametrize(("data_set", "known"), list(sets_with_origins()))
+def test_rows_are_the_same_from_the_origin_and_from_the_local_folder(
+    tmp_path: Path,
+    empty_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    data_set: Set,
+    known: DataSet,
+) -> None:
+    rng = np.random.default_rng(0)
+    arrays: dict[str, Any] = {}
+    empty_cache.mkdir(parents=True)
+    for file in known.files:
+        whole = any(name.endswith(".npz") for name in file.held)
+        X = rng.integers(0, 200, size=(30, known.features)).astype(np.float64)
+        X /= 1 if whole else 7
+        X[rng.random(X.shape) < (0.9 if known.features > 100 else 0.1)] = 0.0
+        words = WORDS.get(known.name, {})
+        y = rng.choice(list(words) or [0.0, 1.0, 2.0], size=30)
+        write_origin(empty_cache / file.name, file, X, y, words)
+        ending = "" if file.part == "all" else f"_{file.part}"
+        arrays |= {f"X{ending}": X.astype(np.uint8), f"y{ending}": y.astype(np.uint8)}
+        if whole:
+            np.savez(tmp_path / file.held[0], **arrays)
+        else:
+            write_libsvm(tmp_path / file.held[0], X, y)
+    theirs = data.whole(data_set)
+    monkeypatch.setenv("BUDGETRON_DATA", str(tmp_path))
+    ours = data.whole(data_set)
+    assert len(ours[1]) in (30, 60)
+    for a, b in zip(theirs, ours, strict=True):
+        assert type(a) is type(b)
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        same = [(a, b)] if isinstance(a, np.ndarray) else [(a.data, b.data), (a.indices, b.indices)]
+        assert all(one.tobytes() == other.tobytes() for one, other in same)
+
+
+def write_libsvm(path: Path, X: Any, y: Any) -> None:
+    pairs = [[f"{j + 1}:{float(v)!r}" for j, v in enumerate(row) if v] for row in X]
+    write_packed(path, [[repr(float(c)), *row] for row, c in zip(pairs, y, strict=True)], " ")
+
+
+def write_origin(path: Path, file: File, X: Any, y: Any, words: dict[float, str]) -> None:
+    """As the file's `read` has it: LIBSVM text, or a table with the label last or first."""
+    if not file.read:
+        write_libsvm(path, X, y)
+        return
+    cells = [[repr(float(v)) for v in row] for row in X]
+    labels = [words.get(c, repr(float(c))) for c in y]
+    if file.read["label"] == -1:
+        table = [[*row, c] for row, c in zip(cells, labels, strict=True)]
+    else:
+        names = [file.read["label"], *(f"F{j}" for j in range(X.shape[1]))]
+        table = [names, *([c, *row] for row, c in zip(cells, labels, strict=True))]
+    write_packed(path, table, ",")
+
+
+def write_packed(path: Path, table: list[list[str]], between: str) -> None:
+    pack = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+    text = "".join(between.join(line) + "\n" for line in table).encode()
+    path.write_bytes(pack.get(path.suffix, bytes)(text))
 
 
 def test_every_split_into_halves_comes_once() -> None:
@@ -192,12 +286,12 @@ def test_finished_runs_are_not_run_again(tmp_path: Path) -> None:
     table, data_set = small()
     path = tmp_path / "cells.jsonl"
     first = Here()
-    before = runner.measure(table, data_set, 3, Lab(tmp_path, first, Cells(path)))
+    before = runner.measure(table, data_set, 3, Lab(first, Cells(path)))
     assert first.runs == 3
     text = path.read_text()
     path.write_text(text[: len(text) - 40])  # interrupted while writing the last
     second = Here()
-    after = runner.measure(table, data_set, 4, Lab(tmp_path, second, Cells(path)))
+    after = runner.measure(table, data_set, 4, Lab(second, Cells(path)))
     assert second.runs == 2
     assert isinstance(before[0], Measured)
     assert isinstance(after[0], Measured)
@@ -205,16 +299,16 @@ def test_finished_runs_are_not_run_again(tmp_path: Path) -> None:
     assert len(Cells(path)) == 4
     other = replace(data_set, flip=0.1)
     third = Here()
-    runner.measure(table, other, 1, Lab(tmp_path, third, Cells(path)))
+    runner.measure(table, other, 1, Lab(third, Cells(path)))
     assert third.runs == 1
 
 
-def test_grids_are_settled_by_the_table_or_anew(tmp_path: Path) -> None:
+def test_grids_are_settled_by_the_table_or_anew() -> None:
     grid = {"gamma": [100.0, 0.5]}
     row = Row("P", "perceptron", {}, grid, {"gamma": 100.0})
     table, data_set = small(row=row)
     told, tuned, held, begun = (
-        runner.measure(entry, data_set, 1, Lab(tmp_path, Here(), Cells()), tune=tune)[0]
+        runner.measure(entry, data_set, 1, Lab(Here(), Cells()), tune=tune)[0]
         for entry, tune in (
             (table, False),
             (table, True),
@@ -232,22 +326,20 @@ def test_grids_are_settled_by_the_table_or_anew(tmp_path: Path) -> None:
     assert tuned.mean < told.mean
 
 
-def test_formulas_are_in_the_length_of_the_stream_a_prefix_begins(tmp_path: Path) -> None:
+def test_formulas_are_in_the_length_of_the_stream_a_prefix_begins() -> None:
     _, data_set = small()
     row = Row("P", "pegasos", {"gamma": 0.5, "regularization": "1/T"}, {}, {})
     number = replace(row, params={"gamma": 0.5, "regularization": 1 / 600})
-    formula, told = (
-        runner.work(Job(data_set, line, {}, 0, tmp_path, prefix=100)) for line in (row, number)
-    )
+    formula, told = (runner.work(Job(data_set, line, {}, 0, prefix=100)) for line in (row, number))
     assert [point[:2] for point in formula.curve] == [point[:2] for point in told.curve]
     assert formula.curve[-1][0] == 100
 
 
-def test_a_run_over_its_limit_is_stopped(tmp_path: Path) -> None:
+def test_a_run_over_its_limit_is_stopped() -> None:
     slow = Row("S", "sgd", {"alpha": 1.0}, {}, {}, limit=0.3)
     data_set = Set("long", 2_000_000, flip=0.05)
     begun = time.monotonic()
-    outcome = runner.work(Job(data_set, slow, {}, 0, tmp_path))
+    outcome = runner.work(Job(data_set, slow, {}, 0))
     assert outcome == Outcome(None)
     assert time.monotonic() - begun < 30
     table, _ = small()
@@ -256,13 +348,13 @@ def test_a_run_over_its_limit_is_stopped(tmp_path: Path) -> None:
     assert "| long | S |  | - | – | - | - |" in text
 
 
-def test_a_limit_lets_quick_runs_and_errors_through(tmp_path: Path) -> None:
+def test_a_limit_lets_quick_runs_and_errors_through() -> None:
     quick = Row("P", "perceptron", {"gamma": 0.5}, {}, {}, limit=60.0)
-    outcome = runner.work(Job(Set("noisy", 600, flip=0.05), quick, {}, 0, tmp_path))
+    outcome = runner.work(Job(Set("noisy", 600, flip=0.05), quick, {}, 0))
     assert outcome.value is not None
     wrong = replace(quick, params={"gamma": -1.0})
     with pytest.raises(ValueError, match="gamma"):
-        runner.work(Job(Set("noisy", 600, flip=0.05), wrong, {}, 0, tmp_path))
+        runner.work(Job(Set("noisy", 600, flip=0.05), wrong, {}, 0))
 
 
 def lines(text: str, start: str) -> Iterator[str]:

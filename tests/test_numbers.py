@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import data_folder
 
 import budgetron
 from budgetron.experiments import Row, Set, data, read, report, runner
@@ -43,12 +42,12 @@ def lines() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("data_set", "row"), list(lines()))
 def test_not_worse_than_published(data_set: Set, row: Row) -> None:
-    reason = data.missing(data_set, data_folder())
+    reason = data.missing(data_set)
     if reason is not None:
-        pytest.skip(f"{reason}: put it into $BUDGETRON_DATA")
+        pytest.skip(reason)
     rates = []
     for seed in SEEDS:
-        outcome = runner.work(runner.Job(data_set, row, row.chosen, seed, data_folder()))
+        outcome = runner.work(runner.Job(data_set, row, row.chosen, seed))
         assert outcome.value is not None
         rates.append(outcome.value)
     assert report.verdict(row, statistics.fmean(rates)) != "worse", (rates, row.mean, row.sd)
@@ -71,14 +70,14 @@ def test_not_worse_than_published(data_set: Set, row: Row) -> None:
 def test_avm_is_not_worse_than_published(name: str, set_name: str, algorithm: str) -> None:
     table = read(name)
     data_set = next(s for s in table.sets if s.name == set_name)
-    reason = data.missing(data_set, data_folder())
+    reason = data.missing(data_set)
     if reason is not None:
-        pytest.skip(f"{reason}: put it into $BUDGETRON_DATA")
+        pytest.skip(reason)
     row = next(row for row in data_set.published if row.algorithm == algorithm)
     protocol = PROTOCOLS[table.protocol]
     values = []
     for seed in SEEDS:
-        job = runner.Job(data_set, row, row.chosen, seed, data_folder(), table.protocol)
+        job = runner.Job(data_set, row, row.chosen, seed, table.protocol)
         outcome = runner.work(job)
         assert outcome.value is not None
         values.append(outcome.value)
@@ -90,12 +89,12 @@ def test_avm_is_not_worse_than_published(name: str, set_name: str, algorithm: st
 def test_ten_digits_are_learned_sooner_than_by_a_linear_machine() -> None:
     table = read("mnist_online")
     (data_set,) = table.sets
-    reason = data.missing(data_set, data_folder())
+    reason = data.missing(data_set)
     if reason is not None:
-        pytest.skip(f"{reason}: put it into $BUDGETRON_DATA")
+        pytest.skip(reason)
     rates = {}
     for row in data_set.published:
-        job = runner.Job(data_set, row, row.chosen, 0, data_folder(), prefix=2500)
+        job = runner.Job(data_set, row, row.chosen, 0, prefix=2500)
         outcome = runner.work(job)
         assert outcome.stored <= 1000
         rates[row.algorithm] = outcome.value
@@ -114,7 +113,7 @@ def test_every_learner_of_the_tables_is_held_to_them() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ahpatron_on_a9a_at_its_defaults(load_real: Callable[..., Any], seed: int) -> None:
     """ahpatron.txt table 2 has 16.42 +- 0.06 % with the best epsilon; 0.5 is close to it."""
-    X, y = load_real("a9a", "a9a.t", n_features=123)
+    X, y = load_real("a9a")
     order = np.random.default_rng(seed).permutation(len(y))
     model = budgetron.make("ahpatron", budget=150, gamma=0.125, epsilon=0.5)
     model.prequential(X[order], y[order])
@@ -136,8 +135,7 @@ def test_regression_on_casp(
     load_real: Callable[..., Any], name: str, params: dict[str, Any], rmse: float
 ) -> None:
     """avm.txt table 5 (beside each): RMSE with B = 400, features and target in [0, 1]."""
-    X, y = load_real("casp")
-    X = X.toarray().astype(np.float64)
+    X, y = load_real("casp", "float64")
     X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
     y = (y - y.min()) / np.ptp(y)
     order = np.random.default_rng(0).permutation(len(y))

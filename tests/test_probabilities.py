@@ -216,7 +216,7 @@ def test_regressors_have_none() -> None:
 
 @pytest.fixture(scope="module")
 def a9a(load_real: Callable[..., Any]) -> tuple[Any, np.ndarray]:
-    X, y = load_real("a9a", n_features=123)
+    X, y = load_real("a9a/train")
     order = np.random.default_rng(0).permutation(len(y))
     return X[order], (y[order] > 0).astype(int)
 
@@ -239,7 +239,7 @@ def test_calibrated_on_the_test_file(
     load_real: Callable[..., Any], a9a: Any, name: str, average: str
 ) -> None:
     """One model answers all: one that does not move from row to row."""
-    X, y = load_real("a9a.t", n_features=123)
+    X, y = load_real("a9a/test")
     P = make(name, average).fit(*a9a).predict_proba(X)[:, 1]
     codes = (y > 0).astype(int)
     assert expected_calibration_error(P, codes) < 0.03

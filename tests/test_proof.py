@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
+from conftest import made_set
 from typer.testing import CliRunner
 
 import budgetron
+from budgetron.datasets import File, catalogue
 from budgetron.experiments.tables import Set
 from budgetron.proof import figure, plan, report, rivals, running, standing, tuning
 from budgetron.proof.__main__ import main
@@ -18,7 +20,7 @@ from budgetron.proof.running import Results, run
 from budgetron.proof.sets import SETS, ProofSet
 
 TINY = ProofSet(
-    Set("tiny", 240, ("tiny.npz",)), raw=True, unbounded=True, targets=((6, 60.0), (5, 0.0))
+    Set("tiny", 240, ("tiny",)), raw=True, unbounded=True, targets=((6, 60.0), (5, 0.0))
 )
 
 pytestmark = [
@@ -44,6 +46,13 @@ def _make_small(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "BUDGETS", (5, "20KB", "10B"))
 
 
+def _place(patch: pytest.MonkeyPatch, folder: Path, name: str, features: int = 2) -> None:
+    """The catalogue has a set of this name, and this folder its rows."""
+    made = made_set(name, File("all", f"{name}.npz", "http://x", 1), features=features)
+    patch.setattr(catalogue, "data_sets", lambda: {name: made})
+    patch.setenv("BUDGETRON_DATA", str(folder))
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """A folder with two permutations done, and what there was after the first."""
@@ -53,9 +62,10 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     np.savez(place / "tiny.npz", X=X, y=(X[:, 0] * X[:, 1] > 0).astype(int))
     with pytest.MonkeyPatch.context() as patch:
         _make_small(patch)
-        run([TINY], place, Results(place), permutations=1, processes=1)
+        _place(patch, place, "tiny")
+        run([TINY], Results(place), permutations=1, processes=1)
         first = dict(Results(place).cells.records)
-        run([TINY], place, Results(place), permutations=2, processes=1)
+        run([TINY], Results(place), permutations=2, processes=1)
     return place, first
 
 
@@ -96,18 +106,19 @@ def test_sets_are_those_asked_for() -> None:
     assert all(each.length < 50_000 for each in SETS if each.unbounded)
 
 
-def test_large_sets_are_drawn_from_once(tmp_path: Path) -> None:
+def test_large_sets_are_drawn_from_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _place(monkeypatch, tmp_path, "classes", features=1)
     y = np.arange(300) % 3 + 1
     np.savez(tmp_path / "classes.npz", X=np.arange(300.0)[:, None], y=y)
-    whole = ProofSet(Set("classes", 300, ("classes.npz",), against=2))
-    rows = whole.load(tmp_path)
+    whole = ProofSet(Set("classes", 300, ("classes",), against=2))
+    rows = whole.load()
     assert rows.y.tolist() == (y == 2).astype(int).tolist()
     few = ProofSet(whole.rows, most=50)
-    drawn = few.load(tmp_path).X[:, 0]
+    drawn = few.load().X[:, 0]
     assert few.length == len(drawn) == 50
     assert np.all(np.diff(drawn) > 0)
     assert drawn[-1] > 200  # not the first ones
-    assert np.array_equal(drawn, few.load(tmp_path).X[:, 0])
+    assert np.array_equal(drawn, few.load().X[:, 0])
 
 
 def _record(learner: str, repeat: int, error: float, budget: int = 100) -> dict[str, Any]:
@@ -165,7 +176,8 @@ def test_a_run_goes_on_where_it_stopped(
 
     monkeypatch.setattr(running, "work", refuse)
     monkeypatch.setattr(tuning, "search", refuse)
-    run([TINY], place, Results(place), permutations=2, processes=1)
+    _place(monkeypatch, place, "tiny")
+    run([TINY], Results(place), permutations=2, processes=1)
     assert len(Results(place).cells.records) == len(both)
     assert len(Results(place).refused.records) == 2 * 3
 
@@ -210,7 +222,7 @@ def test_the_command_names_what_it_does_not_have(tmp_path: Path) -> None:
     answer = CliRunner().invoke(app, ["--out", str(tmp_path), "--sets", "phising"])
     assert answer.exit_code != 0
     assert "no set of the proof is called 'phising'" in answer.output
-    environment = {"BUDGETRON_DATA": str(tmp_path)}
+    environment = {"BUDGETRON_DATA": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
     answer = CliRunner().invoke(app, ["--out", str(tmp_path)], env=environment)
     assert answer.exit_code != 0
-    assert "phishing.libsvm.xz not in the data folder" in answer.output
+    assert "phishing: not here; fetch it: budgetron data get phishing" in answer.output

@@ -5,11 +5,17 @@ from __future__ import annotations
 import importlib
 import json
 import lzma
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from conftest import made_set
 
+from budgetron import datasets
 from budgetron.cli import main
+from budgetron.datasets import DataSet, File
+from budgetron.experiments import names, read
 
 TABLE = """
 paper = "small"
@@ -69,7 +75,12 @@ log = ["x"]
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def small(
+    tmp_path: Path,
+    known: dict[str, DataSet],
+    empty_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
     """A paper of our own; returns the folder to write to."""
     from budgetron.experiments import tables
 
@@ -77,13 +88,19 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "small.toml").write_text(TABLE)
     monkeypatch.setattr(tables.resources, "files", lambda package: folder)
+    held = File("all", "absent.bz2", "http://127.0.0.1:1/absent", 10, held=("absent.libsvm.xz",))
+    known["absent"] = made_set("absent", held, features=1)
     monkeypatch.setenv("BUDGETRON_DATA", str(tmp_path))
     return tmp_path / "out"
 
 
 def run(*arguments: str) -> int:
+    return call("reproduce", *arguments, "--processes", "1")
+
+
+def call(*arguments: str) -> int:
     with pytest.raises(SystemExit) as end:
-        main(["reproduce", *arguments, "--processes", "1"])
+        main(list(arguments))
     return int(end.value.code or 0)
 
 
@@ -94,7 +111,7 @@ def test_table_figures_records_and_going_on(
     out = capsys.readouterr().out
     assert "| noisy | P |  | 10.00 ± 9.00 |" in out
     assert "- **worse** noisy O (B 20): it is made up." in out
-    assert "- absent: absent.libsvm.xz not in the data folder." in out
+    assert "- absent: not here; fetch it: budgetron data get absent." in out
     assert (small / "small.md").read_text() in out
     records = json.loads((small / "small.json").read_text())
     assert [record["algorithm"] for record in records] == ["P", "O", "F", "F", "F"]
@@ -181,9 +198,40 @@ def test_data_that_is_not_the_papers_is_one_line(
     assert len(err.splitlines()) == 1
 
 
-def test_all_four_papers_are_there() -> None:
-    from budgetron.experiments import names, read
+def test_what_data_get_fetched_is_reproduced(
+    tmp_path: Path,
+    origin: tuple[Path, str],
+    empty_cache: Path,
+    known: dict[str, DataSet],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The german credit table of bogd, on made rows that its origin serves."""
+    folder, url = origin
+    X = np.random.default_rng(0).normal(size=(1000, 24))
+    rows = [" ".join(f"{j}:{v!r}" for j, v in enumerate(row.tolist(), 1)) for row in X]
+    lines = [f"{1 if x[0] > 0 else -1} {row}\n" for x, row in zip(X, rows, strict=True)]
+    (folder / "german.numer").write_text("".join(lines))
+    german = datasets.find("german")
+    served = replace(german.files[0], url=f"{url}/german.numer")
+    known["german"] = replace(german, files=(served,))
 
+    options = ["--table", "2", "--sets", "german", "--quick"]
+    options += ["--out", str(tmp_path / "out")]
+    assert run("bogd", *options) == 0
+    assert "- german: not here; fetch it: budgetron data get german." in capsys.readouterr().out
+    assert call("data", "get", "german") == 0
+    kept = empty_cache / "german.numer"
+    assert capsys.readouterr().out == f"{kept}  (fetched, verified)\n"
+    assert run("bogd", *options) == 0
+    out = capsys.readouterr().out
+    assert "| german | OGD |" in out
+    assert "Not run:" not in out
+    cells = (tmp_path / "out" / "cells.jsonl").read_text().splitlines()
+    published = next(s for s in read("bogd_tables").only("2").sets if s.name == "german").published
+    assert len(cells) == len(published) == 2
+
+
+def test_all_four_papers_are_there() -> None:
     tables: dict[str, set[str]] = {}
     figures: dict[str, set[str]] = {}
     for table in map(read, names()):

@@ -62,10 +62,9 @@ def get(
 
     failed = False
     for text in names:
-        name, _, part = text.partition("/")
         try:
-            data_set = datasets.find(name)
-            for file in data_set.parts(part) if part else data_set.parts():
+            data_set, files = datasets.named(text)
+            for file in files:
                 print(_get(data_set, file))
         except datasets.DataError as error:
             note(f"budgetron: {error}")

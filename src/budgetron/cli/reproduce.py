@@ -63,10 +63,12 @@ def reproduce(
 ) -> None:
     """Run a paper's tables and figures again and print ours beside theirs.
 
-    The data sets are read from $BUDGETRON_DATA; what is not there is named and left out. Finished
-    runs are kept in the folder: the same command goes on after an interruption.
+    Data sets are read from $BUDGETRON_DATA, or from where `budgetron data get` keeps them; what is
+    not there is named and left out. Finished runs are kept in the folder: the same command goes on
+    after an interruption.
     """
-    from budgetron.experiments import data, report, runner
+    from budgetron import datasets
+    from budgetron.experiments import report, runner
     from budgetron.experiments.cells import Cells
     from budgetron.pool import workers
 
@@ -74,9 +76,9 @@ def reproduce(
     if any(task.figures for task in tasks):
         _need_matplotlib()
     tasks = [replace(task, table=_kept(task.table, sets, quick=quick)) for task in tasks]
-    folder = data.default_folder()
-    if not folder.is_dir():
-        note(f"budgetron: no folder {folder}: only made streams are run; name it in BUDGETRON_DATA")
+    folder = datasets.local_folder()
+    if folder is not None and not folder.is_dir():
+        note(f"budgetron: BUDGETRON_DATA names {folder}, where there is no folder")
     try:
         cells = Cells(out / "cells.jsonl")
     except OSError as error:
@@ -86,7 +88,7 @@ def reproduce(
     count = 1 if quick else permutations
     worse = False
     with workers(processes or os.cpu_count() or 1) as pool:
-        lab = runner.Lab(folder, pool, cells)
+        lab = runner.Lab(pool, cells)
         for task in tasks:
             results = _run(task.table, count, lab, tune=tune)
             if task.shown:
@@ -164,7 +166,7 @@ def _run(table: Table, permutations: int, lab: Lab, *, tune: bool) -> Results:
 
     results: list[Result] = []
     for data_set in table.sets:
-        reason = data.missing(data_set, lab.folder)
+        reason = data.missing(data_set)
         if reason is None and not data_set.published:
             reason = "no line to run"
         if reason is not None:

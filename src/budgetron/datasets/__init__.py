@@ -11,7 +11,7 @@ that is looked into first.
 
 from budgetron.datasets.cache import cache_folder, fetch, local_folder, locate, verify
 from budgetron.datasets.catalogue import DataError, DataSet, File, data_sets, find
-from budgetron.datasets.reading import load, paths, sources
+from budgetron.datasets.reading import here, load, named, paths, sources
 
 __all__ = [
     "DataError",
@@ -21,9 +21,11 @@ __all__ = [
     "data_sets",
     "fetch",
     "find",
+    "here",
     "load",
     "local_folder",
     "locate",
+    "named",
     "paths",
     "sources",
     "verify",

@@ -61,8 +61,14 @@ def fetch(data_set: DataSet, file: File, report: Report = lambda done, total: No
     Raises
     ------
     DataError
-        If the origin cannot be reached or the file is not what it should be; nothing is kept then.
+        If the origin cannot be reached or has no such file, or the file is not what it should be;
+        nothing is kept then.
     """
+    if file.by_hand is not None:
+        raise DataError(
+            f"{data_set.name}: {file.name} is made by hand from {file.url}: {file.by_hand}; place "
+            f"it as {cache_folder() / file.name}, or set BUDGETRON_DATA to a folder with it"
+        )
     folder = cache_folder()
     target = folder / file.name
     # the ending stays: the reader goes by it
@@ -144,8 +150,9 @@ def verify(data_set: DataSet, file: File, path: Path) -> str:
     """
     from budgetron.streams import StreamError
 
-    converted = path.name in file.held and file.sha256 is None
-    if converted:
+    if file.by_hand is not None:
+        return "made by hand: not checked"
+    if path.name in file.held and file.sha256 is None:
         return "converted: not checked"
     known, whose = file.sha256, "the checksum"
     if known is None:

@@ -27,6 +27,8 @@ class File:
     sha256 : of the uncompressed text, where that is known
     held : names of files that may stand for it in a local folder, converted or repacked
     read : how to read the origin's file: fields of `budgetron.streams.SourceOptions`
+    labels : number of each label, where the origin's are words; `load` gives these numbers
+    by_hand : how a person makes it, where the origin has no such file; it is not fetched
     member : the file inside the zip at the origin
     features : columns of X, where they are not the set's
     """
@@ -38,6 +40,8 @@ class File:
     sha256: str | None = None
     held: tuple[str, ...] = ()
     read: dict[str, Any] = field(default_factory=dict)
+    labels: dict[str, float] = field(default_factory=dict)
+    by_hand: str | None = None
     member: str | None = None
     features: int | None = None
 
@@ -94,8 +98,7 @@ def data_sets() -> dict[str, DataSet]:
 
 def _read(name: str, entry: dict[str, Any]) -> DataSet:
     listed = tuple(
-        File(**{**each, "held": tuple(each.get("held", ())), "read": dict(each.get("read", {}))})
-        for each in entry.pop("files")
+        File(**{**each, "held": tuple(each.get("held", ()))}) for each in entry.pop("files")
     )
     return DataSet(name=name, files=listed, **entry)
 

@@ -60,17 +60,30 @@ def paths(name: str, *parts: str) -> list[Path]:
 
 def sources(text: str) -> list[tuple[Path, SourceOptions]]:
     """The files of `NAME` or `NAME/PART`, and how to read each."""
-    name, _, part = text.partition("/")
-    data_set = find(name)
-    chosen = data_set.parts(part) if part else data_set.parts()
+    data_set, chosen = named(text)
     places = [(file, found(data_set, file)) for file in chosen]
     return [(path, options(data_set, file, path)) for file, path in places]
+
+
+def named(text: str) -> tuple[DataSet, list[File]]:
+    """The data set and the files of `NAME` or `NAME/PART`."""
+    name, _, part = text.partition("/")
+    data_set = find(name)
+    return data_set, data_set.parts(part) if part else data_set.parts()
+
+
+def here(text: str) -> bool:
+    """Whether all files of `NAME` or `NAME/PART` are, so that they can be read."""
+    return all(locate(file) is not None for file in named(text)[1])
 
 
 def load(
     name: str, parts: Sequence[str] = (), dtype: str = "float32", rows: int | None = None
 ) -> tuple[Any, NDArray[Any]]:
     """All rows of a data set, its parts one after the other; dense if most values are there.
+
+    Labels and targets are float64, or words if the origin's are and the catalogue has no numbers
+    for them. So rows and labels do not depend on which of its files is here.
 
     Parameters
     ----------
@@ -98,7 +111,7 @@ def load(
                 chunks.extend(stream)
     except StreamError as error:
         raise DataError(str(error)) from error
-    y = np.concatenate([chunk[1] for chunk in chunks])
+    y = _numbers(find(name), np.concatenate([chunk[1] for chunk in chunks]))
     if not scipy.sparse.issparse(chunks[0][0]):
         return np.concatenate([chunk[0] for chunk in chunks]), y
     width = max(chunk[0].shape[1] for chunk in chunks)
@@ -106,3 +119,20 @@ def load(
         chunk[0].resize((chunk[0].shape[0], width))
     X = scipy.sparse.csr_array(scipy.sparse.vstack([chunk[0] for chunk in chunks], format="csr"))
     return (X.toarray() if X.nnz > 0.5 * X.shape[0] * X.shape[1] else X), y
+
+
+def _numbers(data_set: DataSet, y: NDArray[Any]) -> NDArray[Any]:
+    """Labels as float64, by the catalogue where they are words; words it has no number for stay."""
+    if y.dtype.kind not in "OUS":
+        return y.astype("float64")
+    known = {word: each for file in data_set.files for word, each in file.labels.items()}
+    if not known:
+        return y
+    import numpy as np
+
+    words, codes = np.unique(y.astype(str), return_inverse=True)
+    unknown = next((word for word in words if word not in known), None)
+    if unknown is not None:
+        raise DataError(f"{data_set.name}: label {str(unknown)!r}; there are {', '.join(known)}")
+    numbers: NDArray[Any] = np.array([known[word] for word in words], dtype="float64")[codes]
+    return numbers

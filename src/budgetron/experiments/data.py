@@ -1,8 +1,7 @@
-"""The rows of an experiment: files of a local folder, or a stream made from a seed."""
+"""The rows of an experiment: those of `budgetron.datasets`, or a stream made from a seed."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
+from budgetron import datasets
 from budgetron.experiments.tables import Set
-from budgetron.streams import LibsvmStream, two_gaussians
+from budgetron.streams import two_gaussians
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,42 +32,45 @@ class Rows(NamedTuple):
     total: int | None = None
 
 
-def default_folder() -> Path:
-    """Where the data sets are: `$BUDGETRON_DATA`, or `../shared/data`."""
-    return Path(os.environ.get("BUDGETRON_DATA", Path("..") / "shared" / "data"))
-
-
-def missing(data_set: Set, folder: Path) -> str | None:
+def missing(data_set: Set) -> str | None:
     """Why the set cannot be run, in a few words; None if it can."""
     if data_set.not_run is not None:
         return data_set.not_run
-    paths = [_path(folder, name) for name in (*data_set.files, *data_set.test)]
-    absent = dict.fromkeys(path.name for path in paths if not path.exists())
-    return f"{', '.join(absent)} not in the data folder" if absent else None
+    absent = [name for name in _names(data_set) if not datasets.here(name)]
+    return f"not here; fetch it: budgetron data get {' '.join(absent)}" if absent else None
 
 
-def permuted(data_set: Set, seed: int, folder: Path) -> Rows:
+def permuted(data_set: Set, seed: int) -> Rows:
     """The set's rows in the order `default_rng(seed).permutation`, or the seed's own stream."""
     if data_set.fixed:
         seed = 0
-    return _permuted(replace(data_set, published=()), folder, seed)
+    return _permuted(replace(data_set, published=()), _places(data_set), seed)
 
 
-def whole(data_set: Set, folder: Path) -> tuple[Any, NDArray[Any]]:
+def whole(data_set: Set) -> tuple[Any, NDArray[Any]]:
     """All rows in the order of the files, prepared."""
-    X, y, _ = _load(replace(data_set, published=()), folder)
+    X, y, _ = _load(replace(data_set, published=()), _places(data_set))
     return X, y
 
 
+def _names(data_set: Set) -> tuple[str, ...]:
+    return (*data_set.files, *data_set.test)
+
+
+def _places(data_set: Set) -> tuple[Path, ...]:
+    """Where its rows come from; rows that are kept are kept for these files."""
+    return tuple(path for name in _names(data_set) for path, _ in datasets.sources(name))
+
+
 @lru_cache(maxsize=1)
-def _load(data_set: Set, folder: Path) -> tuple[Any, NDArray[Any], int]:
+def _load(data_set: Set, places: tuple[Path, ...]) -> tuple[Any, NDArray[Any], int]:
     """All rows in file order, prepared; and how many of them are to be learned."""
-    parts = [_read(data_set, folder, name) for name in (*data_set.files, *data_set.test)]
+    parts = [_read(data_set, name) for name in _names(data_set)]
     X = _stack([part[0] for part in parts])
     y = np.concatenate([part[1] for part in parts])
     learned = sum(len(part[1]) for part in parts[: len(data_set.files)])
     if data_set.scale is not None:
-        X = scaled(X, data_set.scale)
+        X = scaled(X if isinstance(X, np.ndarray) else X.toarray(), data_set.scale)
     if data_set.target is not None:
         y = scaled(y[:, None].astype(np.float64), data_set.target)[:, 0]
     if data_set.above is not None:
@@ -79,11 +82,11 @@ def _load(data_set: Set, folder: Path) -> tuple[Any, NDArray[Any], int]:
 
 
 @lru_cache(maxsize=1)
-def _permuted(data_set: Set, folder: Path, seed: int) -> Rows:
+def _permuted(data_set: Set, places: tuple[Path, ...], seed: int) -> Rows:
     if data_set.flip is not None:
         X, y = two_gaussians(data_set.rows // 2, flip=data_set.flip, seed=seed)
         return Rows(X.astype(data_set.dtype), y, X[:0], y[:0])
-    X, y, learned = _load(data_set, folder)
+    X, y, learned = _load(data_set, places)
     if data_set.halves:
         y = np.isin(y, half_of(np.unique(y).tolist(), seed)).astype(np.int64)
     order = np.random.default_rng(seed).permutation(learned)
@@ -141,28 +144,17 @@ def scaled(X: NDArray[Any], how: str) -> NDArray[Any]:
     return result
 
 
-def _read(data_set: Set, folder: Path, name: str) -> tuple[Any, NDArray[Any]]:
-    path = _path(folder, name)
-    if path.suffix == ".npz":
-        part = name.partition(":")[2]
-        with np.load(path, allow_pickle=False) as arrays:
-            ending = f"_{part}" if part else ""
-            return arrays[f"X{ending}"], arrays[f"y{ending}"]
+def _read(data_set: Set, name: str) -> tuple[Any, NDArray[Any]]:
     dtype = data_set.dtype if data_set.scale is None else "float64"
-    with LibsvmStream(path, dtype=dtype, n_features=data_set.features) as stream:
-        chunks: list[Any] = list(stream)
-    X = csr_array(vstack([chunk[0] for chunk in chunks], format="csr"))
-    return X, np.concatenate([chunk[1] for chunk in chunks])
+    known, files = datasets.named(name)
+    return datasets.load(known.name, [file.part for file in files], dtype, data_set.first)
 
 
 def _stack(parts: list[Any]) -> Any:
     """One after the other; dense if most values are there."""
+    if len(parts) == 1:
+        return parts[0]
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
     X = csr_array(vstack(parts, format="csr"))
     return X.toarray() if X.nnz > 0.5 * X.shape[0] * X.shape[1] else X
-
-
-def _path(folder: Path, name: str) -> Path:
-    stem = name.partition(":")[0]
-    return folder / (stem if stem.endswith(".npz") else f"{stem}.libsvm.xz")

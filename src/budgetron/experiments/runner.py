@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import budgetron
@@ -77,7 +76,6 @@ class Job:
     row: Row
     setting: Params
     seed: int
-    folder: Path
     protocol: str = "online"
     validation: int | None = None
     prefix: int | None = None
@@ -137,7 +135,7 @@ def _tell(connection: Connection, job: Job) -> None:
 
 
 def _rows(job: Job) -> data.Rows:
-    rows = data.permuted(job.data_set, job.seed, job.folder)
+    rows = data.permuted(job.data_set, job.seed)
     count = len(rows.y) + len(rows.test_y)
     if count != job.data_set.rows:
         raise ValueError(f"{job.data_set.name}: {count} rows; the table has {job.data_set.rows}")
@@ -158,9 +156,8 @@ def _run(job: Job, rows: data.Rows) -> Outcome:
 
 @dataclass(frozen=True)
 class Lab:
-    """Where runs happen: data, processes, what is finished, who is told."""
+    """Where runs happen: processes, what is finished, who is told."""
 
-    folder: Path
     pool: Workers
     cells: Cells
     progress: Callable[[int, int], None] = lambda done, total: None
@@ -196,7 +193,7 @@ def measure(
     for row, setting in zip(rows, chosen, strict=True):
         counts = (permutations, data_set.permutations, row.permutations)
         for seed in range(min(count for count in counts if count is not None)):
-            jobs.append(Job(data_set, row, setting, seed, lab.folder, table.protocol))
+            jobs.append(Job(data_set, row, setting, seed, table.protocol))
     pairs = list(zip(jobs, lab.outcomes(jobs), strict=True))
     ours = iter(
         Measured(setting, tuple(outcome for job, outcome in pairs if job.row is row))
@@ -212,7 +209,7 @@ def _choose(
     settled = [row.chosen if set(row.chosen) == set(row.grid) else None for row in rows]
     open_rows = [row for row, known in zip(rows, settled, strict=True) if tune or known is None]
     trials = [
-        Job(data_set, row, setting, 0, lab.folder, table.protocol, table.validation, table.prefix)
+        Job(data_set, row, setting, 0, table.protocol, table.validation, table.prefix)
         for row in open_rows
         if row.grid
         for setting in row.settings()

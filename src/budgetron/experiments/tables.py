@@ -84,11 +84,11 @@ class Set:
     ----------
     name : as the paper has it
     rows : how many
-    files : "a9a" is a9a.libsvm.xz; "covtype.npz" its X and y, "poker.npz:test" X_test and y_test;
-        taken one after the other
-    test : files to predict after learning `files`
+    files : data sets of `budgetron.datasets`, "covtype", or parts of them, "a9a/train"; taken one
+        after the other
+    test : those to predict after learning `files`
+    first : at most so many rows of each, the first ones
     holdout : the part of the rows, the last of each permutation, to predict instead
-    features : width of LIBSVM files
     dtype : of the rows
     scale : "unit", features in [0, 1]; "both", in [-1, 1]; "standard", mean 0 and deviation 1;
         "whole", in [0, 1] by the least and the largest of all features
@@ -107,8 +107,8 @@ class Set:
     rows: int
     files: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
+    first: int | None = None
     holdout: float = 0.0
-    features: int | None = None
     dtype: str = "float32"
     scale: str | None = None
     target: str | None = None

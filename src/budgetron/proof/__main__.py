@@ -32,14 +32,15 @@ def main(
 ) -> None:
     """Compare Budgetron with every learner of the catalogue.
 
-    The same command goes on after an interruption. Data sets are read from $BUDGETRON_DATA.
+    The same command goes on after an interruption. Data sets are read from $BUDGETRON_DATA,
+    or from where `budgetron data get` keeps them.
     """
     warnings.simplefilter("ignore")
     results = Results(out)
     if not tables:
-        chosen, folder = _chosen(sets), data.default_folder()
+        chosen = _chosen(sets)
         count = processes or os.cpu_count() or 1
-        run(chosen, folder, results, permutations=permutations, processes=count)
+        run(chosen, results, permutations=permutations, processes=count)
     write(results, out)
 
 
@@ -51,9 +52,9 @@ def _chosen(sets: str | None) -> list[ProofSet]:
         if name not in known:
             names = ", ".join(map(repr, known))
             fail(f"budgetron: no set of the proof is called {name!r}; there are {names}")
-        absent = data.missing(known[name].rows, data.default_folder())
+        absent = data.missing(known[name].rows)
         if absent:
-            fail(f"budgetron: {name}: {absent}; name the folder in BUDGETRON_DATA")
+            fail(f"budgetron: {name}: {absent}")
     return [each for each in SETS if each.name in wanted]
 
 

@@ -47,15 +47,13 @@ class Results:
         return cell.key in self.cells.records or cell.key in self.refused.records
 
 
-def run(
-    sets: Sequence[ProofSet], folder: Path, results: Results, *, permutations: int, processes: int
-) -> None:
+def run(sets: Sequence[ProofSet], results: Results, *, permutations: int, processes: int) -> None:
     """Everything that is missing, one permutation of all sets after the other.
 
     Learners without a budget are run on the first permutation only.
     """
     with tempfile.TemporaryDirectory(prefix="budgetron-") as name, workers(processes) as pool:
-        saved = [_save(each, folder, Path(name) / str(i)) for i, each in enumerate(sets)]
+        saved = [_save(each, Path(name) / str(i)) for i, each in enumerate(sets)]
         for wave in range(permutations + max(each.late for each in sets)):
             for each in saved:
                 repeat = wave - each.proof_set.late
@@ -65,8 +63,8 @@ def run(
                 _stage(each, 0, results, pool, bounded=False)
 
 
-def _save(proof_set: ProofSet, folder: Path, place: Path) -> Saved:
-    rows: Rows = proof_set.load(folder)
+def _save(proof_set: ProofSet, place: Path) -> Saved:
+    rows: Rows = proof_set.load()
     rows.save(place)
     return Saved(proof_set, rows.digest(), place)
 
