@@ -12,8 +12,8 @@
 //   absolute             |e|                             slope -1 where e != 0
 //   epsilon-insensitive  max(0, |e| - epsilon)           slope -1 where |e| > epsilon, strictly
 //
-// (avm.txt, section 7.) The slope is with respect to m, so the step "f <- f - step slope u" adds
-// the coef -step * slope in the direction u. At a kink the slope is 0, the flat side's.
+// (Le et al. 2017, section 7.) The slope is with respect to m, so the step "f <- f - step slope u"
+// adds the coef -step * slope in the direction u. At a kink the slope is 0, the flat side's.
 #pragma once
 
 #include <algorithm>

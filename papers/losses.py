@@ -5,7 +5,7 @@ u = sign(e), so that to move f(x) along u raises m in both.
 
 `slope` is d loss / d m, never positive, so that a gradient step adds (x, -step slope u). The hinge
 has no slope at its kink m = 1: "has loss" means m < 1, strictly; nor has a regression loss where
-|e| is 0 or epsilon. Formulas: avm.txt, section 7.
+|e| is 0 or epsilon. Formulas: Le et al. 2017, section 7.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def assert_bounded(mistakes: int, bounds: list[float], rounds: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_perceptron_theorem_1(seed: int) -> None:
-    """Freund & Schapire 1999; forgetron.txt, theorem 1: M <= 2 L(g) + ||g||^2."""
+    """Freund & Schapire 1999; Dekel et al. 2008, theorem 1: M <= 2 L(g) + ||g||^2."""
     X, y = noisy_blobs(2000, 0.03, seed)
     margin, _ = margins(Round(Gaussian(GAMMA), PerceptronUpdate()), X, y)
     bounds = [2 * g.loss + g.squared_norm for g in competitors(X, y)]
@@ -87,7 +87,7 @@ def test_perceptron_theorem_1(seed: int) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.55, 0.75, 0.95])
 def test_avp_corollary_1(epsilon: float) -> None:
-    """ahpatron.txt, corollary 1: M <= 2 L(g) + ||g||^2 + (1 - 2 epsilon) |N|."""
+    """Liao et al. 2024, corollary 1: M <= 2 L(g) + ||g||^2 + (1 - 2 epsilon) |N|."""
     X, y = noisy_blobs(2000, 0.03, 5)
     update = AvpUpdate(step=1.0, epsilon=epsilon)
     margin, _ = margins(Round(Gaussian(GAMMA), update, Unlimited(), inf), X, y)
@@ -99,7 +99,7 @@ def test_avp_corollary_1(epsilon: float) -> None:
 
 @pytest.mark.parametrize("budget", [50, 64, 101])
 def test_ahpatron_theorem_4(budget: int) -> None:
-    """ahpatron.txt, theorem 4, with its parameters, for competitors in the ball."""
+    """Liao et al. 2024, theorem 4, with its parameters, for competitors in the ball."""
     X, y = noisy_blobs(6000, 0.02, budget)
     U, epsilon = sqrt(budget) / 4, 0.85
     model = budgetron.make(
@@ -130,7 +130,7 @@ def test_ahpatron_theorem_4(budget: int) -> None:
 
 @pytest.mark.parametrize("budget", [2, 3, 10, 25])
 def test_ahpatron_lemma_1(budget: int) -> None:
-    """ahpatron.txt, lemma 1: at most max(2 (|M'| + |N|)/B - 1, 0) halvings."""
+    """Liao et al. 2024, lemma 1: at most max(2 (|M'| + |N|)/B - 1, 0) halvings."""
     X, y = stream(1500, seed=4)
     epsilon = 0.5
     model = budgetron.make("ahpatron", gamma=GAMMA, budget=budget, epsilon=epsilon)
@@ -211,7 +211,7 @@ def assert_mean_is(values: Array, expected: Array) -> None:
 @pytest.mark.parametrize("name", ["bogd", "bogd++"])
 @pytest.mark.parametrize("native", [False, True], ids=["page", "native"])
 def test_bogd_is_a_gradient_step_in_expectation(name: str, native: bool) -> None:
-    """bogd.txt, section 3: without clipping, E f_{t+1} = (1 - step reg) f_t - step grad."""
+    """Zhao et al. 2012, section 3: without clipping, E f_{t+1} = (1 - step reg) f_t - step grad."""
     if native and name not in CATALOGUE:
         pytest.skip(f"{name} is not in the catalogue yet")
     X, y, probes = full_and_one_more()

@@ -1,4 +1,4 @@
-// Halve and project (ahpatron.txt, algorithm 2, lines 10-12).
+// Halve and project (Liao et al. 2024, algorithm 2, lines 10-12).
 //
 // When the budget is full: keep the floor(B/2) examples with the largest |a_i| (S2, the older of
 // the tied), project the others (S1) onto them and rescale,

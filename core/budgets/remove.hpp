@@ -1,6 +1,6 @@
 // Full: one of the B stored examples and the newcomer leaves, the others keep their coefs.
 //
-//   remove-oldest    the oldest (forgetron.txt, section 3)
+//   remove-oldest    the oldest (Dekel et al. 2008, section 3)
 //   remove-random    one of the B stored, uniformly (Cavallanti, Cesa-Bianchi & Gentile 2007)
 //   remove-margin    the one with the largest y_i (f' - a_i k(x_i, .))(x_i), f' after the addition:
 //                    the one that is surest without itself (Crammer, Kandola & Singer 2003)

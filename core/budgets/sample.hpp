@@ -1,7 +1,7 @@
 // Full: a stored example drawn at random leaves, and those that stay grow to make up for it.
 //
 // Example i leaves with probability p_i and each other j becomes a_j / (1 - p_j), so that in
-// expectation f is what it was (bogd.txt, algorithm 1, eq. (10)); then no |a_j|, nor the
+// expectation f is what it was (Zhao et al. 2012, algorithm 1, eq. (10)); then no |a_j|, nor the
 // newcomer's, may pass `clip` (eq. (4)). The newcomer takes the place of the one that left.
 //
 //   uniform     p_i = 1/B

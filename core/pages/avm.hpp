@@ -1,4 +1,5 @@
-// AVM, the approximation vector machine (avm.txt, algorithms 2 to 5): Pegasos on core points.
+// AVM, the approximation vector machine (Le et al. 2017, algorithms 2 to 5): Pegasos on core
+// points.
 //
 // The data space is covered by cells as the rows come; a row moves the coef of its cell's core
 // point instead of being stored itself. In round t, with slope g_t of the loss at f_t(x_t) and t

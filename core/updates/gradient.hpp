@@ -1,8 +1,8 @@
 // Gradient descent on a regularised loss: f <- (1 - step lambda) f - step slope u k(x, .).
 //
-//   gradient  a constant step (Kivinen, Smola & Williamson 2004; bogd.txt, eq. (2))
+//   gradient  a constant step (Kivinen, Smola & Williamson 2004; Zhao et al. 2012, eq. (2))
 //   pegasos   step 1/(lambda t), t counting the learned rounds from 1 (Shalev-Shwartz, Singer,
-//             Srebro & Cotter 2011; avm.txt, algorithm 1), without the optional ball
+//             Srebro & Cotter 2011; Le et al. 2017, algorithm 1), without the optional ball
 //
 // With Pegasos's steps f = 1/(lambda t) sum_i c_i k(x_i, .) where c_i = -slope_i u_i never changes:
 // the factor is the expansion's rate, so a round costs O(1) and equal c_i stay equal to the bit.

@@ -7,8 +7,8 @@
 //   tube        |target - f| > epsilon          adds step sign(target - f): the Perceptron that
 //                                               regresses
 //
-// Rosenblatt 1958 and Freund & Schapire 1999; forgetron.txt, section 4; ahpatron.txt, algorithm 1
-// and corollary 2; Gentile 2001 with p = 2. Cost: O(1) after the kernel row.
+// Rosenblatt 1958 and Freund & Schapire 1999; Dekel et al. 2008, section 4; Liao et al. 2024,
+// algorithm 1 and corollary 2; Gentile 2001 with p = 2. Cost: O(1) after the kernel row.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-"""Ahpatron (ahpatron.txt, algorithm 2): an aggressive Perceptron that halves and projects."""
+"""Ahpatron (Liao et al. 2024, algorithm 2): an aggressive Perceptron that halves and projects."""
 
 from __future__ import annotations
 

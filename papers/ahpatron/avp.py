@@ -1,4 +1,4 @@
-"""AVP (ahpatron.txt, algorithm 1): a Perceptron that also updates on margins below 1 - epsilon."""
+"""AVP (Liao et al. 2024, algorithm 1): a Perceptron that updates on margins below 1 - epsilon."""
 
 from __future__ import annotations
 

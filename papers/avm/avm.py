@@ -1,4 +1,4 @@
-"""AVM (avm.txt, algorithms 2 to 5): Pegasos on core points instead of on the rows themselves.
+"""AVM (Le et al. 2017, algorithms 2 to 5): Pegasos on core points instead of the rows themselves.
 
 The data space is covered by cells as the rows come; a row moves the coef of its cell's core point.
 Nothing is ever dropped; `budget` only stops the opening of cells.

@@ -1,4 +1,4 @@
-"""BOGD and BOGD++ (bogd.txt, algorithm 1): gradient descent that replaces a random example.
+"""BOGD and BOGD++ (Zhao et al. 2012, algorithm 1): gradient descent that replaces a random example.
 
 The example that leaves is drawn with probability p_i, and those that stay grow by 1/(1 - p_i), so
 that in expectation the stored f is the plain gradient step. Positions are stable: the new example

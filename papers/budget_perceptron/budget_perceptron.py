@@ -1,8 +1,8 @@
 """The Perceptron with at most B examples and one rule for which of them leaves.
 
-oldest   Remove-Oldest (forgetron.txt, section 3)
+oldest   Remove-Oldest (Dekel et al. 2008, section 3)
 random   RBP (Cavallanti, Cesa-Bianchi, Gentile 2007)
-margin   CKS (Crammer, Kandola, Singer 2003), as forgetron.txt, section 8 describes it
+margin   CKS (Crammer, Kandola, Singer 2003), as Dekel et al. 2008, section 8, describe it
 refuse   Stoptron: the first B mistakes stay, nothing enters after them
 """
 

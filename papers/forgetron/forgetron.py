@@ -1,4 +1,4 @@
-"""The Forgetron (forgetron.txt, sections 5 to 7): add, shrink by phi, drop one.
+"""The Forgetron (Dekel et al. 2008, sections 5 to 7): add, shrink by phi, drop one.
 
 basic       phi from the worst case, on every mistake; drops the oldest      figure 2
 self-tuned  the gentlest phi the bound allows; drops the oldest              figure 3

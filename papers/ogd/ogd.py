@@ -1,4 +1,4 @@
-"""Online gradient descent with a kernel (Kivinen, Smola, Williamson 2004; bogd.txt, eq. (2))."""
+"""Online gradient descent with a kernel (Kivinen et al. 2004; Zhao et al. 2012, eq. (2))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pegasos with a kernel (Shalev-Shwartz, Singer, Srebro, Cotter 2011; avm.txt, algorithm 1).
+"""Pegasos with a kernel (Shalev-Shwartz, Singer, Srebro, Cotter 2011; Le et al. 2017, algorithm 1).
 
 Gradient descent with step 1/(lambda t), hence f = (1/(lambda t)) sum_i c_i k(x_i, .) with c_i that
 never change. The page keeps coef_i = c_i/(lambda t).

@@ -1,4 +1,4 @@
-"""The Shrinking Perceptron (forgetron.txt, section 4): add every mistake, then shrink f."""
+"""The Shrinking Perceptron (Dekel et al. 2008, section 4): add every mistake, then shrink f."""
 
 from __future__ import annotations
 

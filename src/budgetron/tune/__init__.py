@@ -31,7 +31,7 @@ __all__ = ["Candidate", "Tuning", "combinations", "paper_grid", "tune"]
 
 KEEP = 3  # one of so many goes on
 FEWEST_ROWS = 250  # of the first rung: on fewer nothing can be told apart
-TRAIN = 0.8  # of the rows, for the held-out error, as avm.txt has it
+TRAIN = 0.8  # of the rows, for the held-out error, as Le et al. 2017 have it
 
 
 @dataclass(frozen=True)
