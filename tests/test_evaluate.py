@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import BY_NAME, CASES, REGRESSION, Case, numeric_stream, same_state, stream
 from scipy.sparse import csr_array
 from sklearn import metrics as reference
 from sklearn.linear_model import SGDClassifier, SGDRegressor
@@ -204,6 +205,82 @@ def test_chunks_and_layout_change_nothing(labels: Any, delay: int) -> None:
     chunks = [(X[:1], labels[:1]), (X[1:220], labels[1:220]), (X[220:350], labels[220:350])]
     model = budgetron.make("rbp", task=task, budget=20, gamma=0.5, random_state=1)
     same(whole, prequential(model, chunks, every=[1, 150], delay=delay))
+
+
+# What goes from one chunk to the next: weights, their counts, the scaler, the warm-up.
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "classification": [
+        {"class_weight": {0: 3.0, 1: 0.5}, "scale": None},
+        {"class_weight": {0: 0.0}},  # a class that never joins
+        {"class_weight": "balanced", "scale": "standard"},
+        {"class_weight": "balanced", "scale": "auto", "gamma": "median"},
+    ],
+    "regression": [{"scale": None}, {"scale": "standard"}, {"scale": "auto", "gamma": "median"}],
+}
+
+
+ALL = [*CASES, *REGRESSION]
+
+
+@pytest.mark.parametrize(
+    ("case", "delay"),
+    [*((case, 0) for case in ALL), *((case, 7) for case in ALL[::5])],  # the latter is row by row
+    ids=str,
+)
+def test_cuts_change_no_bit(case: Case, delay: int) -> None:
+    """Rows cut by chunks and by checkpoints leave the same metrics and the same model."""
+    n, drawn = 220, numeric_stream if case.task == "regression" else stream
+    rows, targets = drawn(n)
+    three = stream(n, classes=3)[1]
+    for number, options in enumerate(OPTIONS[case.task]):
+        if case.task == "classification" and number % 2:
+            targets = three
+
+        def run(*, rows: Any = rows, y: Any = targets, more: Any = options, **cuts: Any) -> Any:
+            model = case.make(**more)
+            found = prequential(model, rows, y, delay=delay, window=50, **cuts)
+            return model, {point["rows"]: point for point in found.checkpoints}
+
+        whole, expected = run(every=[90, n])
+        for cuts in ({"every": 90, "chunk_rows": 7}, {"every": [1, 37, 90]}):
+            model, found = run(**cuts)
+            same_state(whole, model)
+            for end in expected.keys() & found.keys():
+                for name in expected[end].keys() - {"seconds"}:
+                    np.testing.assert_equal(found[end][name], expected[end][name], name)
+
+
+def test_class_weights_are_those_of_partial_fit() -> None:
+    """The evaluation teaches what `partial_fit` does; with a delay the rows whose labels came."""
+    rows, y = stream(300)
+    for weight in ({0: 5.0, 1: 0.2}, "balanced"):
+        for delay in (0, 7):
+            evaluated, plain, unweighted = (
+                BY_NAME["rbp"].make(class_weight=rule) for rule in (weight, weight, None)
+            )
+            prequential(evaluated, rows, y, every=20, delay=delay)
+            come = slice(None, len(y) - delay)
+            same_state(evaluated, plain.partial_fit(rows[come], y[come]))
+            unweighted.partial_fit(rows[come], y[come])
+            assert not np.array_equal(evaluated.dual_coef_, unweighted.dual_coef_)
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+def test_bad_rows_are_refused_whenever_their_labels_come(delay: int) -> None:
+    bad = X[:40].copy()
+    bad[20, 1] = np.nan
+    model = budgetron.make("rbp", gamma=0.5)
+    with pytest.raises(ValueError, match="NaN"):
+        prequential(model, bad, Y[:40], every=5, delay=delay)
+
+
+def test_a_label_of_weight_zero_is_a_mistake_that_is_not_learned() -> None:
+    for classes, weight in ((Y, {-1: 0.0}), (Y, {-1: 0.0, 1: 0.0}), (THREE, {2: 0.0})):
+        model = budgetron.make("ogd", gamma=0.5, class_weight=weight)
+        found = prequential(model, X, classes, every=50)
+        come = [label not in weight for label in classes.tolist()]
+        assert set(model.classes_.tolist()) == set(classes[come].tolist())
+        assert found.last["mistake_rate"] >= 1 - np.mean(come)
 
 
 @pytest.mark.parametrize("delay", [0, 1, 25])

@@ -27,7 +27,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from budgetron.compatibility import check_fits
-from budgetron.engine import Engine, Floats, PrecisionWarning, Preparation, Room, csr_parts
+from budgetron.engine import (
+    LEAST_ROWS_A_THREAD,
+    Engine,
+    Floats,
+    PrecisionWarning,
+    Preparation,
+    Room,
+    csr_parts,
+)
 from budgetron.estimators.budgeted import Budgeted
 from budgetron.estimators.docstrings import complete
 from budgetron.estimators.explanation import Explanation
@@ -222,13 +230,17 @@ class OnlineEstimator(Budgeted):
         if names is not None and not all(isinstance(name, str) for name in names.tolist()):
             raise ValueError("feature_names_in_ are not all text")
 
-    def _checked(self, X: Any, y: Any, *, anew: bool, growing: bool) -> tuple[Any, bool]:
+    def _checked(self, X: Any, y: NDArray[Any], *, anew: bool, growing: bool) -> tuple[Any, bool]:
         """The rows, valid and as many as there are targets, and whether they start the model."""
         first = anew or not hasattr(self, "_engine")
         if first:
             self._validate_params()
-        check_consistent_length(X, y)
-        return self._rows(X, first=first, growing=growing), first
+        if getattr(X, "shape", ())[:1] != y.shape:
+            check_consistent_length(X, y)
+        X = self._rows(X, first=first, growing=growing)
+        if growing:
+            self.n_features_in_: int = max(self.n_features_in_, X.shape[1])
+        return X, first
 
     def _passes(self, count: int) -> Iterator[tuple[int, NDArray[np.intp] | None]]:
         """The rows `fit` learns, piece by piece over all epochs, each with its epoch, from 0.
@@ -249,7 +261,9 @@ class OnlineEstimator(Budgeted):
 
     def _answer(self, rows: Any, *, probabilities: bool = False) -> tuple[Floats, int]:
         """The same of checked rows, and how many classes were known."""
-        threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
+        threads = 1
+        if rows.shape[0] >= 2 * LEAST_ROWS_A_THREAD:
+            threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
         return self._engine.answer(rows, threads=threads, probabilities=probabilities)
 
     @contextmanager
@@ -277,9 +291,7 @@ class OnlineEstimator(Budgeted):
             return X
         X = in_order(X, names, type(self).__name__)
         if growing and not first and names is None:
-            X = check_array(X, accept_sparse="csr", dtype=dtype, order="C", estimator=self)
-            self.n_features_in_: int = max(self.n_features_in_, X.shape[1])
-            return X
+            return check_array(X, accept_sparse="csr", dtype=dtype, order="C", estimator=self)
         return validate_data(self, X, accept_sparse="csr", dtype=dtype, order="C", reset=first)
 
     def _is_wide(self, width: int) -> None:

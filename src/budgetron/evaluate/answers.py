@@ -45,13 +45,23 @@ class Answers:
 
 
 def read(decisions: Floats, classes: NDArray[Any], y: NDArray[Any]) -> Answers:
-    """Decisions as answers: labels, margins, and scores if there are two classes."""
+    """Decisions as answers: labels, margins, and scores if there are two classes.
+
+    Labels in y need not be among the classes: where `class_weight` is 0 they never join.
+    """
     n = len(y)
     nothing = np.full(n, np.nan)
+    if len(classes) == 0:
+        return Answers(y.copy(), np.zeros(n, dtype=bool), decisions, nothing)
     if len(classes) == 1:  # a nameless opponent stands in, which wins below 0
-        return Answers(np.repeat(classes, n), decisions >= 0, decisions, nothing)
+        margins = np.where(y == classes[0], decisions, -decisions)
+        return Answers(np.repeat(classes, n), decisions >= 0, margins, nothing)
     if decisions.ndim == 1:
-        margins = np.where(y == classes[1], decisions, -decisions)
+        second = y == classes[1]
+        margins = np.where(second, decisions, -decisions)
+        known = second | (y == classes[0])
+        if not known.all():  # the outputs of the two are half the decision, -+; of a third, 0
+            margins = np.where(known, margins, -np.abs(decisions) / 2)
         labels = classes[(decisions >= 0).astype(np.intp)]
         return Answers(labels, np.ones(n, dtype=bool), margins, decisions)
     own = np.searchsorted(classes, y)

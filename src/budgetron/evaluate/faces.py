@@ -17,9 +17,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetron.evaluate.answers import Answers, Floats, nothing_yet, read
+from budgetron.estimators.plain import codes
+from budgetron.evaluate.answers import Answers, nothing_yet, read
 
-_NARROW = 4096  # a sparse row up to this width is made dense where that is quicker
+_NARROW = 4096  # a sparse row up to this width goes to River's models with its zeros
 
 
 class Face(Protocol):
@@ -87,67 +88,34 @@ class _Native:
         self._regression = task == "regression"
         # gamma="auto" is 1/width: of a stream that grows, the first chunk's would be arbitrary.
         # Then the model itself refuses a wider chunk.
-        grows = growing and model.gamma != "auto"
-        self._learn = model._prequential_growing if grows else model.prequential
+        self._growing = growing and model.gamma != "auto"
+        self._learn = model._prequential_growing if self._growing else model.prequential
         self._closed = {} if classes is None else {"classes": classes}
 
     def test_then_train(self, X: Any, y: NDArray[Any]) -> Answers:
         if self._regression:
-            return Answers.of(self._decisions(X, y))
+            return Answers.of(self._learn(X, y))
         if self._closed:
-            return read(self._decisions(X, y), self._model.classes_, y)
+            return read(self._learn(X, y, **self._closed), self._model.classes_, y)
         # Cut where a class joins: what was known before its first row is then at hand.
-        labels, firsts = np.unique(y, return_index=True)
-        joins = np.sort(firsts[~np.isin(labels, self._classes)]).tolist()
-        bounds = sorted({0, len(y), *joins})
+        bounds = [0, len(y)]
+        if codes(y, self._classes) is None:
+            labels, firsts = np.unique(y, return_index=True)
+            bounds = sorted({*bounds, *firsts[~np.isin(labels, self._classes)].tolist()})
         return Answers.joined(
-            [
-                self._run(X[start:end], y[start:end], joined=start in joins)
-                for start, end in itertools.pairwise(bounds)
-            ]
+            [self._run(X[start:end], y[start:end]) for start, end in itertools.pairwise(bounds)]
         )
 
-    def _run(self, X: Any, y: NDArray[Any], *, joined: bool) -> Answers:
+    def _run(self, X: Any, y: NDArray[Any]) -> Answers:
+        """Rows of which at most the first is of a class that joins (of weight 0 none does)."""
         before = self._classes
-        answers = read(self._decisions(X, y), self._model.classes_, y)
-        if joined and len(before) <= 1:
+        answers = read(self._learn(X, y), self._classes, y)
+        if len(before) <= 1 and len(before) < len(self._classes):
             answers.known[0] = len(before) == 1
             answers.values[0] = before[0] if len(before) else answers.values[0]
             answers.scores.setflags(write=True)
             answers.scores[0] = np.nan
         return answers
-
-    def _decisions(self, X: Any, y: NDArray[Any]) -> Floats:
-        """What the model says to each row before it learns it.
-
-        Rows that need no care go to the compiled loop as they are: the estimator's checks cost as
-        much as some hundred rounds, and would be most of the time of a small chunk.
-        """
-        targets = self._targets(y)
-        if targets is None or not self._plain(X):
-            said: Floats = self._learn(X, y, **self._closed)
-            return said
-        decisions = self._model._engine.learn(X, targets, record=True)
-        return decisions[:, 0] if decisions.shape[1] == 1 else decisions  # type: ignore[no-any-return]
-
-    def _targets(self, y: NDArray[Any]) -> Floats | None:
-        """What the engine learns for these labels; None if it takes the estimator to tell."""
-        if not hasattr(self._model, "_engine"):
-            return None
-        if self._regression:
-            return y if y.dtype == np.float64 and bool(np.isfinite(y).all()) else None
-        classes = self._classes
-        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-        return codes.astype(np.float64) if bool((classes[codes] == y).all()) else None
-
-    def _plain(self, X: Any) -> bool:
-        """Whether the engine can read the rows as they are, and all are finite."""
-        if X.shape[1] != self._model.n_features_in_ or X.dtype != self._model._engine.dtype:
-            return False
-        dense = isinstance(X, np.ndarray)
-        return bool(np.isfinite(X if dense else X.data).all()) and (
-            not dense or X.flags.c_contiguous
-        )
 
     @property
     def _classes(self) -> NDArray[Any]:
@@ -155,22 +123,15 @@ class _Native:
         return classes
 
     def test(self, x: Any, y: NDArray[Any]) -> Answers:
-        if not hasattr(self._model, "_engine"):
+        model = self._model
+        if not hasattr(model, "_engine"):
             return nothing_yet(y, self._regression)
-        engine = self._model._engine
-        decisions = engine.predict(x.astype(engine.dtype, copy=False))
+        decisions, _ = model._answer(model._rows(x, first=False, growing=self._growing))
         decisions = decisions[:, 0] if decisions.shape[1] == 1 else decisions
         return Answers.of(decisions) if self._regression else read(decisions, self._classes, y)
 
     def train(self, x: Any, y: NDArray[Any]) -> None:
-        fixed = hasattr(self._model, "_engine") and x.shape[1] == self._model.n_features_in_
-        if not fixed or x.shape[1] > _NARROW:
-            self._learn(x, y, **self._closed)
-            return
-        # The quick way in; a dense row leaves the same bits as a sparse one.
-        row = x if isinstance(x, np.ndarray) else x.toarray()
-        dtype = self._model._engine.dtype
-        self._model.learn_one(np.ascontiguousarray(row[0], dtype=dtype), y[0].item())
+        self._learn(x, y, **self._closed)
 
     @property
     def stored(self) -> float:
