@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,9 +12,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 from cases import CASES, REGRESSION, Case, numeric_stream, same_state, stream
+from sklearn.base import clone
 
 import budgetron
 from budgetron import parts
+from budgetron.evaluate import prequential
 from budgetron.sizes import parse_bytes
 
 WIDTH = 6
@@ -286,6 +289,150 @@ def test_bytes_cannot_be_raised() -> None:
     model = budgetron.make("forgetron", budget="9KB", gamma=1.0).fit(X, y)
     with pytest.raises(ValueError, match="above the 9000 bytes"):
         model.lower_budget("10KB")
+
+
+# ---- parameters of a live model ------------------------------------------------------------------
+
+
+@each_sized
+@pytest.mark.parametrize("smaller", [4, "8500B"])
+def test_a_lower_budget_that_is_set_holds_from_the_next_row_on(
+    case: Case, smaller: int | str
+) -> None:
+    X, y, first = rows(case, 200)
+    before = {budget_name(case): 40, **({"rank": 2} if case.name == "nogd" else {})}
+    model, lowered = (
+        case.make(case.kernels[0], **before).partial_fit(X[:120], y[:120], **first)
+        for _ in range(2)
+    )
+    model.set_params(**{budget_name(case): smaller})
+    assert model.budget_ == 40  # nothing has become of it yet
+    lowered.lower_budget(smaller)
+    pickled = pickle.loads(pickle.dumps(model))
+    learned = [
+        lowered.partial_fit(X[120:], y[120:]),
+        model.partial_fit(X[120:], y[120:]),
+        pickled.partial_fit(X[120:], y[120:]),
+    ]
+    for each in learned[1:]:
+        same_state(each, learned[0])
+        assert each.budget_ == learned[0].budget_
+
+
+def live(name: str, **params: Any) -> tuple[Any, Any, Any]:
+    X, y = stream(100)
+    return budgetron.make(name, gamma=0.5, random_state=0, **params).fit(X, y), X, y
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "later"),
+    [
+        ("forgetron", {"budget": 12}, {"budget": 13}),
+        ("forgetron", {"budget": "9KB"}, {"budget": "10KB"}),
+        ("forgetron", {"budget": "9KB"}, {"budget": 500}),
+        ("forgetron", {"budget": 12}, {"budget": 0}),
+        ("forgetron", {"budget": 12}, {"budget": "5"}),
+        ("forgetron", {"budget": 12}, {"budget": 6, "gamma": 2.0}),
+        ("fogd", {"n_components": 20}, {"n_components": 21}),
+        ("avm", {"budget": 20}, {"budget": None}),
+        ("perceptron", {}, {"kernel": "linear"}),
+        ("perceptron", {}, {"class_weight": "balanced"}),
+        ("perceptron", {}, {"scale": "auto"}),
+        ("perceptron", {}, {"average": "mean"}),
+        ("budgetron", {"budget": 12}, {"r": 0.3}),
+    ],
+)
+def test_what_a_live_model_cannot_follow_is_refused(
+    name: str, made: dict[str, Any], later: dict[str, Any]
+) -> None:
+    """By every call that learns; `predict` answers on, `fit` starts anew."""
+    model, X, y = live(name, **made)
+    before, said = copy_of(model), model.decision_function(X)
+    model.set_params(**later)
+    for learn in (
+        lambda: model.partial_fit(X, y),
+        lambda: model.prequential(X, y),
+        lambda: model.learn_one(X[0], y[0]),
+        lambda: prequential(model, X, y),
+    ):
+        with pytest.raises(ValueError, match="|".join(later)) as raised:
+            learn()
+        assert "\n" not in str(raised.value)
+    same_state(model, before)
+    assert later.items() <= model.get_params().items()
+    np.testing.assert_array_equal(model.decision_function(X), said)
+    model.set_params(**{key: before.get_params()[key] for key in later})
+    same_state(model.partial_fit(X, y), before.partial_fit(X, y))
+
+
+def test_fit_starts_anew_with_whatever_is_set() -> None:
+    model, X, y = live("forgetron", budget=12)
+    model.set_params(budget=50, gamma=1.0).fit(X, y)
+    same_state(model, budgetron.make("forgetron", budget=50, gamma=1.0, random_state=0).fit(X, y))
+    same_state(model.partial_fit(X, y), clone(model).fit(X, y).partial_fit(X, y))
+
+
+def test_what_only_fit_and_predict_look_at_may_change() -> None:
+    model, X, y = live("forgetron", budget=12)
+    twin = copy_of(model)
+    model.set_params(n_epochs=3, shuffle=True, n_jobs=2, random_state=5, budget=12)
+    same_state(model.partial_fit(X, y), twin.partial_fit(X, y))
+
+
+def test_no_limit_becomes_one() -> None:
+    model, X, y = live("avm", budget=None, delta=0.01)
+    model.set_params(budget=7).partial_fit(X[:1], y[:1])
+    assert model.n_support_ == model.budget_ == 7
+
+
+def test_the_size_of_a_part_is_lowered_and_other_parts_are_refused() -> None:
+    X, y = stream(150)
+    model = budgetron.KernelClassifier(update="avp", budget="remove-oldest", gamma=1.0).fit(X, y)
+    model.set_params(budget=parts.RemoveOldest(), update=parts.AvpUpdate()).partial_fit(X, y)
+    model.set_params(budget__size=9).partial_fit(X, y)
+    assert model.n_support_ == model.budget_ == 9
+    for later in ({"budget__size": 10}, {"budget": "halve"}, {"update": "alma"}, {"radius": 2.0}):
+        before = model.get_params(deep=False)
+        model.set_params(**later)
+        with pytest.raises(ValueError, match=r"(budget|update|radius)=.* was set, but the model"):
+            model.partial_fit(X, y)
+        model.set_params(**before)
+    assert model.partial_fit(X, y).budget_ == 9
+
+
+def test_a_regressor_follows_row_by_row() -> None:
+    X, y = numeric_stream(100)
+    model = budgetron.make("rbp", task="regression", budget=20, gamma=0.5, epsilon=0.0).fit(X, y)
+    model.budget = 6  # as good as set_params
+    model.learn_one(X[0], y[0])
+    assert model.n_support_ == model.budget_ == 6
+    model.set_params(epsilon=0.5)
+    with pytest.raises(ValueError, match=r"epsilon=0\.5 was set"):
+        model.learn_one(X[0], y[0])
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_river_model_follows_too(task: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    river = pytest.importorskip("budgetron.river")
+    X, _ = stream(60)
+    frame, y = pandas.DataFrame(X, columns=list("abcd")), pandas.Series(np.arange(60) % 2)
+    model = river.make("rbp", task=task, budget=20, gamma=0.5, seed=0)
+    model.learn_many(frame, y)
+    model.mutate({"budget": 6})
+    model.learn_one(dict(frame.iloc[0]), 1)
+    assert model.n_support_ <= model.estimator.budget_ == 6
+    model.estimator.lower_budget(5)
+    model.learn_one(dict(frame.iloc[0]), 1)
+    model.budget = 30
+    for learn in (
+        lambda: model.learn_one(dict(frame.iloc[0]), 1),
+        lambda: model.learn_many(frame, y),
+    ):
+        with pytest.raises(ValueError, match="budget=30 was set"):
+            learn()
+    with pytest.raises(ValueError, match="'gamma' is not a mutable"):
+        model.mutate({"gamma": 2.0})
 
 
 def test_models_without_a_budget_say_so() -> None:

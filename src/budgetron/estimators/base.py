@@ -55,7 +55,7 @@ PRECISION_MESSAGE = (
 
 @dataclass(frozen=True)
 class Origin:
-    """What an engine was built from; parameters that are set later change it no more.
+    """What an engine was built from; parameters that are set later are held to it (budgeted.py).
 
     Parameters
     ----------
@@ -189,6 +189,7 @@ class OnlineEstimator(Budgeted):
             self._origin = self._within(self._origin, limit, classes, dtype)
         self._engine = self._watched(self._build(self._origin, classes, dtype))
         self._warned = False
+        self.__dict__.pop("_changed", None)
 
     def _build(
         self,
@@ -222,6 +223,7 @@ class OnlineEstimator(Budgeted):
 
     def _restored(self) -> None:
         """The attributes of `_fitted` came out of a file: check them, and set what follows."""
+        self._changed = True  # perhaps: the file has the parameters as they were when it was saved
         names = getattr(self, "feature_names_in_", None)
         if not 1 <= self.n_features_in_ < 2**31 or (
             names is not None and len(names) != self.n_features_in_
@@ -235,6 +237,8 @@ class OnlineEstimator(Budgeted):
         first = anew or not hasattr(self, "_engine")
         if first:
             self._validate_params()
+        elif self._changed:
+            self._follow_params()
         if getattr(X, "shape", ())[:1] != y.shape:
             check_consistent_length(X, y)
         X = self._rows(X, first=first, growing=growing)

@@ -1,13 +1,15 @@
 """The budget of an estimator: a number, or bytes that are turned into one; lowered while it learns.
 
-Which parameter it is the estimators say; what fits into bytes is searched for in room.py.
+Which parameter it is the estimators say; what fits into bytes is searched for in room.py. Of all
+parameters the budget alone can follow `set_params` in a model that has learned: the next call that
+learns lowers it, and refuses what else has changed.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -19,6 +21,9 @@ from budgetron.sizes import parse_bytes
 
 if TYPE_CHECKING:
     from budgetron.estimators.base import Origin
+
+# What `fit` and `predict` alone look at: it may change at any time.
+_FREE = ("n_epochs", "shuffle", "n_jobs", "random_state")
 
 
 class Budgeted(Shared):
@@ -38,14 +43,66 @@ class Budgeted(Shared):
     _sparse: bool
     _native: Any
     _build: Any
+    _param_names: Any
+    _changed = False  # whether a parameter was set since the model was last held to them
+
+    # ---- parameters set while it learns ----------------------------------------------------------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if "_engine" in self.__dict__ and name in self._param_names():
+            self.__dict__["_changed"] = True
+
+    @in_turn
+    def _follow_params(self) -> None:
+        """Hold a model that has learned to its parameters, before it learns more.
+
+        A lower budget is applied; another parameter than it was made with is a ValueError, and then
+        nothing has changed.
+        """
+        made, now = self._origin.params, self.get_params(deep=False)
+        had, wanted = self._apart_from_budget(made), self._apart_from_budget(now)
+        for name in had:
+            if wanted[name] != had[name]:
+                self._refuse(name, now[name], f"{name}={made[name]!r}")
+        if self._budget_name in made:
+            self._follow_budget(self._budget_in(now))
+        self.__dict__.pop("_changed", None)
+
+    def _follow_budget(self, budget: Any) -> None:
+        held, limit = self.budget_, self._origin.room.limit
+        name = self._budget_name
+        if isinstance(budget, str):
+            asked = parse_bytes(budget, name)
+            if limit and asked > limit:
+                self._refuse(name, budget, f"{limit} bytes, and a budget can only be lowered")
+            if asked != limit:
+                self.lower_budget(budget)
+        elif held is not None and (budget is None or _above(budget, held)):
+            self._refuse(name, budget, f"{name}={held}, and a budget can only be lowered")
+        elif budget != held:
+            self.lower_budget(budget)
+
+    def _refuse(self, name: str, value: Any, made: str) -> NoReturn:
+        raise ValueError(
+            f"{name}={value!r} was set, but the model has learned with {made}: "
+            "call fit, which starts anew, or set it back to learn on"
+        )
+
+    def _apart_from_budget(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters that a model cannot change once it has learned."""
+        but = {self._budget_name, *_FREE}
+        return {name: value for name, value in params.items() if name not in but}
+
+    # ---- lowering --------------------------------------------------------------------------------
 
     @in_turn
     def lower_budget(self, budget: int | str) -> Self:
-        """Go on with a smaller budget.
+        """Go on with a smaller budget, at once.
 
         Stored examples leave by the learner's own rule, or the oldest where it has none; FOGD drops
         its last frequencies. What is freed is given back. The parameter is set too, so that a clone
-        starts with it.
+        starts with it. A lower budget set by `set_params` is applied when the model learns again.
 
         Parameters
         ----------
@@ -143,3 +200,7 @@ class Budgeted(Shared):
 
     def _with_budget(self, params: dict[str, Any], budget: int | str) -> dict[str, Any]:
         return {**params, self._budget_name: budget}
+
+
+def _above(budget: Any, held: int) -> bool:
+    return isinstance(budget, Integral) and int(budget) > held

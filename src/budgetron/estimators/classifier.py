@@ -113,6 +113,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             decisions = self.prequential(np.asarray(x)[None, :], np.array([y]))
             return decisions[0] if decisions.ndim > 1 else float(decisions[0])
         self._check_width(x)
+        if self._changed:
+            self._follow_params()
         if self._class_weights is None:
             return self._engine.native.learn_one(x, code)
         decision = self._engine.native.learn_one(x, code, self._class_weights.of_one(y))

@@ -147,6 +147,15 @@ class KernelClassifier(OnlineClassifier):
             raise ValueError(f"budget {part.kind!r} has no size to set")
         return {**params, "budget": part.set_params(size=budget)}
 
+    def _apart_from_budget(self, params: dict[str, Any]) -> dict[str, Any]:
+        parts = {family: params[family] for family in ("loss", "update", "budget")}
+        for family, part in parts.items():  # a name stands for a part with its default parameters
+            known = isinstance(part, str) and part in FAMILIES[family]
+            parts[family] = FAMILIES[family][part]() if known else part
+        if hasattr(parts["budget"], "size"):
+            parts["budget"] = parts["budget"].set_params(size=0)
+        return {**super()._apart_from_budget(params), **parts}
+
     @property
     def _least_budget(self) -> int:
         return 2 if "halve" in (self.budget, getattr(self.budget, "kind", None)) else 1

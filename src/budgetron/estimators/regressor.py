@@ -84,6 +84,8 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
         self._check_width(x)
         if not isfinite(y):
             raise ValueError(f"target {y!r} is not a finite number")
+        if self._changed:
+            self._follow_params()
         prediction: float = self._native.learn_one(x, y)
         return prediction
 

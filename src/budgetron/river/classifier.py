@@ -60,6 +60,8 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         except (AttributeError, KeyError):  # not started, or a label not seen yet
             self._learn(x, self._row(x), [y], [w])
             return
+        if estimator._changed:
+            estimator._follow_params()
         by_class = estimator._class_weights
         if by_class is not None:
             w *= by_class.of_one(y)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import fields
+from functools import cache
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -44,15 +45,33 @@ class RiverLearner(Estimator):
         most = self.max_features
         if most is not None and not (isinstance(most, Integral) and most >= 1):
             raise ValueError(f"max_features={most!r} must be an integer of at least 1, or None")
-        params = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self._own}  # type: ignore[arg-type]
-        if params["gamma"] == "auto":
-            params["gamma"] = "median"
+        params = {name: self._as_estimators(name, getattr(self, name)) for name in self._shared()}
         self._estimator: Any = self._estimator_class(**params, random_state=self.seed)
         self._estimator._validate_params()
         # What is drawn for a feature is drawn by its number, a hash of its name. But a model in
         # bytes takes its memory by the width, and needs numbers below it.
         drawn = not self._estimator._stores_examples and not self._estimator.in_bytes
         self._names = Names(hashed=drawn, most=most)
+
+    @classmethod
+    @cache
+    def _shared(cls) -> tuple[str, ...]:
+        """The parameters that are the estimator's."""
+        return tuple(f.name for f in fields(cls) if f.name not in cls._own)  # type: ignore[arg-type]
+
+    @staticmethod
+    def _as_estimators(name: str, value: Any) -> Any:
+        return "median" if name == "gamma" and value == "auto" else value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set it; a parameter that is set later becomes the estimator's, as by its set_params."""
+        super().__setattr__(name, value)
+        if "_estimator" in self.__dict__ and name in self._shared():
+            self._estimator.set_params(**{name: self._as_estimators(name, value)})
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {self._estimator._budget_name} & {*self._shared()}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
