@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ import scipy.sparse
 from cases import BY_NAME, CASES, KERNELS, Case, same_state, stream
 
 import budgetron
+from budgetron.evaluate import prequential
+from budgetron.model_file import to_bytes
 
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 
@@ -176,6 +180,98 @@ def test_labels_of_another_kind_cannot_join() -> None:
     assert model.classes_.tolist() == [0, 1]
     with pytest.raises(ValueError, match="NaN"):
         BY_NAME["rbp"].make().partial_fit(X, y, classes=[0, 1, np.nan])
+
+
+MISSING = "None|NaN|NaT|<NA>"
+
+
+def incomplete() -> dict[str, Any]:
+    """Labels of which that of row 2 is missing, in all the ways there are."""
+    pandas = pytest.importorskip("pandas")
+    text = ["a", "b", None, "a", "b", "a"]
+    numbers = [0, 1, None, 1, 0, 1]
+    return {
+        "list of text": text,
+        "list of numbers": numbers,
+        "array of text": np.array(text, dtype=object),
+        "array of numbers": np.array(numbers, dtype=object),
+        "NaN among text": np.array(["a", "b", np.nan, "a", "b", "a"], dtype=object),
+        "NaN": np.array([0, 1, np.nan, 1, 0, 1]),
+        "Series": pandas.Series(text),
+        "Series of objects": pandas.Series(text, dtype=object),
+        "NA among text": pandas.Series(["a", "b", pandas.NA, "a", "b", "a"], dtype=object),
+        "string": pandas.Series(text, dtype="string"),
+        "Int64": pandas.Series(numbers, dtype="Int64"),
+        "boolean": pandas.Series([True, False, None] * 2, dtype="boolean"),
+        "category": pandas.Series(text, dtype="category"),
+        "dates": pandas.to_datetime(pandas.Series(["2020-01-01", "2020-01-02", None] * 2)),
+    }
+
+
+def refusals(task: str, y: Any) -> Iterator[str]:
+    """What every way to learn these labels says, each in a model of its own."""
+    pandas, river = pytest.importorskip("pandas"), pytest.importorskip("budgetron.river")
+    X = stream(6)[0]
+    for call in (
+        lambda model: model.fit(X, y),
+        lambda model: model.partial_fit(X, y),
+        lambda model: model.prequential(X, y),
+        lambda model: prequential(model, X, y),
+        lambda model: prequential(model, X, y, delay=1, chunk_rows=1),
+        lambda model: prequential(model, [(X[:1], [0]), (X[1:], y[1:])]),
+        lambda _: prequential(river.make("rbp", task=task), X, y),
+        lambda _: river.make("rbp", task=task).learn_many(
+            pandas.DataFrame(X, columns=list("abcd")), pandas.Series(y)
+        ),
+    ):
+        model = budgetron.make("rbp", task=task)
+        with pytest.raises(ValueError, match="y contains") as raised:
+            call(model)
+        yield str(raised.value)
+
+
+def test_a_missing_label_is_named_by_its_row() -> None:
+    for how, y in incomplete().items():
+        for said in refusals("classification", y):
+            assert re.fullmatch(rf"Input y contains ({MISSING}) in row 2: leave the.*", said), how
+        for said in refusals("regression", y):
+            assert re.fullmatch(r"Input y contains .* in row \d: targets must be.*", said), how
+
+
+def test_labels_of_two_kinds_are_refused() -> None:
+    mixed = ["a", 1, "b", 1, "a", 1]
+    for y in (mixed, tuple(mixed), np.array(mixed, dtype=object)):
+        for said in refusals("classification", y):
+            assert said.endswith("labels must be all text or all numbers"), said
+    with pytest.raises(ValueError, match=r"classes contains 0 in row 0 and 'a' in row 1"):
+        budgetron.make("rbp").partial_fit(stream(6)[0], [0] * 6, classes=[0, "a"])
+    with pytest.raises(ValueError, match="classes contains None in row 1"):
+        budgetron.make("rbp").partial_fit(stream(6)[0], [0] * 6, classes=[0, None])
+
+
+@pytest.mark.parametrize("label", [None, np.nan, "NA"])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_row_without_label_is_refused_one_at_a_time(task: str, label: Any) -> None:
+    river = pytest.importorskip("budgetron.river")
+    if label == "NA":
+        label = pytest.importorskip("pandas").NA
+    X = stream(6)[0]
+    new = budgetron.make("rbp", task=task)
+    old = budgetron.make("rbp", task=task).partial_fit(X, [0, 1] * 3)
+    dicts = river.make("rbp", task=task)
+    started = river.make("rbp", task=task)
+    for value in (0, 1):
+        started.learn_one({"a": 1.0}, value)
+    before = to_bytes(old)
+    for learn in (
+        lambda: new.learn_one(X[0], label),
+        lambda: old.learn_one(X[0], label),
+        lambda: dicts.learn_one({"a": 1.0}, label),
+        lambda: started.learn_one({"a": 1.0}, label),
+    ):
+        with pytest.raises(ValueError, match=r"^(Input y contains|target) .*[^\n]*$"):
+            learn()
+    assert to_bytes(old) == before
 
 
 def test_more_columns_than_there_are_feature_numbers() -> None:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
+from budgetron.estimators.targets import check_labels
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -145,7 +147,10 @@ def _stack(parts: list[Any]) -> Any:
 
 def _labels(y: NDArray[Any]) -> NDArray[Any]:
     """Labels of a dtype that can be mapped from a file."""
-    return y.astype(str) if y.dtype.kind == "O" else y
+    if y.dtype.kind != "O":
+        return y
+    check_labels(y.tolist())
+    return y.astype(str)
 
 
 def _short(source: str) -> str:

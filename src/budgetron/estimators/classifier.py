@@ -12,13 +12,13 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from budgetron.engine import Floats, csr_parts
 from budgetron.estimators.base import OnlineEstimator
-from budgetron.estimators.plain import codes, numeric, plain_labels
+from budgetron.estimators.plain import codes, numeric
 from budgetron.estimators.shared import in_turn
+from budgetron.estimators.targets import labels
 from budgetron.estimators.weights import ClassWeights, product, sample_weights
 
 
@@ -61,7 +61,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         y : labels, shape (n,); their distinct values are the classes, another one later is an error
         sample_weight : numbers >= 0, shape (n,); a row of weight w moves f by w times as much
         """
-        y = _labels(y)
+        y = labels(y)
         self._learn(X, y, sample_weight, classes=np.unique(y), anew=True)
         return self
 
@@ -77,7 +77,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         classes : all labels there will be, in the first call. Without it classes join as they occur
         sample_weight : numbers >= 0, shape (n,); a row of weight w moves f by w times as much
         """
-        self._learn(X, _labels(y), sample_weight, classes=classes)
+        self._learn(X, labels(y), sample_weight, classes=classes)
         return self
 
     def prequential(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Floats:
@@ -90,13 +90,13 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         decisions : (n,) for up to two classes, where >= 0 stands for ``classes_[1]``; else (n, K)
             with -inf where a class had not been seen yet
         """
-        decisions = self._learn(X, _labels(y), sample_weight, classes=classes, record=True)
+        decisions = self._learn(X, labels(y), sample_weight, classes=classes, record=True)
         assert decisions is not None
         return decisions
 
     def _prequential_growing(self, X: Any, y: Any, classes: Any = None) -> Floats:
         """`prequential` for streams whose width grows: a chunk may have more features."""
-        decisions = self._learn(X, _labels(y), None, classes=classes, record=True, growing=True)
+        decisions = self._learn(X, labels(y), None, classes=classes, record=True, growing=True)
         assert decisions is not None
         return decisions
 
@@ -109,7 +109,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         """
         try:
             code = self._codes[y]
-        except (AttributeError, KeyError):  # not started, or a label not seen yet
+        except (AttributeError, KeyError, TypeError):  # not started, or a label not seen yet
             decisions = self.prequential(np.asarray(x)[None, :], np.array([y]))
             return decisions[0] if decisions.ndim > 1 else float(decisions[0])
         self._check_width(x)
@@ -232,10 +232,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         X, first = self._checked(X, y, anew=anew, growing=growing)
         if first:
             closed = classes is not None
-            known = np.unique(_labels(_listed(classes))) if closed else y[:0]
+            known = np.unique(labels(classes, "classes")) if closed else y[:0]
         else:
             closed, known = self._closed, self.classes_
-            if classes is not None and not np.array_equal(np.unique(classes), known):
+            if classes is not None and not np.array_equal(
+                np.unique(labels(classes, "classes")), known
+            ):
                 raise ValueError(
                     f"classes={list(classes)} is not what the first call said: {list(known)}"
                 )
@@ -397,21 +399,3 @@ class Run:
 def _of_each(decisions: Floats) -> Floats:
     """Decisions as they are given out: one number a row where there is one output."""
     return decisions[:, 0] if decisions.shape[1] == 1 else decisions
-
-
-def _listed(classes: Any) -> Any:
-    """Classes in a list as an array, which needs fewer checks."""
-    return np.asarray(classes) if type(classes) is list else classes
-
-
-def _labels(y: Any) -> NDArray[Any]:
-    """Y as a 1-d array of labels."""
-    if y is None:
-        raise ValueError("this classifier requires y to be passed, but the target y is None")
-    if not plain_labels(y):
-        y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "f" and not np.isfinite(y).all():
-            raise ValueError("Input y contains NaN or infinity")
-        check_classification_targets(y)
-    labels: NDArray[Any] = y
-    return labels

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from budgetron.engine import Floats
 from budgetron.estimators.base import OnlineEstimator
 from budgetron.estimators.ranges import regression_ranges
 from budgetron.estimators.shared import in_turn
+from budgetron.estimators.targets import number, numbers
 from budgetron.estimators.weights import sample_weights
 from budgetron.parts import Part, TubeUpdate
 
@@ -82,8 +82,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
         if not hasattr(self, "_engine"):
             return float(self.prequential(np.asarray(x)[None, :], [y])[0])
         self._check_width(x)
-        if not isfinite(y):
-            raise ValueError(f"target {y!r} is not a finite number")
+        y = number(y)
         if self._changed:
             self._follow_params()
         prediction: float = self._native.learn_one(x, y)
@@ -116,7 +115,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
         anew: bool = False,
         growing: bool = False,
     ) -> Floats | None:
-        y = _targets(y)
+        y = numbers(y)
         with self._unchanged_if_refused():
             X, first = self._checked(X, y, anew=anew, growing=growing)
             if first:
@@ -170,14 +169,3 @@ class SignRegressor(TubeRegressor):
 
     def _update(self) -> Part:
         return TubeUpdate(float(self.step), float(self.epsilon))
-
-
-def _targets(y: Any) -> Floats:
-    """Y as a 1-d array of finite float64."""
-    if y is None:
-        raise ValueError("this regressor requires y to be passed, but the target y is None")
-    y = column_or_1d(y, warn=True)
-    targets: Floats = np.ascontiguousarray(y, dtype=np.float64)
-    if not np.isfinite(targets).all():
-        raise ValueError("Input y contains NaN or infinity: targets must be finite numbers")
-    return targets

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetron.estimators.targets import any_labels, numbers
 from budgetron.evaluate.answers import Answers
 from budgetron.evaluate.faces import Face, face, task_of
 from budgetron.evaluate.metrics import ClassificationMetrics, RegressionMetrics
@@ -97,18 +98,20 @@ def prequential(
         raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}")
     task = task or task_of(model)
     whole = y is not None
-    labels = None if classes is None else np.unique(np.asarray(classes))
-    told = labels
+    checked = numbers if task == "regression" else any_labels
+    closed = None if classes is None else np.unique(any_labels(classes, "classes"))
+    told = closed
     if told is None and whole and task == "classification" and not hasattr(model, "prequential"):
-        told = np.unique(np.asarray(y))
+        told = np.unique(any_labels(y))
     learner = face(model, task, told, growing=not whole)
     tester = _Delayed(learner, delay) if delay else learner
-    count = _Counter(task, window, fading, labels)
-    chunks: Iterable[Any] = [(_rows(X), np.asarray(y))] if whole else X
+    count = _Counter(task, window, fading, closed)
+    chunks: Iterable[Any] = [(_rows(X), y)] if whole else X
     found = Evaluation(task, [])
     rows, seconds, ends = 0, 0.0, _ends(every)
     end = next(ends)
-    for some, targets in chunks:
+    for some, y in chunks:
+        targets = checked(y, first=rows) if len(y) else np.empty(0)
         start = 0
         while start < len(targets):
             stop = min(start + chunk_rows, len(targets), start + end - rows)
@@ -150,15 +153,14 @@ def held_out(
     True
     """
     task = task or task_of(model)
-    (X, y), (others, labels) = (
-        (_rows(rows), np.asarray(targets)) for rows, targets in (train, test)
-    )
+    checked = numbers if task == "regression" else any_labels
+    (X, y), (others, targets) = ((_rows(rows), checked(y)) for rows, y in (train, test))
     needed = task == "classification" and not hasattr(model, "prequential")
-    classes = np.unique(np.concatenate([y, labels])) if needed else None
+    classes = np.unique(np.concatenate([y, targets])) if needed else None
     learner = face(model, task, classes, growing=False)
     learner.test_then_train(X, y)
-    count = _Counter(task, max(len(labels), 1), 1.0, None)
-    count(labels, learner.test(others, labels))
+    count = _Counter(task, max(len(targets), 1), 1.0, None)
+    count(targets, learner.test(others, targets))
     return count.metrics.values()
 
 

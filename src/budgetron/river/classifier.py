@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from river.base import MiniBatchClassifier
 
 from budgetron.engine import Floats
+from budgetron.estimators.targets import check_labels
 from budgetron.river.learner import FLOAT64, RiverLearner
 
 
@@ -81,8 +82,6 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         self._learn(X.columns, self._rows(X), list(y), w)
 
     def _learn(self, names: Iterable[Any], rows: Any, labels: list[Any], weights: Any) -> None:
-        if None in labels:
-            raise ValueError("y is None: a classifier learns from labels")
         self._learn_rows(names, rows, _as_array(labels), weights)
         if self._started:
             self._labels = self._estimator.classes_.tolist()
@@ -146,9 +145,7 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
 
 def _as_array(labels: Any) -> NDArray[Any]:
     """Labels as an array of whatever type they are of; ValueError where they cannot be labels."""
-    texts = [isinstance(label, str) for label in labels]
-    if any(texts) and not all(texts):
-        raise ValueError("y has texts and other labels: all must be of one kind")
+    check_labels(labels)
     for label in labels:
         if not isinstance(label, (str, bool, Real, np.bool_)):
             raise ValueError(f"y={label!r}: a label is a text, a number, True or False")

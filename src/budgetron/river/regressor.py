@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from math import isfinite, nan
 from typing import Any
 
 from river.base import MiniBatchRegressor
 
+from budgetron.estimators.targets import number
 from budgetron.river.learner import FLOAT64, RiverLearner
 
 
@@ -24,7 +24,7 @@ class RiverRegressor(RiverLearner, MiniBatchRegressor):
         y : target, a finite number
         w : weight, a number >= 0; a row of weight w moves f by w times as much
         """
-        target = _target(y)
+        target = number(y)
         if w != 1.0:
             w = self._weight(x, w)
             if w == 0.0:
@@ -67,13 +67,3 @@ class RiverRegressor(RiverLearner, MiniBatchRegressor):
         if not self._started:
             return pd.Series(0.0, index=X.index)
         return pd.Series(self._estimator._engine.predict(self._rows(X))[:, 0], index=X.index)
-
-
-def _target(y: Any) -> float:
-    try:
-        target = float(y)
-    except TypeError:
-        target = nan
-    if not isfinite(target):
-        raise ValueError(f"target {y!r} is not a finite number")
-    return target
