@@ -249,13 +249,85 @@ def test_the_local_folder_comes_first(
     assert datasets.load("toy")[0].shape == (6, 3)
     assert datasets.load("toy", ["test"])[0].shape == (2, 3)
     assert datasets.load("toy", rows=5)[0].shape == (5, 3)
-    assert datasets.verify(known["toy"], train, tmp_path / "toy.npz") == "converted: not checked"
+    in_part = "converted, in part: 4 of 40 rows"
+    assert datasets.verify(known["toy"], train, tmp_path / "toy.npz") == in_part
+    whole = replace(train, rows=4)
+    assert datasets.verify(known["toy"], whole, tmp_path / "toy.npz") == "converted: not checked"
     # the origin's own file is taken before what stands for it
     (tmp_path / "toy").write_bytes(TEXT)
     stream = open_stream("data:toy", chunk_rows=30)
     shapes = [X.shape for X, _ in stream]
     assert shapes == [(30, 3), (10, 3), (2, 3)]
     assert (stream.name, stream.position, stream.grows) == ("data:toy", 42, False)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "part", "rows"),
+    [
+        ({"X": 7}, "all", 7),
+        ({"X": 7}, "test", 7),
+        ({"X_train": 5, "X_test": 3}, "all", 8),
+        ({"X_train": 5, "X_test": 3}, "train", 5),
+        ({"X_train": 5, "X_test": 3}, "test", 3),
+        ({"X_train": 5}, "train", 5),
+    ],
+)
+def test_a_part_of_a_set_is_said_to_be_a_part(
+    arrays: dict[str, int],
+    part: str,
+    rows: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    known: dict[str, DataSet],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By what the file holds, and what reading it would give."""
+    from budgetron.cli import main
+
+    columns = {name: np.ones((count, 3)) for name, count in arrays.items()}
+    labels = {name.replace("X", "y"): X[:, 0] for name, X in columns.items()}
+    np.savez(tmp_path / "toy.npz", **columns, **labels)
+    monkeypatch.setenv("BUDGETRON_DATA", str(tmp_path))
+    monkeypatch.setattr(datasets, "data_sets", catalogue.data_sets)
+
+    def says(*words: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main(["data", *words])
+        assert not ended.value.code
+        return " ".join(capsys.readouterr().out.split())
+
+    for published, here in ((rows, "yes"), (rows + 1, "in part")):
+        file = File(part, "toy", "http://x", published, held=("toy.npz",))
+        known["toy"] = replace(toy("http://x"), files=(file,))
+        assert len(datasets.load("toy")[1]) == rows
+        assert f" toy {published} {here} 3 " in says("list")
+        amount = f"{rows} of {published} rows"
+        assert (f"in part: {amount}" in says("list", "toy")) == (here == "in part")
+        assert (f"in part: {amount}" in says("get", "toy")) == (here == "in part")
+    two = (file, replace(file, part="more", name="more", held=()))
+    known["toy"] = replace(known["toy"], files=two)
+    assert " in part 3 " in says("list").partition(" toy ")[2]
+
+
+def test_a_set_may_be_one_part_of_what_stands_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: dict[str, DataSet]
+) -> None:
+    monkeypatch.setenv("BUDGETRON_DATA", str(tmp_path))
+    sizes = {"train": 5, "test": 3}
+    arrays = {f"X_{part}": np.ones((n, 3)) for part, n in sizes.items()}
+    np.savez(
+        tmp_path / "toy.npz", **arrays, **{f"y_{part}": np.ones(n) for part, n in sizes.items()}
+    )
+    file = File("train", "toy", "http://x", 40, held=("toy.npz",))
+    known["toy"] = replace(toy("http://x"), files=(file,))
+    assert len(datasets.load("toy")[1]) == 5
+    assert datasets.rows_missing(file, tmp_path / "toy.npz") == 35
+
+
+def test_a_damaged_file_is_not_asked_for_its_rows(tmp_path: Path) -> None:
+    (tmp_path / "toy.npz").write_bytes(b"PK no zip")
+    file = File("all", "toy", "http://x", 40, held=("toy.npz",))
+    assert datasets.rows_missing(file, tmp_path / "toy.npz") == 0
 
 
 def test_a_chain_is_resumed(

@@ -133,8 +133,6 @@ def _print_list(listed: list[DataSet]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from budgetron import datasets
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("data set", no_wrap=True)
     table.add_column("rows", justify="right", no_wrap=True)
@@ -143,8 +141,7 @@ def _print_list(listed: list[DataSet]) -> None:
     table.add_column("classes")
     table.add_column("papers")
     for each in listed:
-        found = [datasets.locate(file) is not None for file in each.files]
-        here = "yes" if all(found) else "in part" if any(found) else "no"
+        here = _here(each)
         tasks = [str(each.classes)] if each.classes else []
         tasks += ["regression"] if "regression" in each.task else []
         table.add_row(
@@ -161,6 +158,17 @@ def _print_list(listed: list[DataSet]) -> None:
     )
 
 
+def _here(data_set: DataSet) -> str:
+    """Whether all rows of the set are here."""
+    from budgetron import datasets
+
+    places = [(file, datasets.locate(file)) for file in data_set.files]
+    if not any(place for _, place in places):
+        return "no"
+    whole = all(place and not datasets.rows_missing(file, place) for file, place in places)
+    return "yes" if whole else "in part"
+
+
 def _print_one(data_set: DataSet) -> None:
     from rich.text import Text
 
@@ -173,6 +181,8 @@ def _print_one(data_set: DataSet) -> None:
     for file in data_set.files:
         here = datasets.locate(file)
         place = "not here" if here is None else str(here)
-        console.print(Text(f"\n{file.part}: {file.rows:,} rows\n  {file.url}\n  {place}"))
+        missing = 0 if here is None else datasets.rows_missing(file, here)
+        part = f"\n  in part: {file.rows - missing:,} of {file.rows:,} rows" if missing else ""
+        console.print(Text(f"\n{file.part}: {file.rows:,} rows\n  {file.url}\n  {place}{part}"))
     for paper, preparation in data_set.papers.items():
         console.print(Text(f"\n{paper}: {preparation}"))

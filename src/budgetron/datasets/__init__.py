@@ -11,7 +11,7 @@ that is looked into first.
 
 from budgetron.datasets.cache import cache_folder, fetch, local_folder, locate, verify
 from budgetron.datasets.catalogue import DataError, DataSet, File, data_sets, find
-from budgetron.datasets.reading import here, load, named, paths, sources
+from budgetron.datasets.reading import here, load, named, paths, rows_missing, sources
 
 __all__ = [
     "DataError",
@@ -27,6 +27,7 @@ __all__ = [
     "locate",
     "named",
     "paths",
+    "rows_missing",
     "sources",
     "verify",
 ]

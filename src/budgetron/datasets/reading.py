@@ -24,13 +24,31 @@ def options(data_set: DataSet, file: File, path: Path) -> SourceOptions:
     kind = format_of(path.name)
     if path.name in file.held or not file.read:
         if kind == "npz":
-            return SourceOptions(part=file.part if file.part in ("train", "test") else None)
+            return SourceOptions(part=_held_part(file))
         return SourceOptions(n_features=file.features or data_set.features)
     read = dict(file.read)
     for each in ("columns", "categorical"):
         if isinstance(read.get(each), str):
             read[each] = spans(read[each])
     return SourceOptions(**read)
+
+
+def _held_part(file: File) -> str | None:
+    return file.part if file.part in ("train", "test") else None
+
+
+def rows_missing(file: File, path: Path) -> int:
+    """How many rows of the file are not in the one at `path` that stands for it.
+
+    Converted files are asked by their headers; others have all (what `verify` counts).
+    """
+    from budgetron.streams.memory import count_npz
+    from budgetron.streams.opening import format_of
+
+    if path.name not in file.held or format_of(path.name) != "npz":
+        return 0
+    rows = count_npz(path, _held_part(file))
+    return 0 if rows is None else max(0, file.rows - rows)
 
 
 def found(data_set: DataSet, file: File) -> Path:

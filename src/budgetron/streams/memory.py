@@ -140,6 +140,28 @@ def load_npz(
     return X, y, names
 
 
+def count_npz(path: str | os.PathLike[str], part: str | None = None) -> int | None:
+    """How many rows `load_npz` would give, from the headers alone; None if they do not tell."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            held = set(archive.namelist())
+            names = [f"{X}.npy" for X, _ in PAIRS if f"{X}.npy" in held]
+            if part is not None and len(names) > 1:
+                names = [name for name in names if name == f"X_{part}.npy"]
+            return sum(_header(archive, name)[0] for name in names) if names else None
+    except (OSError, ValueError, IndexError, KeyError, zipfile.BadZipFile):
+        return None
+
+
+def _header(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
+    """The shape of an array."""
+    form = np.lib.format
+    with archive.open(name) as file:
+        version = form.read_magic(file)
+        read = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
+        return tuple(read(file)[0])
+
+
 def frame_of(X: Any, y: Any, names: Sequence[str] | None, label: str = "y") -> dict[str, Any]:
     """The columns of an array and its labels by name, for a table."""
     columns = names or [str(j) for j in range(X.shape[1])]
