@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import math
 import os
@@ -11,16 +12,20 @@ import signal
 import subprocess
 import sys
 import time
+import unicodedata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
 import budgetron
 from budgetron.cli import main
 from budgetron.compare import Settings, compare
+from budgetron.compare.figures import draw, file_names
 from budgetron.compare.store import Store
 from budgetron.compare.summary import summarise
 from budgetron.compare.tables import markdown
@@ -219,6 +224,58 @@ def test_a_name_is_text_not_markup(tmp_path: Path, undrawn: None) -> None:
 
 
 # ---- resuming ------------------------------------------------------------------------------------
+
+
+# Names that differ in little: case, accents in both ways, signs that no file name may have.
+NEAR = st.text(st.sampled_from("aAbß -/:.\\2é\u0301ﬁ\n"), max_size=6)
+
+
+def taken_for(name: str) -> set[str]:
+    """What file systems may make of a name."""
+    forms = {unicodedata.normalize(form, name) for form in ("NFC", "NFD", "NFKC")}
+    return {fold(form) for form in forms for fold in (str.lower, str.upper, str.casefold)}
+
+
+@given(st.lists(NEAR | st.text(max_size=80), unique=True, max_size=12))
+def test_no_two_names_share_a_file(names: list[str]) -> None:
+    found = file_names(names)
+    assert found.keys() == set(names)
+    for one, other in itertools.combinations(found.values(), 2):
+        assert not taken_for(one) & taken_for(other)
+    for name, file in found.items():
+        assert re.fullmatch(r"(?!\.)[\w.+-]+", file)
+        assert len(file.encode()) < 220
+        if re.fullmatch(r"[a-z][a-z0-9.+_-]{,30}", name) and len(names) == 1:
+            assert file == name
+    assert file_names(names) == found
+
+
+def test_streams_of_nearly_one_name_have_figures_of_their_own(
+    tmp_path: Path, undrawn: None
+) -> None:
+    names = ["a b", "a-b", "A/b", "a b", "a b 2", "a-b-rows"]
+    streams = [(name, X[:60], Y[:60]) for name in names]
+    settings = Settings(repeats=1, checkpoints=2)
+    found = compare(
+        streams, ["rbp"], tmp_path, budgets=[5, 10], **{**OPTIONS, "settings": settings}
+    )
+    assert list(found.summary) == ["a b", "a-b", "A/b", "a b 3", "a b 2", "a-b-rows"]
+
+    class Pool:
+        def unordered(self, function: Any, jobs: Any) -> Any:
+            return ((job, True) for job in jobs)
+
+    pool: Any = Pool()
+    drawn = dict(draw(tmp_path, found.summary, pool))
+    paths = [str(each.path).lower() for figures in drawn.values() for each in figures]
+    assert len(paths) == len(set(paths)) == 5 * len(names)
+    assert {each.path.name for each in drawn["a b"]} == {
+        "a-b-rows-5",
+        "a-b-rows-10",
+        "a-b-stored",
+        "a-b-bytes",
+        "a-b-time",
+    }
 
 
 def test_finished_cells_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

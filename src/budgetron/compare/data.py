@@ -7,6 +7,7 @@ Workers map the arrays from a folder instead of getting copies.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -108,11 +109,21 @@ def load(
             X = given.X.tocsr() if _sparse(given.X) else np.asarray(given.X)
             y = _labels(np.asarray(given.y))
             loaded.append(replace(given, X=X[:rows], y=y[:rows]))
-    for name in {each.name for each in loaded}:
-        same = [each for each in loaded if each.name == name]
-        for number, each in enumerate(same[1:], start=2):
-            loaded[loaded.index(each)] = replace(each, name=f"{name} {number}")
-    return loaded
+    return _named_apart(loaded)
+
+
+def _named_apart(loaded: Iterable[Rows]) -> list[Rows]:
+    """Streams of one name are numbered: "a", "a 2", and no other is called so."""
+    named = list(loaded)
+    taken = {each.name for each in named}
+    seen: set[str] = set()
+    for place, each in enumerate(named):
+        if each.name in seen:
+            free = (f"{each.name} {number}" for number in itertools.count(2))
+            named[place] = replace(each, name=next(name for name in free if name not in taken))
+        taken.add(named[place].name)
+        seen.add(each.name)
+    return named
 
 
 def _read(source: str, rows: int | None, options: SourceOptions | None) -> Rows:

@@ -6,9 +6,11 @@ which colour-blind people can tell apart; beyond seven algorithms dashes and mar
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import statistics
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,6 +23,7 @@ from budgetron.pool import Workers
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 _MARKERS = "osD^vPX*"
+_LONGEST = 50  # letters of a stream's name in that of its files
 _STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 10,
@@ -56,7 +59,12 @@ def draw(
 ) -> Iterator[tuple[str, list[Drawn]]]:
     """Every stream with its figures, which workers begin to draw at once."""
     folder.mkdir(parents=True, exist_ok=True)
-    jobs = [job for stream, lines in summary.items() for job in _jobs(folder, stream, lines)]
+    stems = file_names(summary)
+    jobs = [
+        job
+        for stream, lines in summary.items()
+        for job in _jobs(folder / stems[stream], stream, lines)
+    ]
     return _drawn(summary, jobs, pool.unordered(_draw, jobs))
 
 
@@ -73,21 +81,55 @@ def _drawn(
         yield stream, [job.drawn for job in jobs if job.stream == stream and job.drawn in there]
 
 
-def _jobs(folder: Path, stream: str, lines: Sequence[Line]) -> Iterator[_Job]:
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """A file name for each of these names, readable, and no two alike.
+
+    Not even where the file system takes upper and lower case, or the two ways to write an accent,
+    for the same.
+
+    Examples
+    --------
+    >>> file_names(["a9a", "my rows", "my/rows", "My rows"])
+    {'a9a': 'a9a', 'my rows': 'my-rows', 'my/rows': 'my-rows-2', 'My rows': 'My-rows-3'}
+    """
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        composed = unicodedata.normalize("NFC", name)
+        stem = re.sub(r"[^\w.+-]+", "-", composed).lstrip(".")[:_LONGEST] or "-"
+        numbers = itertools.count(2)
+        free = stem
+        while _folded(free) in taken:
+            free = f"{stem}-{next(numbers)}"
+        taken.add(_folded(free))
+        found[name] = free
+    return found
+
+
+def _folded(name: str) -> str:
+    """What a file system may take a name for."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def _jobs(stem: Path, stream: str, lines: Sequence[Line]) -> Iterator[_Job]:
     """The figures of a stream."""
-    stem = re.sub(r"[^\w.+-]+", "-", stream)
     plain = [replace(line, records=()) for line in lines]
     budgets = columns(lines)
     bounded = [budget for budget in budgets if budget != "no budget"] or budgets
+    suffixes = file_names(bounded)
     for budget in bounded:
         chosen = [_thin(line) for line in lines if line.budget_shown in (budget, "no budget")]
-        suffix = f"-{re.sub(r'[^0-9A-Za-z]+', '-', budget)}" if len(bounded) > 1 else ""
+        suffix = f"-{suffixes[budget]}" if len(bounded) > 1 else ""
         where = "" if budget == "no budget" else f", budget {budget}"
-        drawn = Drawn(folder / f"{stem}-rows{suffix}", f"Error so far, row by row{where}")
+        drawn = Drawn(_beside(stem, f"rows{suffix}"), f"Error so far, row by row{where}")
         yield _Job(stream, drawn, _curves, (chosen, plain, f"{stream}{where}"))
     for name, (axis, caption) in _AMOUNTS.items():
-        drawn = Drawn(folder / f"{stem}-{name}", caption)
+        drawn = Drawn(_beside(stem, name), caption)
         yield _Job(stream, drawn, _amounts, (plain, name, axis, stream))
+
+
+def _beside(stem: Path, kind: str) -> Path:
+    return stem.with_name(f"{stem.name}-{kind}")
 
 
 def _thin(line: Line) -> Line:
