@@ -226,7 +226,7 @@ def test_a_name_is_text_not_markup(tmp_path: Path, undrawn: None) -> None:
 # ---- resuming ------------------------------------------------------------------------------------
 
 
-# Pieces that files may not tell apart: case, accents in both ways, signs that no file name may have.
+# Pieces that files may not tell apart: case, accents in both ways, signs no file name may have.
 NEAR = st.lists(
     st.sampled_from(
         ["a", "A", " ", "-", "/", ":", "\\", ".", "-2", "é", "e\u0301", "ß", "ss", "ﬁ"]

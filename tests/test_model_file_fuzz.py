@@ -100,6 +100,12 @@ def use(path: Path) -> str:
         warnings.simplefilter("ignore")
         assert len(model.predict(X)) == 3
         targets = model.classes_[[0, -1, 0]] if hasattr(model, "classes_") else np.ones(3)
+        try:
+            model.partial_fit(X, targets)
+        except ValueError as error:  # the file has other parameters than those it learned with
+            if not model._changed or "\n" in str(error):
+                raise
+            model.set_params(**model._origin.params)
         for _ in range(5):
             model.partial_fit(X, targets)
         model.predict(X)
