@@ -405,20 +405,22 @@ void bind(nb::module_& m, const char* name) {
       .def(
           "learn_named",
           [](M& self, const nb::dict& names, const nb::handle& x, double target, double weight) {
-            const Sample<Real> row = named_row<Real>().read(names, x, true);
-            return learn_one<Real>(self, row, target, weight);
+            const NamedRowLease<Real> row;
+            return learn_one<Real>(self, row->read(names, x, true), target, weight);
           },
           "names"_a, "x"_a, "target"_a, "weight"_a = 1.0)
       .def(
           "predict_named",
           [](M& self, const nb::dict& names, const nb::handle& x) {
-            return predict_one<Real>(self, named_row<Real>().read(names, x, false));
+            const NamedRowLease<Real> row;
+            return predict_one<Real>(self, row->read(names, x, false));
           },
           "names"_a, "x"_a)
       .def(
           "probabilities_named",
           [](M& self, const nb::dict& names, const nb::handle& x) {
-            return probabilities_one<Real>(self, named_row<Real>().read(names, x, false));
+            const NamedRowLease<Real> row;
+            return probabilities_one<Real>(self, row->read(names, x, false));
           },
           "names"_a, "x"_a)
       .def("drifts", &drifts<Real>)
@@ -462,7 +464,8 @@ void bind_model(nb::module_& m) {
   m.def(
       "named_row",
       [](const nb::dict& names, const nb::handle& x) {
-        const auto row = budgetron::named_row<double>().read(names, x, false);
+        const budgetron::NamedRowLease<double> lease;
+        const auto row = lease->read(names, x, false);
         return nb::make_tuple(
             to_numpy(std::vector<std::int32_t>(row.indices, row.indices + row.count)),
             to_numpy(std::vector<double>(row.values, row.values + row.count)));

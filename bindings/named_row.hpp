@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -116,11 +117,32 @@ class NamedRow {
   std::vector<Real> values_;
 };
 
-// Called with the GIL held, and a row is in use for one call.
+// A row for one call, of those that its thread keeps. There is more than one where the value of a
+// feature is computed by asking another model: each has its own. Called with the GIL held.
 template <class Real>
-NamedRow<Real>& named_row() {
-  thread_local NamedRow<Real> row;
-  return row;
-}
+class NamedRowLease {
+ public:
+  NamedRowLease() {
+    if (used() == rows().size()) rows().push_back(std::make_unique<NamedRow<Real>>());
+    row_ = rows()[used()++].get();
+  }
+  ~NamedRowLease() { --used(); }
+  NamedRowLease(const NamedRowLease&) = delete;
+  NamedRowLease& operator=(const NamedRowLease&) = delete;
+
+  NamedRow<Real>* operator->() const { return row_; }
+
+ private:
+  static std::vector<std::unique_ptr<NamedRow<Real>>>& rows() {
+    thread_local std::vector<std::unique_ptr<NamedRow<Real>>> kept;
+    return kept;
+  }
+  static std::size_t& used() {
+    thread_local std::size_t count = 0;
+    return count;
+  }
+
+  NamedRow<Real>* row_;
+};
 
 }  // namespace budgetron

@@ -7,12 +7,15 @@
 // The listener is called by the thread that learns, with nothing locked: it may look into the
 // model. If it raises, the rows of the call are learned to the end, without it, and then it is
 // raised.
+//
+// Ctrl-C ends a call between two pieces, at most kPatience after it: the rows before are learned.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 
 #include "model.hpp"
@@ -20,6 +23,7 @@
 namespace budgetron {
 
 inline constexpr std::size_t kPiece = 256;  // rows; shorter than a millisecond for most models
+inline constexpr std::chrono::milliseconds kPatience{100};
 
 template <class Real>
 class Served : public Model<Real> {
@@ -59,8 +63,14 @@ class Served : public Model<Real> {
       const nanobind::gil_scoped_release released;
       outputs = this->inspect([this](const auto&) { return this->outputs(); });
       if (decisions != nullptr) decisions->reserve(rows.count * outputs);
+      auto asked = std::chrono::steady_clock::now();
       for (std::size_t begin = 0; begin < rows.count; begin += kPiece) {
         const std::size_t end = std::min(begin + kPiece, rows.count);
+        if (begin > 0 && std::chrono::steady_clock::now() - asked > kPatience) {
+          const nanobind::gil_scoped_acquire acquired;
+          if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+          asked = std::chrono::steady_clock::now();
+        }
         this->learn(piece(rows, begin, end), targets + begin,
                     weights != nullptr ? weights + begin : nullptr, decisions, unseen && begin == 0,
                     calibrate);

@@ -54,6 +54,9 @@ class Sigmoid {
   static constexpr double kPrior = 1.0;
   static constexpr double kLeastSlope = 1e-3;
   static constexpr double kLeastSquare = 1e-200;  // below, margins are as good as 0
+  // Below this share a determinant is rounding. Weights of ordinary sizes keep it far above, by the
+  // prior; one row of weight 1e20 among others of 1 does not.
+  static constexpr double kSingular = 1e-12;
 
   [[nodiscard]] double operator()(double margin) const { return slope_ * margin + offset_; }
 
@@ -108,8 +111,10 @@ class Sigmoid {
     if (square >= kLeastSquare) {
       const double curve_mm = curve_mm_ + prior * square;
       const double least = kLeastSlope / std::sqrt(square);
-      const double free =
-          (curve * pull_m - curve_m_ * pull) / (curve_mm * curve - curve_m_ * curve_m_);
+      const double determinant = curve_mm * curve - curve_m_ * curve_m_;
+      const double free = determinant > kSingular * curve_mm * curve
+                              ? (curve * pull_m - curve_m_ * pull) / determinant
+                              : least;
       slope_ = free > least ? free : least;
     }
     offset_ = (pull - curve_m_ * slope_) / curve;
@@ -229,8 +234,10 @@ class Calibration {
     Row rows_[kBlock];  // that wait
   };
 
-  // The probability of every class, by the decision on a row. One class alone is certain.
+  // The probability of every class, by the decision on a row. One class alone is certain; without
+  // any there is nothing to say.
   void answer(std::span<const double> outputs, std::span<double> probabilities) const {
+    if (probabilities.empty()) return;
     if (probabilities.size() == 1) {
       probabilities[0] = 1.0;
     } else if (outputs.size() == 1) {

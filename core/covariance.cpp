@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "room.hpp"
+
 namespace budgetron {
 namespace {
 
@@ -23,7 +25,7 @@ void Covariance::reserve() {
 }
 
 void Covariance::resize(std::size_t size) {
-  if (columns_.capacity() == 0) reserve();
+  if (columns_.capacity() == 0 && capacity_ <= kAtOnce) reserve();
   size_ = size;
   columns_.resize(panel_numbers(panels()), 0.0);
   for (auto* vector : {&variances_, &projected_, &weights_, &energies_, &slopes_}) {

@@ -15,7 +15,9 @@ namespace {
 // A lazy factor outside this range is folded into the coefs, before either loses digits.
 constexpr double kLeastScale = 1e-6;
 constexpr double kLargestScale = 1e6;
-// Above this bound on the rounding of gamma d^2 float32 kernel values are not to be trusted.
+// Above this bound on their rounding gamma d^2 (Laplacian: gamma d) are found from differences.
+constexpr double kRounding = 1e-4;
+// Above this share of the kernel's width the rounding of x itself to float32 is told.
 constexpr double kCoarse = 1e-3;
 // A block of rows multiplies zeros too; with fewer other values than this it is slower than rows
 // that do not.
@@ -84,8 +86,7 @@ void Expansion<Real>::make_table() {
 
 template <class Real>
 void Expansion<Real>::grow() {
-  const std::size_t wanted =
-      capacity_ > 0 ? capacity_ : std::max<std::size_t>(kLanes, 2 * support_.size());
+  const std::size_t wanted = places_for(support_.size(), capacity_);
   support_.reserve(wanted);
   set_stride(support_.stride());
   if (keeps_gram_) gram_.reserve(wanted * (wanted + 1) / 2);
@@ -119,6 +120,7 @@ void Expansion<Real>::reserve_row(Row<Real>& row) const {
   row.values.resize(std::max(row.values.size(), stride_));
   if (keeps_distances_) row.distances.resize(std::max(row.distances.size(), stride_));
   row.reserve_terms(support_.most_terms());
+  if (!support_.direct_only()) row.listed.reserve(support_.most_values());
 }
 
 template <class Real>
@@ -149,6 +151,10 @@ template <class Real>
 void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
   support_.gather(x, out);
   if (out.values.size() < stride_) out.values.resize(stride_);
+  if (drowns(out.norm)) {
+    row_by_differences(x, out);
+    return;
+  }
   const auto& functions = row_functions<Real>();
   RowTask<Real> work = task(out);
   work.row = out.values.data();
@@ -168,6 +174,43 @@ void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
   settle(out);
 }
 
+// Whether distances drown in the rounding of norms.
+template <class Real>
+bool Expansion<Real>::drowns(Real norm) const {
+  if (!kernel_.isotropic()) return false;
+  const double share =
+      static_cast<double>(std::numeric_limits<Real>::epsilon()) * kernel_.gamma / kRounding;
+  const double x = static_cast<double>(norm);
+  // The first is an upper bound of the second, and at hand.
+  return share * (x + support_.largest_norm()) > 1.0 &&
+         share * (x + support_.largest_norm_now()) > 1.0;
+}
+
+// The row function is told the distances as if they were norms, and that x is 0.
+template <class Real>
+void Expansion<Real>::row_by_differences(const Sample<Real>& x, Row<Real>& out) const {
+  constexpr std::size_t tile = 8 * kLanes;
+  alignas(64) Real sums[tile];
+  const bool laplacian = kernel_.kind == KernelKind::laplacian;
+  if (keeps_distances_ && out.distances.size() < stride_) out.distances.resize(stride_);
+  RowTask<Real> work = task(Row<Real>());
+  work.support = support_.columns().reals();
+  work.ones = nullptr;
+  work.norms = sums;
+  for (std::size_t first = 0; first < padded(size()); first += tile) {
+    const std::size_t last = std::min(first + tile, padded(size()));
+    work.examples = last - first;
+    work.row = out.values.data() + first;
+    if (keeps_distances_ || !laplacian) {
+      support_.squared_distances(x, first, last, sums, out.listed);
+      if (keeps_distances_) std::copy_n(sums, last - first, out.distances.data() + first);
+    }
+    if (laplacian) support_.absolute_distances(x, first, last, sums, out.listed);
+    row_functions<Real>().row(work);
+  }
+  settle(out);
+}
+
 // If they are whole numbers, and few.
 template <class Real>
 void Expansion<Real>::look_up_distances(RowTask<Real>& task) const {
@@ -181,10 +224,9 @@ void Expansion<Real>::look_up_distances(RowTask<Real>& task) const {
 template <class Real>
 void Expansion<Real>::settle(Row<Real>& out) const {
   out.self = kernel_.isotropic() ? 1.0 : static_cast<double>(row_functions<Real>().self(task(out)));
+  constexpr auto eps = static_cast<double>(std::numeric_limits<Real>::epsilon());
   out.coarse = std::is_same_v<Real, float> && kernel_.kind == KernelKind::rbf &&
-               static_cast<double>(std::numeric_limits<Real>::epsilon()) * kernel_.gamma *
-                       (static_cast<double>(out.norm) + support_.largest_norm()) >
-                   kCoarse;
+               eps * eps * 2.0 * kernel_.gamma * static_cast<double>(out.norm) > kCoarse * kCoarse;
 }
 
 // Packs the samples for the support as it is; false if a block is not for them.
@@ -231,6 +273,9 @@ bool Expansion<Real>::fill(RowBlock<Real>& block, const Real* samples, std::size
   block.samples = samples;
   block.width = width;
   if (!pack(block)) return false;
+  for (const Row<Real>& row : block.rows) {
+    if (drowns(row.norm)) return false;
+  }
   RowTask<Real> rows[kBlockRows];
   block_functions<Real>().columns(task(block, 0, rows), 0, padded(size()));
   block.time = support_.clock();
@@ -239,7 +284,8 @@ bool Expansion<Real>::fill(RowBlock<Real>& block, const Real* samples, std::size
 
 template <class Real>
 Row<Real>& Expansion<Real>::take(RowBlock<Real>& block, std::size_t r) const {
-  if (support_.thin() > 0) {  // since a sparse example came: not for blocks
+  // Not for blocks: since a sparse example came, or a large one.
+  if (support_.thin() > 0 || drowns(block.rows[r].norm)) {
     row({block.samples + r * block.width, nullptr, block.width}, block.rows[r]);
     return block.rows[r];
   }

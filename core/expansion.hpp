@@ -236,6 +236,8 @@ class Expansion {
              std::int64_t id);
   void copy_gram_row(std::size_t i, const Row<Real>& row);
   void set_gram_row(std::size_t i, const Real* values, Real self, std::size_t n);
+  [[nodiscard]] bool drowns(Real norm) const;
+  void row_by_differences(const Sample<Real>& x, Row<Real>& out) const;
   void look_up_distances(RowTask<Real>& task) const;
   void settle(Row<Real>& row) const;  // what a row says besides its values
   bool pack(RowBlock<Real>& block) const;

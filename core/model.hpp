@@ -125,10 +125,12 @@ class Model : private Live {
   }
 
   // One row; the decision before it was learned, outputs() numbers. `take` sees them while nobody
-  // else is inside; what is returned without it is for those who know that nobody is.
+  // else is inside; what is returned without it is for those who know that nobody is. Nobody has
+  // checked that the row is finite: one that is not is decided and not learned.
   template <class Take = Itself>
   auto learn_one(const Sample<Real>& x, double target, double weight = 1.0, Take take = {}) {
     const auto inside = gate_.to_change();
+    if (!finite(x) || !std::isfinite(target)) weight = 0.0;
     {
       Calibration::Counter counter(calibration_.get());
       learn_row(x, target, weight, false, counter, nullptr);
@@ -278,6 +280,12 @@ class Model : private Live {
   void resize_outputs() {
     outputs_.resize(outputs());
     direction_.resize(outputs());
+  }
+
+  static bool finite(const Sample<Real>& x) {
+    Real sum(0);  // of zeros, unless there is a NaN or an infinity among them
+    for (std::size_t k = 0; k < x.count; ++k) sum += Real(0) * x.values[k];
+    return sum == Real(0);
   }
 
   struct Rest {

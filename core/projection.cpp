@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "lapack.hpp"
+#include "room.hpp"
 
 namespace budgetron {
 
@@ -43,7 +44,7 @@ void Projection::reserve(bool removes) {
 
 void Projection::append() {
   const std::size_t needed = (size_ + 1) * (size_ + 2) / 2;
-  if (factor_.capacity() < needed && size_ < capacity_) {
+  if (factor_.capacity() < needed && size_ < capacity_ && capacity_ <= kAtOnce) {
     factor_.reserve(capacity_ * (capacity_ + 1) / 2);
   }
   factor_.resize(needed);

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "aligned.hpp"
+
 namespace budgetron {
 
 struct Room {
@@ -18,5 +20,16 @@ struct Room {
   [[nodiscard]] bool given() const { return slots > 0; }
   [[nodiscard]] bool all() const { return slots >= width; }  // every feature has its slot
 };
+
+// For how many examples memory is taken next, where there are `size` and all of it is in use. A
+// budget up to kAtOnce is taken as a whole, so that memory stays as it is; of a larger one, or
+// where there is none (0), memory follows what is stored.
+inline constexpr std::size_t kAtOnce = 4096;
+
+inline std::size_t places_for(std::size_t size, std::size_t budget) {
+  if (budget > 0 && budget <= kAtOnce) return budget;
+  const std::size_t twice = std::max<std::size_t>(kLanes, 2 * size);
+  return budget == 0 ? twice : std::min(budget, twice);
+}
 
 }  // namespace budgetron

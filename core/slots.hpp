@@ -23,6 +23,8 @@ class Slots {
   // Slots of the features 0, 1, ...: all there are of a dense row, unless it is very wide.
   [[nodiscard]] const std::vector<std::uint32_t>& direct() const { return direct_; }
 
+  [[nodiscard]] bool all_direct() const { return table_.empty(); }
+
   [[nodiscard]] std::uint32_t find(std::int32_t feature) const {
     const auto at = static_cast<std::size_t>(feature);
     if (at < direct_limit_) return at < direct_.size() ? direct_[at] : kNone;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "differences.hpp"
 #include "terms.hpp"
 #include "thin.hpp"
 

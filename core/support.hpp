@@ -78,6 +78,22 @@ class Support {
 
   // The norm and the terms of x: what the row routine multiplies.
   void gather(const Sample<Real>& x, Row<Real>& row) const;
+  // ||x_i - x||^2 or ||x_i - x||_1 of the examples [first, last), from differences; 0 for padding
+  // (differences.hpp). `listed` is scratch.
+  void squared_distances(const Sample<Real>& x, std::size_t first, std::size_t last, Real* sums,
+                         std::vector<std::int32_t>& listed) const;
+  void absolute_distances(const Sample<Real>& x, std::size_t first, std::size_t last, Real* sums,
+                          std::vector<std::int32_t>& listed) const;
+  // The largest norm of the examples there are now.
+  [[nodiscard]] double largest_norm_now() const {
+    return size_ > 0 ? static_cast<double>(*std::max_element(
+                           norms_.begin(), norms_.begin() + static_cast<std::ptrdiff_t>(size_)))
+                     : 0.0;
+  }
+  // Whether every stored feature is in a slot that is looked up directly.
+  [[nodiscard]] bool direct_only() const {
+    return thin_ == 0 && buckets_.empty() && slots_.all_direct();
+  }
 
   void reserve(std::size_t examples);
   // Takes all memory there will be, for so many examples. Precondition: empty.
@@ -163,6 +179,9 @@ class Support {
   void ask_for(std::span<const std::uint32_t> places, std::size_t i) const;
   void drop_from_buckets(std::span<const std::int32_t> features, std::size_t i);
   void move(std::int32_t feature, std::size_t i, std::size_t to);
+  template <class Term>
+  void add_differences(const Sample<Real>& x, std::size_t first, std::size_t last, Real* sums,
+                       std::vector<std::int32_t>& listed, Term term) const;
   class Terms;  // of a row, as gather writes them
   void gather_words(Terms& terms) const;
   void set_ones(Row<Real>& row, bool known) const;

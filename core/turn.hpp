@@ -22,7 +22,7 @@ struct Row {
   AlignedVector<double> features;  // phi(x), for learners with a feature map, padded
   Real norm = 0;                   // ||x||^2 (laplacian: ||x||_1)
   double self = 1.0;               // k(x, x)
-  bool coarse = false;             // float32 rounding of gamma ||x - x_i||^2 may pass 1e-3
+  bool coarse = false;             // x is so large that float32 rounds it by 1e-3 of a width
   std::uint32_t strangers = 0;     // features of x that a feature map has not met before
 
   std::vector<Real> term_values;           // the features of x that have a slot ...
@@ -32,6 +32,7 @@ struct Row {
   std::vector<std::uint32_t> hits_before;  // ... of which so many before each term, and in all
   bool thin = false;                       // whether there are any
   bool all_ones = false;                   // of a support in bytes: all values of both are 1
+  std::vector<std::int32_t> listed;        // features of an example (differences.hpp)
 
   void reserve_terms(std::size_t count) {
     term_values.reserve(count);
@@ -45,6 +46,7 @@ struct Row {
     visitor.scratch(term_slots);
     visitor.scratch(hits);
     visitor.scratch(hits_before);
+    visitor.scratch(listed);
   }
 };
 

@@ -231,7 +231,7 @@ CASES = [
     avm("bernoulli", "entered", beta=2.0, rho=0.5, budget=None, loss="logistic"),
     belief("auto", DEFINITE),
     belief("never", ("rbf",), label="never"),
-    belief("always", ("rbf", "linear"), "replacements", label="always"),
+    belief("always", ("rbf", "poly"), "replacements", label="always"),
 ]
 # Further settings of the same learners, traced too.
 SMOOTH = {"loss": "smooth-hinge", "tau": 0.7}

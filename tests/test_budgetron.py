@@ -35,7 +35,7 @@ def test_packing_is_a_factorisation() -> None:
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_follows_its_page_through_a_drift(classes: int) -> None:
-    case = Case("budgetron", {**BY_NAME["budgetron"].params, "budget": 6})
+    case = Case("budgetron", {**BY_NAME["budgetron"].params, "budget": 6, "jitter": 0.005})
     X, y = turning(720, 560, classes)
     state = run_trace(case, "rbf", X, y, classes, "dense")._engine.native.save()
     assert find_field(state, "drifts")[0] >= 1

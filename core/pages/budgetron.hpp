@@ -2,7 +2,7 @@
 // at most B stored examples: mean a, covariance P, which starts as the inverse Gram matrix.
 //
 //   k = (k(x_i, x))_i ;  f = a.k ;  l = 1 - y f ;  l <= 0: nothing
-//   y f <= 0 and |S| < B, admit x:  d = Kinv k ;  delta2 = k(x, x) + jitter - k.d
+//   y f <= 0 and |S| < B, admit x:  d = Kinv k ;  delta2 = k(x, x) + jitter - k.d > 2 jitter
 //     Kinv, P <- [[. + d d'/delta2, -d/delta2], [-d'/delta2, 1/delta2]] ;  a <- (a, 0)
 //   v = P k ;  b = 1/(k.v + r) ;  a += l b y v ;  P -= b v v'
 //
@@ -10,6 +10,9 @@
 // direction u = (e_y - e_z)/2 as everywhere, and P, shared by the K outputs, loses b v v'/(K - 1):
 // a round sees one of the K - 1 directions in which outputs differ (docs/decisions/0015). With
 // K = 2 that is the above.
+//
+// x is admitted only if it adds to the span of what is stored: delta2 of a copy is below 2 jitter.
+// Else a sensor that is stuck would fill the budget with copies of one row, for good.
 //
 // A row of weight w is a sight of w times the precision: r/w stands for r, and y stays y.
 //
@@ -67,13 +70,17 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (!regresses && loss <= 0.0) return false;
     gather(*turn.row);
     if (wants(turn.margin)) {
-      if (f_.has_room(turn.x)) {
+      const bool room = f_.has_room(turn.x);
+      if ((!room && !replacing()) || !novel(turn.self)) {
+        // Nothing is stored.
+      } else if (room) {
         admit(turn, f_.size());
-      } else if (replacing()) {
+      } else {
         const std::size_t column = make_place(turn);
         f_.decide(*turn.row, moves_);
         loss = std::max(0.0, 1.0 - f_.inner(turn.direction, moves_) / turn.weight);
         gather(*turn.row);
+        measure();
         admit(turn, column);
         ++replacements_;
       }
@@ -204,7 +211,24 @@ class Budgetron final : public ExpansionLearner<Real> {
     }
   }
 
-  // x, gathered, becomes the example of this column.
+  // k(x, x) - k.d, what of x the stored examples do not span, is more than the jitter says of any
+  // two copies: of a copy of one of them it is at most jitter.
+  bool novel(double self) {
+    measure();
+    return self - reach_ > least(self);
+  }
+
+  // At least jitter, and what rounding leaves, which kInSpan bounds.
+  [[nodiscard]] double least(double self) const { return std::max(jitter_, kInSpan<Real> * self); }
+
+  // d = Kinv k, into gain_, and k.d, of the x whose kernel row is gathered.
+  void measure() {
+    gain_.assign(prior_.length(), 0.0);
+    reach_ = prior_.project(kernel_.data());
+    prior_.product(gain_.data());
+  }
+
+  // x, gathered and measured, becomes the example of this column.
   void admit(const Turn<Real>& turn, std::size_t column) {
     const std::size_t n = order_.size();
     const double delta2 = append_prior(turn.self);
@@ -249,21 +273,17 @@ class Budgetron final : public ExpansionLearner<Real> {
       for (std::size_t q = 0; q < p; ++q) {
         kernel_[q] = static_cast<double>(row.values[order_[q]]);
       }
+      measure();
       append_prior(row.self);
     }
   }
 
-  // Kinv with x, whose kernel row is gathered; leaves d in gain_, returns delta2.
+  // Kinv with x, which is measured; returns delta2.
   double append_prior(double self) {
-    gain_.assign(prior_.length(), 0.0);
-    const double reach = prior_.project(kernel_.data());  // k.d
-    prior_.product(gain_.data());
-    // At least jitter but for rounding, which kInSpan bounds.
-    const double least = std::max(jitter_, kInSpan<Real> * self);
-    double delta2 = self + jitter_ - reach;
-    if (!(delta2 >= least)) {
+    double delta2 = self + jitter_ - reach_;
+    if (!(delta2 >= least(self))) {
       ++raised_;
-      delta2 = least;
+      delta2 = least(self);
     }
     prior_.append(gain_.data(), delta2);
     return delta2;
@@ -322,12 +342,13 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
 
   void reserve() {
-    if (weights_.size() == budget_) return;
-    const std::size_t most = (budget_ + kPanel - 1) / kPanel * kPanel;
+    if (weights_.size() > f_.size() || weights_.size() == budget_) return;
+    const std::size_t places = places_for(std::max(weights_.size(), f_.size()), budget_);
+    const std::size_t most = (places + kPanel - 1) / kPanel * kPanel;
     kernel_.reserve(most);
     gain_.reserve(most);
-    order_.reserve(budget_);
-    weights_.resize(budget_, 0.0);
+    order_.reserve(places);
+    weights_.resize(places, 0.0);
   }
 
   // Kinv (K + jitter I) = I up to the rounding of kernel values times the size of Kinv.
@@ -380,6 +401,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   std::int64_t raised_ = 0;       // admissions whose delta2 was below what rounding leaves
   AlignedVector<double> kernel_;  // k, in the order of the belief
   AlignedVector<double> gain_;    // v, d or P_i, likewise
+  double reach_ = 0.0;            // k.d
   std::vector<double> weights_;   // v in the order of the columns
   std::vector<double> zeros_;
   std::vector<double> moves_;

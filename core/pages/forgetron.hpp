@@ -123,7 +123,7 @@ class Forgetron final : public ExpansionLearner<Real> {
     const double a = removal.a;
     const double b = removal.b;
     const double c = spent_ - kShare * static_cast<double>(errors_);
-    return a + b + c <= 0.0 ? 1.0 : -2.0 * c / (b + std::sqrt(b * b - 4.0 * a * c));
+    return a + b + c <= 0.0 ? 1.0 : -2.0 * c / (b + std::sqrt(std::max(0.0, b * b - 4.0 * a * c)));
   }
 
   Removal oldest(const Turn<Real>& turn) {

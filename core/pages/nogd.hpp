@@ -32,10 +32,11 @@ class Nogd final : public ExpansionLearner<Real> {
         budget_(spec.count("budget")),
         most_(spec.count("rank")),
         step_(spec.number("step")),
-        projection_(most_, budget_),
-        weights_(outputs, most_),
-        phi_(most_),
-        coefs_(outputs) {}
+        projection_(0, 0),
+        weights_(outputs, 0),
+        coefs_(outputs) {
+    if (budget_ <= kAtOnce) take_memory();
+  }
 
   bool learn(const Turn<Real>& turn) override {
     const double slope = loss_.slope(turn.margin);
@@ -67,6 +68,7 @@ class Nogd final : public ExpansionLearner<Real> {
 
   void reserve(const Room& room) override {
     f_.reserve(room);
+    take_memory();
     changing_.reserve(budget_);
     f_.reserve_row(changing_.row);
   }
@@ -81,6 +83,7 @@ class Nogd final : public ExpansionLearner<Real> {
     }
     projection_.visit_state(visitor, "projection", rank_, rank_ > 0 ? budget_ : 0);
     weights_.visit_state(visitor, "weights", f_.outputs(), rank_);
+    if (visitor.loading()) phi_.resize(std::max(phi_.size(), rank_));
     coefs_.resize(f_.outputs());
     changing_.count(visitor);
     visitor.scratch(phi_);
@@ -98,6 +101,14 @@ class Nogd final : public ExpansionLearner<Real> {
   using ExpansionLearner<Real>::f_;
   // An eigenvalue below this share of the largest is rounding error.
   static constexpr double kFlat = 1e-10;
+
+  // For the features; of a large budget when it is full.
+  void take_memory() {
+    if (projection_.rows() == most_) return;
+    projection_ = PaddedMatrix(most_, budget_);
+    weights_.widen(most_);
+    phi_.resize(most_);
+  }
 
   // What changing over needs, once; freed then.
   struct Changing {
@@ -126,6 +137,7 @@ class Nogd final : public ExpansionLearner<Real> {
   // From OGD on the stored examples to OGD on their features.
   void change_over() {
     const std::size_t n = f_.size();
+    take_memory();
     auto& [gram, values, vectors, work, row] = changing_;
     gram.resize(n * n);
     values.resize(n);

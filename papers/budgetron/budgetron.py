@@ -47,10 +47,12 @@ class Budgetron(Page):
             return
         if self.wants(margin):
             full = self.size == self.B
-            if full and (self.replace == "always" or self.window > 0):
+            replaces = full and (self.replace == "always" or self.window > 0)
+            novel = (replaces or not full) and self.novelty(x, k) > self.jitter
+            if novel and replaces:
                 k = self.let_go(k)
-                loss, full = max(0.0, 1 - float(self.inner(u, k @ self.coef))), False
-            if not full:
+                loss = max(0.0, 1 - float(self.inner(u, k @ self.coef)))
+            if novel:
                 k = self.admit(x, k)
         if self.size > 0:
             others = max(1, u.size - 1)  # directions in which outputs differ
@@ -68,9 +70,13 @@ class Budgetron(Page):
         self.mean_error += (-margin - self.mean_error) / min(self.errors, 1000)
         return above
 
+    def novelty(self, x: Vector, k: Vector) -> float:
+        """What of x the stored examples do not span; at most jitter for a copy of one of them."""
+        return float(self.self_kernel(x) - k @ self.Kinv @ k)
+
     def admit(self, x: Vector, k: Vector) -> Vector:
         d, kxx = self.Kinv @ k, self.self_kernel(x)
-        delta2 = max(kxx + self.jitter - k @ d, self.jitter)
+        delta2 = max(self.novelty(x, k) + self.jitter, self.jitter)
         border = np.append(-d, 1.0)
         self.Kinv = np.pad(self.Kinv, (0, 1)) + np.outer(border, border) / delta2
         self.P = np.pad(self.P, (0, 1)) + np.outer(border, border) / delta2

@@ -27,7 +27,7 @@ LEAST_ROWS_A_THREAD = 256  # below, starting a thread costs more than it saves
 
 
 class PrecisionWarning(UserWarning):
-    """float32 rows are too coarse for this kernel width and these feature scales."""
+    """Features are so large that float32 rounds them by too much for this kernel width."""
 
 
 @cache

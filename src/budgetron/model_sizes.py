@@ -16,6 +16,7 @@ from budgetron.sizes import parse_bytes
 
 ALWAYS = 2**30  # bytes any file may ask for ...
 TIMES = 64  # ... and how many times its own size
+AT_ONCE = 4096  # the largest budget whose memory is taken as a whole (core/room.hpp)
 
 
 def allowed_bytes(path: str | os.PathLike[str], most: int | str | None) -> int:
@@ -29,6 +30,8 @@ def least_bytes(spec: Spec, outputs: int, itemsize: int, room: Room) -> int:
     """What a native model of this spec takes at least, once it is built and has learned a row."""
     size = _largest(spec, ("size", "budget"))
     rank, frequencies = _largest(spec, ("rank",)), _largest(spec, ("n_components",))
+    if size > AT_ONCE and not room.slots:  # then memory follows what is stored
+        size, rank = 0, 0
     taken = 8 * (size * (outputs + 1) + rank * size + 2 * frequencies * outputs)
     examples = size + _largest(spec, ("window",)) + frequencies
     taken += itemsize * (examples * room.slots + 2 * room.warmup_values)

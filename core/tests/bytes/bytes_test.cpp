@@ -69,13 +69,14 @@ struct Wide {
   std::vector<std::int32_t> indices;
   std::vector<double> targets;
 
-  Wide(std::size_t count, std::size_t classes) {
+  // `offset` is added to what is not 0.
+  Wide(std::size_t count, std::size_t classes, double offset) {
     Random random(23);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t one_in = 1 + random.below(12);  // now and then a row that is full
       for (std::size_t j = 0; j < width; ++j) {
         const bool zero = random.below(one_in) != 0;
-        dense.push_back(zero ? Real(0) : static_cast<Real>(random.uniform() * 2 - 1));
+        dense.push_back(zero ? Real(0) : static_cast<Real>(offset + random.uniform() * 2 - 1));
         if (zero) continue;
         values.push_back(dense.back());
         indices.push_back(static_cast<std::int32_t>(j));
@@ -97,12 +98,14 @@ struct Setting {
   Room room;
   PreparationRules rules = {};
   std::string average = "last";
+  double offset = 0.0;
 };
 
 template <class Real>
 void compare(const Spec& spec, const Setting& setting) {
   const std::size_t count = 260;
-  const Wide<Real> data(count, setting.task == Task::regression ? 5 : setting.classes);
+  const Wide<Real> data(count, setting.task == Task::regression ? 5 : setting.classes,
+                        setting.offset);
   const auto fresh = [&] {
     return std::make_unique<Model<Real>>(spec, setting.task, setting.classes, 5, false,
                                          setting.rules, setting.average, setting.room);
@@ -172,6 +175,18 @@ TEST(with_a_room_nothing_is_allocated_later) {
     compare<float>(spec, setting);
     setting.average = "mean";
     compare<double>(spec, setting);
+  });
+}
+
+TEST(nor_where_distances_come_from_differences) {
+  reference::install_lapack();
+  every_setting([](const Spec& spec, Setting setting) {
+    if (!budgeted(spec)) return;
+    setting.offset = 1e5;
+    for (const Room& room : {Room{Wide<float>::width, 22}, Room{1000, 22}}) {  // slots in a table
+      setting.room = room;
+      compare<float>(spec, setting);
+    }
   });
 }
 

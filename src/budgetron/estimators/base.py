@@ -48,8 +48,8 @@ from budgetron.sizes import parse_bytes
 PIECE = 8192  # rows that are gathered at a time where `fit` shuffles
 
 PRECISION_MESSAGE = (
-    "the features are so large that float32 rounding of gamma ||x - z||^2 may pass 1e-3; "
-    "scale the data or pass float64"
+    "the features are so large that float32 rounds them by more than a thousandth of the kernel's "
+    "width; scale the data or pass float64"
 )
 
 

@@ -8,6 +8,7 @@ its turn.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from copy import deepcopy
@@ -42,8 +43,16 @@ class Shared(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _turn(self) -> Any:
-        """A lock held by whoever learns, or copies what others learn."""
-        return self.__dict__.setdefault("_turn_lock", threading.RLock())
+        """A lock held by whoever learns, or copies what others learn.
+
+        A process that forks while another thread holds it would leave the child a lock that nobody
+        gives back: each process has its own. Whether the model is sound there the core knows.
+        """
+        process, lock = self.__dict__.setdefault("_turn_lock", (os.getpid(), threading.RLock()))
+        if process != os.getpid():
+            self.__dict__["_turn_lock"] = (os.getpid(), threading.RLock())
+            lock = self.__dict__["_turn_lock"][1]
+        return lock
 
     @property
     def _teller(self) -> Teller | None:
