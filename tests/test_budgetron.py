@@ -42,6 +42,20 @@ def test_follows_its_page_through_a_drift(classes: int) -> None:
     assert find_field(state, "replacements")[0] >= 2
 
 
+def test_a_drift_makes_the_belief_the_prior_again() -> None:
+    """One round by itself: a trace lets one round differ, and it meets one drift."""
+    X, y = turning(720, 560)
+    case = Case("budgetron", {**BY_NAME["budgetron"].params, "budget": 6})
+    drift = int(case.make().partial_fit(X, y).drift_log_[0])
+    model = case.make().partial_fit(X[: drift + 1], y[: drift + 1])
+    # An example was replaced, in the belief as in the prior; then the row was learned.
+    support = model.support_vectors_[np.argsort(model._engine.native.ids())]
+    k = np.exp(-0.5 * ((support - X[drift]) ** 2).sum(axis=1))
+    prior = belief(model, "prior")
+    learned = np.outer(prior @ k, prior @ k) / (k @ prior @ k + case.params["r"])
+    np.testing.assert_allclose(belief(model), prior - learned, rtol=1e-8, atol=1e-9)
+
+
 def test_drift_log_says_when_it_acted_and_resumes() -> None:
     X, y = turning(3000, 1500)
     model = budgetron.make("budgetron", budget=20).partial_fit(X[:1510], y[:1510], classes=[0, 1])

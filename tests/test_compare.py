@@ -123,6 +123,8 @@ def test_summary_by_hand() -> None:
     assert "| a | **20.00 ± 10.00** |" in text
     assert "| c | 21.67 ± 10.41 ≈ |" in text
     assert "| b | 30.33 ± 10.02 |" in text
+    _, b, _ = summarise(records[:3] + records[4:])["s"]  # one cell failed: paired by permutation
+    assert b.p == pytest.approx(ttest_rel([31, 40], [20, 30]).pvalue)
 
 
 def test_two_processes_give_the_bits_of_one(done: tuple[Path, Any], tmp_path: Path) -> None:

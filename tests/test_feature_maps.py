@@ -101,6 +101,22 @@ def test_eigenvalues_that_are_rounding_error_are_left_out(kernel: str, rank: int
     assert np.isfinite(model.dual_coef_).all()
 
 
+def test_changing_over_keeps_f() -> None:
+    """At the landmarks, all eigenvalues kept, f only moves by the row that is learned then."""
+    X, y = stream(100)
+    model = budgetron.make("nogd", budget=12, rank=12, step=0.4, gamma=0.5, random_state=0)
+    model.partial_fit(X[:1], y[:1], classes=[0, 1])
+    for x, label in zip(X[1:], y[1:], strict=True):
+        before = model.decision_function(model.support_vectors_)
+        model.partial_fit(x[None, :], [label])
+        if find_field(model._engine.native.save(), "rank")[0] > 0:
+            break
+    landmarks = model.support_vectors_
+    moved = 0.4 * (2 * label - 1) * np.exp(-0.5 * ((landmarks - x) ** 2).sum(axis=1))
+    after = model.decision_function(landmarks)
+    np.testing.assert_allclose(after, before + moved, rtol=1e-8, atol=1e-9)
+
+
 def test_the_rank_is_a_fifth_of_the_budget_and_at_most_the_budget() -> None:
     X, y = stream(200)
     for budget, rank in [(20, 4), (14, 2), (3, 1)]:

@@ -135,6 +135,8 @@ def test_parts_are_values() -> None:
     after = before.set_params(step=0.1, loss=SmoothHinge()).set_params(loss__tau=0.2)
     assert after == GradientUpdate(0.1, 0.0, SmoothHinge(0.2))
     assert before == GradientUpdate()
+    together = before.set_params(loss__tau=0.2, loss=SmoothHinge())  # tau of the new loss
+    assert together == GradientUpdate(loss=SmoothHinge(0.2))
     assert after.get_params() == {
         "step": 0.1,
         "regularization": 0.0,

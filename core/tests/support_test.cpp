@@ -101,3 +101,27 @@ TEST(zeros_of_sparse_rows_are_left_out) {
   support.extract(0, out);
   CHECK(out.indices == (std::vector<std::int32_t>{9, 70000, 90000}));
 }
+
+// One free slot is enough for one new feature, and so are those that leave with an example.
+TEST(a_room_has_as_many_features_as_slots) {
+  using Features = std::vector<std::int32_t>;
+  const std::vector<float> ones(4, 1.0f);
+  const auto row = [&](const Features& features) {
+    return Sample<float>{ones.data(), features.data(), features.size()};
+  };
+  const Features first = {10, 20}, second = {20, 30}, one = {40}, two = {40, 50};
+  const Features three = {40, 50, 60}, four = {40, 50, 60, 70};
+  for (const bool l1 : {false, true}) {
+    Support<float> support(l1);
+    support.reserve_all(4, {.width = 100, .slots = 3});
+    support.append(row(first));
+    CHECK(support.fits(row(second)));
+    CHECK(!support.fits(row(two)));
+    support.append(row(second));
+    CHECK(!support.fits(row(one)));
+    CHECK(support.fits_instead(0, row(one)));
+    CHECK(!support.fits_instead(0, row(two)));
+    CHECK(support.fits_alone(row(three)));
+    CHECK(!support.fits_alone(row(four)));
+  }
+}
