@@ -15,12 +15,18 @@ from typing import Protocol
 
 
 class Loss(Protocol):
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """The margins at which the slope jumps, or becomes 0 so that nothing is stored."""
+
     def value(self, m: float) -> float: ...
 
     def slope(self, m: float) -> float: ...
 
 
 class Hinge:
+    kinks = (1.0,)
+
     def value(self, m: float) -> float:
         return max(0.0, 1 - m)
 
@@ -33,6 +39,7 @@ class SmoothHinge:
 
     def __init__(self, tau: float) -> None:
         self.tau = tau
+        self.kinks = (1.0,)
 
     def value(self, m: float) -> float:
         if m < 1 - self.tau:
@@ -48,6 +55,8 @@ class SmoothHinge:
 class Logistic:
     """log(1 + e^-m), written so that neither sign of m overflows."""
 
+    kinks = ()
+
     def value(self, m: float) -> float:
         return max(0.0, -m) + log1p(exp(-abs(m)))
 
@@ -61,6 +70,7 @@ class Squared:
 
     def __init__(self, epsilon: float) -> None:
         self.epsilon = epsilon
+        self.kinks = (-epsilon,)
 
     def value(self, m: float) -> float:
         return max(0.0, m**2 - self.epsilon**2) / 2
@@ -71,6 +81,8 @@ class Squared:
 
 class Absolute:
     """|e|."""
+
+    kinks = (0.0,)
 
     def value(self, m: float) -> float:
         return -m
@@ -84,6 +96,7 @@ class EpsilonInsensitive:
 
     def __init__(self, epsilon: float) -> None:
         self.epsilon = epsilon
+        self.kinks = (-epsilon,)
 
     def value(self, m: float) -> float:
         return max(0.0, -m - self.epsilon)

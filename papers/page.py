@@ -10,7 +10,8 @@ Regression (K = 1): u = sign(e) with the error e = target - f (+1 for 0), and th
 <u, f - target> = -|e|: either way f does better the larger the margin.
 A row of weight w has w u for u and the margin of u: it moves f by w times as much.
 
-A page subclasses `Page`, names the parameters its paper names, and writes one method, `step`.
+A page subclasses `Page`, names the parameters its paper names, and writes two methods: `step`, and
+`kinks`, the margins at which `step` takes another branch.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from papers.kernels import Kernel, Matrix
 from papers.random import Random
 
 Vector = Matrix  # a 1-d float64 array
+# A squared distance to a span below this share of k(x, x) cannot be told from 0.
+IN_SPAN = {"float64": 1e-10, "float32": 1e-4}
 
 
 class Page:
@@ -41,7 +44,7 @@ class Page:
         (n, d) and NAME_aims (n, K). The compiled learner has an expansion of that name.
     """
 
-    carried: ClassVar[tuple[str, ...]] = ()
+    carried: tuple[str, ...] = ()
     remembered: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
@@ -51,8 +54,11 @@ class Page:
         n_outputs: int = 1,
         seed: int = 0,
         task: str = "classification",
+        dtype: str = "float64",
     ) -> None:
+        """`dtype` is that of the rows: it sets what is rounding, nothing else."""
         self.kernel = kernel
+        self.in_span = IN_SPAN[dtype]
         self.regresses = task == "regression"
         self.support = np.zeros((0, width))
         self.coef = np.zeros((0, n_outputs))
@@ -73,6 +79,10 @@ class Page:
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         """One update: `row` = k(x_i, x), `f` = f(x), `margin` = y f(x) (in general as above)."""
+        raise NotImplementedError
+
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        """The margins at which `step` takes another branch and its result jumps."""
         raise NotImplementedError
 
     def decide(self, x: Vector, row: Vector) -> Vector:
@@ -149,9 +159,12 @@ class Page:
         candidates = np.arange(self.size) if among is None else np.asarray(among)
         return int(candidates[np.argmin(self.ids[candidates])])
 
-    def least(self, score: Vector) -> int:
-        """The stored example with the least score, the oldest of the tied."""
-        return self.oldest(np.flatnonzero(score == score.min()))
+    def least(self, score: Vector, same: float = 0.0) -> int:
+        """The stored example with the least score, the oldest of the tied.
+
+        Scores above the least by no more than its share `same` are tied with it.
+        """
+        return self.oldest(np.flatnonzero(score <= score.min() * (1 + same)))
 
 
 class SignPage(Page):
@@ -165,3 +178,6 @@ class SignPage(Page):
     def errs(self, margin: float) -> bool:
         """Whether y f <= 0 (a tie counts), or |target - f| > epsilon."""
         return margin < -self.epsilon if self.regresses else margin <= 0
+
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return (-self.epsilon if self.regresses else 0.0,)

@@ -23,7 +23,9 @@ KERNELS: dict[str, dict[str, Any]] = {
     "laplacian": {"kernel": "laplacian", "gamma": 0.5},
     "sigmoid": {"kernel": "sigmoid", "gamma": 0.3, "coef0": 0.1},
 }
-TOLERANCE = 1e-9  # of a trace in float64, relative
+# Of a trace, relative, by the dtype of the rows. In float32 the most that was seen is 1.1e-4: coefs
+# that a halving projects with a linear kernel.
+TOLERANCES = {"float64": 1e-9, "float32": 5e-4}
 DEFINITE = ("rbf", "linear", "poly", "laplacian")
 ISOTROPIC = ("rbf", "laplacian")
 
@@ -37,7 +39,7 @@ class Case:
     kernels: tuple[str, ...] = tuple(KERNELS)
     branches: tuple[str, ...] = ()  # state counters that must reach 2 in a trace
     label: str = ""  # tells cases of one learner apart
-    tolerance: float = TOLERANCE  # of coefs in a trace, with the reason where it is another
+    tolerance: float = 0.0  # of coefs in a trace if it is more, with the reason
     # The hypothesis combines at most `budget` examples (not so if it keeps others beside them).
     within_budget: bool = True
     spare: int = 0  # places of the budget that are free again after every round
@@ -118,7 +120,7 @@ CASES = [
         {"budget": 10, "regularization": 0.01, **HINGE},
         kernels=DEFINITE,
         branches=("projections",),
-        tolerance=1e-4,
+        tolerance=1e-5,
     ),
     Case(
         "bsgd-merge",

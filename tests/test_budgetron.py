@@ -12,7 +12,7 @@ from tracing import find_field, run_trace
 
 import budgetron
 from budgetron.streams import synthetic
-from papers.budgetron.budgetron import pack, unpack
+from papers.budgetron.budgetron import Budgetron, pack, unpack
 
 
 def belief(model: Any, name: str = "belief") -> np.ndarray:
@@ -43,9 +43,9 @@ def test_follows_its_page_through_a_drift(classes: int) -> None:
 
 
 def test_a_drift_makes_the_belief_the_prior_again() -> None:
-    """One round by itself: a trace lets one round differ, and it meets one drift."""
+    """One round by itself, without the page."""
     X, y = turning(720, 560)
-    case = Case("budgetron", {**BY_NAME["budgetron"].params, "budget": 6})
+    case = Case("budgetron", {**BY_NAME["budgetron"].params, "budget": 6, "jitter": 0.005})
     drift = int(case.make().partial_fit(X, y).drift_log_[0])
     model = case.make().partial_fit(X[: drift + 1], y[: drift + 1])
     # An example was replaced, in the belief as in the prior; then the row was learned.
@@ -54,6 +54,17 @@ def test_a_drift_makes_the_belief_the_prior_again() -> None:
     prior = belief(model, "prior")
     learned = np.outer(prior @ k, prior @ k) / (k @ prior @ k + case.params["r"])
     np.testing.assert_allclose(belief(model), prior - learned, rtol=1e-8, atol=1e-9)
+
+
+def test_a_drift_without_its_reset_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def watch(page: Any, mistake: bool, watch: Any = Budgetron.watch) -> None:
+        before = page.P
+        watch(page, mistake)
+        page.P = before
+
+    monkeypatch.setattr(Budgetron, "watch", watch)
+    with pytest.raises(AssertionError, match=r"^round 56"):
+        test_follows_its_page_through_a_drift(2)
 
 
 def test_drift_log_says_when_it_acted_and_resumes() -> None:

@@ -35,6 +35,9 @@ class Ahpatron(Page):
         if norm > self.U:  # Proj_H
             self.coef *= self.U / norm
 
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return (1 - self.epsilon,)
+
     def halve(self) -> None:
         """Keep the half with the largest coefs, project the others onto it: eqs. (6), (7), (9)."""
         target = self.norm() if self.c == "keep" else float(self.c) * self.U

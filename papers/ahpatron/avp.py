@@ -30,6 +30,9 @@ class AVP(Page):
             if norm > self.U:  # Proj_H
                 self.coef *= self.U / norm
 
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return (0.0, 1 - self.epsilon)  # what counts as a mistake, and line 4
+
     def learning_rate(self) -> float:
         """lambda_t: given, or that of corollary 2, which counts this round's mistake."""
         if self.rate == "adaptive":

@@ -19,10 +19,15 @@ class ALMA(Page):
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         j = 1 + self.updates
         length = sqrt(self.self_kernel(x))  # of k(x, .); the paper's examples have length 1
-        if margin > (1 - self.alpha) * self.B * length / sqrt(j):
+        if margin > self.kinks(x)[0]:
             return
         self.add(x, self.C / (length * sqrt(j)) * u)
         norm = self.norm()
         if norm > 1:
             self.coef /= norm
         self.updates = j
+
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        """(1 - alpha) B / sqrt(j), for examples of any length."""
+        length = sqrt(self.self_kernel(x))
+        return ((1 - self.alpha) * self.B * length / sqrt(1 + self.updates),)

@@ -62,6 +62,9 @@ class AVM(Page):
             if norm > most:
                 self.coef *= most / norm  # line 12
 
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return self.loss.kinks
+
     def learn(self, x: Vector, y: float, weight: float = 1.0) -> Vector:
         if self.regresses:
             self.largest_target = max(self.largest_target, sqrt(weight) * abs(y))

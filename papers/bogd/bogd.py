@@ -50,6 +50,9 @@ class BOGD(Page):
         self.clip()
         self.support[i], self.coef[i], self.ids[i] = x, coef, self.t
 
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return self.loss.kinks
+
     def draw(self) -> tuple[int, Vector]:
         """The example that leaves, and every p_i."""
         weight = self.sizes() * np.sqrt(self.self_kernels())  # |a_i| sqrt(k_ii)

@@ -14,7 +14,6 @@ import numpy as np
 from papers.page import Vector
 from papers.pegasos.pegasos import Pegasos
 
-RIDGE = 1e-10  # of the mean of the diagonal: duplicates make K singular
 SAME = 1e-10  # |a_i| that differ by less are rounded versions of the same c_i/(lambda t)
 
 
@@ -22,21 +21,24 @@ class BSGD(Pegasos):
     def __init__(self, *where: Any, budget: int, maintenance: str, **more: Any) -> None:
         super().__init__(*where, **more)
         self.B, self.maintenance = budget, maintenance
+        self.jitter = 0.0  # on the diagonal of K, which duplicates make singular
+        if maintenance == "project":
+            self.carried = (*self.carried, "jitter")
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         super().step(x, row, f, margin, u)
         if self.size > self.B:
-            weight = self.sizes() * np.sqrt(self.self_kernels())
-            m = self.oldest(np.flatnonzero(weight <= weight.min() * (1 + SAME)))
+            m = self.least(self.sizes() * np.sqrt(self.self_kernels()), SAME)
             {"remove": self.drop, "project": self.project, "merge": self.merge}[self.maintenance](m)
 
     def project(self, m: int) -> None:
-        """a_S += a_m K_S^-1 k_S(x_m)."""
+        """a_S += a_m (K_S + jitter I)^-1 k_S(x_m)."""
+        wanted = self.in_span * self.self_kernels()[:-1].mean()  # of those stored before
+        if not 0.5 * wanted < self.jitter < 2 * wanted:
+            self.jitter = wanted
         x, a = self.support[m], self.coef[m]
         self.drop(m)
-        K = self.gram()
-        ridge = RIDGE * np.trace(K) / self.size
-        d = np.linalg.solve(K + ridge * np.eye(self.size), self.row(x))
+        d = np.linalg.solve(self.gram() + self.jitter * np.eye(self.size), self.row(x))
         self.coef += np.outer(d, a)
 
     def merge(self, m: int) -> None:
@@ -55,7 +57,9 @@ class BSGD(Pegasos):
         before = size_m**2 + size_n**2 + 2 * self.inner(a_n, a_m) * kappa  # ||.||^2 of the two
         cost = before - self.inner(a_z, a_z)
         cost[cost < SAME * (size_m + size_n) ** 2] = 0  # duplicates cost nothing, whatever their a
-        i = int(np.flatnonzero(n == self.oldest(n[cost == cost.min()]))[0])
+        costs = np.full(self.size, np.inf)
+        costs[n] = cost
+        i = int(np.flatnonzero(n == self.least(costs))[0])
         z = h[i] * self.support[m] + (1 - h[i]) * self.support[n[i]]
         self.keep([j for j in range(self.size) if j not in (m, n[i])])
         self.add(z, a_z[i])

@@ -61,6 +61,9 @@ class Budgetron(Page):
             self.coef = self.coef + loss * b * np.outer(v, u)
             self.P = self.P - b / others * np.outer(v, v)
 
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return (-self.mean_error,) if self.regresses else (0.0, 1.0)
+
     def wants(self, margin: float) -> bool:
         """Admit mistakes; in regression errors above the mean of those before."""
         if not self.regresses:

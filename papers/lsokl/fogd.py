@@ -50,6 +50,9 @@ class FOGD(Page):
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         self.weights -= self.rate * self.loss.slope(margin) * np.outer(self.features(x), u)
 
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return self.loss.kinks
+
     def features(self, x: Vector) -> Vector:
         angle = x @ self.frequencies
         return np.concatenate([np.cos(angle), np.sin(angle)]) / sqrt(self.D)

@@ -50,6 +50,9 @@ class NOGD(Page):
         self.weights -= self.rate * slope * np.outer(phi, u)
         self.coef = self.projection @ self.weights  # the same f, w.phi(x), as an expansion
 
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return self.loss.kinks
+
     def shape_of(self, name: str, size: int) -> tuple[int, ...]:
         return (self.B, size // self.B) if name == "projection" else super().shape_of(name, size)
 

@@ -28,3 +28,6 @@ class OGD(Page):
         self.coef *= self.decay  # (1 - eta lambda) f
         if slope != 0:
             self.add(x, -self.rate * slope * u)  # - eta l'(y f) y k(x, .)
+
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return self.loss.kinks

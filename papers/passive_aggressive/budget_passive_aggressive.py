@@ -29,3 +29,6 @@ class BudgetPassiveAggressive(Page):
         r = self.least(lost)
         self.coef[r] = self.coef[r] * (row[r] / k) + tau * u
         self.support[r], self.ids[r] = x, self.t
+
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return (1.0,)

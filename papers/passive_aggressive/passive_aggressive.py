@@ -20,6 +20,9 @@ class PassiveAggressive(Page):
         if loss > 0:
             self.add(x, self.tau(loss, self.self_kernel(x)) * u)
 
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return (self.enough,)
+
     def tau(self, loss: float, k: float) -> float:
         """The smallest move that removes the loss, softened by C; k = k(x, x)."""
         return min(self.C, loss / k) if self.variant == "I" else loss / (k + 1 / (2 * self.C))

@@ -30,3 +30,6 @@ class Pegasos(Page):
         self.coef *= (t - 1) / t  # 1 - eta_t lambda
         if slope != 0:
             self.add(x, -slope / (self.lam * t) * u)
+
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return self.loss.kinks

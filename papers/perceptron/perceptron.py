@@ -9,3 +9,6 @@ class Perceptron(Page):
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         if margin <= 0:  # a tie counts
             self.add(x, u)  # f <- f + y k(x, .)
+
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return (0.0,)

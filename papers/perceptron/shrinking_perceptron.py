@@ -16,3 +16,6 @@ class ShrinkingPerceptron(Page):
         if margin <= 0:
             self.add(x, u)  # f' = f + y k(x, .), eq. (19)
             self.coef *= self.phi  # f <- phi f', the new example included
+
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return (0.0,)

@@ -13,7 +13,6 @@ import numpy as np
 
 from papers.kernels import Matrix
 from papers.page import Page, Vector
-from papers.projectron.projectron import IN_SPAN
 
 
 class POMDR(Page):
@@ -58,6 +57,9 @@ class POMDR(Page):
         self.window_rows = np.vstack([self.window_rows, x])[-self.M :]
         self.window_aims = np.vstack([self.window_aims, u])[-self.M :]
 
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return (1.0,)
+
     def update(self, x: Vector, row: Vector, u: Vector) -> None:
         rate, k = self.rate(), self.self_kernel(x)
         w2 = float(self.inner(u, u))  # 1, or the row's weight squared
@@ -65,7 +67,7 @@ class POMDR(Page):
             K = self.gram()
             d = np.linalg.solve(K, row)
             delta2 = max(0.0, k - float(row @ d))
-            if sqrt(delta2) <= self.near or delta2 <= IN_SPAN * k:
+            if sqrt(delta2) <= self.near or delta2 <= self.in_span * k:
                 missed = w2 * float(d @ K @ d) - 2 * float(
                     self.inner(u, d @ self.guess(self.support))
                 )

@@ -13,8 +13,6 @@ import numpy as np
 
 from papers.page import SignPage, Vector
 
-IN_SPAN = 1e-10  # delta^2 below this share of k(x, x) cannot be told from 0 in float64
-
 
 class Projectron(SignPage):
     def __init__(
@@ -32,7 +30,7 @@ class Projectron(SignPage):
         d, delta2 = self.project(x, row)
         near = self.eta is not None and sqrt(delta2) <= self.eta
         full = self.size == self.B
-        in_span = delta2 <= IN_SPAN * self.self_kernel(x)
+        in_span = delta2 <= self.in_span * self.self_kernel(x)
         if self.size > 0 and (near or full or in_span):
             self.coef += np.outer(d, u)  # f + y P k(x, .)
         else:
@@ -60,6 +58,9 @@ class ProjectronPlus(Projectron):
             d, delta2 = self.project(x, row)
             tau = self.portion(1 - margin, float(row @ d), sqrt(delta2))
             self.coef += tau * np.outer(d, u)  # f + tau y P k(x, .): nothing is stored
+
+    def kinks(self, x: Vector) -> tuple[float, ...]:
+        return (1.0,) if self.rule == "aggressive" else (0.0, 1.0)
 
     def portion(self, loss: float, p: float, delta: float) -> float:
         """The tau of a margin error, p = ||P k(x, .)||^2; 0 where the bound would suffer."""
