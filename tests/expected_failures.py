@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
+import re
+import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from sklearn.base import is_classifier
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import _check_name
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How a check fails: an AssertionError of this statement, whose message begins like this."""
+
+    reason: str
+    statement: str  # of scikit-learn's check, its first line
+    message: str = ""  # a pattern for its first line that is not empty; "": the assertion says none
+
 
 # Of all estimators, of classifiers, of one.
 OF_ALL = {
-    f"check_sample_weight_equivalence_on_{layout}_data": "learners depend on the order of rows: "
-    "a row repeated is learned again after f has moved"
+    f"check_sample_weight_equivalence_on_{layout}_data": Failure(
+        "learners depend on the order of rows: a row repeated is learned again after f has moved",
+        "assert_allclose_dense_sparse(X_pred1, X_pred2, err_msg=err_msg)",
+        r"Not equal to tolerance rtol=\S+, atol=\S+",
+    )
     for layout in ("dense", "sparse")
 }
 OF_CLASSIFIERS = {
-    "check_class_weight_classifiers": "its rows are 20 wide and gamma = 1/d: f is 0 between stored "
-    "examples, whatever they weigh (test_class_weights_decide has the check with gamma = 0.001)",
-    "check_classifiers_train": "wants the likeliest class to be predict's, which goes by f alone, "
-    "probabilities by a fitted offset too (test_all_but_likeliest_class has the rest of it)",
+    "check_class_weight_classifiers": Failure(
+        "its rows are 20 wide and gamma = 1/d: f is 0 between stored examples, whatever they weigh "
+        "(test_class_weights_decide has the check with gamma = 0.001)",
+        "assert np.mean(y_pred == 0) > 0.87",
+    ),
+    "check_classifiers_train": Failure(
+        "wants the likeliest class to be predict's, which goes by f alone, probabilities by a "
+        "fitted offset too (test_all_but_likeliest_class has the rest of it)",
+        "assert_array_equal(np.argmax(y_prob, axis=1), y_pred)",
+        "Arrays are not equal",
+    ),
 }
-OF_ONE: dict[str, dict[str, str]] = {
+OF_ONE: dict[str, dict[str, Failure]] = {
     "PassiveAggressiveRegressor": {
-        "check_regressors_train": "sets C = 0.01 for classes of this name; with C = 1 R^2 is 0.83"
+        "check_regressors_train": Failure(
+            "sets C = 0.01 for classes of this name; with C = 1 R^2 is 0.83",
+            "assert regressor.score(X, y_) > 0.5",
+        )
     }
 }
 # Those that pass all the same: all that this Forgetron adds, it shrinks to almost nothing; and
@@ -45,14 +72,16 @@ POOR: dict[str, tuple[float, str]] = {
 }
 
 
-def expected_failures(estimator: Any) -> dict[str, str]:
+def expected_failures(estimator: Any) -> dict[str, Failure]:
     expected = {
         **OF_ALL,
         **(OF_CLASSIFIERS if is_classifier(estimator) else {}),
         **OF_ONE.get(type(estimator).__name__, {}),
     }
     return {
-        check: reason for check, reason in expected.items() if (str(estimator), check) not in PASSES
+        check: failure
+        for check, failure in expected.items()
+        if (str(estimator), check) not in PASSES
     }
 
 
@@ -62,10 +91,18 @@ def hold(estimator: Any, check: Callable[[Any], None]) -> None:
     Not by the marks of `parametrize_with_checks`: pytest would render the traceback of each failure
     that nobody will look at, parsing the thousands of lines of scikit-learn's checks to do so.
     """
-    reason = expected_failures(estimator).get(_check_name(check))
-    if reason is None:
+    expected = expected_failures(estimator).get(_check_name(check))
+    if expected is None:
         check(estimator)
         return
-    with pytest.raises(Exception):  # noqa: B017, PT011 - theirs to choose
+    with pytest.raises(AssertionError) as failed:
         check(estimator)
-    pytest.xfail(reason)
+    first = str(failed.value).strip().partition("\n")[0]
+    assert re.fullmatch(expected.message, first), f"another failure than expected: {first}"
+    statements = [
+        frame.line
+        for frame in traceback.extract_tb(failed.tb)
+        if frame.filename == estimator_checks.__file__
+    ]
+    assert statements[-1:] == [expected.statement], "another statement than expected"
+    pytest.xfail(expected.reason)
