@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+import documents
 import pytest
 from documents import RUN, blocks, results, shown
 
@@ -109,9 +110,15 @@ $ budgetron data get a9a
     )
 
 
-def test_the_readme_has_examples() -> None:
-    kinds = [block.kind for block in blocks((ROOT / "README.md").read_text(encoding="utf-8"))]
-    assert {"python", "console"} <= set(kinds)
+def test_the_readme_is_run_and_another_output_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its blocks come to be run, of both kinds, and fail where they print something else."""
+    assert ROOT / "README.md" in with_code(run=True)
+    monkeypatch.setattr(documents, "here", lambda data_set: True)
+    monkeypatch.setattr(documents, "_python", lambda code, space: "another output")
+    monkeypatch.setattr(documents, "_console", lambda body: "another output")
+    ran = list(results((ROOT / "README.md").read_text(encoding="utf-8")))
+    assert {block.kind for block, _, _ in ran} == {"python", "console"}
+    assert all(shown(before) and shown(now) != shown(before) for _, before, now in ran)
 
 
 def anchors(document: Path) -> set[str]:
