@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from budgetron import datasets
+from budgetron import _core, datasets
 from budgetron.datasets import DataSet, File, catalogue
 
 # Examples a property is tried on; `make soak` tries many more.
@@ -26,6 +26,11 @@ settings.register_profile(
     max_examples=int(os.environ.get("BUDGETRON_EXAMPLES", "20")),
 )
 settings.load_profile("budgetron")
+
+
+def pytest_report_header() -> str:
+    """Which code of the core is tested."""
+    return f"instruction set: {_core.instruction_set()} (BUDGETRON_ISA picks avx2 or baseline)"
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "harness.hpp"
+#include "row.hpp"
 
 int main(int argc, char** argv) {
   const std::string_view word = argc > 1 ? argv[1] : "";
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
     if (!good) std::cerr << "FAILED " << test.name << '\n';
     ++(good ? passed : failed);
   }
-  std::cout << passed << " passed, " << failed << " failed\n";
+  std::cout << passed << " passed, " << failed << " failed (" << budgetron::instruction_set()
+            << ")\n";
   return failed > 0 || passed == 0 ? 1 : 0;
 }
