@@ -6,6 +6,8 @@ import gzip
 import io
 import lzma
 import sys
+import threading
+import time
 import zlib
 from pathlib import Path
 from typing import Any
@@ -22,9 +24,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from budgetron.streams import SourceOptions, Stream, StreamError, open_stream
-from budgetron.streams.columns import MAX_CATEGORIES
-from budgetron.streams.roles import Layout
+from budgetron.streams import SourceOptions, Stream, StreamError, csv_text, open_stream
+from budgetron.streams.columns import MAX_CATEGORIES, Encoder
+from budgetron.streams.roles import Layout, Roles
+from budgetron.streams.source import Source
 
 N = 500
 RANDOM = np.random.default_rng(0)
@@ -377,6 +380,142 @@ def test_rows_of_the_wrong_length_can_be_skipped(tmp_path: Path) -> None:
     assert [y.tolist() for _, y in stream] == [[1, 3]]
     assert stream.n_bad == 2
     assert "has 1 fields, not 2" in stream.bad_messages[0]
+
+
+def test_only_who_reads_a_stream_reads_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads of pyarrow do not, or they may do so while Python ends, which aborts the process."""
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n" + "".join(f"word {i},{i % 2}\n" for i in range(400_000)))
+    readers: list[int] = []
+    read = Source.read
+
+    def noting(self: Source) -> bytes:
+        readers.append(threading.get_native_id())
+        return read(self)
+
+    monkeypatch.setattr(Source, "read", noting)
+    before = threading.enumerate()
+    with pytest.raises(StreamError, match="column 'a' holds 'word 0'"):
+        next(iter(open_stream(path)))
+    at_the_error = len(readers)
+    stream = open_stream(path, hashed=["a"])
+    next(iter(stream))
+    some = len(readers)
+    time.sleep(0.05)  # whoever reads ahead would
+    assert len(readers) == some > at_the_error
+    assert some - at_the_error < 8  # blocks of the file, which has 20
+    assert set(readers) == {threading.get_native_id()}
+    assert threading.enumerate() == before
+
+
+def test_a_signal_that_ends_nothing_loses_no_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any signal that has a handler stops pyarrow, which leaves the rest to the handler."""
+    from pyarrow import csv as arrow_csv
+
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n1,0\n2\n3,1\n")
+    read_csv, cancelled = arrow_csv.read_csv, []
+
+    def cancel_once(*args: Any) -> Any:
+        table = read_csv(*args)
+        if not cancelled:
+            cancelled.append(True)
+            raise pa.ArrowCancelled("by a signal")
+        return table
+
+    monkeypatch.setattr(arrow_csv, "read_csv", cancel_once)
+    stream = open_stream(path, skip_bad=True)
+    assert [y.tolist() for _, y in stream] == [[0, 1]]
+    assert (cancelled, stream.n_bad) == ([True], 1)
+
+
+class Trickle(io.RawIOBase):
+    """Standard input that hands over so many bytes at a time."""
+
+    def __init__(self, data: bytes, size: int) -> None:
+        self._data, self._size = io.BytesIO(data), size
+
+    @property
+    def buffer(self) -> Trickle:
+        return self
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._data.read(self._size)
+
+
+FRAGMENTS = ['"a\nb"', '"a,""b"', 'a"b', '""', '"', "a", ",", "\n", "\r\n", "a,b\n"]
+
+
+@given(
+    fragments=st.lists(st.sampled_from(FRAGMENTS), max_size=40),
+    size=st.integers(1, 30),
+    live=st.booleans(),
+)
+@settings(deadline=None)
+def test_rows_are_those_of_the_whole_text_however_it_is_cut(
+    fragments: list[str], size: int, live: bool
+) -> None:
+    from pyarrow import csv as arrow_csv
+
+    names, skipped = ["p", "q"], []
+
+    def skip(row: Any) -> str:
+        skipped.append(f"<stdin>: row {row.number} has {row.actual_columns} fields, not 2")
+        return "skip"
+
+    body = "".join(["x,y\n", *fragments]).encode()
+    expected = arrow_csv.read_csv(
+        pa.BufferReader(body),
+        arrow_csv.ReadOptions(use_threads=False, column_names=names),
+        arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
+        arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+        ),
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_text, "_BLOCK", 2 * size)
+        patch.setattr(sys, "stdin", Trickle(b"p,q\n" + body, size))
+        batches = csv_text.CsvBatches("-", header=True, skip_bad=True)
+        batches._source.live = live
+        encoder = Encoder("<stdin>", names, Roles(label=False, categorical=names), np.float32)
+        rows = [row for batch in batches.read(encoder, 0, 10) for row in batch.to_pylist()]
+    assert rows == expected.to_pylist()
+    assert (batches.n_bad, batches.bad_messages) == (len(skipped), skipped[:5])
+
+
+def test_rows_before_damage_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv.gz"
+    packed = gzip.compress(b"a,y\n" + b"".join(b"%d,1\n" % (i * i) for i in range(200_000)))
+    path.write_bytes(packed[: len(packed) // 2])
+    stream = open_stream(path)
+    with pytest.raises(StreamError, match=r"row \d+ or later: the \.gz data ends too early") as end:
+        for _ in stream:
+            pass
+    assert f": row {stream.position + 1} or later" in str(end.value)
+    assert stream.position > 50_000
+
+
+def test_a_quotation_mark_that_is_never_closed(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text('a,y\n1,0\n2,1\n"3,0\n' + "4,1\n" * 2_000_000)
+    what = "row 3 is longer than 4 MiB: is a quotation mark never closed?"
+    assert error_of(path) == f"{path}: {what}"
+
+
+def test_rows_are_numbered_through_blocks(tmp_path: Path) -> None:
+    """And lines, where a row is of two, with the column of a number or of a word."""
+    path = tmp_path / "rows.csv"
+    good = ['1,2,"two\nlines",0\n', "1,2,one,1\n"] * 50_000  # 2 blocks
+    for bad, what in (("1,x,u,0\n", "'b' holds 'x'"), ("1,nan,u,0\n", "'b' has no value")):
+        path.write_text("a,b,c,y\n" + "".join(good) + bad + "".join(good))
+        error = error_of(path, hashed=["c"])
+        assert error.startswith(f"{path}:150002: row 100001, column {what}")
 
 
 def test_damaged_and_truncated_files(tmp_path: Path, files: dict[str, Any]) -> None:

@@ -2,28 +2,36 @@
 
 Feature columns are read as numbers whatever the first rows look like, so that a column does not
 change its type in mid-file; label and categories are read as text.
+
+pyarrow parses one block of whole rows after the other, each from memory of its own. It never reads
+from a Python file: its reader reads ahead on a thread that may still be in Python's `read` when the
+reader has failed or was left alone, and a thread that is in Python when Python ends aborts the
+process.
 """
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from budgetron.streams.columns import WORDS
+from budgetron.streams.csv_rows import rows_end
 from budgetron.streams.protocol import KEPT, StreamError
-from budgetron.streams.source import BlockFile, Source
+from budgetron.streams.source import Source
 from budgetron.streams.table import arrow, arrow_reason, check_start
 
 if TYPE_CHECKING:
     from budgetron.streams.columns import Encoder
 
 DELIMITERS = ",;\t|"
-# A row longer than this is refused by pyarrow: not a table.
-_BLOCK = 4 << 20
+# Parsed at once: large enough that starting the parser costs little, small enough for the cache.
+_BLOCK = 1 << 20
+# A longer row is refused: not a table, or a quotation mark that is never closed.
+_LONGEST = 4 << 20
 # Beyond this row nobody waits for its line to be counted.
 _FAR = 1_000_000
 _NOTHING = ["", "?", " ?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "NULL", "null", "None", "#N/A"]
@@ -62,6 +70,8 @@ class CsvBatches:
         self._skip_bad = skip_bad
         self.n_bad = 0
         self.bad_messages: list[str] = []
+        self._rows_parsed = 0  # of any length
+        self._passed = 0  # of the wrong length
         try:
             line, rest = self._first_line()
             self._delimiter = delimiter or max(DELIMITERS, key=line.count)
@@ -97,44 +107,78 @@ class CsvBatches:
         kinds |= dict.fromkeys((*encoder.categorical, *encoder.hashed), pa.string())
         if encoder.label is not None:
             kinds[encoder.label] = pa.string()
+        read = arrow_csv.ReadOptions(use_threads=False, column_names=self.names)
+        convert = arrow_csv.ConvertOptions(
+            column_types=kinds,
+            include_columns=encoder.needed,
+            null_values=_NOTHING,
+            strings_can_be_null=True,
+        )
         rows = 0
-        try:
-            text = BlockFile(self._rest or self._read(), self._read)
-            if text.empty:  # nothing behind the header
-                check_start(self.name, start, 0)
-                return
-            reader = arrow_csv.open_csv(
-                pa.PythonFile(text, mode="r"),
-                arrow_csv.ReadOptions(
-                    use_threads=False, block_size=_BLOCK, column_names=self.names
-                ),
-                arrow_csv.ParseOptions(
-                    delimiter=self._delimiter,
-                    newlines_in_values=True,
-                    invalid_row_handler=self._invalid if self._skip_bad else None,
-                ),
-                arrow_csv.ConvertOptions(
-                    column_types=kinds,
-                    include_columns=encoder.needed,
-                    null_values=_NOTHING,
-                    strings_can_be_null=True,
-                ),
-            )
-            with contextlib.closing(reader):  # or it may still be reading when Python ends
-                for batch in reader:
-                    if encoder.label is not None:
-                        encoder.decide_label(batch.column(encoder.label))
-                    drop = min(max(start - rows, 0), batch.num_rows)
-                    rows += batch.num_rows
-                    if drop < batch.num_rows:
-                        yield batch.slice(drop)
-        except pa.ArrowException as error:
-            raise self._told(error) from error
-        except UnicodeDecodeError as error:
-            raise StreamError(self.name, None, f"is not UTF-8 text: {error.reason}") from error
-        except OSError as error:
-            raise StreamError(self.name, None, f"row {rows + 1} or later: {error}") from error
+        for block in self._blocks():
+            table = self._parsed(block, read, convert)
+            for batch in table.to_batches():
+                if encoder.label is not None:
+                    encoder.decide_label(batch.column(encoder.label))
+                drop = min(max(start - rows, 0), batch.num_rows)
+                rows += batch.num_rows
+                if drop < batch.num_rows:
+                    yield batch.slice(drop)
         check_start(self.name, start, rows)
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Whole rows of the text, about a block at a time; of a pipe, those that have come."""
+        text, ended, failed = self._rest, False, None
+        unfinished = 0  # bytes of a row whose end has not come
+        while not ended:
+            parts, size = [text], len(text)
+            while not ended and size < unfinished + (1 if self._source.live else _BLOCK):
+                try:
+                    parts.append(self._read())
+                except OSError as error:  # of the rows before it nothing is lost
+                    failed, ended = error, True
+                else:
+                    ended = not parts[-1]
+                    size += len(parts[-1])
+            text = b"".join(parts)
+            end = len(text) if ended and failed is None else rows_end(text, self._delimiter)
+            if end:
+                yield text[:end]
+            text = text[end:]
+            unfinished = len(text)
+            if unfinished > _LONGEST:
+                what = f"is longer than {_LONGEST >> 20} MiB: is a quotation mark never closed?"
+                raise StreamError(self.name, None, f"row {self._rows_parsed + 1} {what}")
+        if failed is not None:
+            raise StreamError(self.name, None, f"row {self._rows_parsed + 1} or later: {failed}")
+
+    def _parsed(self, block: bytes, read: Any, convert: Any) -> Any:
+        """The rows of a block; those of the wrong length are counted, or an error."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        # Arrow's own memory: a Python object would be let go by whichever thread is the last.
+        memory = pa.allocate_buffer(len(block))
+        memoryview(memory).cast("B")[:] = block
+        read.block_size = len(block)  # all of it at once, however much .zst unpacks to
+        while True:
+            wrong: list[Any] = []
+            parse = arrow_csv.ParseOptions(
+                delimiter=self._delimiter,
+                invalid_row_handler=partial(_pass_over, wrong) if self._skip_bad else None,
+            )
+            try:
+                table = arrow_csv.read_csv(pa.BufferReader(memory), read, parse, convert)
+            except pa.ArrowCancelled:
+                # A signal stops pyarrow; its handler has run and did not end the program.
+                continue
+            except pa.ArrowException as error:
+                raise self._told(error) from error
+            except UnicodeDecodeError as error:
+                raise StreamError(self.name, None, f"is not UTF-8 text: {error.reason}") from error
+            self._count(wrong)
+            self._rows_parsed += table.num_rows + len(wrong)
+            return table
 
     def line_of(self, row: int) -> int | None:
         """Counted by reading the file again: rows may span lines, and blank lines are no rows.
@@ -166,7 +210,7 @@ class CsvBatches:
     def _first_line(self) -> tuple[str, bytes]:
         """The first line that is not blank, and what was read behind it."""
         block = b""
-        while (b"\n" not in block.lstrip() and len(block) < _BLOCK) or (
+        while (b"\n" not in block.lstrip() and len(block) < _LONGEST) or (
             len(block) < 4096 and not self._source.live  # no tiny first batch
         ):
             try:
@@ -195,20 +239,23 @@ class CsvBatches:
             what = "this is LIBSVM text, not CSV (--format libsvm)"
         raise StreamError(self.name, 1, what)
 
-    def _invalid(self, row: Any) -> str:
-        self.n_bad += 1
-        if len(self.bad_messages) < KEPT:
-            what = f"has {row.actual_columns} fields, not {row.expected_columns}"
-            where = "a row" if row.number is None else f"row {row.number}"
-            self.bad_messages.append(f"{self.name}: {where} {what}")
-        return "skip"
+    def _count(self, wrong: list[Any]) -> None:
+        """Rows of the wrong length, but for those that a bookmark has counted."""
+        self._passed += len(wrong)
+        for row in wrong[max(0, len(wrong) - (self._passed - self.n_bad)) :]:
+            self.n_bad += 1
+            if len(self.bad_messages) < KEPT:
+                what = f"has {row.actual_columns} fields, not {row.expected_columns}"
+                where = "a row" if row.number is None else f"row {self._rows_parsed + row.number}"
+                self.bad_messages.append(f"{self.name}: {where} {what}")
 
     def _told(self, error: BaseException) -> StreamError:
         """Arrow's complaint as ours: `FILE: row N, column C ...`."""
         told = _TOLD.match(str(error))
         if told is None or (told["row"] is None and told["column"] is None):
             return StreamError(self.name, None, arrow_reason(error))
-        where = [] if told["row"] is None else [f"row {told['row']}"]
+        row = None if told["row"] is None else self._rows_parsed + int(told["row"])
+        where = [] if row is None else [f"row {row}"]
         what = " ".join(told["what"].split())[:160]
         value = re.search(r"invalid value '(.*)'", what)
         if told["column"] is not None:
@@ -219,8 +266,13 @@ class CsvBatches:
             what = f"has {fields[2]} fields, not {fields[1]}"
         elif "UTF8" in what:
             what = "is not UTF-8 text; convert it: iconv -f latin1 -t utf8"
-        line = None if told["row"] is None else self.line_of(int(told["row"]))
+        line = None if row is None else self.line_of(row)
         return StreamError(self.name, line, f"{', '.join(where)} {what}")
+
+
+def _pass_over(wrong: list[Any], row: Any) -> str:
+    wrong.append(row)
+    return "skip"
 
 
 def _lines(path: str | os.PathLike[str]) -> Iterator[str]:

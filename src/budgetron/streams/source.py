@@ -184,29 +184,6 @@ class _Tape(io.RawIOBase):
         return data
 
 
-class BlockFile(io.RawIOBase):
-    """Blocks as a file to read from: `head`, then what `read` yields until it is empty."""
-
-    def __init__(self, head: bytes, read: Callable[[], bytes]) -> None:
-        self._block = head
-        self._next = read
-
-    @property
-    def empty(self) -> bool:
-        """Whether the next block, should one be waiting, is the end."""
-        return not self._block
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        if not self._block:
-            self._block = self._next()
-        data = self._block if size < 0 else self._block[:size]
-        self._block = self._block[len(data) :]
-        return data
-
-
 def _zstd(name: str, tape: _Tape) -> Callable[[int], bytes]:
     """Reads zstd frames, one after the other, by Python's own module or by `zstandard`."""
     new = _zstd_decompressor(name)

@@ -1,0 +1,64 @@
+"""Where rows of CSV text end: a newline ends a row unless it stands inside quotation marks."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+QUOTE = 0x22
+
+
+def rows_end(text: bytes, delimiter: str) -> int:
+    r"""Where the last whole row of `text` ends, behind its newline; 0 if no row is whole.
+
+    Parameters
+    ----------
+    text : starts where a row starts
+    delimiter : between fields
+
+    Examples
+    --------
+    >>> rows_end(b"1,2\n3,4\n5,", ",")
+    8
+    >>> rows_end(b'1,"rome"\n2,"new\nyork', ",")
+    9
+    """
+    if QUOTE not in text:
+        return text.rfind(b"\n") + 1
+    letters = np.frombuffer(text, np.uint8)
+    quotes = np.flatnonzero(letters == QUOTE)
+    if not _alternate(letters, quotes, delimiter):
+        whole = _whole_rows(delimiter).match(text)
+        return whole.end() if whole else 0
+    # From the end: what stands behind an even number of marks is outside of them.
+    end = len(text)
+    for i in range(len(quotes), -1, -1):
+        start = int(quotes[i - 1]) if i else 0
+        if i % 2 == 0 and (newline := text.rfind(b"\n", start, end)) >= 0:
+            return newline + 1
+        end = start
+    return 0
+
+
+def _alternate(letters: NDArray[np.uint8], quotes: NDArray[np.intp], delimiter: str) -> bool:
+    """Whether quotation marks open and close in turn.
+
+    So it is if every second one, from the first on, starts a field or directly follows the one
+    before it (two of them in a quoted field stand for one). One in the middle of an unquoted field
+    means nothing, and breaks the turns.
+    """
+    opening = quotes[2::2] if quotes[0] == 0 else quotes[::2]
+    may_come_before = np.zeros(256, dtype=bool)
+    may_come_before[[ord(delimiter), ord("\n"), ord("\r"), QUOTE]] = True
+    return bool(may_come_before[letters[opening - 1]].all())
+
+
+@lru_cache(maxsize=8)
+def _whole_rows(delimiter: str) -> re.Pattern[bytes]:
+    """Matches as many whole rows as there are; about 10 times as slow as counting marks."""
+    between = re.escape(delimiter.encode())
+    field = rb'(?:"[^"]*+(?:""[^"]*+)*+"|(?!"))[^' + between + rb"\r\n]*+"
+    return re.compile(rb"(?:(?:" + field + rb"[" + between + rb"\r])*+" + field + rb"\n)*+")
