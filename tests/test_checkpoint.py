@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
+import os
 import random
+import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +19,9 @@ from cases import stream
 
 from budgetron.catalogue import CATALOGUE
 from budgetron.cli import main
+from budgetron.cli.interruption import Interruption
+from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.streams.protocol import CHUNK_ROWS
 
 ROWS = 100_000
 EVERY = 500
@@ -61,6 +68,18 @@ def result_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[
     return dict(json.loads(capsys.readouterr().out))
 
 
+def started(target: Any, *args: Any) -> Any:
+    """A real process, forked from one that has imported everything: twenty starts in seconds."""
+    processes = multiprocessing.get_context("forkserver")
+    homes = {f"budgetron.estimators.{entry.module}" for entry in CATALOGUE.values()}
+    processes.set_forkserver_preload(
+        [*sorted(homes), "budgetron.model_file", "budgetron.streams", "safetensors.numpy"]
+    )
+    process = processes.Process(target=target, args=args)
+    process.start()
+    return process
+
+
 class Watch:
     """Counts how often the file has been replaced."""
 
@@ -88,18 +107,11 @@ def test_a_run_killed_twenty_times_ends_as_if_it_had_not_been(
 ) -> None:
     kept = tmp_path / "model.btn"
     arguments = command(source, "--checkpoint", str(kept), "--every", str(EVERY))
-    # Real processes, forked from one that has imported everything: twenty starts in seconds.
-    processes = multiprocessing.get_context("forkserver")
-    homes = {f"budgetron.estimators.{entry.module}" for entry in CATALOGUE.values()}
-    processes.set_forkserver_preload(
-        [*sorted(homes), "budgetron.model_file", "budgetron.streams", "safetensors.numpy"]
-    )
     dice = random.Random(0)
     in_the_middle = 0
     for _ in range(KILLS):
         watch = Watch(kept)
-        process = processes.Process(target=main, args=(arguments,))
-        process.start()
+        process = started(main, arguments)
         wanted = dice.randint(1, 3)
         give_up = time.monotonic() + 60
         while watch() < wanted and process.is_alive() and time.monotonic() < give_up:
@@ -122,26 +134,116 @@ def test_a_run_killed_twenty_times_ends_as_if_it_had_not_been(
     assert (whole["rows"], whole["mistakes"] > 1000) == (ROWS, True)
 
 
+def interrupted(arguments: list[str], number: int, chunk: int, times: int, said: str) -> None:
+    """In a process: the command, which gets the signal while it learns a chunk."""
+    learn = OnlineClassifier._prequential_growing
+    chunks = itertools.count(1)
+
+    def learn_and_signal(self: Any, X: Any, y: Any, **more: Any) -> Any:
+        if next(chunks) == chunk:
+            for _ in range(times):
+                os.kill(os.getpid(), number)
+        return learn(self, X, y, **more)
+
+    OnlineClassifier._prequential_growing = learn_and_signal  # type: ignore[method-assign]
+    with open(said, "w") as sys.stderr:
+        main(arguments)
+
+
+def interrupt_behind(patch: pytest.MonkeyPatch, wanted: int) -> None:
+    """Ctrl-C behind so many chunks."""
+    learn = OnlineClassifier._prequential_growing
+    chunks = itertools.count(1)
+
+    def learn_some(self: Any, X: Any, y: Any, **more: Any) -> Any:
+        if next(chunks) > wanted:
+            raise KeyboardInterrupt
+        return learn(self, X, y, **more)
+
+    patch.setattr(OnlineClassifier, "_prequential_growing", learn_some)
+
+
+def end_of(process: Any) -> int:
+    process.join(60)
+    assert process.exitcode is not None
+    return int(process.exitcode)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_run_that_is_asked_to_stop_keeps_what_it_learned(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], number: int, code: int
+) -> None:
+    kept, saved, whole, said = (tmp_path / name for name in ("kept", "saved", "whole", "said"))
+    every, stopped = 30_000, 5 * CHUNK_ROWS
+    arguments = command(source, "--save", str(saved), "--checkpoint", str(kept))
+    arguments += ["--every", str(every)]
+    assert end_of(started(interrupted, arguments, number, 5, 1, str(said))) == code
+    assert not saved.exists()
+    assert stopped % every != 0
+    assert stopped < ROWS
+    line = said.read_text()
+    assert line.startswith(f"interrupted: {stopped:,} rows ")
+    assert line.endswith(f"; the same command goes on after row {stopped:,}\n")
+    assert line.count("\n") == 1
+
+    resumed = result_of(arguments, capsys)
+    assert resumed["resumed_from"] == stopped
+    uninterrupted = result_of(command(source, "--save", str(whole)), capsys)
+    assert (resumed["rows"], resumed["mistakes"]) == (ROWS, uninterrupted["mistakes"])
+    assert saved.read_bytes() == whole.read_bytes()
+
+
+def test_the_second_ctrl_c_ends_at_once(source: Path, tmp_path: Path) -> None:
+    kept, said = tmp_path / "kept", tmp_path / "said"
+    arguments = command(source, "--checkpoint", str(kept), "--every", str(3 * CHUNK_ROWS))
+    assert end_of(started(interrupted, arguments, signal.SIGINT, 5, 2, str(said))) == 130
+    line = said.read_text()
+    assert line.startswith(f"interrupted: {4 * CHUNK_ROWS:,} rows ")  # the chunk was not learned
+    assert line.endswith(f"; the same command goes on after row {3 * CHUNK_ROWS:,}\n")
+
+
+def test_ctrl_c_while_the_model_is_made(
+    short: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*args: Any, **more: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(OnlineClassifier, "_start", interrupt)  # its width is known by then
+    assert call(command(short)) == 130
+    assert capsys.readouterr().err == "interrupted: 0 rows\n"
+
+
+def test_signals_that_somebody_else_handles_are_left_alone() -> None:
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # nohup
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with Interruption() as asked:
+            assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+            signal.raise_signal(signal.SIGTERM)
+            assert asked.code == 143
+            assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL  # the next one ends it
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
 def test_the_resumed_process_opens_the_source_behind_what_it_learned(
     short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from budgetron.estimators.classifier import OnlineClassifier
-
     learned: list[int] = []
     learn = OnlineClassifier._prequential_growing
 
     def counting(self: Any, X: Any, y: Any, **more: Any) -> Any:
-        if sum(learned) >= 1500 and first:
-            raise KeyboardInterrupt
         learned.append(len(y))
         return learn(self, X, y, **more)
 
-    monkeypatch.setattr(OnlineClassifier, "_prequential_growing", counting)
     arguments = command(short, "--checkpoint", str(tmp_path / "m.btn"), "--every", "500")
-    first = True
-    assert call(arguments) == 130
+    with monkeypatch.context() as patch:
+        interrupt_behind(patch, 3)
+        assert call(arguments) == 130
     assert "the same command goes on after row 1,500" in capsys.readouterr().err
-    first, learned[:] = False, []
+    monkeypatch.setattr(OnlineClassifier, "_prequential_growing", counting)
     assert result_of(arguments, capsys)["resumed_from"] == 1500
     assert sum(learned) == 1500
     learned.clear()

@@ -151,7 +151,7 @@ def main(arguments: list[str] | None = None) -> None:
     """The entry point: run the command line and exit.
 
     Exit codes: 0 done, 1 the reader of our output went away, 2 a mistake in the command or the
-    data, 130 interrupted.
+    data, 130 interrupted (143 by SIGTERM, after a last checkpoint).
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     try:

@@ -23,6 +23,7 @@ from budgetron.cli.algorithms import (
 )
 from budgetron.cli.checkpoint import Checkpoint, check_place, layout_extra
 from budgetron.cli.console import Ticker, bytes_text, fail, note, output, progress
+from budgetron.cli.interruption import Interruption
 from budgetron.cli.tally import Errors, Mistakes
 
 if TYPE_CHECKING:
@@ -248,33 +249,39 @@ def _learn(
 ) -> float:
     """Test, then train, on every row; the seconds it took, those before a checkpoint included.
 
+    With a checkpoint Ctrl-C and SIGTERM wait for the end of the chunk, which is then kept.
     `waits`: the rows come from a pipe, so they cannot be read ahead.
     """
     from budgetron.streams.ahead import read_ahead
 
     now_and_then = Ticker()
-    interrupted = False
+    code = None
     start = time.perf_counter() - (keep.seconds if keep else 0.0)
     with (
         progress(Path(stream.name).name, stream.bytes_total) as report,
         closing(read_ahead(stream, waits=waits)) as chunks,
+        Interruption(wanted=keep is not None) as asked,
     ):
         try:
             for place, (X, y) in chunks:
                 _learn_chunk(model, place, X, y, tally)
+                code = asked.code
                 if keep is not None:
-                    keep(model, place.bookmark, tally.state(), place.layout)
+                    state = tally.state()
+                    keep(model, place.bookmark, state, place.layout, last=code is not None)
+                if code is not None:
+                    break
                 if now_and_then():
                     report(place.bytes_read, _status(model, tally, time.perf_counter() - start))
         except KeyboardInterrupt:
-            interrupted = True
+            code = 130
     seconds = time.perf_counter() - start
-    if interrupted:
-        known = hasattr(model, "n_features_in_")
-        note(f"interrupted: {_status(model, tally, seconds) if known else '0 rows'}")
+    if code is not None:
+        where = _status(model, tally, seconds) if hasattr(model, "n_seen_") else "0 rows"
         if keep is not None and keep.position:
-            note(f"the same command goes on after row {keep.position:,}")
-        raise typer.Exit(130)
+            where += f"; the same command goes on after row {keep.position:,}"
+        note(f"interrupted: {where}")
+        raise typer.Exit(code)
     if not stream.position:
         fail(f"{stream.name}: no rows to learn from")
     if keep is not None:
