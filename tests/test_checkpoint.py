@@ -342,15 +342,65 @@ def test_info_tells_how_far_a_checkpoint_is(
     assert "after row 2,500" in shown
 
 
-def test_bad_rows_before_a_checkpoint_are_still_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+BAD = {
+    "libsvm": (["1 1:0.5"] * 40, {3: "1 1:x", 30: "1 1:inf"}),
+    "csv": (["1,0.5,u"] * 40, {3: "1,nan,u", 30: "1,inf,u"}),
+    "csv of the wrong length": (["1,0.5,u"] * 40, {3: "1", 30: "1,2,3,4"}),
+    "csv with categories": (["1,0.5,u"] * 40, {3: "1,nan,v", 5: "2", 30: "1,inf,u"}),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+@pytest.mark.parametrize("more", [[], ["--rows", "37"]])
+def test_a_resumed_run_reports_the_bad_rows_of_all_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, more: list[str]
 ) -> None:
+    lines, bad = BAD[kind]
+    lines = [bad.get(i, f"{i % 2}{line[1:]}") for i, line in enumerate(lines)]
+    options = ["--skip-bad", "--gamma", "0.5", "--algorithm", "rbp", "--json", *more]
+    source = tmp_path / "rows.txt"
+    if kind != "libsvm":
+        lines.insert(0, "label,a,b")
+        options += ["--format", "csv"]
+        options += ["--categorical" if "categories" in kind else "--hash", "b"]
+    source.write_text("\n".join(lines) + "\n")
+    kept = str(tmp_path / "kept")
+    keep = ["--checkpoint", kept, "--every", "10"]
+
+    def reported(*arguments: str) -> tuple[Any, ...]:
+        capsys.readouterr()
+        assert call(["run", str(source), *options, *arguments]) == 0
+        said = capsys.readouterr()
+        result = json.loads(said.out)
+        return result["bad_lines"], result["bad_messages"], said.err.splitlines()[-1]
+
+    whole = reported("--every", "10")
+    assert whole[0] == len(bad)
+    assert len(whole[1]) == len(bad)
+    for stop in (2, 4):  # before and behind the last bad row, at 20 and 40 rows or the end
+        Path(kept).unlink(missing_ok=True)
+        with pytest.MonkeyPatch.context() as patch:
+            interrupt_behind(patch, stop)
+            call(["run", str(source), *options, *keep])
+        assert reported(*keep) == whole
+    assert reported(*keep) == whole  # finished: nothing is left to learn
+
+
+def test_a_checkpoint_without_messages_is_resumed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they were before they kept the messages of bad rows."""
+    from budgetron.streams import libsvm, table
+
     rows = [f"{i % 7},{i % 2}" for i in range(40)]
     rows[3] = "nan,1"
     (tmp_path / "rows.csv").write_text("a,label\n" + "\n".join(rows) + "\n")
     arguments = [str(tmp_path / "rows.csv"), "--skip-bad", "--gamma", "0.5", "--algorithm", "rbp"]
     arguments += ["--checkpoint", str(tmp_path / "c.btn"), "--every", "10"]
-    assert call(["run", *arguments]) == 0
+    with monkeypatch.context() as patch:
+        for module in (libsvm, table):
+            patch.setattr(module, "noted", lambda **of_bad_rows: {})
+        assert call(["run", *arguments]) == 0
     capsys.readouterr()
     assert call(["run", *arguments]) == 0
     assert "1 bad row skipped\n" in capsys.readouterr().err

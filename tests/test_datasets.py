@@ -343,13 +343,14 @@ def test_a_chain_is_resumed(
     assert stream.n_bad == 1
     labels = np.concatenate([y for _, y in whole])
     assert len(labels) == 80
+    messages = stream.bad_messages
     stream = open_stream("data:toy", chunk_rows=15, skip_bad=True)
     for _ in stream:
         for position in (json.loads(json.dumps(stream.bookmark)), stream.position):
             rest = stream.at(position)
             got = [y for _, y in rest]
             assert_array_equal(np.concatenate([[], *got]), labels[stream.position :])
-            assert rest.n_bad == 1
+            assert (rest.n_bad, rest.bad_messages) == (1, messages)
     assert [len(y) for _, y in open_stream("data:toy", rows=50, skip_bad=True)] == [40, 10]
     with pytest.raises(StreamError, match="position 81 is behind the end, which is 80"):
         open_stream("data:toy", position=81, skip_bad=True)

@@ -58,7 +58,7 @@ class Checkpoint:
 
         self.path, self.every = path, every
         self.model: Any = None
-        self.bookmark: dict[str, int] = {"rows": 0}
+        self.bookmark: dict[str, Any] = {"rows": 0}
         self.tally: dict[str, float] = {}
         self.position = self.resumed_from = 0
         self.seconds = 0.0
@@ -95,7 +95,7 @@ class Checkpoint:
     def __call__(
         self,
         model: Any,
-        bookmark: dict[str, int],
+        bookmark: dict[str, Any],
         tally: dict[str, float],
         layout: Layout | None,
         *,

@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from budgetron.streams.protocol import CHUNK_ROWS, RowStream, rows_of
+from budgetron.streams.protocol import (
+    CHUNK_ROWS,
+    RowStream,
+    messages_in,
+    noted,
+    rows_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -47,6 +53,7 @@ class ChainStream(RowStream):
         if isinstance(position, Mapping) and "link" in position:
             self._link, self._before = position["link"], position["bad_before"]
             self._position = behind
+            self._bad = messages_in(position)
             inner = {
                 key.removeprefix("in_"): value
                 for key, value in position.items()
@@ -62,7 +69,13 @@ class ChainStream(RowStream):
     @property
     def bookmark(self) -> Bookmark:
         inner = {f"in_{key}": value for key, value in self._stream.bookmark.items()}
-        return {"rows": self._position, "link": self._link, "bad_before": self._before, **inner}
+        return {
+            "rows": self._position,
+            "link": self._link,
+            "bad_before": self._before,
+            **noted(messages=self._bad),
+            **inner,
+        }
 
     @property
     def grows(self) -> bool:  # type: ignore[override]

@@ -11,13 +11,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from budgetron import _core
-from budgetron.streams.protocol import CHUNK_ROWS, RowStream, StreamError, rows_of
+from budgetron.streams.protocol import (
+    CHUNK_ROWS,
+    KEPT,
+    RowStream,
+    StreamError,
+    messages_in,
+    noted,
+    rows_of,
+)
 from budgetron.streams.source import Source
 
 if TYPE_CHECKING:
@@ -49,7 +57,8 @@ class LibsvmStream(RowStream):
     ----------
     name : the path as given, or `<stdin>`
     position : rows read so far
-    bookmark : the position as rows, line, byte of the decompressed text, features and bad lines
+    bookmark : the position as rows, line, byte of the decompressed text, features, bad lines and
+        the messages of the first of them
     max_index : largest feature index read so far, from 1; 0 if none
     n_bad : malformed lines so far
     bad_messages : the first few of them, as `FILE:LINE: what is wrong`
@@ -117,6 +126,7 @@ class LibsvmStream(RowStream):
             "byte": self._start + int(self._parser.resume),
             "features": self.max_index,
             "bad": self.n_bad,
+            **noted(messages=self.bad_messages),
         }
 
     @property
@@ -133,7 +143,8 @@ class LibsvmStream(RowStream):
 
     @property
     def bad_messages(self) -> list[str]:
-        return [str(StreamError(self.name, line, what)) for line, what in self._parser.bad]
+        since = [str(StreamError(self.name, line, what)) for line, what in self._parser.bad]
+        return [*self._bad, *since][:KEPT]
 
     @property
     def bytes_total(self) -> int | None:  # type: ignore[override]
@@ -189,7 +200,7 @@ class LibsvmStream(RowStream):
             raise self._error
         return int(parser.rows)
 
-    def _jump(self, mark: Mapping[str, int]) -> None:
+    def _jump(self, mark: Mapping[str, Any]) -> None:
         """Go on at a bookmark, which must stand at the start of a line."""
         byte, behind_newline = mark["byte"], True
         try:
@@ -207,6 +218,7 @@ class LibsvmStream(RowStream):
         self._start = byte
         self._position = mark["rows"]
         self._earlier_bad = mark.get("bad", 0)
+        self._bad = messages_in(mark)
 
     def _read_block(self) -> None:
         try:

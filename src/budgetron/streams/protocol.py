@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from budgetron.streams.roles import Layout
 
     Chunk: TypeAlias = tuple[csr_array[Any] | NDArray[Any], NDArray[Any]]
-    Bookmark: TypeAlias = dict[str, int]
-    Position: TypeAlias = int | Mapping[str, int]
+    Bookmark: TypeAlias = dict[str, Any]
+    Position: TypeAlias = int | Mapping[str, Any]
 
 CHUNK_ROWS = 4096
 # How many bad rows keep their message.
@@ -87,7 +88,8 @@ class RowStream:
     ----------
     n_features : width of X so far; 0 if that is not known yet
     grows : whether X may become wider as the stream goes on
-    n_bad, bad_messages : rows passed over because they were malformed, and the first few messages
+    n_bad, bad_messages : rows passed over because they were malformed, and the first few messages;
+        those before a bookmark are in the bookmark
     bytes_total, bytes_read : size of the file on disk (None: unknown), and how much of it was read
     """
 
@@ -150,7 +152,7 @@ class RowStream:
             return ""
         rows = "row" if self.n_bad == 1 else "rows"
         first = "".join(f"; the first: {each}" for each in self.bad_messages[:1])
-        return f"{self.n_bad} bad {rows} skipped{first}"  # no message of those before a bookmark
+        return f"{self.n_bad} bad {rows} skipped{first}"  # an old bookmark has no messages
 
     def at(self, position: Position) -> Self:
         """The same stream made anew, to go on behind `position` rows or at a bookmark."""
@@ -201,6 +203,20 @@ class RowStream:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def noted(**of_bad_rows: int | list[str]) -> Bookmark:
+    """What a bookmark keeps of bad rows: counts and copied lists, if not 0 or empty."""
+    return {name: copy(value) for name, value in of_bad_rows.items() if value}
+
+
+def messages_in(position: Position, name: str = "messages") -> list[str]:
+    """The messages of bad rows that a bookmark keeps under this name; none if it is an old one.
+
+    >>> messages_in({"rows": 3, "bad": 1, "messages": ["a.csv:2: no number"]}), messages_in(3)
+    (['a.csv:2: no number'], [])
+    """
+    return list(position.get(name, ())) if isinstance(position, Mapping) else []
 
 
 def rows_of(position: Position) -> int:

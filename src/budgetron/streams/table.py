@@ -7,14 +7,21 @@ CSV text, a row group's pages of Parquet.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from budgetron.streams.columns import Encoder
-from budgetron.streams.protocol import CHUNK_ROWS, RowStream, StreamError, rows_of
+from budgetron.streams.protocol import (
+    CHUNK_ROWS,
+    RowStream,
+    StreamError,
+    messages_in,
+    noted,
+    rows_of,
+)
 from budgetron.streams.roles import Layout, Roles
 
 if TYPE_CHECKING:
@@ -24,7 +31,10 @@ if TYPE_CHECKING:
 
 
 class Batches(Protocol):
-    """An open table: its columns' names, and its rows as Arrow record batches."""
+    """An open table: its columns' names, and its rows as Arrow record batches.
+
+    `n_bad` rows of the wrong length so far are in no batch; `bad_messages` is about the first.
+    """
 
     name: str
     names: list[str]
@@ -98,6 +108,10 @@ class TableStream(RowStream):
             if told and not self._encoder.categorical:
                 self._raw = behind + passed
                 self._position, self._n_bad = behind, passed
+                self._bad = messages_in(position)
+                if isinstance(position, Mapping):
+                    self._batches.n_bad = position.get("malformed", 0)
+                    self._batches.bad_messages = messages_in(position, "malformed_messages")
             self._reader = self._batches.read(self._encoder, self._raw, chunk_rows)
             if self._position < behind:
                 self._pass_over(behind)
@@ -107,7 +121,15 @@ class TableStream(RowStream):
 
     @property
     def bookmark(self) -> Bookmark:
-        return {"rows": self._position, "bad": self._n_bad}
+        return {
+            "rows": self._position,
+            "bad": self._n_bad,
+            **noted(
+                messages=self._bad,
+                malformed=self._batches.n_bad,
+                malformed_messages=self._batches.bad_messages,
+            ),
+        }
 
     @property
     def n_bad(self) -> int:
