@@ -377,7 +377,7 @@ def test_the_precision_warning_speaks_of_scaled_rows_and_the_final_gamma() -> No
     rng = np.random.default_rng(0)
     times = (1.7e9 + 1e4 * rng.normal(size=(300, 1))).astype(np.float32)
     with pytest.warns(budgetron.PrecisionWarning):
-        budgetron.make("perceptron", gamma="median", scale="standard").fit(times, y[:1].repeat(300))
+        budgetron.make("perceptron", gamma="median").fit(times, y[:1].repeat(300))
 
 
 # ---- what "auto" chooses -------------------------------------------------------------------------
