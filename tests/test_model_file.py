@@ -177,6 +177,53 @@ def test_a_class_of_somebody_else_is_refused(tmp_path: Path) -> None:
         budgetron.save(Stranger(), tmp_path / "model.btn")
 
 
+class Damaged:
+    """A native model whose saved state is not what it should be."""
+
+    def __init__(self, native: Any, changes: dict[str, Any]) -> None:
+        self._native, self._changes = native, changes
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._native, name)
+
+    def save(self) -> dict[str, Any]:
+        return {**self._native.save(), **self._changes}
+
+
+@pytest.mark.parametrize("case", [*CASES[::4], *REGRESSION[::6]], ids=str)
+def test_what_load_would_refuse_is_not_written(case: Case, tmp_path: Path) -> None:
+    """A NaN where load looks for one, numbers that are too few: the old file stays."""
+    X, y = rows_for(case, 60)
+    model = case.make().partial_fit(X, y)
+    path = tmp_path / "model.btn"
+    budgetron.save(model, path)
+    before = path.read_bytes()
+    native = model._engine.native
+    counters = ("seen", "mistakes", "updates")  # which the document has too
+    arrays = {name: each for name, each in native.save().items() if name not in counters}
+    lines = []
+    for name, array in arrays.items():
+        damage = [array[:0] if array.size else np.ones(3)]
+        if array.dtype.kind == "f" and array.size:
+            damage.append(np.where(np.arange(array.size) == array.size // 2, np.nan, array))
+        for each in damage:
+            model._engine.native = Damaged(native, {name: each.astype(array.dtype)})
+            try:
+                budgetron.save(model, path)
+            except ModelFileError as error:
+                lines.append(str(error))
+                continue
+            budgetron.load(path)  # what is written can be read
+            path.write_bytes(before)
+    assert len(lines) >= len(arrays)  # sizes are always checked
+    for line in lines:
+        assert line.startswith("the model is damaged (")
+        assert line.endswith("): nothing was written")
+        assert "\n" not in line
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
 # ---- refused at load -----------------------------------------------------------------------------
 
 
@@ -224,6 +271,49 @@ def test_foreign_files(tmp_path: Path) -> None:
         budgetron.load(tmp_path / "nowhere")
     with pytest.raises(IsADirectoryError):
         budgetron.load(tmp_path)
+
+
+def test_pipes_are_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    refuse(tmp_path / "pipe", "not a model file: it is no regular file")
+    with pytest.raises(ModelFileError, match="no regular file"):
+        model_file.read_header(tmp_path / "pipe")
+
+
+@own_file
+def test_a_file_written_to_meanwhile_does_no_harm(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read before it is parsed, never mapped: a mapped file that is cut short kills."""
+    import safetensors.numpy
+
+    whole, parse = saved.read_bytes(), safetensors.numpy.load
+
+    def cut_short(data: bytes) -> Any:
+        saved.write_bytes(whole[:100])
+        return parse(data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(safetensors.numpy, "load", cut_short)
+        patch.delattr(safetensors, "safe_open")  # which maps
+        patch.delattr(safetensors.numpy, "safe_open")
+        assert budgetron.load(saved).n_seen_ == 100
+    refuse(saved, "cut short")
+
+
+def huge(folder: Path, size: int) -> Path:
+    """A model file with a hole of this size."""
+    document = model_file.read_header(_golden_like(folder))
+    return _with_a_hole(folder / "huge.btn", document, size)
+
+
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    refuse(huge(tmp_path, 1 << 43), "the file has 8,796,093,[0-9,]+ bytes, more than the")
+    path = huge(tmp_path, 3 << 30)
+    with pytest.raises(ModelFileError, match=r"more than the 2,000,000,000 it may have"):
+        budgetron.load(path, max_bytes="2GB")
+    path.write_bytes(struct.pack("<Q", 1 << 40))
+    refuse(path, "longer than the file")
 
 
 @own_file
@@ -299,20 +389,19 @@ def test_the_file_can_be_read_by_whom_the_umask_lets_and_links_stay(tmp_path: Pa
 
 def test_the_header_is_read_without_the_arrays(tmp_path: Path) -> None:
     """A file of a terabyte, all of it a hole: only its header can have been read."""
-    document = json.loads(json.dumps(model_file.read_header(_golden_like(tmp_path))))
-    text = json.dumps(document)
-    size = 1 << 40
-    header = json.dumps(
-        {
-            "__metadata__": {"budgetron": text},
-            "huge": {"dtype": "F64", "shape": [size // 8], "data_offsets": [0, size]},
-        }
-    ).encode()
-    path = tmp_path / "huge.btn"
+    document = model_file.read_header(_golden_like(tmp_path))
+    path = _with_a_hole(tmp_path / "huge.btn", document, 1 << 40)
+    assert model_file.read_header(path) == document
+
+
+def _with_a_hole(path: Path, document: dict[str, Any], size: int) -> Path:
+    tensor = {"dtype": "F64", "shape": [size // 8], "data_offsets": [0, size]}
+    metadata = {"budgetron": json.dumps(document)}
+    header = json.dumps({"__metadata__": metadata, "huge": tensor}).encode()
     with path.open("wb") as file:
         file.write(struct.pack("<Q", len(header)) + header)
         file.truncate(8 + len(header) + size)
-    assert model_file.read_header(path) == document
+    return path
 
 
 def _golden_like(folder: Path) -> Path:

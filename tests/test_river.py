@@ -619,3 +619,14 @@ def test_what_is_no_label_is_refused(label: Any) -> None:
     with pytest.raises(ValueError, match="number from 0"):
         model.learn_one({"a": 1.0}, "u", w=1e200)
     assert model.estimator.n_seen_ == 1
+
+
+def test_hashed_features_have_no_width_to_take_memory_for() -> None:
+    """Their numbers are above the width of the first row, which bytes would be taken for."""
+    model = budgetron.river.make("fogd", n_components=200, gamma=0.5, seed=0)
+    for i in range(20):
+        model.learn_one({"a": float(i), f"x{i}": 1.0}, i % 2)
+    with pytest.raises(ValueError, match="in bytes needs a fixed number of features"):
+        model.estimator.lower_budget("20KB")
+    model.estimator.lower_budget(20)
+    assert model.predict_one({"a": 1.0}) in (0, 1)

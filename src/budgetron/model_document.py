@@ -13,19 +13,17 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import budgetron
 from budgetron.catalogue import CATALOGUE
 from budgetron.engine import Room
 from budgetron.estimators.base import OnlineEstimator, Origin
 from budgetron.estimators.room import WARM_UP_ROWS
-from budgetron.model_sizes import least_bytes
+from budgetron.model_sizes import Arrays, least_bytes
 from budgetron.model_values import decode, decode_labels, encode, encode_labels
 from budgetron.parts import Spec
 
 Document = dict[str, Any]
-Arrays = dict[str, NDArray[Any]]
 _PLAIN = (int, bool, float, str)
 
 
@@ -131,6 +129,8 @@ def restore(document: Document, arrays: Arrays, most: float = inf) -> Any:
         raise ValueError(f"there is no estimator {document['estimator']!r}")
     model = kind(**_decode_params(document["params"], kind))
     model._validate_params()
+    if document["task"] != model._task:
+        raise ValueError(f"{kind.__name__} is not of the task {document['task']!r}")
     learned = document["learned"]
     if learned is None:
         return model
@@ -143,7 +143,7 @@ def restore(document: Document, arrays: Arrays, most: float = inf) -> Any:
     width, growing = origin["width"], origin["growing"]
     if type(width) is not int or type(growing) is not bool or not 1 <= width < 2**31:
         raise ValueError("the width is no width")
-    room = _decode_room(origin.get("room", {}), width)
+    room = _decode_room(origin["room"], width) if "room" in origin else Room()
     model._origin = Origin(_decode_params(origin["params"], kind), width, growing, room)
     model._restored()
     if learned["dtype"] not in ("float32", "float64"):
@@ -152,7 +152,7 @@ def restore(document: Document, arrays: Arrays, most: float = inf) -> Any:
     dtype = np.dtype(learned["dtype"])
 
     def refuse(spec: Spec) -> None:
-        asked = least_bytes(spec, classes if classes > 2 else 1, dtype.itemsize, room)
+        asked = least_bytes(spec, classes if classes > 2 else 1, dtype.itemsize, room, arrays)
         if asked > most:
             raise ValueError(
                 f"the model asks for {asked:,} bytes, out of all proportion to the file; if that "
@@ -163,7 +163,20 @@ def restore(document: Document, arrays: Arrays, most: float = inf) -> Any:
     model._engine.native.load(arrays)
     if model._engine.native.support()[1].max(initial=-1) >= model.n_features_in_:
         raise ValueError("a stored example is wider than the rows")
+    _check_agrees(learned, _learned(model, arrays))
     return model
+
+
+def _check_agrees(written: Any, restored: Any, name: str = "learned") -> None:
+    """What is written of a learned model must be what would be written of the restored one."""
+    if not isinstance(written, dict) or not isinstance(restored, dict):
+        if written != restored or isinstance(written, bool) != isinstance(restored, bool):
+            raise ValueError(f"{name} is not that of the model")
+        return
+    for key, inner in written.items():
+        if key not in restored:
+            raise ValueError(f"{name} has no {key!r:.40}")
+        _check_agrees(inner, restored[key], key)
 
 
 def _decode_room(written: Document, width: int) -> Room:
@@ -171,8 +184,8 @@ def _decode_room(written: Document, width: int) -> Room:
     numbers = list(asdict(room).values())
     if any(type(number) is not int or not 0 <= number < 2**62 for number in numbers):
         raise ValueError("the room is no room")
-    if room.slots > width or room.warmup_rows > WARM_UP_ROWS:
-        raise ValueError("the room is larger than the rows")
+    if not (room.limit > 0 and 0 < room.slots <= width and 2 <= room.warmup_rows <= WARM_UP_ROWS):
+        raise ValueError("the room is not that of the rows")
     if room.warmup_values > room.warmup_rows * width:
         raise ValueError("the room is larger than the rows")
     return room

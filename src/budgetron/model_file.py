@@ -17,18 +17,21 @@ import hashlib
 import json
 import os
 import platform
-from typing import Any
+import stat
+import struct
+from typing import IO, Any
 
 import numpy as np
 
 import budgetron
 from budgetron.durable import write_whole
-from budgetron.model_document import Arrays, Document, describe, restore
-from budgetron.model_sizes import allowed_bytes
+from budgetron.model_document import Document, describe, restore
+from budgetron.model_sizes import Arrays, allowed_bytes
 
 FORMAT = 3
 READ = (2, FORMAT)
 KEY = "budgetron"  # of the document in the header
+LONGEST_HEADER = 100_000_000  # bytes, as safetensors has it
 
 
 class ModelFileError(ValueError):
@@ -51,7 +54,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelFileError
-        If the labels are not str, bool, int or float, or a parameter cannot be written.
+        If the labels are not str, bool, int or float, a parameter cannot be written, or the model
+        is one that `load` would refuse. The file is then as it was.
+    OSError
+        If it cannot be written, or there is something that is no regular file.
 
     Examples
     --------
@@ -68,7 +74,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 def to_bytes(model: Any, extra: Document | None = None) -> bytes:
     """What `save` writes. `extra` is kept in the document, for whoever wrote it.
 
-    Equal models have equal bytes.
+    Equal models have equal bytes. What `load` would refuse is refused here.
     """
     from safetensors.numpy import save as to_safetensors
 
@@ -76,6 +82,7 @@ def to_bytes(model: Any, extra: Document | None = None) -> bytes:
         described, arrays = describe(model)
     except TypeError as error:
         raise ModelFileError(str(error)) from None
+    _check_loads(described, arrays)
     document: Document = {
         "format": FORMAT,
         "budgetron": budgetron.__version__,
@@ -85,6 +92,18 @@ def to_bytes(model: Any, extra: Document | None = None) -> bytes:
     }
     document["sha256"] = _checksum(document, arrays)
     return bytes(to_safetensors(arrays, {KEY: _text(document)}))
+
+
+def _check_loads(described: Document, arrays: Arrays) -> None:
+    """Make a twin of what is about to be written, as `load` would; it passes the same checks."""
+    try:
+        restore(described, arrays)
+    except MemoryError:
+        what = "there is no memory to check the model"
+        raise ModelFileError(f"{what}: nothing was written") from None
+    except Exception as error:
+        what = _one_line(error) or type(error).__name__
+        raise ModelFileError(f"the model is damaged ({what}): nothing was written") from error
 
 
 def _versions() -> dict[str, str]:
@@ -122,7 +141,8 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | str | None = None) ->
     ----------
     path : of a file by `save`, or of a checkpoint by `budgetron run`
     max_bytes : the most a model may take, as 2000000000 or "2GB". None: 1 GiB, or 64 times the file
-        if that is more
+        if that is more. A file larger than that (and than 1 GiB), or than the memory of the
+        machine, is not read
 
     Raises
     ------
@@ -137,7 +157,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | str | None = None) ->
 
 def read(path: str | os.PathLike[str], max_bytes: int | str | None = None) -> tuple[Any, Document]:
     """The learner in a file, and the document with it."""
-    document, arrays = _open(path, header_only=False)
+    document, arrays, most = _take_apart(path, max_bytes)
     name = os.fspath(path)
     try:
         sound = document.get("sha256") == _checksum(document, arrays)
@@ -147,7 +167,7 @@ def read(path: str | os.PathLike[str], max_bytes: int | str | None = None) -> tu
         raise ModelFileError(f"{name}: damaged: its checksum is not that of its contents")
     try:
         arrays = _of_this_format(arrays, document["format"])
-        return restore(document, arrays, allowed_bytes(path, max_bytes)), document
+        return restore(document, arrays, most), document
     except MemoryError:
         raise ModelFileError(f"{name}: the model does not fit into memory") from None
     except Exception as error:
@@ -175,23 +195,67 @@ def _plain(version: Any) -> str:
 
 def read_header(path: str | os.PathLike[str]) -> Document:
     """The document of a file, without reading its arrays: not checked against its checksum."""
-    return _open(path, header_only=True)[0]
+    with _opened(path) as file:
+        return _document(file, os.fspath(path))
 
 
-def _open(path: str | os.PathLike[str], *, header_only: bool) -> tuple[Document, Arrays]:
-    from safetensors import SafetensorError, safe_open
+def _take_apart(
+    path: str | os.PathLike[str], max_bytes: int | str | None = None
+) -> tuple[Document, Arrays, int]:
+    """The document, the arrays, and how many bytes the model may take.
+
+    The header comes first, and says whether the rest is worth reading. That is read as a whole and
+    then looked at, so that nothing changes under our eyes when the file is written to.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as from_safetensors
 
     name = os.fspath(path)
-    with open(path, "rb"):  # what cannot be opened is an OSError as usual
-        pass
+    with _opened(path) as file:
+        document = _document(file, name)
+        size = os.fstat(file.fileno()).st_size
+        try:
+            most = allowed_bytes(size, max_bytes)
+        except ValueError as error:
+            raise ModelFileError(f"{name}: {error}") from None
+        try:
+            file.seek(0)
+            return document, dict(from_safetensors(file.read(size))), most
+        except MemoryError:
+            raise ModelFileError(f"{name}: the model does not fit into memory") from None
+        except (SafetensorError, ValueError, TypeError, AttributeError, KeyError) as error:
+            raise _no_model(name, error) from None
+
+
+def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
+    """The file, open; what cannot be opened is an OSError as usual."""
+    kind = os.stat(path).st_mode
+    if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):  # to open a pipe would be to wait
+        raise ModelFileError(f"{os.fspath(path)}: not a model file: it is no regular file")
+    return open(path, "rb")
+
+
+def _document(file: IO[bytes], name: str) -> Document:
+    """The document in the header of an open file; no byte behind the header is read."""
+    size = os.fstat(file.fileno()).st_size
     try:
-        with safe_open(path, framework="numpy") as file:
-            text = (file.metadata() or {}).get(KEY)
-            read = not header_only and text is not None
-            arrays = {key: file.get_tensor(key) for key in file.keys()} if read else {}  # noqa: SIM118
-    except (SafetensorError, ValueError, TypeError, AttributeError, KeyError) as error:
-        what = " ".join(str(error).split())
-        raise ModelFileError(f"{name}: not a model file, or cut short ({what})") from None
+        (length,) = struct.unpack("<Q", file.read(8))
+        if length > min(size - 8, LONGEST_HEADER):
+            raise ValueError("the header is longer than the file, or than headers are")
+        header = json.loads(file.read(length))
+        text = (header.pop("__metadata__", None) or {}).get(KEY)
+        end = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
+        if end != size - 8 - length:
+            raise ValueError(f"{size - 8 - length} bytes follow the header, not {end}")
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        struct.error,
+    ) as error:
+        raise _no_model(name, error) from None
     if text is None:
         raise ModelFileError(f"{name}: a safetensors file, but not of a budgetron model")
     try:
@@ -199,9 +263,13 @@ def _open(path: str | os.PathLike[str], *, header_only: bool) -> tuple[Document,
         written, wrote = document["format"], str(document["budgetron"])
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ModelFileError(f"{name}: damaged: its header cannot be read") from None
-    if written not in READ:
+    if not isinstance(document, dict) or written not in READ:
         raise ModelFileError(
-            f"{name}: written by budgetron {_plain(wrote)} in format {written!r:.20}"
+            f"{name}: written by budgetron {_plain(wrote)} in format {_plain(repr(written))[:20]}"
             f"; budgetron {budgetron.__version__} reads formats {READ[0]} to {FORMAT}"
         )
-    return document, arrays
+    return document
+
+
+def _no_model(name: str, error: Exception) -> ModelFileError:
+    return ModelFileError(f"{name}: not a model file, or cut short ({_one_line(error)})")

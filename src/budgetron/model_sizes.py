@@ -8,7 +8,10 @@ refuses what is out of all proportion unless the caller allows it.
 from __future__ import annotations
 
 import os
+from math import inf
 from typing import Any
+
+from numpy.typing import NDArray
 
 from budgetron.engine import Room
 from budgetron.parts import Spec
@@ -17,25 +20,73 @@ from budgetron.sizes import parse_bytes
 ALWAYS = 2**30  # bytes any file may ask for ...
 TIMES = 64  # ... and how many times its own size
 AT_ONCE = 4096  # the largest budget whose memory is taken as a whole (core/room.hpp)
+Arrays = dict[str, NDArray[Any]]
+# What keeps a factor of the Gram matrix of all examples, and what that matrix itself.
+_FACTORED = {"project", "project-smallest", "projectron-plus"}
+_WITH_GRAM = {"halve", "remove-margin", "pomdr", "greedy"}
 
 
-def allowed_bytes(path: str | os.PathLike[str], most: int | str | None) -> int:
-    """The bytes that a model out of this file may take; `most` is what the caller says."""
+def allowed_bytes(size: int, most: int | str | None) -> int:
+    """The bytes that a model out of a file of this size may take; `most` is what the caller says.
+
+    ValueError where the file itself is too large to be read: above both ALWAYS and what the caller
+    says, or above the memory of the machine.
+    """
     if most is None:
-        return max(ALWAYS, TIMES * os.path.getsize(path))
-    return parse_bytes(most, "max_bytes") if isinstance(most, str) else int(most)
+        readable = _memory()
+        allowed = max(ALWAYS, TIMES * size)
+    else:
+        allowed = parse_bytes(most, "max_bytes") if isinstance(most, str) else int(most)
+        readable = max(ALWAYS, allowed)
+    if size > readable:
+        raise ValueError(f"the file has {size:,} bytes, more than the {readable:,} it may have")
+    return allowed
 
 
-def least_bytes(spec: Spec, outputs: int, itemsize: int, room: Room) -> int:
-    """What a native model of this spec takes at least, once it is built and has learned a row."""
+def _memory() -> float:
+    """The bytes of memory of this machine, as far as the system tells."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return inf
+
+
+def least_bytes(spec: Spec, outputs: int, itemsize: int, room: Room, arrays: Arrays) -> int:
+    """What a native model of this spec takes at least, once it has these arrays and learned a row.
+
+    All of it is taken for the whole budget, up to AT_ONCE examples: a number per example and output, per example and
+    feature of dense rows, and, where a learner keeps one, per pair of examples.
+    """
     size = _largest(spec, ("size", "budget"))
     rank, frequencies = _largest(spec, ("rank",)), _largest(spec, ("n_components",))
     if size > AT_ONCE and not room.slots:  # then memory follows what is stored
-        size, rank = 0, 0
+        size = max(
+            (len(array) for name, array in arrays.items() if name.endswith("/ids")), default=0
+        )
+        rank = min(rank, size)
     taken = 8 * (size * (outputs + 1) + rank * size + 2 * frequencies * outputs)
-    examples = size + _largest(spec, ("window",)) + frequencies
-    taken += itemsize * (examples * room.slots + 2 * room.warmup_values)
+    examples = size + _largest(spec, ("window",))
+    taken += itemsize * (examples * max(room.slots, _dense_width(arrays)))
+    taken += itemsize * frequencies * max(room.slots, len(arrays.get("learner/features", ())))
+    taken += itemsize * 2 * room.warmup_values
+    kinds = _kinds(spec)
+    pairs = size * (size + 1) // 2
+    taken += 8 * pairs * (2 * ("budgetron" in kinds) + bool(kinds & _FACTORED))
+    taken += itemsize * pairs * bool(kinds & _WITH_GRAM)
     return max(taken, room.limit)
+
+
+def _dense_width(arrays: Arrays) -> int:
+    """How wide the stored dense examples are."""
+    widths = arrays.get("learner/expansion/support/widths")
+    return 0 if widths is None else max(0, int(widths.max(initial=0)))
+
+
+def _kinds(spec: Any) -> set[str]:
+    """What the spec and its parts are called, and which variants of it."""
+    if not isinstance(spec, dict):
+        return set()
+    return {str(spec.get("kind")), str(spec.get("variant"))}.union(*map(_kinds, spec.values()))
 
 
 def _largest(spec: Any, names: tuple[str, ...]) -> int:

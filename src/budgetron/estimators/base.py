@@ -229,6 +229,12 @@ class OnlineEstimator(Budgeted):
             names is not None and len(names) != self.n_features_in_
         ):
             raise ValueError("n_features_in_ and feature_names_in_ do not go together")
+        width, growing, room = self._origin.width, self._origin.growing, self._origin.room
+        # Rows of hashed features become wider than the first; a room was taken for one width.
+        if self.n_features_in_ < width or (room.slots and (growing or self.n_features_in_ > width)):
+            raise ValueError("n_features_in_ is not the width that the model was made for")
+        if not 0 <= self._seed < 2**31:
+            raise ValueError("_seed is no seed")
         if names is not None and not all(isinstance(name, str) for name in names.tolist()):
             raise ValueError("feature_names_in_ are not all text")
 
@@ -295,7 +301,13 @@ class OnlineEstimator(Budgeted):
             return X
         X = in_order(X, names, type(self).__name__)
         if growing and not first and names is None:
-            return check_array(X, accept_sparse="csr", dtype=dtype, order="C", estimator=self)
+            X = check_array(X, accept_sparse="csr", dtype=dtype, order="C", estimator=self)
+            if X.shape[1] > self.n_features_in_ and self._origin.room.slots:
+                raise ValueError(
+                    f"X has {X.shape[1]} features; a model with a budget in bytes keeps to the "
+                    f"{self.n_features_in_} it was made for"
+                )
+            return X
         return validate_data(self, X, accept_sparse="csr", dtype=dtype, order="C", reset=first)
 
     def _is_wide(self, width: int) -> None:

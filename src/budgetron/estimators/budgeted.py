@@ -41,6 +41,7 @@ class Budgeted(Shared):
     _engine: Engine
     _origin: Origin
     _sparse: bool
+    n_features_in_: int
     _native: Any
     _build: Any
     _param_names: Any
@@ -165,12 +166,11 @@ class Budgeted(Shared):
         self, origin: Origin, limit: int, classes: int, dtype: np.dtype[Any], most: int = 2**31 - 1
     ) -> Origin:
         """The origin with the largest budget, at most `most`, whose model takes `limit` bytes."""
-        if origin.growing or not getattr(self, "_closed", True):
-            what = (
-                "a fixed number of features" if origin.growing else "all classes in the first call"
-            )
+        grows = origin.growing or self.n_features_in_ != origin.width
+        if grows or not getattr(self, "_closed", True):
+            what = "a fixed number of features" if grows else "all classes in the first call"
             fixed = "learn arrays of one width, in River pass max_features="
-            how = fixed if origin.growing else "pass classes=, or use fit"
+            how = fixed if grows else "pass classes=, or use fit"
             raise ValueError(f"{self._budget_name} in bytes needs {what}: {how}")
 
         def sized(budget: int, room: Room) -> Origin:

@@ -283,12 +283,20 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         super()._restored()
         if not np.array_equal(np.unique(self.classes_), self.classes_):
             raise ValueError("classes_ are not in their order")
+        if self.classes_.dtype.kind == "f" and not np.isfinite(self.classes_).all():
+            raise ValueError("classes_ are not finite")
+        if self._origin.room.slots and not self._closed:
+            raise ValueError("a budget in bytes needs all classes")
         self._know(self.classes_)
         rule = self._origin.params.get("class_weight")
         self._class_weights = None if rule is None else ClassWeights(rule)
+        if self._class_weights is not None and self._closed:
+            self._class_weights.check(self.classes_)
         counts = self.__dict__.pop("_counts_from_file")
         if counts.dtype.kind not in "iu" or len(counts) not in (0, len(self.classes_)):
             raise ValueError("the rows of the classes are not counted")
+        if any(count < 0 for count in counts.tolist()) or sum(counts.tolist()) >= 2**62:
+            raise ValueError("the rows of the classes are miscounted")
         if self._class_weights is not None:
             pairs = zip(self.classes_.tolist(), counts.tolist(), strict=False)
             self._class_weights.counts = {label: count for label, count in pairs if count > 0}
