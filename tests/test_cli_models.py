@@ -8,14 +8,23 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from cases import BY_NAME, REGRESSION, numeric_stream, stream
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.utils._param_validation import Interval, StrOptions, generate_valid_param
 
 import budgetron
+from budgetron.catalogue import CATALOGUE
 from budgetron.cli import main
+from budgetron.cli.info import _lines, as_text
+from budgetron.model_document import describe
+from budgetron.model_values import PARTS
+from budgetron.parts import Part
 
 
 def call(*arguments: object) -> int:
@@ -308,3 +317,90 @@ def test_the_file_to_learn_from_is_not_written_over(
     place = tmp_path / "model.btn"
     assert call("run", source, "-a", "rbp", "--save", place, "--checkpoint", place) != 0
     assert "is the checkpoint" in capsys.readouterr().err
+
+
+# ---- info of any model ---------------------------------------------------------------------------
+
+ODD = ["\ud800", "\x1b[2Jy", "a\nb", "", "\u202e", "字", 0, -1, 2**62, True, 0.5, 1e300, -0.0]
+
+
+def values(estimator: type, name: str, constraints: list[Any]) -> list[Any]:
+    """Values that a parameter may have: one or more of each kind that its constraints name."""
+    found: list[Any] = [getattr(estimator(), name)]
+    for constraint in constraints:
+        if constraint is None or isinstance(constraint, str):
+            found += {"boolean": [True, False], "random_state": [7, None]}.get(constraint, [None])
+        elif isinstance(constraint, StrOptions):
+            found += sorted(constraint.options)
+        elif constraint is dict:
+            found += [{label: 1.0, "more": 2} for label in ODD] + [{}]
+        elif isinstance(constraint, type) and issubclass(constraint, Part):
+            found += [part() for part in PARTS.values() if issubclass(part, constraint)]
+        elif isinstance(constraint, Interval):
+            found.append(generate_valid_param(constraint))
+            edges = (constraint.left, constraint.right)
+            found += [edge for edge in edges if edge is not None]
+    found += ["64KB"] if "budget" in name or name == "n_components" else []
+    return [value for value in found if constraints_hold(estimator, name, value)]
+
+
+def constraints_hold(estimator: type, name: str, value: Any) -> bool:
+    try:
+        estimator(**{name: value})._validate_params()
+    except ValueError:
+        return False
+    return True
+
+
+def test_info_of_every_parameter_that_a_learner_takes(tmp_path: Path) -> None:
+    """The text of a header has every value in it, in characters that a terminal can show."""
+    made = {
+        entry.estimator(task) for entry in CATALOGUE.values() for task in entry.tasks
+    } | {budgetron.KernelClassifier}  # fmt: skip
+    path = tmp_path / "model.btn"
+    seen = 0
+    for estimator in made:
+        for name, constraints in estimator._parameter_constraints.items():
+            for value in values(estimator, name, constraints):
+                document, _ = describe(estimator(**{name: value}))
+                document |= {"format": 3, "budgetron": "0", "extra": None}
+                shown = _lines(json.loads(json.dumps(document)), 100)["parameters"]
+                assert f"{name}=" in shown
+                assert shown.isprintable()
+                seen += 1
+    assert seen > 1000
+    model = budgetron.make("rbp", class_weight={0: 1.0, 1: 2.0}).fit([[0.0], [1.0]], [0, 1])
+    budgetron.save(model, path)
+    assert call("info", path) == 0
+
+
+@pytest.mark.parametrize("label", ODD[:5])
+def test_info_of_labels_that_cannot_be_shown(
+    label: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "odd.btn"
+    weights = {label: 2.0}
+    model = budgetron.make("rbp", class_weight=weights).fit([[0.0], [1.0]], [label, "b"])
+    budgetron.save(model, path)
+    assert budgetron.load(path).classes_.tolist() == model.classes_.tolist()
+    assert call("info", path) == 0
+    shown = capsys.readouterr().out
+    shown.encode()
+    assert all(line.isprintable() for line in shown.splitlines())
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["part", "params", "float", "dict", "x"]), inner, max_size=3
+            )
+        ),
+        max_leaves=10,
+    )
+)
+def test_anything_in_a_header_has_a_text(value: Any) -> None:
+    assert as_text(value).isprintable()

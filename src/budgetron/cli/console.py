@@ -29,6 +29,12 @@ def note(message: str) -> None:
     print(" ".join(message.split()), file=sys.stderr)
 
 
+def printable(text: str) -> str:
+    """The text with escapes for what a terminal would obey, or not be able to show."""
+    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(shown)
+
+
 def output() -> Console:
     """The console for results, on standard output."""
     from rich.console import Console

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from budgetron.cli.console import bytes_text, fail, output
+from budgetron.cli.console import bytes_text, fail, output, printable
 
 
 def info(
@@ -32,25 +33,27 @@ def info(
         return
     try:
         lines = _lines(document, size)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = " ".join(f"{type(error).__name__} {error}".split())
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        what = printable(" ".join(f"{type(error).__name__} {error}".split()))
         fail(f"{path}: damaged: its header is not that of a model ({what})")
     _print(path, lines | _checkpoint(document))
 
 
 def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
     lines = {
-        "written by": f"budgetron {document['budgetron']}, format {document['format']}",
-        "algorithm": str(document["algorithm"] or "parts combined by hand"),
-        "estimator": str(document["estimator"]),
-        "parameters": ", ".join(f"{name}={_short(v)}" for name, v in document["params"].items()),
+        "written by": as_text(f"budgetron {document['budgetron']}, format {document['format']}"),
+        "algorithm": as_text(document["algorithm"] or "parts combined by hand"),
+        "estimator": as_text(document["estimator"]),
+        "parameters": ", ".join(
+            f"{as_text(name)}={as_text(v)}" for name, v in document["params"].items()
+        ),
         "file": bytes_text(size),
     }
     learned = document["learned"]
     if learned is None:
         return lines | {"rows learned": "none yet"}
     attributes, counters = learned["attributes"], learned["counters"]
-    lines["rows learned"] = f"{counters['seen']:,}, {learned['dtype']}"
+    lines["rows learned"] = f"{counters['seen']:,}, {as_text(learned['dtype'])}"
     if document["task"] == "classification":
         lines["mistakes"] = f"{counters['mistakes']:,}"
         labels = attributes["classes_"]["values"]
@@ -60,8 +63,8 @@ def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
     lines["features"] = f"{attributes['n_features_in_']:,}"
     if "feature_names_in_" in attributes:
         lines["features"] += f": {_listed(attributes['feature_names_in_']['values'])}"
-    lines["gamma"] = _short(learned["gamma"])
-    lines["scale"] = str(learned["scale"])
+    lines["gamma"] = as_text(learned["gamma"])
+    lines["scale"] = as_text(learned["scale"])
     return lines
 
 
@@ -73,17 +76,40 @@ def _checkpoint(document: dict[str, Any]) -> dict[str, str]:
     return {"checkpoint": f"after row {rows:,}"} if isinstance(rows, int) else {}
 
 
-def _short(value: Any) -> str:
-    """A value of the document as a person would write it."""
-    if isinstance(value, dict) and "part" in value:
-        inner = ", ".join(f"{name}={_short(each)}" for name, each in value["params"].items())
-        return f"{value['part']}({inner})"
-    return str(value["float"]) if isinstance(value, dict) else str(value)
+def as_text(written: Any) -> str:
+    r"""Anything that JSON can hold as a person would write it, in characters that can be shown.
+
+    >>> as_text({"part": "Halve", "params": {"size": 3, "norm": {"float": "inf"}}})
+    'Halve(size=3, norm=inf)'
+    >>> as_text({"dict": [["yes", 2.0], ["n\x1bo", 1]]})
+    '{yes: 2.0, n\\x1bo: 1}'
+    """
+    match written:
+        case {"part": part, "params": dict(params), **more} if not more:
+            inner = ", ".join(f"{as_text(name)}={as_text(each)}" for name, each in params.items())
+            return f"{as_text(part)}({inner})"
+        case {"float": number, **more} if not more:
+            return as_text(number)
+        case {"dict": list(pairs), **more} if not more and all(map(_is_pair, pairs)):
+            return _in_braces(pairs)
+        case dict(named):
+            return _in_braces(named.items())
+        case list(several):
+            return "[" + ", ".join(map(as_text, several)) + "]"
+    return printable(str(written))
+
+
+def _in_braces(pairs: Iterable[Any]) -> str:
+    return "{" + ", ".join(f"{as_text(key)}: {as_text(each)}" for key, each in pairs) + "}"
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2
 
 
 def _listed(names: list[Any], most: int = 8) -> str:
     more = ", ..." if len(names) > most else ""
-    return ", ".join(map(str, names[:most])) + more
+    return ", ".join(map(as_text, names[:most])) + more
 
 
 def _print(path: str, lines: dict[str, str]) -> None:
@@ -96,5 +122,5 @@ def _print(path: str, lines: dict[str, str]) -> None:
     for name, value in lines.items():
         table.add_row(name, Text(value))
     console = output()
-    console.print(Text(path, style="bold"))
+    console.print(Text(printable(path), style="bold"))
     console.print(table)
