@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import json
 import multiprocessing
@@ -10,6 +11,8 @@ import random
 import signal
 import sys
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,7 @@ from budgetron.streams.protocol import CHUNK_ROWS
 ROWS = 100_000
 EVERY = 500
 KILLS = 20
+EXAMPLES = int(os.environ.get("BUDGETRON_FUZZ_EXAMPLES", "100"))
 
 
 def write_libsvm(path: Path, rows: int) -> Path:
@@ -404,3 +408,295 @@ def test_a_checkpoint_without_messages_is_resumed(
     capsys.readouterr()
     assert call(["run", *arguments]) == 0
     assert "1 bad row skipped\n" in capsys.readouterr().err
+
+
+# ---- others and their files ----------------------------------------------------------------------
+
+
+def test_two_runs_do_not_share_a_checkpoint(
+    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from budgetron.durable import hold
+
+    pytest.importorskip("fcntl")
+    kept = tmp_path / "model.btn"
+    arguments = command(short, "--checkpoint", str(kept), "--every", "1000")
+    release = hold(kept)
+    assert call(arguments) == 2
+    error = capsys.readouterr().err
+    assert error == f"another run is using {kept}; wait for it, or name another file\n"
+    assert not kept.exists()
+    release()
+    assert call(arguments) == 0
+    assert call([*arguments, "--gamma", "0.5"]) == 2  # which lets go of it too
+    assert call(arguments) == 0
+    assert list(tmp_path.iterdir()) == [kept]
+
+
+def test_a_run_holds_its_checkpoint_until_it_ends(
+    short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from budgetron import durable
+
+    pytest.importorskip("fcntl")
+    kept = tmp_path / "model.btn"
+    write, busy = durable.write_whole, []
+
+    def watched(path: Any, data: bytes) -> None:
+        with pytest.raises(durable.BusyError):
+            durable.hold(kept)
+        busy.append(path)
+        write(path, data)
+
+    monkeypatch.setattr(durable, "write_whole", watched)
+    assert call(command(short, "--checkpoint", str(kept), "--every", "1000")) == 0
+    assert len(busy) == 3
+    durable.hold(kept)()
+
+
+def test_planted_files_are_no_traceback(
+    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "ck.btn"
+    (tmp_path / f".ck.btn.{'a' * 16}.unfinished").mkdir()
+    assert call(command(short, "--checkpoint", str(kept))) == 0
+    (tmp_path / ".ck.btn.lock").mkdir()
+    capsys.readouterr()
+    assert call(command(short, "--checkpoint", str(kept))) in (0, 2)  # 0 where there are no locks
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--save", "--checkpoint"])
+def test_places_that_are_no_files(
+    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    pipe, circle, long = tmp_path / "pipe", tmp_path / "circle", tmp_path / ("n" * 256)
+    os.mkfifo(pipe)
+    circle.symlink_to(circle)
+    for path, says in ((pipe, "is a pipe"), (circle, "symbolic links"), (long, "name too long")):
+        assert call(command(short, option, str(path))) == 2
+        error = capsys.readouterr().err
+        assert says in error
+        assert error.count("\n") == 1
+    assert pipe.is_fifo()
+    for length in (229, 230, 255):
+        path = tmp_path / ("n" * length)
+        assert call(command(short, option, str(path))) == 0
+        assert path.stat().st_size > 0
+        path.unlink()
+    assert sorted(tmp_path.iterdir()) == [circle, pipe]
+
+
+def test_a_model_that_is_damaged_ends_the_run_and_leaves_the_last_checkpoint(
+    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from budgetron import model_document
+
+    kept, model = tmp_path / "kept.btn", tmp_path / "model.btn"
+    model.write_bytes(b"what was there before")
+    describe = model_document._described
+    written: list[bytes] = []
+
+    def damaged(learner: Any) -> Any:
+        document, arrays = describe(learner)
+        if document["learned"]["counters"]["seen"] > 2000:
+            written.append(kept.read_bytes())
+            arrays["learner/expansion/coefs"][0] = np.nan
+        return document, arrays
+
+    monkeypatch.setattr(model_document, "_described", damaged)
+    arguments = command(short, "--every", "1000")
+    assert call([*arguments, "--checkpoint", str(kept)]) == 2
+    error = capsys.readouterr().err
+    assert error == f"{kept}: the model is damaged (state: damaged coefs): nothing was written\n"
+    assert kept.read_bytes() == written[0]
+    assert call([*arguments, "--save", str(model)]) == 2
+    assert "the model is damaged" in capsys.readouterr().err
+    assert model.read_bytes() == b"what was there before"
+    monkeypatch.undo()
+    resumed = result_of([*arguments, "--checkpoint", str(kept)], capsys)
+    assert resumed["resumed_from"] == 2000
+
+
+# ---- checkpoints that somebody made up -----------------------------------------------------------
+
+
+def forge(path: Path, changed: dict[str, Any]) -> None:
+    """Sign a checkpoint anew, with another place in the source."""
+    from safetensors.numpy import save
+
+    from budgetron import model_file
+
+    document, arrays = model_file._take_apart(path)[:2]
+    document["extra"] = changed
+    document["sha256"] = model_file._checksum(document, arrays)
+    path.write_bytes(save(arrays, {"budgetron": json.dumps(document)}))
+
+
+def near(value: Any) -> list[Any]:
+    """What might stand in the place of a value."""
+    others: list[Any] = [None, True, -1, 2**31, 2**63, 10**30, 0.5, "1", "", [], [1], {}]
+    if isinstance(value, int | float):
+        others += [value + 1, value - 1, float(value), str(value)]
+    return others
+
+
+@pytest.mark.parametrize("kind", ["libsvm", "csv", "regression", "data"])
+def test_forged_checkpoints_are_one_line(
+    kind: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source = tmp_path / ("rows.csv" if kind in ("csv", "regression") else "rows.txt")
+    if source.suffix == ".csv":
+        rows = "".join(f"{i % 7},{i % 5},{i % 2}\n" for i in range(60))
+        source.write_text("a,b,label\n" + rows)
+    else:
+        write_libsvm(source, 60)
+    name = str(source)
+    if kind == "data":  # two files, one after the other
+        from budgetron.datasets import reading
+        from budgetron.streams import opening
+        from budgetron.streams.chain import ChainStream
+
+        def both(name: str, options: Any, position: Any = 0) -> Any:
+            if name != "data:both":
+                return opened(name, options, position)
+            link = partial(opened, str(source), replace(options, rows=None))
+            return ChainStream(name, [link, link], options.chunk_rows, position=position)
+
+        opened = opening._opened
+        monkeypatch.setattr(opening, "_opened", both)
+        monkeypatch.setattr(reading, "sources", lambda name: [(source, None)] * 2)
+        name = "data:both"
+    task = ["--task", "regression"] if kind == "regression" else []
+    kept = tmp_path / "kept.btn"
+    arguments = ["run", name, "--algorithm", "rbp", "--gamma", "0.5", *task, "--json"]
+    arguments += ["--checkpoint", str(kept), "--rows", "50"]
+    assert call(arguments) == 0
+    whole = kept.read_bytes()
+    from budgetron.model_file import read_header
+
+    extra = read_header(kept)["extra"]
+    missing = [{name: each for name, each in extra.items() if name != left} for left in extra]
+    forged = [{**extra, name: each} for name in extra for each in near(extra[name])]
+    for part in ("bookmark", "tally"):
+        for field, value in extra[part].items():
+            forged += [{**extra, part: {**extra[part], field: each}} for each in near(value)]
+            others = {name: each for name, each in extra[part].items() if name != field}
+            missing.append({**extra, part: others})
+    random.Random(0).shuffle(forged)
+    codes = set()
+    for changed in [*missing, *forged[: EXAMPLES // 5]]:
+        kept.write_bytes(whole)
+        forge(kept, changed)
+        capsys.readouterr()
+        code = call(arguments)  # any other exception than SystemExit is a traceback
+        error = capsys.readouterr().err
+        assert code in (0, 2), changed
+        assert code == 0 or error.splitlines()[-1].startswith((str(tmp_path), name, "budgetron:"))
+        codes.add(code)
+    assert 2 in codes
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+# ---- sources that grow ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["libsvm", "csv", "words"])
+def test_a_source_that_grew_is_gone_on_with(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a log does, again and again: the result is that of one run over all of it."""
+    if kind == "libsvm":
+        text = write_libsvm(tmp_path / "all.txt", 900).read_bytes()
+    else:
+        X, y = stream(900)
+        words = np.array(["red", "green", "blue"])[np.arange(900) // 200 % 3]
+        rows = [f"{a:.4g},{w if kind == 'words' else b:.5},{int(c)}" for (a, b, *_), w, c in
+                zip(X, words, y, strict=True)]  # fmt: skip
+        text = ("a,b,label\n" + "\n".join(rows) + "\n").encode()
+    source = tmp_path / ("log.txt" if kind == "libsvm" else "log.csv")
+    kept = tmp_path / "kept.btn"
+    more = ["--categorical", "b"] if kind == "words" else []
+    arguments = [*command(source, *more), "--every", "100"]
+    lines = text.splitlines(keepends=True)
+    for count in (150, 151, 500, len(lines)):
+        source.write_bytes(b"".join(lines[:count]))
+        resumed = result_of([*arguments, "--checkpoint", str(kept)], capsys)
+    whole = result_of(arguments, capsys)
+    differs = {"seconds", "rows_per_second", "resumed_from", "memory_bytes"}
+    assert {k: v for k, v in resumed.items() if k not in differs} == {
+        k: v for k, v in whole.items() if k not in differs
+    }
+    assert resumed["resumed_from"] == (500 if kind == "libsvm" else 499)
+    assert resumed["rows"] == 900
+
+
+def test_a_killed_run_goes_on_though_its_source_grew(
+    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log may end in the middle of a line when the run starts; that line was not learned yet."""
+    from budgetron.estimators.classifier import OnlineClassifier
+
+    text = short.read_bytes()
+    cut = len(text) * 2 // 3
+    cut += 3 if text[cut - 1 : cut + 2].count(b"\n") else 0  # not where a line starts
+    source = tmp_path / "log.txt"
+    source.write_bytes(text[:cut])
+    learn = OnlineClassifier._prequential_growing
+
+    def interrupted(self: Any, X: Any, y: Any, **more: Any) -> Any:
+        if hasattr(self, "_engine") and self.n_seen_ >= 500:
+            raise KeyboardInterrupt
+        return learn(self, X, y, **more)
+
+    arguments = command(source, "--every", "500")
+    with monkeypatch.context() as patch:
+        patch.setattr(OnlineClassifier, "_prequential_growing", interrupted)
+        assert call([*arguments, "--checkpoint", str(tmp_path / "kept.btn")]) == 130
+    source.write_bytes(text)
+    resumed = result_of([*arguments, "--checkpoint", str(tmp_path / "kept.btn")], capsys)
+    whole = result_of(arguments, capsys)
+    assert resumed["resumed_from"] == 500
+    assert (resumed["rows"], resumed["mistakes"]) == (whole["rows"], whole["mistakes"])
+
+
+def test_a_source_that_changed_is_refused_though_it_grew(
+    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = short.read_bytes()
+    half = text.index(b"\n", len(text) // 2) + 1
+    table = b"a,label\n" + b"".join(b"%d,%d\n" % (i % 7, i % 2) for i in range(400))
+    begun = {"rows.txt": text[:half], "rows.csv": table[:1000], "rows.txt.gz": b""}
+    begun["rows.txt.gz"] = gzip.compress(begun["rows.txt"])
+    begun["rows.csv"] = table[: table.index(b"\n", 1000)]  # the last line may become longer
+    changed = {
+        "rows.txt": [
+            text[: half - 100],  # shorter
+            b" " + text[1:],  # the first line
+            text[: half - 2] + bytes([text[half - 2] ^ 1]) + text[half - 1 :],  # the last learned
+            text[: half - 1] + b"5" + text[half:],  # went on without a new line
+        ],
+        "rows.csv": [table],
+        "rows.txt.gz": [begun["rows.txt.gz"] + gzip.compress(text[half:])],
+    }
+    for name, before in begun.items():
+        source, kept = tmp_path / name, tmp_path / f"{name}.btn"
+        source.write_bytes(before)
+        arguments = ["run", str(source), "-a", "rbp", "--gamma", "0.5", "--checkpoint", str(kept)]
+        assert call(arguments) == 0
+        for after in changed[name]:
+            source.write_bytes(after)
+            capsys.readouterr()
+            assert call(arguments) == 2
+            assert "(source is another file now)" in capsys.readouterr().err
+    source, kept = tmp_path / "whole.txt", tmp_path / "whole.btn"
+    source.write_bytes(text[: half - 1])  # its last line, which is learned, lacks the newline
+    arguments = ["run", str(source), "-a", "rbp", "--gamma", "0.5", "--checkpoint", str(kept)]
+    assert call(arguments) == 0
+    source.write_bytes(text[: half - 1] + b"7\n")
+    capsys.readouterr()
+    assert call(arguments) == 2
+    assert "no line starts at byte" in capsys.readouterr().err

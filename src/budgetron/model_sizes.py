@@ -54,8 +54,9 @@ def _memory() -> float:
 def least_bytes(spec: Spec, outputs: int, itemsize: int, room: Room, arrays: Arrays) -> int:
     """What a native model of this spec takes at least, once it has these arrays and learned a row.
 
-    All of it is taken for the whole budget, up to AT_ONCE examples: a number per example and output, per example and
-    feature of dense rows, and, where a learner keeps one, per pair of examples.
+    All of it is taken for the whole budget, up to AT_ONCE examples: a number per example and
+    output, per example and feature of dense rows, and, where a learner keeps one, per pair of
+    examples.
     """
     size = _largest(spec, ("size", "budget"))
     rank, frequencies = _largest(spec, ("rank",)), _largest(spec, ("n_components",))

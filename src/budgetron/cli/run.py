@@ -21,7 +21,7 @@ from budgetron.cli.algorithms import (
     parse_setting,
     parse_value,
 )
-from budgetron.cli.checkpoint import Checkpoint, check_place, layout_extra
+from budgetron.cli.checkpoint import Checkpoint, check_place, layout_extra, reason
 from budgetron.cli.console import Ticker, bytes_text, fail, note, output, progress
 from budgetron.cli.interruption import Interruption
 from budgetron.cli.tally import Errors, Mistakes
@@ -132,26 +132,29 @@ def run(
 
     from budgetron.streams import StreamError, open_stream
 
+    keep: Checkpoint | None = None
     try:
         if in_bytes:
             options, labels = _fix_shape(file, task, options, labels)
         options = _resolve_width(file, found, parameters, options)
         tally = Errors(in_bytes) if task == "regression" else Mistakes(labels, in_bytes)
         model = _make(algorithm, task, parameters)
-        keep: Checkpoint | None = None
         if checkpoint is not None:
             run_of = {"algorithm": algorithm, "task": task, "classes": labels}
             run_of |= {**jsonable(parameters), **jsonable(asdict(options))}
             keep = Checkpoint(checkpoint, every, file, run_of)
             if keep.model is not None:
                 model = keep.model
-                tally.restore(keep.tally)
+                keep.restore(tally)
             options = replace(options, chunk_rows=min(every, options.chunk_rows))
         with open_stream(file, options, position=keep.bookmark if keep else 0) as stream:
             waits = not sources.readable_twice(file)
             seconds = _learn(model, stream, tally, keep, waits=waits)
     except StreamError as error:
         fail(str(error))
+    finally:
+        if keep is not None:
+            keep.close()
     result = _result(algorithm, model, stream, seconds, tally)
     result["resumed_from"] = keep.resumed_from if keep else 0
     if stream.skipped:
@@ -170,8 +173,10 @@ def _save(model: Any, path: str, stream: RowStream) -> None:
 
     try:
         write_whole(path, to_bytes(model, layout_extra(stream.layout) or None))
-    except (ModelFileError, OSError) as error:
+    except ModelFileError as error:
         fail(f"{path}: {error}")
+    except OSError as error:
+        fail(f"{path}: {reason(error)}")
 
 
 def _labels(text: str | None) -> list[Any] | None:

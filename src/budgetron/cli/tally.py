@@ -87,8 +87,10 @@ class Errors:
         return {"rows": self.rows, "squares": self._squares, "sizes": self._sizes}
 
     def restore(self, state: dict[str, float]) -> None:
-        self.rows = int(state["rows"])
-        self._squares, self._sizes = float(state["squares"]), float(state["sizes"])
+        rows, squares, sizes = state["rows"], float(state["squares"]), float(state["sizes"])
+        if type(rows) is not int or rows < 0 or not (squares >= 0 and sizes >= 0):
+            raise ValueError("the errors were not summed up")
+        self.rows, self._squares, self._sizes = rows, squares, sizes
 
     def status(self, model: Any) -> str:
         return f"RMSE {(self._squares / max(self.rows, 1)) ** 0.5:.4g}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from budgetron.streams.protocol import (
     CHUNK_ROWS,
     RowStream,
+    StreamError,
     messages_in,
     noted,
     rows_of,
@@ -51,7 +52,7 @@ class ChainStream(RowStream):
         behind = rows_of(position)
         inner: Position = 0
         if isinstance(position, Mapping) and "link" in position:
-            self._link, self._before = position["link"], position["bad_before"]
+            self._link, self._before = position["link"], position.get("bad_before", 0)
             self._position = behind
             self._bad = messages_in(position)
             inner = {
@@ -59,6 +60,9 @@ class ChainStream(RowStream):
                 for key, value in position.items()
                 if key.startswith("in_")
             }
+            if self._link >= len(self._links) or "rows" not in inner:
+                what = "the bookmark stands in none of its files: they have changed"
+                raise StreamError(name, None, what)
         self._stream = self._links[self._link](position=inner)
         while self._position < behind:
             chunk = self._take(min(chunk_rows, behind - self._position))

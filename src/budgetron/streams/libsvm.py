@@ -100,6 +100,8 @@ class LibsvmStream(RowStream):
         self._ended = False
         self._error: StreamError | None = None
         mark = position if isinstance(position, Mapping) and "byte" in position else {}
+        if mark.get("features", 0) > _MAX_INDEX:
+            raise StreamError(self.name, None, "has more features in this bookmark than there are")
         make = _core.LibsvmParser32 if self.dtype == np.float32 else _core.LibsvmParser64
         self._parser = make(
             skip_bad=skip_bad,

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 CHUNK_ROWS = 4096
 # How many bad rows keep their message.
 KEPT = 5
+# What bookmarks have a number of.
+_COUNTED = ("rows", "bad", "bad_before", "line", "byte", "features", "link")
 
 
 class StreamError(ValueError):
@@ -229,3 +231,18 @@ def rows_of(position: Position) -> int:
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
         raise ValueError(f"position must be a number of rows or a bookmark, not {position!r}")
     return rows
+
+
+def checked_bookmark(written: Any) -> Bookmark:
+    """A bookmark out of a file, whose numbers are whole; ValueError for anything else.
+
+    >>> checked_bookmark({"rows": 3, "byte": 40})
+    {'rows': 3, 'byte': 40}
+    """
+    if not isinstance(written, dict) or "rows" not in written:
+        raise ValueError("the bookmark names no row")
+    for name, number in written.items():
+        counts = name.removeprefix("in_") in _COUNTED
+        if counts and (type(number) is not int or not 0 <= number < 2**62):
+            raise ValueError(f"the bookmark's {name} is no number")
+    return written

@@ -129,7 +129,7 @@ class Source:
 
         read1, not read: that would lose the good bytes before the damage it finds.
         """
-        kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+        kind = compression(head)
         tape = cast(IO[bytes], self._tape)
         if kind == "gz":
             import gzip
@@ -149,6 +149,11 @@ class Source:
         if not head and ending in _MAGIC.values():
             raise StreamError(self.name, None, f"the .{ending} file is empty")
         return self._tape.read, None
+
+
+def compression(head: bytes) -> str | None:
+    """What the bytes that begin like this are compressed by; None: not at all."""
+    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
 
 
 class _Tape(io.RawIOBase):
