@@ -14,7 +14,9 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +128,7 @@ class CsvBatches:
                     yield batch.slice(drop)
         check_start(self.name, start, rows)
 
-    def _blocks(self) -> Iterator[bytes]:
+    def _blocks(self) -> Iterator[memoryview]:
         """Whole rows of the text, about a block at a time; of a pipe, those that have come."""
         text, ended, failed = self._rest, False, None
         unfinished = 0  # bytes of a row whose end has not come
@@ -143,7 +145,7 @@ class CsvBatches:
             text = b"".join(parts)
             end = len(text) if ended and failed is None else rows_end(text, self._delimiter)
             if end:
-                yield text[:end]
+                yield memoryview(text)[:end]
             text = text[end:]
             unfinished = len(text)
             if unfinished > _LONGEST:
@@ -152,7 +154,7 @@ class CsvBatches:
         if failed is not None:
             raise StreamError(self.name, None, f"row {self._rows_parsed + 1} or later: {failed}")
 
-    def _parsed(self, block: bytes, read: Any, convert: Any) -> Any:
+    def _parsed(self, block: memoryview, read: Any, convert: Any) -> Any:
         """The rows of a block; those of the wrong length are counted, or an error."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
@@ -161,24 +163,22 @@ class CsvBatches:
         memory = pa.allocate_buffer(len(block))
         memoryview(memory).cast("B")[:] = block
         read.block_size = len(block)  # all of it at once, however much .zst unpacks to
-        while True:
-            wrong: list[Any] = []
-            parse = arrow_csv.ParseOptions(
-                delimiter=self._delimiter,
-                invalid_row_handler=partial(_pass_over, wrong) if self._skip_bad else None,
+        wrong: list[Any] = []
+        parse = arrow_csv.ParseOptions(
+            delimiter=self._delimiter,
+            invalid_row_handler=partial(_pass_over, wrong) if self._skip_bad else None,
+        )
+        try:
+            table = _off_main(
+                lambda: arrow_csv.read_csv(pa.BufferReader(memory), read, parse, convert)
             )
-            try:
-                table = arrow_csv.read_csv(pa.BufferReader(memory), read, parse, convert)
-            except pa.ArrowCancelled:
-                # A signal stops pyarrow; its handler has run and did not end the program.
-                continue
-            except pa.ArrowException as error:
-                raise self._told(error) from error
-            except UnicodeDecodeError as error:
-                raise StreamError(self.name, None, f"is not UTF-8 text: {error.reason}") from error
-            self._count(wrong)
-            self._rows_parsed += table.num_rows + len(wrong)
-            return table
+        except pa.ArrowException as error:
+            raise self._told(error) from error
+        except UnicodeDecodeError as error:
+            raise StreamError(self.name, None, f"is not UTF-8 text: {error.reason}") from error
+        self._count(wrong)
+        self._rows_parsed += table.num_rows + len(wrong)
+        return table
 
     def line_of(self, row: int) -> int | None:
         """Counted by reading the file again: rows may span lines, and blank lines are no rows.
@@ -268,6 +268,18 @@ class CsvBatches:
             what = "is not UTF-8 text; convert it: iconv -f latin1 -t utf8"
         line = None if row is None else self.line_of(row)
         return StreamError(self.name, line, f"{', '.join(where)} {what}")
+
+
+def _off_main(call: Callable[[], Any]) -> Any:
+    """Call in another thread than the main one, where pyarrow takes over SIGINT and SIGTERM.
+
+    There it stops in the middle even where the signal's handler goes on. Python's own handlers run
+    while the main thread waits here.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    with ThreadPoolExecutor(1, "csv") as other:
+        return other.submit(call).result()
 
 
 def _pass_over(wrong: list[Any], row: Any) -> str:
