@@ -18,7 +18,7 @@ export BUDGETRON_DATA ?= $(abspath ../shared/data)
 endif
 
 .PHONY: demo test pytest check build cpp-build cpp-tests core_tests bytes_tests asan tsan parallel-tests \
-        fuzz bench guard digests mutants soak papers proof docs wheel walkthrough clean help
+        fuzz bench guard digests kills mutants soak papers proof docs wheel walkthrough clean help
 
 help:
 	@echo "make demo    set up, then compare the learners on data that needs no download"
@@ -33,6 +33,7 @@ help:
 	@echo "make guard   instruction counts of a small workload against those recorded (valgrind)"
 	@echo "make digests  every learner's decisions and saved states against those recorded, to the bit"
 	@echo "make mutants  errors put into a copy, one at a time: the tests named for each must fail"
+	@echo "make kills   a run killed twenty times ends as if it had not been"
 	@echo "make soak    ten million rounds: always finite, always within budget"
 	@echo "make papers  run the papers' tables again, ours beside theirs (needs their data sets)"
 	@echo "make proof   Budgetron beside every learner, tuned (hours; needs the data sets; resumes)"
@@ -158,6 +159,10 @@ digests: $(BUILT)
 # Errors of tests/mutants.toml, each noticed by the tests named for it; builds in build/mutants.
 mutants: $(BUILT)
 	$(BIN)/python tests/mutants.py $(MUTANTS)
+
+# The test of killed runs with more kills than `make test` has.
+kills: $(BUILT)
+	BUDGETRON_KILLS=20 $(BIN)/python -m pytest tests/test_checkpoint.py -k killed
 
 soak: $(BUILT)
 	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/test_soak.py -v

@@ -28,7 +28,7 @@ from budgetron.streams.protocol import CHUNK_ROWS
 
 ROWS = 100_000
 EVERY = 500
-KILLS = 20
+KILLS = int(os.environ.get("BUDGETRON_KILLS", "5"))  # `make kills`: 20
 EXAMPLES = int(os.environ.get("BUDGETRON_FUZZ_EXAMPLES", "100"))
 
 
@@ -73,7 +73,7 @@ def result_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[
 
 
 def started(target: Any, *args: Any) -> Any:
-    """A real process, forked from one that has imported everything: twenty starts in seconds."""
+    """A real process, forked from one that has imported everything: many starts in seconds."""
     processes = multiprocessing.get_context("forkserver")
     homes = {f"budgetron.estimators.{entry.module}" for entry in CATALOGUE.values()}
     processes.set_forkserver_preload(
@@ -106,7 +106,7 @@ class Watch:
         return self.changes
 
 
-def test_a_run_killed_twenty_times_ends_as_if_it_had_not_been(
+def test_a_run_killed_many_times_ends_as_if_it_had_not_been(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tmp_path / "model.btn"
@@ -124,7 +124,7 @@ def test_a_run_killed_twenty_times_ends_as_if_it_had_not_been(
         in_the_middle += process.is_alive() and kept.exists()
         process.kill()
         process.join()
-    assert in_the_middle >= 15
+    assert 4 * in_the_middle >= 3 * KILLS
     resumed = result_of(arguments, capsys)
     assert 0 < resumed["resumed_from"] < ROWS  # so it learned fewer rows than there are
     assert list(tmp_path.iterdir()) == [kept]  # nothing unfinished is left lying about
