@@ -24,7 +24,7 @@ KERNELS: dict[str, dict[str, Any]] = {
     "sigmoid": {"kernel": "sigmoid", "gamma": 0.3, "coef0": 0.1},
 }
 # Of a trace, relative, by the dtype of the rows. In float32 the most that was seen is 1.1e-4: coefs
-# that a halving projects with a linear kernel.
+# that a halving projects with a linear kernel (BSGD's projection has its own).
 TOLERANCES = {"float64": 1e-9, "float32": 5e-4}
 DEFINITE = ("rbf", "linear", "poly", "laplacian")
 ISOTROPIC = ("rbf", "laplacian")
@@ -39,7 +39,7 @@ class Case:
     kernels: tuple[str, ...] = tuple(KERNELS)
     branches: tuple[str, ...] = ()  # state counters that must reach 2 in a trace
     label: str = ""  # tells cases of one learner apart
-    tolerance: float = 0.0  # of coefs in a trace if it is more, with the reason
+    tolerances: dict[str, float] = field(default_factory=dict)  # of coefs, with the reason
     # The hypothesis combines at most `budget` examples (not so if it keeps others beside them).
     within_budget: bool = True
     spare: int = 0  # places of the budget that are free again after every round
@@ -114,13 +114,14 @@ CASES = [
         branches=("removals",),
     ),
     # The Gram matrix of a linear or polynomial kernel is singular but for the jitter: f is exact,
-    # the coefs that make it are known to about 1e-6 (copies of one example share theirs anyhow).
+    # the coefs that make it are known to 2e-6 (copies of one example share theirs anyhow), in
+    # float32 to 5e-4.
     Case(
         "bsgd-project",
         {"budget": 10, "regularization": 0.01, **HINGE},
         kernels=DEFINITE,
         branches=("projections",),
-        tolerance=1e-5,
+        tolerances={"float64": 1e-5, "float32": 2e-3},
     ),
     Case(
         "bsgd-merge",
@@ -258,7 +259,7 @@ VARIANTS = [
 
 def regress(name: str, label: str = "", **settings: Any) -> Case:
     """A case of regression; settings named as Case's fields are those, the others parameters."""
-    own = {"kernels", "branches", "tolerance"} & settings.keys()
+    own = {"kernels", "branches"} & settings.keys()
     fields = {word: settings.pop(word) for word in own}
     return Case(name, settings, label=label, task="regression", **fields)
 

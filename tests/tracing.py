@@ -250,7 +250,7 @@ def run_trace(
     native = model._engine.native
     page = make_page(case, kernel, X.shape[1], native.outputs, model._engine.seed, dtype)
     page.tolerance = tolerance = TOLERANCES[dtype]
-    of_coefs = max(tolerance, case.tolerance)
+    of_coefs = case.tolerances.get(dtype, tolerance)
     after = State(native, page)
     ties = 0
     for t in range(1, len(y)):
