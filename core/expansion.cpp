@@ -25,6 +25,7 @@ constexpr double kLeastDensity = 0.6;
 
 }  // namespace
 
+// Where a sign turns, zeros stay +0, as they are in a loaded matrix where nothing is stored yet.
 void rearrange_outputs(AlignedVector<double>& matrix, std::size_t stride,
                        const ClassChange& change) {
   const std::size_t before = ClassChange::outputs(change.before);
@@ -33,7 +34,7 @@ void rearrange_outputs(AlignedVector<double>& matrix, std::size_t stride,
     // One class, or none, becoming two: f is the pull towards class 1. The class that was alone
     // was learned as class 1; if it sorts first, its sign turns.
     if (change.before == 1 && change.after == 2 && change.order[0] == 0) {
-      for (double& value : matrix) value = -value;
+      for (double& value : matrix) value = 0.0 - value;
     }
     return;
   }
@@ -46,7 +47,7 @@ void rearrange_outputs(AlignedVector<double>& matrix, std::size_t stride,
         moved[k * stride + i] = matrix[static_cast<std::size_t>(from) * stride + i];
       } else {
         // f = f_1 - f_0 splits into halves, exactly.
-        moved[k * stride + i] = (from == 1 ? 0.5 : -0.5) * matrix[i];
+        moved[k * stride + i] = from == 1 ? 0.5 * matrix[i] : 0.0 - 0.5 * matrix[i];
       }
     }
   }

@@ -12,6 +12,9 @@
 
 namespace budgetron {
 
+// The indices of a sparse row without values, whose own may be null: that would make it dense.
+inline constexpr std::int32_t kNoIndices = 0;
+
 template <class Real>
 struct Sample {
   const Real* values = nullptr;
@@ -36,7 +39,8 @@ struct OwnedSample {
     indices.reserve(count);
   }
   [[nodiscard]] Sample<Real> view() const {
-    return {values.data(), dense ? nullptr : indices.data(), values.size()};
+    const std::int32_t* features = indices.empty() ? &kNoIndices : indices.data();
+    return {values.data(), dense ? nullptr : features, values.size()};
   }
 };
 

@@ -317,7 +317,6 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
   if (room.given()) reserve_all(stride, room);
   require(ends.size() == widths.size() && all_finite(values) && largest_norm >= 0.0, "support");
   reserve(ends.size());
-  static constexpr std::int32_t none = 0;  // a sparse example without values still has indices
   std::size_t value_at = 0;
   std::size_t index_at = 0;
   for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -326,7 +325,7 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
     const std::size_t count = end - value_at;
     const std::int32_t* features = nullptr;
     if (widths[i] == kSparse) {
-      features = indices.empty() ? &none : indices.data() + index_at;
+      features = indices.empty() ? &kNoIndices : indices.data() + index_at;
       require(count <= indices.size() - index_at && strictly_increasing(features, count),
               "support");
       index_at += count;

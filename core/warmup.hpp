@@ -173,14 +173,13 @@ class Warmup {
 
   // Sets views_ on the rows.
   void look() {
-    static constexpr std::int32_t none = 0;  // a sparse row without values still has indices
     views_.clear();
     std::size_t start = 0;
     std::size_t index = 0;
     for (std::size_t i = 0; i < widths_.size(); ++i) {
       const auto end = static_cast<std::size_t>(ends_[i]);
       const bool sparse = widths_[i] == kSparse;
-      const std::int32_t* indices = indices_.empty() ? &none : indices_.data() + index;
+      const std::int32_t* indices = indices_.empty() ? &kNoIndices : indices_.data() + index;
       views_.push_back({values_.data() + start, sparse ? indices : nullptr, end - start});
       if (sparse) index += end - start;
       start = end;
