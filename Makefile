@@ -17,7 +17,7 @@ ifneq ($(wildcard ../shared/data),)
 export BUDGETRON_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test pytest check build cpp-build cpp-tests core_tests bytes_tests asan tsan parallel-tests \
+.PHONY: demo test pytest check build cpp-build cpp-tests core_tests bytes_tests asan asan-build tsan parallel-tests \
         fuzz bench guard digests kills mutants soak papers proof docs wheel walkthrough clean help
 
 help:
@@ -27,7 +27,7 @@ help:
 	@echo "make asan    the Python tests of the core under asan; no compiled model may be left"
 	@echo "make tsan    the C++ tests of threads under ThreadSanitizer"
 	@echo "make parallel-tests  tests of the estimators, each in several threads at once"
-	@echo "make fuzz    bytes of all kinds at the LIBSVM parser, under sanitizers, for a minute"
+	@echo "make fuzz    the LIBSVM parser, then the tests' generators, under sanitizers, a minute each"
 	@echo "make bench   speed as ratios: against the machine's limits, peers and NumPy"
 	@echo "make pytest  the Python tests alone"
 	@echo "make guard   instruction counts of a small workload against those recorded (valgrind)"
@@ -82,21 +82,23 @@ cpp-build: $(SETUP)
 # The Python tests that reach the core, with the module under asan. Leak detection is off (the
 # interpreter never frees all it has): models are counted instead (tests/under_asan.py).
 SANITIZED := $(CURDIR)/build/asan/package
-ASAN_TESTS := $(addprefix tests/test_,$(addsuffix .py,agnosticism averaging avm bad_input batch \
-  budget budgetron bytes classes edges events explain feature_maps free golden libsvm limits losses \
+ASAN_TESTS := $(addprefix tests/test_,$(addsuffix .py,adversarial agnosticism averaging avm \
+  bad_input batch budget budgetron bytes classes configurations edges events explain feature_maps free golden libsvm limits losses \
   model_file model_file_fuzz numerics ones plain preparation probabilities regression river soak \
   state_machine thin threads updates weights))
-asan: $(BUILT)
+UNDER_ASAN = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+  ASAN_OPTIONS=detect_leaks=0 BUDGETRON_SANITIZED="$(SANITIZED)" PYTHONPATH="$(SANITIZED):tests"
+asan: asan-build
+	$(UNDER_ASAN) BUDGETRON_SOAK_ROUNDS=9000 BUDGETRON_EXAMPLES=10 BUDGETRON_FUZZ_EXAMPLES=50 \
+	$(BIN)/python -m pytest -p under_asan -p no:cacheprovider $(ASAN_TESTS)
+
+asan-build: $(BUILT)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset asan -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset asan -j $(JOBS)
 	mkdir -p $(SANITIZED)
 	cp -r src/budgetron $(SANITIZED)/
 	rm -f $(SANITIZED)/budgetron/_core*.so
 	cp build/asan/_core*.so $(SANITIZED)/budgetron/
-	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=detect_leaks=0 BUDGETRON_SANITIZED="$(SANITIZED)" BUDGETRON_SOAK_ROUNDS=9000 \
-	BUDGETRON_EXAMPLES=10 BUDGETRON_FUZZ_EXAMPLES=50 PYTHONPATH="$(SANITIZED):tests" \
-	$(BIN)/python -m pytest -p under_asan -p no:cacheprovider $(ASAN_TESTS)
 
 tsan: $(SETUP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset tsan
@@ -109,15 +111,17 @@ PARALLEL_TESTS := $(addprefix tests/test_,$(addsuffix .py,averaging avm bad_inpu
 parallel-tests: $(BUILT)
 	$(BIN)/python -m pytest --parallel-threads 4 $(PARALLEL_TESTS)
 
-# The parser's fuzzer for a bounded time; another seed, other bytes. (libFuzzer has its own options.)
+# The parser's fuzzer, then the generators of the tests, each for a bounded time; another seed, other
+# bytes, models and streams. (libFuzzer has its own options.)
 FUZZ_SECONDS := 60
 FUZZ_SEED    := 0
 FUZZER       := build/sanitize/libsvm_fuzz
-fuzz: $(SETUP)
+fuzz: asan-build
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset sanitize
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset sanitize -j $(JOBS) --target libsvm_fuzz
 	if nm $(FUZZER) | grep -q LLVMFuzzerRunDriver; then $(FUZZER) -max_total_time=$(FUZZ_SECONDS); \
 	else $(FUZZER) $(FUZZ_SECONDS) $(FUZZ_SEED); fi
+	$(UNDER_ASAN) OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/fuzz.py $(FUZZ_SECONDS) $(FUZZ_SEED)
 
 # ---- care -----------------------------------------------------------------------------------------
 check: $(BUILT)
@@ -167,6 +171,7 @@ kills: $(BUILT)
 soak: $(BUILT)
 	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/test_soak.py -v
 	BUDGETRON_EXAMPLES=1000 $(BIN)/python -m pytest tests/test_agnosticism.py tests/test_budget.py tests/test_classes.py tests/test_regression.py -k "chunk or budget" -n $(JOBS)
+	BUDGETRON_EXAMPLES=1000 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/test_configurations.py tests/test_adversarial.py -n $(JOBS)
 
 papers: $(BUILT)
 	$(BIN)/budgetron reproduce all
