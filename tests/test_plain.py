@@ -11,6 +11,7 @@ import scipy.sparse
 
 import budgetron
 from budgetron import _core
+from budgetron.csr import sparse_rows
 from budgetron.estimators.plain import codes, plain_labels, plain_rows
 
 ROWS = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -34,16 +35,23 @@ class Marked(np.ndarray[Any, Any]):
         np.where(ROWS == 1, np.inf, ROWS),
         np.where(ROWS == 1, np.inf, np.where(ROWS == 2, -np.inf, ROWS)),
         np.full((2, 3), 3e38, dtype=np.float32),  # its sum is too large
-        scipy.sparse.csr_array(ROWS.astype(np.float64)),
+        sparse_rows(scipy.sparse.csr_array(ROWS.astype(np.float64))),
+        scipy.sparse.csr_array(ROWS),  # not looked at yet
         scipy.sparse.csc_array(ROWS),
-        scipy.sparse.csr_array(np.where(ROWS == 1, np.nan, ROWS)),
+        sparse_rows(scipy.sparse.csr_array(np.where(ROWS == 1, np.nan, ROWS))),
     ],
 )
 def test_rows_that_are_not_plain(X: Any) -> None:
     assert not plain_rows(X, [np.float32], 3)
 
 
-@pytest.mark.parametrize("X", [ROWS, scipy.sparse.csr_array(ROWS), scipy.sparse.csr_matrix(ROWS)])
+@pytest.mark.parametrize(
+    "X",
+    [
+        ROWS,
+        *(sparse_rows(each(ROWS)) for each in (scipy.sparse.csr_array, scipy.sparse.csr_matrix)),
+    ],
+)
 def test_plain_rows(X: Any) -> None:
     assert plain_rows(X, [np.float32], 3)
     assert plain_rows(X, [np.float64, np.float32])

@@ -125,7 +125,10 @@ def test_counts_are_vectorised_right() -> None:
     counted = rng.random(500) < 0.7
     weights = ClassWeights("balanced")
     one = ClassWeights("balanced")
-    together = np.concatenate([weights.of_rows(y[:123]), weights.of_rows(y[123:])])
+    start = weights.of_rows(y[:123])
+    np.testing.assert_array_equal(weights.of_rows(y[:123]), start)  # asking counts nothing
+    weights.count_rows(y[:123])
+    together = np.concatenate([start, weights.of_rows(y[123:])])
     np.testing.assert_array_equal(together, [after(one, label) for label in y])
     np.testing.assert_allclose(together, balanced(y))
     some = ClassWeights("balanced").of_rows(y, counted)

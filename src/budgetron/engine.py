@@ -18,6 +18,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from budgetron import _core
+from budgetron.csr import SparseRows, sparse_rows
 from budgetron.parts import Spec
 
 Floats = NDArray[np.float64]
@@ -159,17 +160,16 @@ class Engine:
         """Test then train, row by row; the decisions (n, outputs) if they are to be recorded.
 
         Learns as many rows as there are targets, from row `start` on, without copying any. X is an
-        array or CSR; who learns it in several runs hands over its `csr_parts`, found once.
+        array or `SparseRows`; another sparse matrix is checked and put in order first.
         `calibrate` is False for rows that were learned before: decisions on them are too sure for
         probabilities to be fitted to.
         """
         end = start + len(targets)
         how = (targets, weights, record, unseen, calibrate)
         if scipy.sparse.issparse(X):
-            X = csr_parts(X)
-        if isinstance(X, tuple):
-            indptr, indices, values = X
-            return self.native.learn_csr(indptr[start : end + 1], indices, values, *how)
+            X = sparse_rows(X)
+        if isinstance(X, SparseRows):
+            return self.native.learn_csr(X.indptr[start : end + 1], X.indices, X.values, *how)
         return self.native.learn_dense(X[start:end], *how)
 
     def predict(self, X: Any, *, threads: int = 1, probabilities: bool = False) -> Floats:
@@ -182,7 +182,9 @@ class Engine:
         """What `predict` says, and how many classes were known to every row of it."""
         threads = max(1, min(threads, X.shape[0] // LEAST_ROWS_A_THREAD))
         if scipy.sparse.issparse(X):
-            return self.native.predict_csr(*csr_parts(X), threads, probabilities)
+            X = sparse_rows(X)
+        if isinstance(X, SparseRows):
+            return self.native.predict_csr(X.indptr, X.indices, X.values, threads, probabilities)
         return self.native.predict_dense(X, threads, probabilities)
 
     def copy(self) -> Engine:
@@ -223,36 +225,3 @@ class Engine:
             saved["average"],
             Room(**saved["room"]),
         )
-
-
-def csr_parts(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-    """Indptr, indices and values of a CSR matrix, sorted and without duplicates, as the core reads.
-
-    The caller's matrix is never changed.
-    """
-    if X.shape[1] > np.iinfo(np.int32).max:
-        raise ValueError(f"X has {X.shape[1]} columns; at most 2147483647 are possible")
-    if not _in_order(X):
-        X.check_format(full_check=True)  # numbers out of bounds would be read there
-        if X.nnz < 0:  # where SciPy looks no closer
-            raise ValueError("indptr must be a non-decreasing sequence")
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()  # sorts too
-            if not np.isfinite(X.data).all():
-                raise ValueError("X has infinite values where entries of one place are added")
-    return (
-        X.indptr.astype(np.int64, copy=False),
-        X.indices.astype(np.int32, copy=False),
-        np.ascontiguousarray(X.data),
-    )
-
-
-def _in_order(X: Any) -> bool:
-    """Whether X needs no closer look: one pass where SciPy, asked the same, takes four."""
-    return (
-        X.indptr.dtype == X.indices.dtype == np.int32
-        and X.indptr.ndim == X.indices.ndim == 1
-        and X.indices.shape == X.data.shape
-        and _core.csr_in_order(X.indptr, X.indices, *X.shape)
-    )

@@ -12,7 +12,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from numbers import Integral
 from typing import Any, ClassVar
@@ -27,6 +27,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from budgetron.compatibility import check_fits
+from budgetron.csr import SparseRows, sparse_rows
 from budgetron.engine import (
     LEAST_ROWS_A_THREAD,
     Engine,
@@ -34,7 +35,6 @@ from budgetron.engine import (
     PrecisionWarning,
     Preparation,
     Room,
-    csr_parts,
 )
 from budgetron.estimators.budgeted import Budgeted
 from budgetron.estimators.docstrings import complete
@@ -42,6 +42,8 @@ from budgetron.estimators.explanation import Explanation
 from budgetron.estimators.frames import float_types, in_order, one_row
 from budgetron.estimators.plain import plain_rows
 from budgetron.estimators.ranges import RANGES, ranges
+from budgetron.estimators.shared import in_turn
+from budgetron.estimators.weights import sample_weights
 from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid, Spec
 from budgetron.sizes import parse_bytes
 
@@ -70,6 +72,30 @@ class Origin:
     width: int
     growing: bool
     room: Room = field(default_factory=Room)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows to learn, all of them checked: nothing about them is refused any more.
+
+    Parameters
+    ----------
+    rows : array or `SparseRows`, of the model's dtype
+    y : labels, or numbers in regression
+    weights : one per row; None for all 1
+    first : whether they start the model
+    anew : whether `fit` learns them, `n_epochs` times
+    """
+
+    rows: Any
+    y: NDArray[Any]
+    weights: Floats | None
+    first: bool
+    anew: bool
+
+    def __getitem__(self, rows: NDArray[np.intp]) -> Batch:
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, rows=self.rows[rows], y=self.y[rows], weights=weights)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -238,8 +264,45 @@ class OnlineEstimator(Budgeted):
         if names is not None and not all(isinstance(name, str) for name in names.tolist()):
             raise ValueError("feature_names_in_ are not all text")
 
-    def _checked(self, X: Any, y: NDArray[Any], *, anew: bool, growing: bool) -> tuple[Any, bool]:
-        """The rows, valid and as many as there are targets, and whether they start the model."""
+    # ---- learning: first all is checked, then all is learned ----------------------------------
+
+    @in_turn
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any, /, *, record: bool = False, **how: Any
+    ) -> Floats | None:
+        """Learn rows; what was said to them before, if that is to be recorded."""
+        with self._unchanged_if_refused():
+            batch = self._ready(X, y, sample_weight, **how)
+        return self._learn_batch(batch, record=record)
+
+    def _ready(
+        self, X: Any, y: Any, sample_weight: Any, *, anew: bool = False, growing: bool = False
+    ) -> Batch:
+        """Check everything about a call and, the first time, build the model; learn nothing.
+
+        Changes attributes at most, which `_unchanged_if_refused` puts back, nothing inside them.
+        """
+        raise NotImplementedError
+
+    def _learn_rows(self, batch: Batch, *, record: bool, calibrate: bool) -> Floats | None:
+        """Learn the rows of a batch once, in their order."""
+        raise NotImplementedError
+
+    def _learn_batch(self, batch: Batch, *, record: bool = False) -> Floats | None:
+        """Learn what `_ready` let through.
+
+        Where it ends early, by Ctrl-C or for want of memory, the rows before have been learned.
+        """
+        said = None
+        for epoch, rows in self._passes(batch):
+            said = self._learn_rows(rows, record=record, calibrate=epoch == 0)
+        self._warn_if_coarse()
+        return said
+
+    def _checked(
+        self, X: Any, y: NDArray[Any], sample_weight: Any, *, anew: bool, growing: bool
+    ) -> Batch:
+        """The rows, valid and as many as there are targets and weights."""
         first = anew or not hasattr(self, "_engine")
         if first:
             self._validate_params()
@@ -247,23 +310,24 @@ class OnlineEstimator(Budgeted):
             self._follow_params()
         if getattr(X, "shape", ())[:1] != y.shape:
             check_consistent_length(X, y)
-        X = self._rows(X, first=first, growing=growing)
+        weights = sample_weights(sample_weight, len(y), some=anew)
+        rows = self._rows(X, first=first, growing=growing)
         if growing:
-            self.n_features_in_: int = max(self.n_features_in_, X.shape[1])
-        return X, first
+            self.n_features_in_: int = max(self.n_features_in_, rows.shape[1])
+        if first:
+            self._sparse = not isinstance(rows, np.ndarray)
+        return Batch(rows, y, weights, first, anew)
 
-    def _passes(self, count: int) -> Iterator[tuple[int, NDArray[np.intp] | None]]:
-        """The rows `fit` learns, piece by piece over all epochs, each with its epoch, from 0.
-
-        None stands for all in order.
-        """
+    def _passes(self, batch: Batch) -> Iterator[tuple[int, Batch]]:
+        """The rows to learn, piece by piece over all epochs of `fit`, with their epochs from 0."""
+        epochs = self.n_epochs if batch.anew else 1
+        if not (batch.anew and self.shuffle):
+            yield from ((epoch, batch) for epoch in range(epochs))
+            return
         generator = np.random.default_rng(self._seed)
-        for epoch in range(self.n_epochs):
-            if not self.shuffle:
-                yield epoch, None
-                continue
-            order = generator.permutation(count)
-            yield from ((epoch, order[i : i + PIECE]) for i in range(0, count, PIECE))
+        for epoch in range(epochs):
+            order = generator.permutation(len(batch.y))
+            yield from ((epoch, batch[order[i : i + PIECE]]) for i in range(0, len(order), PIECE))
 
     def _predict(self, X: Any, *, probabilities: bool = False) -> Floats:
         """The outputs of every row, (n, outputs), or its probabilities, (n, classes)."""
@@ -282,7 +346,7 @@ class OnlineEstimator(Budgeted):
         before = self.__dict__.copy()
         try:
             yield
-        except Exception:
+        except BaseException:  # Ctrl-C too
             self.__dict__ = before
             raise
 
@@ -292,23 +356,32 @@ class OnlineEstimator(Budgeted):
             raise ValueError(f"x has {len(x)} features, the model {self.n_features_in_}")
 
     def _rows(self, X: Any, *, first: bool, growing: bool = False) -> Any:
-        """X as the engine reads it: C-ordered array or CSR, of the model's dtype, all finite."""
+        """X as the engine reads it: C-ordered array or `SparseRows`, of its dtype, all finite."""
+        if scipy.sparse.issparse(X):
+            X = sparse_rows(X)  # before SciPy touches it
         dtype: list[Any] = float_types(X) if first else [self._engine.dtype]
         names = None if first else getattr(self, "feature_names_in_", None)
         if names is None and plain_rows(X, dtype, None if first else self.n_features_in_):
             if first:
                 self._is_wide(X.shape[1])
             return X
-        X = in_order(X, names, type(self).__name__)
-        if growing and not first and names is None:
-            X = check_array(X, accept_sparse="csr", dtype=dtype, order="C", estimator=self)
-            if X.shape[1] > self.n_features_in_ and self._origin.room.slots:
-                raise ValueError(
-                    f"X has {X.shape[1]} features; a model with a budget in bytes keeps to the "
-                    f"{self.n_features_in_} it was made for"
-                )
-            return X
-        return validate_data(self, X, accept_sparse="csr", dtype=dtype, order="C", reset=first)
+        X = X.matrix() if isinstance(X, SparseRows) else in_order(X, names, type(self).__name__)
+        how: dict[str, Any] = {"accept_sparse": "csr", "dtype": dtype, "order": "C"}
+        try:
+            if growing and not first and names is None:
+                rows = check_array(X, estimator=self, **how)
+                if rows.shape[1] > self.n_features_in_ and self._origin.room.slots:
+                    raise ValueError(
+                        f"X has {rows.shape[1]} features; a model with a budget in bytes keeps to "
+                        f"the {self.n_features_in_} it was made for"
+                    )
+            else:
+                rows = validate_data(self, X, reset=first, **how)
+        except OverflowError:  # a whole number of Python
+            raise ValueError(
+                "X has a number that is too large for float64; its numbers must be finite"
+            ) from None
+        return sparse_rows(rows) if scipy.sparse.issparse(rows) else rows
 
     def _is_wide(self, width: int) -> None:
         """What scikit-learn notes of the first rows, if they have no names."""
@@ -319,7 +392,7 @@ class OnlineEstimator(Budgeted):
     def _warn_if_coarse(self) -> None:
         if self._engine.native.coarse and not self._warned:
             self._warned = True
-            warnings.warn(PRECISION_MESSAGE, PrecisionWarning, stacklevel=4)
+            warnings.warn(PRECISION_MESSAGE, PrecisionWarning, stacklevel=5)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_engine")
@@ -352,16 +425,17 @@ class OnlineEstimator(Budgeted):
         ValueError
             If the learner stores no examples, as FOGD.
         """
-        native = self._native
+        native = self._deciding
         if not self._stores_examples:
             raise ValueError(
                 f"{type(self).__name__} stores no examples, so none can explain its decisions"
             )
-        rows = scipy.sparse.csr_array(self._rows(one_row(x), first=False))
+        rows = self._rows(one_row(x), first=False)
         if rows.shape[0] != 1:
             raise ValueError(f"explain takes one row, not {rows.shape[0]}")
-        _, features, values = csr_parts(rows)
-        examples, rounds, kernels, shares = native.explain(features, values)
+        if isinstance(rows, np.ndarray):
+            rows = sparse_rows(scipy.sparse.csr_array(rows))
+        examples, rounds, kernels, shares = native.explain(rows.indices, rows.values)
         return Explanation(
             classes=getattr(self, "classes_", None),
             examples=self._as_rows(*examples),
@@ -375,6 +449,11 @@ class OnlineEstimator(Budgeted):
         if not hasattr(self, "_engine"):
             raise NotFittedError(f"this {type(self).__name__} has not learned anything yet")
         return self._engine.native
+
+    @property
+    def _deciding(self) -> Any:
+        """The compiled model, to be asked; NotFittedError where it has no answer yet."""
+        return self._native
 
     @property
     def support_vectors_(self) -> Any:

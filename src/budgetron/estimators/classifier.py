@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import itertools
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from budgetron.engine import Floats, csr_parts
-from budgetron.estimators.base import OnlineEstimator
-from budgetron.estimators.plain import codes, numeric
-from budgetron.estimators.shared import in_turn
+from budgetron.engine import Floats
+from budgetron.estimators.base import Batch, OnlineEstimator
+from budgetron.estimators.plain import codes, comparable, numeric
 from budgetron.estimators.targets import labels
-from budgetron.estimators.weights import ClassWeights, product, sample_weights
+from budgetron.estimators.weights import LARGEST, ClassWeights, product
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -114,16 +115,23 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             return decisions[0] if decisions.ndim > 1 else float(decisions[0])
         self._check_width(x)
         if self._changed:
-            self._follow_params()
+            with self._unchanged_if_refused():
+                self._follow_params()
+                return self._learn_known(x, y, code)
+        return self._learn_known(x, y, code)
+
+    def _learn_known(self, x: NDArray[Any], y: Any, code: float) -> float | Floats:
+        decision: float | Floats
         if self._class_weights is None:
-            return self._engine.native.learn_one(x, code)
-        decision = self._engine.native.learn_one(x, code, self._class_weights.of_one(y))
-        self._class_weights.count(y)
+            decision = self._engine.native.learn_one(x, code)
+        else:
+            decision = self._engine.native.learn_one(x, code, self._class_weights.of_one(y))
+            self._class_weights.count(y)
         return decision
 
     def decision_one(self, x: NDArray[Any]) -> float | Floats:
         """The decision on one row, under `learn_one`'s conditions."""
-        native = self._native
+        native = self._deciding
         self._check_width(x)
         decision: float | Floats = native.predict_one(x)
         return decision
@@ -132,12 +140,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> Floats:
         """f(x): (n,) for up to two classes, where >= 0 stands for ``classes_[1]``; else (n, K)."""
-        self._native  # noqa: B018 (raises if nothing was learned)
+        self._deciding  # noqa: B018 (raises if nothing was learned)
         return _of_each(self._predict(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row; of tied classes the first, of two the second."""
-        self._native  # noqa: B018 (raises if nothing was learned)
+        self._deciding  # noqa: B018 (raises if nothing was learned)
         rows = self._rows(X, first=False)
         while True:
             classes = self.classes_
@@ -148,8 +156,6 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
 
     def _choose(self, decisions: Floats, classes: NDArray[Any] | None = None) -> NDArray[Any]:
         classes = self.classes_ if classes is None else classes
-        if len(classes) == 0:
-            raise ValueError("no class is known yet: all rows so far had the weight 0")
         if decisions.ndim > 1:
             codes = decisions.argmax(axis=1)
         elif len(classes) == 1:
@@ -168,6 +174,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         that `fit` visits again only the first visit counts. With `class_weight` or `sample_weight`
         probabilities are those of the weighted stream.
 
+        Raises
+        ------
+        NotFittedError
+            If no class is known yet: nothing was learned, or all rows had the weight 0. So do all
+            questions.
+
         Examples
         --------
         >>> import numpy as np
@@ -178,7 +190,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         array([[0.08, 0.92],
                [0.92, 0.08]])
         """
-        check_is_fitted(self)
+        self._deciding  # noqa: B018 (raises if nothing was learned)
         return self._predict(X, probabilities=True)
 
     def predict_log_proba(self, X: Any) -> Floats:
@@ -189,10 +201,17 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
 
     def probabilities_one(self, x: NDArray[Any]) -> Floats:
         """The probability of each class for one row, (K,), under `learn_one`'s conditions."""
-        native = self._native
+        native = self._deciding
         self._check_width(x)
         probabilities: Floats = native.probabilities_one(x)
         return probabilities
+
+    @property
+    def _deciding(self) -> Any:
+        native = self._native
+        if len(self.classes_) == 0:
+            raise NotFittedError("no class is known yet: all rows so far had the weight 0")
+        return native
 
     @property
     def n_mistakes_(self) -> int:
@@ -201,64 +220,49 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
 
     # ---- inside ----------------------------------------------------------------------------------
 
-    @in_turn
-    def _learn(
+    def _ready(
         self,
         X: Any,
         y: NDArray[Any],
         sample_weight: Any,
         *,
         classes: Any = None,
-        record: bool = False,
         anew: bool = False,
         growing: bool = False,
-    ) -> Floats | None:
-        with self._unchanged_if_refused():
-            X = self._prepare(X, y, classes=classes, anew=anew, growing=growing)
-            weights = sample_weights(sample_weight, len(y), some=anew)
-        decisions = None
-        for epoch, piece in self._passes(len(y)) if anew else [(0, None)]:
-            new = epoch == 0
-            if piece is None:
-                decisions = self._learn_rows(X, y, weights, record=record, calibrate=new)
-            else:
-                own = None if weights is None else weights[piece]
-                self._learn_rows(X[piece], y[piece], own, record=False, calibrate=new)
-        self._warn_if_coarse()
-        return decisions
-
-    def _prepare(self, X: Any, y: NDArray[Any], *, classes: Any, anew: bool, growing: bool) -> Any:
-        """Check everything about a call and, the first time, build the model; the rows to learn."""
-        X, first = self._checked(X, y, anew=anew, growing=growing)
-        if first:
+    ) -> Batch:
+        batch = self._checked(X, y, sample_weight, anew=anew, growing=growing)
+        if batch.first:
             closed = classes is not None
             known = np.unique(labels(classes, "classes")) if closed else y[:0]
         else:
             closed, known = self._closed, self.classes_
-            if classes is not None and not np.array_equal(
-                np.unique(labels(classes, "classes")), known
-            ):
+            if classes is not None and not _same(np.unique(labels(classes, "classes")), known):
                 raise ValueError(
                     f"classes={list(classes)} is not what the first call said: {list(known)}"
                 )
-        alike = numeric(known) == numeric(y)
-        if closed and codes(y, known) is None:
-            text = "U" in (known.dtype.kind, y.dtype.kind)
-            strangers = y if text and not alike else np.setdiff1d(y, known)  # where 0 is "0"
-            if strangers.size:
-                raise ValueError(
-                    f"label {strangers.tolist()[0]!r} is not among the classes {known.tolist()}; "
-                    "name every class in the first call, or none to let classes join"
-                )
-        elif known.size and y.size and not alike:
-            raise ValueError(
-                f"labels like {y.tolist()[0]!r} cannot join classes like {known.tolist()[0]!r}: "
-                "all are numbers or none is"
-            )
-        if first:
-            self._sparse = not isinstance(X, np.ndarray)
-            self._begin(known, X.shape[1], X.dtype, closed=closed, growing=growing)
-        return X
+        known, y = _all_known(known, y) if closed else _may_join(known, y)
+        if batch.first:
+            rows = batch.rows
+            self._begin(known, rows.shape[1], rows.dtype, closed=closed, growing=growing)
+        elif known is not self.classes_:
+            self._know(known)  # the same in a type that can be compared with y
+        return self._weighted(replace(batch, y=y))
+
+    def _weighted(self, batch: Batch) -> Batch:
+        """The batch with the weights of its classes too, but for those that count rows."""
+        by_class = self._class_weights
+        if by_class is None:
+            return batch
+        if not by_class.counts_rows:
+            return replace(batch, weights=product(batch.weights, by_class.of_rows(batch.y)))
+        if batch.weights is not None:
+            most = by_class.seen + len(batch.y) * (self.n_epochs if batch.anew else 1)
+            if batch.weights.max() * most > LARGEST:  # perhaps too large: try
+                trial = deepcopy(by_class)
+                for _, rows in self._passes(batch):
+                    _balanced(rows, trial)
+                    trial.count_rows(_come(rows.y, rows.weights))
+        return batch
 
     def _begin(
         self,
@@ -315,49 +319,77 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
 
     def _know(self, classes: NDArray[Any]) -> None:
         self.classes_ = classes
-        self._codes = {label: float(code) for code, label in enumerate(classes.tolist())}
+        self._codes = Codes(classes)
 
     def _join(self, label: Any) -> None:
         """A class joins: it takes its place in the sorted order, the others keep what they have."""
-        before = self.classes_.tolist()
-        after = np.unique(np.append(self.classes_, label))
-        order = [before.index(name) if name in before else -1 for name in after.tolist()]
-        self._engine.native.join(len(after), order)
-        self._know(after)
+        known, new = _may_join(self.classes_, np.array([label]))
+        place = int(np.searchsorted(known, new)[0])
+        after = np.insert(known.astype(np.result_type(known, new)), place, new[0])
+        order = [*range(place), -1, *range(place, len(known))]
+        native = self._engine.native
+        try:
+            native.join(len(after), order)
+        finally:  # Ctrl-C may come between the two
+            if native.classes == len(after):
+                self._know(after)
 
-    def _learn_rows(
-        self, X: Any, y: NDArray[Any], weights: Floats | None, *, record: bool, calibrate: bool
-    ) -> Floats | None:
-        """Learn X in runs of rows between which a class joins (closed classes: one run)."""
-        if self._class_weights is not None:
-            by_class = self._class_weights.of_rows(y, None if weights is None else weights > 0)
-            weights = product(weights, by_class)
-        joins = [] if self._closed else self._joining(y, weights)
-        bounds = sorted({0, len(y), *joins})
-        rows = csr_parts(X) if scipy.sparse.issparse(X) else X  # once for all runs
+    def _learn_rows(self, batch: Batch, *, record: bool, calibrate: bool) -> Floats | None:
+        """Learn rows in runs between which a class joins (closed classes: one run)."""
+        y, weights = batch.y, batch.weights
+        if self._class_weights is not None and self._class_weights.counts_rows:
+            weights = _balanced(batch, self._class_weights)
+        joins = set() if self._closed else self._joining(y, weights)
         runs: list[Run] = []
-        for start, end in itertools.pairwise(bounds):
+        for start, end in itertools.pairwise(sorted({0, len(y), *joins})):
             joined = start in joins
             if joined:
                 self._join(y[start])
             targets = self._targets(y[start:end])
             own = None if weights is None else weights[start:end]
-            decisions = self._engine.learn(
-                rows, targets, own, start=start, record=record, unseen=joined, calibrate=calibrate
-            )
+            with self._counting(y[start:end], own):
+                decisions = self._engine.learn(
+                    batch.rows,
+                    targets,
+                    own,
+                    start=start,
+                    record=record,
+                    unseen=joined,
+                    calibrate=calibrate,
+                )
             if decisions is not None:
                 runs.append(Run(self.classes_, decisions, y[start] if joined else None))
         return self._assemble(runs) if record else None
 
-    def _joining(self, y: NDArray[Any], weights: Floats | None) -> list[int]:
+    @contextmanager
+    def _counting(self, y: NDArray[Any], weights: Floats | None) -> Iterator[None]:
+        """Count the rows learned inside, as many as there were if learning ends early."""
+        by_class = self._class_weights
+        if by_class is None or not by_class.counts_rows:
+            yield
+            return
+        come = _come(y, weights)
+        before = self.n_seen_
+        try:
+            yield
+        except BaseException:
+            come = come[: self.n_seen_ - before]
+            raise
+        finally:
+            by_class.count_rows(come)
+
+    def _joining(self, y: NDArray[Any], weights: Floats | None) -> set[int]:
         """The rows with which a class joins."""
         if codes(y, self.classes_) is not None:
-            return []
+            return set()
         # A row of weight 0 joins no class; it is only decided, whatever its code.
         come = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         labels, firsts = np.unique(y[come], return_index=True)
-        first: list[int] = np.sort(come[firsts[~np.isin(labels, self.classes_)]]).tolist()
-        return first
+        new = np.ones(len(labels), dtype=bool)
+        if len(self.classes_):
+            places = np.searchsorted(self.classes_[1:], labels, side="right")
+            new = self.classes_[places] != labels
+        return set(come[firsts[new]].tolist())
 
     def _targets(self, y: NDArray[Any]) -> Floats:
         """The class codes of labels that are all known."""
@@ -402,6 +434,75 @@ class Run:
     classes: NDArray[Any]
     decisions: Floats
     joined: Any  # the label that joined with the first row, or None
+
+
+class Codes(dict[Any, float]):
+    """Label -> class code; a label is searched for when it is first asked for.
+
+    Parameters
+    ----------
+    classes : the labels, sorted
+    """
+
+    def __init__(self, classes: NDArray[Any]) -> None:
+        super().__init__()
+        self.classes = classes
+
+    def __missing__(self, label: Any) -> float:
+        one = np.array([label])
+        found = codes(one, self.classes) if one.ndim == 1 else None
+        if found is None or self.classes[found].tolist()[0] != label:  # as Python compares: exactly
+            raise KeyError(label)
+        self[label] = code = float(found[0])
+        return code
+
+
+def _same(classes: NDArray[Any], known: NDArray[Any]) -> bool:
+    if classes.dtype == known.dtype:
+        return np.array_equal(classes, known)
+    return bool(classes.tolist() == known.tolist())  # as Python compares: exactly
+
+
+def _all_known(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Classes that were declared and labels of them, comparable; ValueError where one is not."""
+    if codes(y, classes) is None:
+        known = set(classes.tolist())
+        strange = next((label for label in y.tolist() if label not in known), None)
+        if strange is not None:
+            raise ValueError(
+                f"label {strange!r} is not among the classes {classes.tolist()}; "
+                "name every class in the first call, or none to let classes join"
+            )
+    return comparable(classes, y) or (classes, y)
+
+
+def _may_join(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Classes and labels that may be new, comparable; ValueError where they cannot be."""
+    pair = comparable(classes, y)
+    if pair is None:
+        one, other = y.tolist()[0], classes.tolist()[0]
+        if numeric(y) != numeric(classes):
+            raise ValueError(
+                f"labels like {one!r} cannot join classes like {other!r}: "
+                "all are numbers or none is"
+            )
+        largest = max(y.tolist() + classes.tolist(), key=abs)
+        raise ValueError(
+            f"labels of type {y.dtype} cannot join classes of type {classes.dtype}: no type holds "
+            f"all exactly, {largest!r} among them; pass labels of one type, or text"
+        )
+    return pair
+
+
+def _come(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
+    """The labels of rows that count: those of weight 0 are as if they had not come."""
+    return y if weights is None else y[weights > 0]
+
+
+def _balanced(batch: Batch, by_class: ClassWeights) -> Floats:
+    """The weights of rows times those that balance their classes."""
+    counted = None if batch.weights is None else batch.weights > 0
+    return product(batch.weights, by_class.of_rows(batch.y, counted))
 
 
 def _of_each(decisions: Floats) -> Floats:

@@ -11,11 +11,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from budgetron.engine import Floats
-from budgetron.estimators.base import OnlineEstimator
+from budgetron.estimators.base import Batch, OnlineEstimator
 from budgetron.estimators.ranges import regression_ranges
-from budgetron.estimators.shared import in_turn
 from budgetron.estimators.targets import number, numbers
-from budgetron.estimators.weights import sample_weights
 from budgetron.parts import Part, TubeUpdate
 
 
@@ -83,9 +81,13 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
             return float(self.prequential(np.asarray(x)[None, :], [y])[0])
         self._check_width(x)
         y = number(y)
+        prediction: float
         if self._changed:
-            self._follow_params()
-        prediction: float = self._native.learn_one(x, y)
+            with self._unchanged_if_refused():
+                self._follow_params()
+                prediction = self._native.learn_one(x, y)
+        else:
+            prediction = self._native.learn_one(x, y)
         return prediction
 
     # ---- predicting ------------------------------------------------------------------------------
@@ -104,31 +106,16 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
 
     # ---- inside ----------------------------------------------------------------------------------
 
-    @in_turn
-    def _learn(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        *,
-        record: bool = False,
-        anew: bool = False,
-        growing: bool = False,
-    ) -> Floats | None:
-        y = numbers(y)
-        with self._unchanged_if_refused():
-            X, first = self._checked(X, y, anew=anew, growing=growing)
-            if first:
-                self._sparse = not isinstance(X, np.ndarray)
-                self._start(X.shape[1], 1, X.dtype, growing=growing)
-            weights = sample_weights(sample_weight, len(y), some=anew)
-        predictions = None
-        for _, piece in self._passes(len(y)) if anew else [(0, None)]:
-            if piece is None:
-                predictions = self._engine.learn(X, y, weights, record=record)
-            else:
-                self._engine.learn(X[piece], y[piece], None if weights is None else weights[piece])
-        self._warn_if_coarse()
+    def _ready(
+        self, X: Any, y: Any, sample_weight: Any, *, anew: bool = False, growing: bool = False
+    ) -> Batch:
+        batch = self._checked(X, numbers(y), sample_weight, anew=anew, growing=growing)
+        if batch.first:
+            self._start(batch.rows.shape[1], 1, batch.rows.dtype, growing=growing)
+        return batch
+
+    def _learn_rows(self, batch: Batch, *, record: bool, calibrate: bool) -> Floats | None:
+        predictions = self._engine.learn(batch.rows, batch.y, batch.weights, record=record)
         return None if predictions is None else predictions[:, 0]
 
 

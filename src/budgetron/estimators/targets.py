@@ -6,8 +6,9 @@ labels: NumPy cannot put them in an order with the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import isfinite, nan
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def any_labels(y: Any, what: str = "Input y", first: int = 0) -> NDArray[Any]:
         raise ValueError("this classifier requires y to be passed, but the target y is None")
     given = y
     if isinstance(y, list | tuple):
-        y = np.asarray(y)
+        y = told_apart(y, what, first)
         if y.dtype.kind == "U":  # of which NumPy makes text, whatever else there is
             check_labels(given, what, first)
     found: NDArray[Any] = y if plain_labels(y) else column_or_1d(y, warn=True)
@@ -83,6 +84,31 @@ def check_labels(values: Iterable[Any], what: str = "Input y", first: int = 0) -
             )
 
 
+def told_apart(given: Sequence[Any], what: str = "Input y", first: int = 0) -> NDArray[Any]:
+    """The array NumPy makes of labels, unless it rounds whole numbers: then one that does not.
+
+    Examples
+    --------
+    >>> from budgetron.estimators.targets import told_apart
+    >>> told_apart([2**53 + 1, 5.0]).tolist(), told_apart([2**63 + 5, 2]).dtype
+    ([9007199254740993, 5], dtype('uint64'))
+    """
+    found: NDArray[Any] = np.asarray(given)
+    if found.dtype.kind != "f" or found.ndim != 1 or not (np.abs(found) >= 2.0**53).any():
+        return found
+    for row, (value, number) in enumerate(zip(given, found.tolist(), strict=True), start=first):
+        if isinstance(value, Integral) and int(value) != number:  # as Python compares: exactly
+            whole = [int(label) for label in given if isfinite(label) and label == int(label)]
+            for dtype in (np.int64, np.uint64) if len(whole) == len(given) else ():
+                if np.iinfo(dtype).min <= min(whole) and max(whole) <= np.iinfo(dtype).max:
+                    return np.array(whole, dtype=dtype)
+            raise ValueError(
+                f"{what} contains {_shown(value)} in row {row} and numbers of another kind, with "
+                "which it cannot be told from its neighbours: pass labels as text"
+            )
+    return found
+
+
 def numbers(y: Any, first: int = 0) -> Floats:
     """Y as a 1-d array of finite float64; ValueError names the row that is none."""
     if y is None:
@@ -93,7 +119,7 @@ def numbers(y: Any, first: int = 0) -> Floats:
             raise TypeError("a date is no number")
         targets: Floats = np.ascontiguousarray(y, dtype=np.float64)
         finite = np.isfinite(targets)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         finite = np.array([_is_number(value) for value in y.tolist()])
     _check_rows(finite, y, "Input y", first, "targets must be finite numbers")
     return targets

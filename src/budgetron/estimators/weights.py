@@ -26,7 +26,10 @@ def sample_weights(sample_weight: Any, count: int, *, some: bool = False) -> Flo
     """
     if sample_weight is None:
         return None
-    weights: Floats = np.ascontiguousarray(np.asarray(sample_weight, dtype=np.float64))
+    try:
+        weights: Floats = np.ascontiguousarray(np.asarray(sample_weight, dtype=np.float64))
+    except OverflowError:  # a whole number of Python
+        raise ValueError(f"a sample weight is not a number from 0 to {LARGEST:g}") from None
     if np.asarray(sample_weight).ndim == 0:
         weights = np.full(count, float(weights[0]))
     if weights.shape != (count,):
@@ -41,9 +44,17 @@ def product(rows: Floats | None, classes: Floats) -> Floats:
     """The weights of rows times those of their classes."""
     if rows is None:
         return classes
-    weights = rows * classes
+    weights = rows * classes  # at most LARGEST squared
     _check(weights)
     return weights
+
+
+def product_one(row: float, of_class: float) -> float:
+    """The same of one row."""
+    weight = row * of_class
+    if weight > LARGEST:
+        _check(np.array([weight]))
+    return weight
 
 
 def _check(weights: Floats) -> None:
@@ -75,12 +86,23 @@ class ClassWeights:
     def check(self, classes: NDArray[Any]) -> None:
         """Raise ValueError where a label named is none of these, all there will be."""
         if isinstance(self.rule, dict):
+            known = set(classes.tolist())
             for label in self.rule:
-                if label not in classes.tolist():
+                if label not in known:
                     raise ValueError(
                         f"class_weight names {label!r}, which is not among the classes "
                         f"{classes.tolist()}"
                     )
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether weights depend on the rows that have come: "balanced"."""
+        return not isinstance(self.rule, dict)
+
+    @property
+    def seen(self) -> int:
+        """Rows counted so far."""
+        return sum(self.counts.values())
 
     def of_one(self, label: Any) -> float:
         """The weight of a next row with this label; `count` it when it has come."""
@@ -88,15 +110,25 @@ class ClassWeights:
             return float(self.rule.get(label, 1.0))
         before = self.counts.get(label, 0)
         classes = len(self.counts) + (before == 0)
-        return (sum(self.counts.values()) + 1) / (classes * (before + 1))
+        return (self.seen + 1) / (classes * (before + 1))
 
     def count(self, label: Any) -> None:
         """A row with this label has come."""
-        if not isinstance(self.rule, dict):
+        if self.counts_rows:
             self.counts[label] = self.counts.get(label, 0) + 1
 
+    def count_rows(self, y: NDArray[Any]) -> None:
+        """Rows with these labels have come."""
+        if self.counts_rows:
+            labels, numbers = np.unique(y, return_counts=True)
+            for label, number in zip(labels.tolist(), numbers.tolist(), strict=True):
+                self.counts[label] = self.counts.get(label, 0) + number
+
     def of_rows(self, y: NDArray[Any], counted: NDArray[np.bool_] | None = None) -> Floats:
-        """The weights of the next rows; rows not `counted` are as if they had not come."""
+        """The weights of the next rows; rows not `counted` are as if they had not come.
+
+        Changes nothing: `count_rows` when they have come.
+        """
         if isinstance(self.rule, dict):
             labels, codes = np.unique(y, return_inverse=True)
             return np.array([float(self.rule.get(v, 1.0)) for v in labels.tolist()])[codes]
@@ -116,9 +148,7 @@ class ClassWeights:
         own[grouped] = np.arange(len(y)) - np.repeat(starts, numbers) + 1
         joined = np.zeros(len(y), dtype=np.int64)
         joined[firsts[before == 0]] = 1
-        seen = sum(self.counts.values()) + np.arange(1, len(y) + 1)
+        seen = self.seen + np.arange(1, len(y) + 1)
         classes = len(self.counts) + np.cumsum(joined)
-        for name, number in zip(names, numbers.tolist(), strict=True):
-            self.counts[name] = self.counts.get(name, 0) + number
         weights = seen / (classes * (before[codes] + own))
         return np.asarray(weights, dtype=np.float64)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from river.base import MiniBatchClassifier
 
 from budgetron.engine import Floats
-from budgetron.estimators.targets import check_labels
+from budgetron.estimators.targets import check_labels, told_apart
+from budgetron.estimators.weights import product_one
 from budgetron.river.learner import FLOAT64, RiverLearner
 
 
@@ -57,15 +58,15 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
                 return
         estimator = self._estimator
         try:
-            code = estimator._codes[y]
-        except (AttributeError, KeyError):  # not started, or a label not seen yet
+            code = None if estimator._changed else estimator._codes[y]
+        except (AttributeError, KeyError, TypeError):  # not started, or a label not seen yet
+            code = None
+        if code is None:
             self._learn(x, self._row(x), [y], [w])
             return
-        if estimator._changed:
-            estimator._follow_params()
         by_class = estimator._class_weights
         if by_class is not None:
-            w *= by_class.of_one(y)
+            w = product_one(w, by_class.of_one(y))
         estimator._engine.native.learn_named(self._names, x, code, w)
         if by_class is not None and w > 0:
             by_class.count(y)
@@ -82,9 +83,11 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         self._learn(X.columns, self._rows(X), list(y), w)
 
     def _learn(self, names: Iterable[Any], rows: Any, labels: list[Any], weights: Any) -> None:
-        self._learn_rows(names, rows, _as_array(labels), weights)
-        if self._started:
-            self._labels = self._estimator.classes_.tolist()
+        try:
+            self._learn_rows(names, rows, _as_array(labels), weights)
+        finally:  # rows before a Ctrl-C have been learned
+            if self._started and len(self._labels) != len(self._estimator.classes_):
+                self._labels = self._estimator.classes_.tolist()
 
     def _begin(self, width: int, *, growing: bool) -> None:
         closed = self.classes is not None
@@ -149,6 +152,10 @@ def _as_array(labels: Any) -> NDArray[Any]:
     for label in labels:
         if not isinstance(label, (str, bool, Real, np.bool_)):
             raise ValueError(f"y={label!r}: a label is a text, a number, True or False")
-        if isinstance(label, Real) and not isfinite(label):
+        if isinstance(label, float | np.floating) and not isfinite(label):
             raise ValueError(f"y={label!r}: a label must be finite")
-    return np.array(list(labels)) if len(labels) else np.empty(0, dtype=bool)
+    found = told_apart(list(labels), "y") if len(labels) else np.empty(0, dtype=bool)
+    if found.dtype.kind == "O":
+        label = max(labels, key=abs)
+        raise ValueError(f"y={label!r}: a label is a text or a number of at most 64 bits")
+    return found

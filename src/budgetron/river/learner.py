@@ -22,7 +22,7 @@ import scipy.sparse
 from river.base import Estimator
 
 from budgetron import _core
-from budgetron.estimators.weights import LARGEST
+from budgetron.estimators.weights import LARGEST, sample_weights
 from budgetron.events import Listener, log
 from budgetron.river.names import Names
 
@@ -148,17 +148,22 @@ class RiverLearner(Estimator):
         What is refused changes nothing; rows of weight 0 are as if they had not come.
         """
         if weights is not None and len(weights) == len(y) == rows.shape[0]:
-            kept = np.asarray(weights) != 0
-            rows, y, weights = rows[kept], np.asarray(y)[kept], np.asarray(weights)[kept]
+            weights = sample_weights(weights, len(y))
+            kept = weights != 0
+            rows, y, weights = rows[kept], np.asarray(y)[kept], weights[kept]
         if len(y) == rows.shape[0] == 0:
             return
-        names = self._names.unknown(names)
-        numbers = self._names.fresh(names, True)
-        with self._estimator._unchanged_if_refused():
-            if not self._started:
-                self._start(len(self._names) + len(names))
-            self._estimator._learn(rows, y, weights, growing=True)
-        self._names.update(zip(names, numbers, strict=True))
+        estimator = self._estimator
+        with estimator._turn:
+            names = self._names.unknown(names)
+            numbers = self._names.fresh(names, True)
+            with estimator._unchanged_if_refused():
+                if not self._started:
+                    self._start(len(self._names) + len(names))
+                batch = estimator._ready(rows, y, weights, growing=True)
+            # Before rows are learned, which Ctrl-C may end early.
+            self._names.update(zip(names, numbers, strict=True))
+            estimator._learn_batch(batch)
 
     def _weight(self, x: dict[Any, Any], w: float) -> float:
         """The weight of a row; one of weight 0 has to be valid, and no more becomes of it."""

@@ -29,9 +29,7 @@ class RiverRegressor(RiverLearner, MiniBatchRegressor):
             w = self._weight(x, w)
             if w == 0.0:
                 return
-        if self._started:
-            if self._estimator._changed:
-                self._estimator._follow_params()
+        if self._started and not self._estimator._changed:
             self._estimator._engine.native.learn_named(self._names, x, target, w)
         else:
             self._learn_rows(x, self._row(x), [target], [w])
