@@ -6,7 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
 
 if TYPE_CHECKING:
@@ -25,8 +25,9 @@ def fail(message: str) -> NoReturn:
 
 
 def note(message: str) -> None:
-    """One line on standard error."""
-    print(" ".join(message.split()), file=sys.stderr)
+    """One line on standard error, if anyone listens there."""
+    with suppress(OSError):
+        print(" ".join(message.split()), file=sys.stderr, flush=True)
 
 
 def printable(text: str) -> str:
@@ -39,11 +40,7 @@ def output() -> Console:
     """The console for results, on standard output."""
     from rich.console import Console
 
-    class Output(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # for main, which knows what to do
-
-    return Output(file=sys.stdout, highlight=False)
+    return Console(file=sys.stdout, highlight=False)
 
 
 def print_table(table: Table) -> None:

@@ -155,6 +155,8 @@ def run(
     finally:
         if keep is not None:
             keep.close()
+    if save is not None:  # before anything is printed: a pipe may break
+        _save(model, save, stream)
     result = _result(algorithm, model, stream, seconds, tally)
     result["resumed_from"] = keep.resumed_from if keep else 0
     if stream.skipped:
@@ -163,8 +165,6 @@ def run(
         print(json.dumps(result))
     else:
         _print_table(result, tally)
-    if save is not None:
-        _save(model, save, stream)
 
 
 def _save(model: Any, path: str, stream: RowStream) -> None:

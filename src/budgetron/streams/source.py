@@ -48,6 +48,8 @@ class Source:
         try:
             if self.name == "-":
                 self.name = "<stdin>"
+                if sys.stdin is None:
+                    raise StreamError(self.name, None, "standard input is closed")
                 tape = _Tape(getattr(sys.stdin.buffer, "read1", sys.stdin.buffer.read))
             else:
                 self._raw = open(path, "rb", buffering=0)  # noqa: SIM115 (closed by close)
