@@ -11,22 +11,27 @@ import os
 import subprocess
 import sys
 import textwrap
+import tracemalloc
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array, vstack
 
 from budgetron.streams import LibsvmStream, Stream, StreamError
+from budgetron.streams.source import BLOCK, Source
 
 ROWS = 1000
 TEXT = "".join(
     f"{i % 3} {i % 7 + 1}:{i / 8} {i % 5 + 10 + i // 500}:2\n" for i in range(ROWS)
 ).encode()
-PACKERS = {
+PACKERS: dict[str, Any] = {
     "": bytes,
     ".gz": gzip.compress,
     ".xz": lzma.compress,
@@ -392,3 +397,72 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     rows, grown = map(int, output.split())
     assert rows == 4_000_000
     assert grown < 8  # MiB
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz", ".bz2", ".zst"])
+def test_a_bomb_is_unpacked_a_block_at_a_time(tmp_path: Path, ending: str) -> None:
+    size = 64 * BLOCK  # 16 MiB; .zst 0.6 kB
+    path = tmp_path / f"bomb{ending}"
+    path.write_bytes(PACKERS[ending](bytes(size)))
+    sizes = []
+    with Source(path) as source:
+        tracemalloc.start()
+        while block := source.read():
+            sizes.append(len(block))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert sum(sizes) == size
+    assert max(sizes) <= BLOCK
+    dictionary = 9 << 20 if ending == ".xz" else 0  # 8 MiB unless told
+    assert peak < 8 * BLOCK + dictionary
+
+
+@pytest.mark.parametrize(
+    ("ending", "packed"),
+    [
+        (
+            ".xz",
+            lzma.compress(b"", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}])
+            + lzma.compress(TEXT, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}]),
+        ),
+        # a frame of zstd: its window is of 2 GiB; then a block of text as it is
+        (
+            ".zst",
+            b"\x28\xb5\x2f\xfd\x00"
+            + bytes([21 << 3])
+            + (1 | 6 << 3).to_bytes(3, "little")
+            + b"1 1:1\n",
+        ),
+    ],
+)
+def test_a_window_that_takes_too_much_memory(tmp_path: Path, ending: str, packed: bytes) -> None:
+    path = tmp_path / f"wide{ending}"
+    path.write_bytes(packed)
+    assert "takes too much memory to unpack: " in str(error_of(path))
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_zstd_frames_of_every_kind(tmp_path: Path, data: st.DataObject) -> None:
+    text, packed = b"", b""
+    for _ in range(data.draw(st.integers(1, 4))):
+        part = data.draw(st.binary(max_size=40)) * data.draw(st.sampled_from([1, 7, 5000, 20_000]))
+        options: dict[str, Any] = {
+            "level": data.draw(st.integers(1, 4)),
+            "write_checksum": data.draw(st.booleans()),
+            "write_content_size": data.draw(st.booleans()),
+        }
+        packed += zstandard.ZstdCompressor(**options).compress(part)
+        text += part
+        if data.draw(st.booleans()):
+            skipped = data.draw(st.binary(max_size=9))
+            packed += b"\x53\x2a\x4d\x18" + len(skipped).to_bytes(4, "little") + skipped
+    path = tmp_path / "text.zst"
+    path.write_bytes(packed)
+    with Source(path) as source:
+        assert b"".join(iter(source.read, b"")) == text
+    path.write_bytes(packed[: data.draw(st.integers(4, len(packed)))])  # ends in time, or says so
+    with Source(path) as source, suppress(OSError):
+        assert text.startswith(b"".join(iter(source.read, b"")))

@@ -162,7 +162,7 @@ class CsvBatches:
         # Arrow's own memory: a Python object would be let go by whichever thread is the last.
         memory = pa.allocate_buffer(len(block))
         memoryview(memory).cast("B")[:] = block
-        read.block_size = len(block)  # all of it at once, however much .zst unpacks to
+        read.block_size = len(block)  # all of it at once
         wrong: list[Any] = []
         parse = arrow_csv.ParseOptions(
             delimiter=self._delimiter,

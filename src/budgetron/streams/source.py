@@ -1,7 +1,7 @@
 """The bytes of a source: a file or standard input, decompressed on the way, in blocks.
 
 Compression is told by the first bytes, so a wrong or missing file ending does no harm and standard
-input works too. Memory is one block and the decompressor's own.
+input works too. Memory is one block and the decompressor's own, whatever a block unpacks to.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import os
 import stat
 import sys
 from collections.abc import Callable
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, cast
 
+from budgetron.streams.packed import unpacker
 from budgetron.streams.protocol import StreamError
 
 if TYPE_CHECKING:
@@ -132,21 +133,13 @@ class Source:
         read1, not read: that would lose the good bytes before the damage it finds.
         """
         kind = compression(head)
-        tape = cast(IO[bytes], self._tape)
         if kind == "gz":
             import gzip
 
+            tape = cast(IO[bytes], self._tape)
             return gzip.GzipFile(fileobj=tape, mode="rb").read1, kind
-        if kind == "xz":
-            import lzma
-
-            return lzma.LZMAFile(tape).read1, kind
-        if kind == "bz2":
-            import bz2
-
-            return bz2.BZ2File(tape).read1, kind
-        if kind == "zst":
-            return _zstd(self.name, self._tape), kind
+        if kind is not None:
+            return unpacker(self.name, kind, self._tape.read), kind
         ending = os.path.splitext(self.name)[1][1:]
         if not head and ending in _MAGIC.values():
             raise StreamError(self.name, None, f"the .{ending} file is empty")
@@ -189,47 +182,6 @@ class _Tape(io.RawIOBase):
             data = self._source(BLOCK if size < 0 else size) or b""
         self.count += len(data)
         return data
-
-
-def _zstd(name: str, tape: _Tape) -> Callable[[int], bytes]:
-    """Reads zstd frames, one after the other, by Python's own module or by `zstandard`."""
-    new = _zstd_decompressor(name)
-    frame: Any = None
-
-    def read(size: int) -> bytes:
-        nonlocal frame
-        out = b""
-        while not out:
-            block = tape.read(size)
-            if not block:
-                if frame is not None:
-                    raise EOFError
-                return b""
-            while block:
-                frame = frame or new()
-                out += frame.decompress(block)
-                block = frame.unused_data if frame.eof else b""
-                frame = None if frame.eof else frame
-        return out
-
-    return read
-
-
-def _zstd_decompressor(name: str) -> Callable[[], Any]:
-    """What makes a decompressor of one frame."""
-    try:
-        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
-
-        made: Callable[[], Any] = zstd.ZstdDecompressor
-        return made
-    except ImportError:
-        pass
-    try:
-        import zstandard
-    except ImportError:
-        what = "reading .zst takes pip install zstandard, or: zstd -dc FILE | budgetron run -"
-        raise StreamError(name, None, what) from None
-    return lambda: zstandard.ZstdDecompressor().decompressobj()
 
 
 def _reason(error: BaseException) -> str:

@@ -1,0 +1,169 @@
+"""Compressed bytes, unpacked a bounded piece at a time, whatever they unpack to.
+
+One loop for xz, bz2 and zstd, over decompressors of one frame with the interface of Python's own.
+Memory is a piece and the decompressor's window, which is limited too.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from budgetron.streams.protocol import StreamError
+
+# Of zstd's window, as the zstd command has it. A larger one is refused.
+_WINDOW_LOG = 27
+# Of xz's memory, which is its dictionary and a little: xz -9 has 64 MiB.
+_XZ_MOST = 136 << 20
+# Input of a call: where it is damaged, what the call unpacked before that is lost.
+_PIECE = 8192
+_SKIPPED = b"\x2a\x4d\x18"  # behind their first byte, the magic of frames that hold no data
+
+
+class Frame(Protocol):
+    """A decompressor of one frame, as the standard library has them."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def needs_input(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+
+
+def unpacker(name: str, kind: str, read: Callable[[int], bytes]) -> Callable[[int], bytes]:
+    """A function from n to the next unpacked bytes, a bounded number; none at the end.
+
+    It raises EOFError where the last frame is not whole, an OSError with a number where unpacking
+    takes too much memory, and whatever the decompressor raises where data is damaged.
+
+    Parameters
+    ----------
+    name : of the source, for messages
+    kind : "xz", "bz2" or "zst"
+    read : the packed bytes
+    """
+    new = {"xz": _xz, "bz2": _bz2, "zst": _zst}[kind](name)
+    frame: Frame | None = None
+    rest = b""
+
+    def unpacked(size: int) -> bytes:
+        nonlocal frame, rest
+        while True:
+            if frame is None:
+                rest = (rest or read(_PIECE)).lstrip(b"\0")  # xz pads its frames
+                if not rest:
+                    return b""
+                frame = new()
+            elif frame.needs_input:
+                rest = read(_PIECE)
+                if not rest:
+                    raise EOFError
+            try:
+                found = frame.decompress(rest, size)
+            except Exception as error:
+                if "memory" in str(error).lower():
+                    what = f"takes too much memory to unpack: {_BY_HAND[kind]} FILE | budgetron ..."
+                    raise OSError(errno.E2BIG, what) from error
+                raise
+            rest = b""
+            if frame.eof:
+                rest, frame = frame.unused_data, None
+            if found:
+                return found
+
+    return unpacked
+
+
+_BY_HAND = {"xz": "xz -dc", "bz2": "bzip2 -dc", "zst": "zstd -dc --long=31"}
+
+
+def _xz(name: str) -> Callable[[], Frame]:
+    import lzma
+
+    return lambda: lzma.LZMADecompressor(memlimit=_XZ_MOST)
+
+
+def _bz2(name: str) -> Callable[[], Frame]:
+    import bz2
+
+    return bz2.BZ2Decompressor
+
+
+def _zst(name: str) -> Callable[[], Frame]:
+    """By Python's own module or by `zstandard`."""
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        pass
+    else:
+        limit: Any = {zstd.DecompressionParameter.window_log_max: _WINDOW_LOG}
+        return lambda: zstd.ZstdDecompressor(options=limit)  # type: ignore[no-any-return, unused-ignore]
+    try:
+        import zstandard  # noqa: F401
+    except ImportError:
+        what = "reading .zst takes pip install zstandard, or: zstd -dc FILE | budgetron run -"
+        raise StreamError(name, None, what) from None
+    return _ZstandardFrame
+
+
+class _ZstandardFrame:
+    """A decompressor of zstd by the package `zstandard`, whose own unpacks all its input at once.
+
+    So it is handed one block of the format at a time: none unpacks to more than 128 KiB.
+    """
+
+    def __init__(self) -> None:
+        import zstandard
+
+        window = 1 << _WINDOW_LOG
+        self._inner = zstandard.ZstdDecompressor(max_window_size=window).decompressobj()
+        self._held = b""  # input that is no whole block yet
+        self._in_blocks = False  # behind the header
+        self._checksum = 0  # bytes behind the last block
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._held
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """What the next block holds, if all of it is there."""
+        self._held += data
+        size = self._block() if self._in_blocks else self._header()
+        self.needs_input = len(self._held) < size
+        if self.needs_input:
+            return b""
+        part, self._held = self._held[:size], self._held[size:]
+        if not self._in_blocks:
+            self._in_blocks = True
+            self._checksum = 4 if part[4] & 4 else 0
+        return self._inner.decompress(part)
+
+    def _header(self) -> int:
+        """The size of the header, or of all of a frame that holds no data; so far as is known."""
+        held = self._held
+        if held[1:4] == _SKIPPED and held[0] >> 4 == 5:
+            return 8 + int.from_bytes(held[4:8], "little")
+        if len(held) < 5:
+            return 5
+        single = held[4] >> 5 & 1
+        content = (single, 2, 4, 8)[held[4] >> 6]
+        return 5 + (1 - single) + (0, 1, 2, 4)[held[4] & 3] + content
+
+    def _block(self) -> int:
+        """The size of the block that comes, with the checksum behind the last one."""
+        if len(self._held) < 3:
+            return 3
+        head = int.from_bytes(self._held[:3], "little")
+        last, repeated, size = head & 1, head >> 1 & 3 == 1, head >> 3
+        return 3 + (1 if repeated else size) + (self._checksum if last else 0)
