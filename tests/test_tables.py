@@ -605,6 +605,32 @@ def test_csv_is_the_frame(
     assert_array_equal(y, labels)
 
 
+def test_the_work_on_names_grows_as_their_number() -> None:
+    class Name(str):
+        """Counts how often names are compared."""
+
+        compared = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            Name.compared += 1
+            return str.__eq__(self, other)
+
+    count = 2000
+    names = [Name(f"c{i}") for i in range(count)]
+    wanted = [str(each) for each in names[1:]]
+    for roles in (
+        Roles(label="c0"),
+        Roles(label="c0", columns=wanted),
+        Roles(label="c0", columns=range(1, count)),
+        Roles(label="c0", hashed=wanted),
+        Roles(label="c0", categorical=wanted[:900], hashed=wanted[900:]),
+    ):
+        Name.compared = 0
+        Encoder("table", names, roles, np.dtype("float32"))
+        assert Name.compared < 50 * count
+
+
 def test_a_layout_that_makes_no_sense_is_refused() -> None:
     sound = Layout(["age"], ["sex"], 4, ["town"], [{"Ulm": 5, "Bonn": 6}]).to_json()
     assert Layout.from_json(sound).to_json() == sound

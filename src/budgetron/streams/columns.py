@@ -9,6 +9,7 @@ batches never shows.
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -58,10 +59,11 @@ class Encoder:
         self._name = name
         self._dtype = dtype
         self._hash_width = roles.hash_width
-        doubled = sorted({each for each in names if list(names).count(each) > 1})
+        doubled = [each for each, count in Counter(names).items() if count > 1]
         if doubled:
-            raise StreamError(name, None, f"two columns are called {doubled[0]!r}")
+            raise StreamError(name, None, f"two columns are called {min(doubled)!r}")
         self._names = list(names)
+        self._known = frozenset(names)
         self.label = self._label(roles)
         chosen = (
             [each for each in names if each != self.label]
@@ -70,13 +72,14 @@ class Encoder:
         )
         if not roles.labelled:
             self.label = None
-        if self.label in chosen:
+        features = frozenset(chosen)
+        if self.label in features:
             what = f"column {self.label!r} is the label, so it cannot be among the features as well"
             raise StreamError(name, None, f"{what}: leave it out of columns (--columns)")
         self.categorical = self._find_all(roles.categorical)
         self.hashed = self._find_all(roles.hashed)
         for each in (*self.categorical, *self.hashed):
-            if each not in chosen:
+            if each not in features:
                 what = f"column {each!r} is to be a category but is not among the features"
                 raise StreamError(name, None, what)
         words = {*self.categorical, *self.hashed}
@@ -136,7 +139,7 @@ class Encoder:
         return list(dict.fromkeys(self._find(each) for each in columns))
 
     def _find(self, column: Column) -> str:
-        if column in self._names:
+        if column in self._known:
             return str(column)
         try:
             return self._names[int(column)]
