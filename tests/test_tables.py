@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import zlib
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 import zstandard
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -457,6 +458,22 @@ class Trickle(io.RawIOBase):
 FRAGMENTS = ['"a\nb"', '"a,""b"', 'a"b', '""', '"', "a", ",", "\n", "\r\n", "a,b\n"]
 
 
+def never_closed(text: str) -> tuple[int, int] | None:
+    """Letter by letter: where the row starts, and where the quotation mark stands."""
+    row, mark, before = 0, None, "\n"
+    for i, letter in enumerate(text):
+        if mark is None and letter == '"' and before in {*',\r\n"'}:
+            mark = i
+        elif letter == '"' and mark is not None:
+            mark = None
+            before = '"'  # a second one opens again: two stand for one
+            continue
+        elif mark is None and letter == "\n":
+            row = i + 1
+        before = letter if letter in ",\r\n" else ""
+    return None if mark is None else (row, mark)
+
+
 @given(
     fragments=st.lists(st.sampled_from(FRAGMENTS), max_size=40),
     size=st.integers(1, 30),
@@ -474,9 +491,10 @@ def test_rows_are_those_of_the_whole_text_however_it_is_cut(
         skipped.append(f"<stdin>: row {row.number} has {row.actual_columns} fields, not 2")
         return "skip"
 
-    body = "".join(["x,y\n", *fragments]).encode()
+    text = "".join(["x,y\n", *fragments])
+    body, open_at = text.encode(), never_closed(text)
     expected = arrow_csv.read_csv(
-        pa.BufferReader(body),
+        pa.BufferReader(body if open_at is None else body[: open_at[0]]),
         arrow_csv.ReadOptions(use_threads=False, column_names=names),
         arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=skip),
         arrow_csv.ConvertOptions(
@@ -491,7 +509,14 @@ def test_rows_are_those_of_the_whole_text_however_it_is_cut(
         batches = csv_text.CsvBatches("-", header=True, skip_bad=True)
         batches._source.live = live
         encoder = Encoder("<stdin>", names, Roles(label=False, categorical=names), np.float32)
-        rows = [row for batch in batches.read(encoder, 0, 10) for row in batch.to_pylist()]
+        rows: list[Any] = []
+        with nullcontext() if open_at is None else pytest.raises(StreamError) as failed:
+            for batch in batches.read(encoder, 0, 10):
+                rows += batch.to_pylist()
+    if open_at is not None:
+        number = len(rows) + len(skipped) + 1
+        what = f"row {number} has a quotation mark that is never closed"
+        assert str(failed.value) == f"<stdin>: {what}"
     assert rows == expected.to_pylist()
     assert (batches.n_bad, batches.bad_messages) == (len(skipped), skipped[:5])
 
@@ -512,7 +537,28 @@ def test_a_quotation_mark_that_is_never_closed(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text('a,y\n1,0\n2,1\n"3,0\n' + "4,1\n" * 2_000_000)
     what = "row 3 is longer than 4 MiB: is a quotation mark never closed?"
-    assert error_of(path) == f"{path}: {what}"
+    assert error_of(path) == f"{path}:4: {what}"
+
+
+@given(
+    before=st.lists(st.sampled_from(['a,"b\nc",0\n', "a,b,1\n", '"a\n\n","b",1\n', "\n"])),
+    opened=st.sampled_from(['"', 'a,"', 'a,"b\nc","', '"\n",b,"']),
+    behind=st.integers(0, 50),
+)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_line_where_a_quotation_mark_opens_is_named(
+    tmp_path: Path, before: list[str], opened: str, behind: int
+) -> None:
+    path = tmp_path / "rows.csv"
+    good = "".join(["p,q,label\n", *before])
+    path.write_text(good + opened + "a,b,1\n" * behind)
+    line = (good + opened).count("\n") + 1
+    row = len([each for each in before if each.strip()]) + 1
+    what = f"{path}:{line}: row {row} has a quotation mark that is never closed"
+    assert error_of(path, hashed=["p", "q"]) == what
+    assert error_of(path, hashed=["p", "q"], skip_bad=True).endswith(what.partition(": ")[2])
+    path.write_text(f'p,q,"label\n{good}')
+    assert error_of(path).startswith(f"{path}:1: the first row has a quotation mark")
 
 
 def test_rows_are_numbered_through_blocks(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from budgetron.streams.columns import WORDS
-from budgetron.streams.csv_rows import rows_end
+from budgetron.streams.csv_rows import rows_end, unclosed
 from budgetron.streams.protocol import KEPT, StreamError
 from budgetron.streams.source import Source
 from budgetron.streams.table import arrow, arrow_reason, check_start
@@ -82,6 +82,9 @@ class CsvBatches:
             self._header = not any(map(_is_number, fields)) if header is None else header
             if not line:
                 raise StreamError(self.name, None, "is empty: not even a first line")
+            if rows_end(line.encode() + b"\n", self._delimiter) == 0:
+                what = "has a quotation mark that is not closed on this line"
+                raise StreamError(self.name, 1, f"the first row {what}")
             if len(fields) == 1:
                 self._explain_one_column(line)
             self.names = fields if self._header else [str(i) for i in range(len(fields))]
@@ -143,16 +146,28 @@ class CsvBatches:
                     ended = not parts[-1]
                     size += len(parts[-1])
             text = b"".join(parts)
-            end = len(text) if ended and failed is None else rows_end(text, self._delimiter)
+            last = ended and failed is None
+            text += b"\n" * (last and not text.endswith(b"\n"))
+            end = rows_end(text, self._delimiter)
             if end:
                 yield memoryview(text)[:end]
             text = text[end:]
             unfinished = len(text)
+            if unfinished and last:
+                raise self._unclosed(text, "has a quotation mark that is never closed")
             if unfinished > _LONGEST:
                 what = f"is longer than {_LONGEST >> 20} MiB: is a quotation mark never closed?"
-                raise StreamError(self.name, None, f"row {self._rows_parsed + 1} {what}")
+                raise self._unclosed(text, what)
         if failed is not None:
             raise StreamError(self.name, None, f"row {self._rows_parsed + 1} or later: {failed}")
+
+    def _unclosed(self, text: bytes, what: str) -> StreamError:
+        """What is wrong with the row that comes next; the line is that of its last field."""
+        row = self._rows_parsed + 1
+        line = self.line_of(row)
+        if line is not None:
+            line += text.count(b"\n", 0, unclosed(text, self._delimiter))
+        return StreamError(self.name, line, f"row {row} {what}")
 
     def _parsed(self, block: memoryview, read: Any, convert: Any) -> Any:
         """The rows of a block; those of the wrong length are counted, or an error."""
@@ -197,7 +212,9 @@ class CsvBatches:
                 if left == 0:
                     return start
                 start = reader.line_num + 1
-        except (csv.Error, OSError, StreamError):
+        except csv.Error:  # a field too long for this reader: does the row start here?
+            return start if left == 1 else None
+        except (OSError, StreamError):
             pass
         return None
 
