@@ -75,6 +75,21 @@ Number read_number(const char*& p, const char* end, T& out) {
   return Number::ok;
 }
 
+// What is lost of a whole number that is read as a double: two labels must not become one class.
+enum class Lost { nothing, zeros, digits };
+
+Lost lost_of(const char* p, const char* end, double number) {
+  if (*p == '+' || *p == '-') ++p;
+  const bool zeros = *p == '0' && end - p > 1;
+  const double size = std::fabs(number);
+  if (!zeros && size < 0x1p53) return Lost::nothing;
+  if (!std::all_of(p, end, is_digit)) return Lost::nothing;
+  if (zeros) return Lost::zeros;
+  std::uint64_t whole = 0;
+  const bool fits = std::from_chars(p, end, whole).ec == std::errc{} && size < 0x1p64;
+  return fits && static_cast<std::uint64_t>(size) == whole ? Lost::nothing : Lost::digits;
+}
+
 // ---- messages: off the fast path ---------------------------------------------------------------
 
 constexpr std::size_t kShown = 40;  // of a token, in bytes
@@ -125,6 +140,13 @@ std::string bad_label(const char* p, const char* end, Number number) {
     what += " (a line is: label index:value index:value ...)";
   }
   return what;
+}
+
+std::string lossy_label(std::string_view token, Lost lost) {
+  return "label " + quoted(token) +
+         (lost == Lost::zeros ? " has leading zeros, which a number does not keep"
+                              : " has more digits than a number keeps") +
+         ": number the classes anew, or take CSV, where labels may be words";
 }
 
 std::string bad_value(const char* p, const char* end, std::int64_t index, Number number) {
@@ -241,6 +263,10 @@ bool LibsvmParser<Real>::row(const char* p, const char* end, std::string& what) 
   const char* token = p;
   if (const Number number = read_number(p, end, label); number != Number::ok) {
     what = bad_label(token, end, number);
+    return false;
+  }
+  if (const Lost lost = lost_of(token, p, label); lost != Lost::nothing) {
+    what = lossy_label({token, static_cast<std::size_t>(p - token)}, lost);
     return false;
   }
   std::int64_t previous = 0;

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 import zstandard
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -479,6 +479,7 @@ def never_closed(text: str) -> tuple[int, int] | None:
     size=st.integers(1, 30),
     live=st.booleans(),
 )
+@example(fragments=['"'], size=3, live=False)
 @settings(deadline=None)
 def test_rows_are_those_of_the_whole_text_however_it_is_cut(
     fragments: list[str], size: int, live: bool
@@ -675,6 +676,73 @@ def test_the_work_on_names_grows_as_their_number() -> None:
         Name.compared = 0
         Encoder("table", names, roles, np.dtype("float32"))
         assert Name.compared < 50 * count
+
+
+NUMBERS = ["0", "7", "007", "-7", "-07", "+7", "1.5", "00", "9007199254740991", "9007199254740992"]
+NUMBERS += ["9007199254740993", "-9007199254740993", "18446744073709551617", "1e3", "1000"]
+SAME = {"+7": "7", "1e3": "1000"}  # other ways to write a number are that number
+
+
+def outcome(path: Path, **options: Any) -> int | None:
+    """How many classes there are; None: refused."""
+    try:
+        return len({label for _, y in open_stream(path, **options) for label in y.tolist()})
+    except StreamError:
+        return None
+
+
+@given(labels=st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=6), data=st.data())
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_labels_that_differ_are_never_one_class(
+    tmp_path: Path, labels: list[str], data: st.DataObject
+) -> None:
+    """Nor does the order of rows, or how they are cut, tell what becomes of them."""
+    distinct = {SAME.get(each, each) for each in labels}
+    kept = {each for each in distinct if f"{float(each):.0f}" == each or each == "1.5"}
+    expected = len(distinct) if kept == distinct else None
+    again = data.draw(st.permutations(labels))
+    for order, chunk_rows in ((labels, 100), (again, data.draw(st.integers(1, 3)))):
+        table, words = tmp_path / "rows.csv", tmp_path / "rows.libsvm"
+        table.write_text("a,b,label\n" + "".join(f"1,2,{each}\n" for each in order))
+        words.write_text("".join(f"{each} 1:1 2:2\n" for each in order))
+        assert outcome(table, chunk_rows=chunk_rows) == expected
+        assert outcome(words, chunk_rows=chunk_rows) == expected
+        as_words = outcome(table, chunk_rows=chunk_rows, categorical=["label"])
+        assert as_words == len(set(labels))
+
+
+@given(
+    near=st.sampled_from([2**53, -(2**53), 2**62, 2**40]),
+    offsets=st.lists(st.integers(-3, 3), min_size=1, max_size=5),
+    chunk_rows=st.integers(1, 5),
+)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_large_whole_numbers_in_parquet(
+    tmp_path: Path, near: int, offsets: list[int], chunk_rows: int
+) -> None:
+    labels = [near + each for each in offsets]
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"a": [1.0] * len(labels), "label": labels}), path)
+    exact = all(int(float(each)) == each for each in labels)
+    assert outcome(path, chunk_rows=chunk_rows) == (len(set(labels)) if exact else None)
+    as_words = outcome(path, chunk_rows=chunk_rows, categorical=["label"])
+    assert as_words == len(set(labels))
+
+
+def test_digits_that_only_python_reads_are_words(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    for label in ("1_000", "\uff17"):
+        path.write_text(f"a,label\n1,7\n1,{label}\n")
+        assert "not a number as the labels before: keep labels as words" in error_of(path)
+
+
+@pytest.mark.parametrize("option", ["categorical", "hashed"])
+def test_columns_that_are_no_words(option: str) -> None:
+    table = pa.table({"a": [[1], [2, 3]], "b": [{"c": 1}, {"c": 2}], "label": [0, 1]})
+    for name in ("a", "b"):
+        error = error_of(table.select([name, "label"]), **{option: [name]})
+        assert f"column '{name}' holds" in error
+        assert ", not words: leave it out (--columns)" in error
 
 
 def test_a_layout_that_makes_no_sense_is_refused() -> None:

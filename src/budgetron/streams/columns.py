@@ -8,9 +8,10 @@ batches never shows.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,8 @@ ABSENT = (
     "or pass over such rows (skip_bad, --skip-bad)"
 )
 WORDS = "words go into categorical (--categorical) or hashed (--hash), or are left out (--columns)"
+
+AS_WORDS = "keep labels as words by naming their column in categorical (--categorical)"
 
 
 class Encoder:
@@ -76,7 +79,9 @@ class Encoder:
         if self.label in features:
             what = f"column {self.label!r} is the label, so it cannot be among the features as well"
             raise StreamError(name, None, f"{what}: leave it out of columns (--columns)")
-        self.categorical = self._find_all(roles.categorical)
+        categorical = self._find_all(roles.categorical)
+        self.categorical = [each for each in categorical if each != self.label]
+        words_as_labels = self.label in categorical
         self.hashed = self._find_all(roles.hashed)
         for each in (*self.categorical, *self.hashed):
             if each not in features:
@@ -92,7 +97,7 @@ class Encoder:
             dict(each) for each in roles.categories or ({},) * len(self.categorical)
         ]
         self.grows = bool(self.categorical) and width is None and not self._fixed_categories
-        self._numeric_label: bool | None = None
+        self._numeric_label: bool | None = False if words_as_labels else None
 
     @property
     def needed(self) -> list[str]:
@@ -155,7 +160,7 @@ class Encoder:
     # ---- encoding ----------------------------------------------------------------------------
 
     def decide_label(self, texts: Any) -> None:
-        """Labels that come as text are numbers if the first one is."""
+        """Labels that come as text are numbers if the first one is, unless they are to be words."""
         first = texts.drop_null()[:1]
         if self._numeric_label is None and len(first):
             self._numeric_label = not np.isnan(_floats(first)[0])
@@ -219,7 +224,7 @@ class Encoder:
         kind = column.type
         if pa.types.is_dictionary(kind):
             column = column.dictionary_decode()
-        texts = column.cast(pa.string()).dictionary_encode()
+        texts = self._as_text(column, name).dictionary_encode()
         codes = texts.indices.to_numpy(zero_copy_only=False)
         for i in np.nonzero(np.isnan(codes))[0] if texts.null_count else ():
             bad.setdefault(int(i), self._wrong(row + int(i), name, ABSENT))
@@ -235,6 +240,8 @@ class Encoder:
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
         texts = column.type in (pa.string(), pa.large_string(), pa.string_view())
+        if self._numeric_label is False and not texts:
+            column, texts = self._as_text(column, self.label), True
         if texts and not self._numeric_label:
             for i in np.nonzero(column.is_null().to_numpy(zero_copy_only=False))[0]:
                 bad.setdefault(int(i), self._wrong(row + int(i), self.label, ABSENT))
@@ -242,11 +249,24 @@ class Encoder:
         y = _floats(column) if texts else np.array(self._numbers(column, self.label))
         for i in np.nonzero(~np.isfinite(y))[0]:
             text = column[int(i)].as_py()
-            what = f"holds {text!r}, not a number as the labels before"
+            what = f"holds {text!r}, not a number as the labels before: {AS_WORDS}"
             if not texts or text is None or not np.isnan(y[i]):
                 what = _complaint(y[i], y.dtype)
             bad.setdefault(int(i), self._wrong(row + int(i), self.label, what))
+        for at, text in _lossy(column, y):
+            what = f"holds {text!r}, which is {y[at]:.0f} as a number: {AS_WORDS}"
+            bad.setdefault(at, self._wrong(row + at, self.label, what))
         return y
+
+    def _as_text(self, column: Any, name: str) -> Any:
+        """The column as strings."""
+        import pyarrow as pa
+
+        try:
+            return column.cast(pa.string())
+        except pa.ArrowException:  # a list, a struct
+            what = f"column {name!r} holds {column.type}, not words"
+            raise StreamError(self._name, None, f"{what}: leave it out (--columns)") from None
 
     def _sparse(self, values: Any, words: list[tuple[NDArray[np.int64], list[str]]]) -> Any:
         n, k = values.shape
@@ -298,6 +318,24 @@ class Encoder:
             self._categories[j][text] = self._next
 
 
+def _lossy(column: Any, y: NDArray[np.float64]) -> Iterator[tuple[int, str]]:
+    """Whole numbers, as digits or not, that are other ones as float64, or had leading zeros.
+
+    Two of them could become one class.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    suspect = np.abs(y) >= 2**53
+    if column.type in (pa.string(), pa.large_string(), pa.string_view()):
+        zeros = compute.match_substring_regex(column, r"^\s*[+-]?0[0-9]+\s*$")
+        suspect |= zeros.fill_null(False).to_numpy(zero_copy_only=False)
+    for i in np.nonzero(suspect & np.isfinite(y))[0].tolist():
+        text = str(column[i].as_py()).strip()
+        if re.fullmatch(r"[+-]?[0-9]+", text) and text.lstrip("+") != f"{y[i]:.0f}":
+            yield i, text
+
+
 def _floats(column: Any) -> NDArray[np.float64]:
     """Texts as numbers, NaN where they are none."""
     import pyarrow as pa
@@ -309,7 +347,8 @@ def _floats(column: Any) -> NDArray[np.float64]:
 
     def number(text: str | None) -> float:
         try:
-            return float(text or "nan")
+            plain = text is not None and text.isascii() and "_" not in text
+            return float(text or "nan") if plain else np.nan  # Python reads more than others do
         except ValueError:
             return np.nan
 

@@ -34,7 +34,8 @@ class Roles:
     label : name or number (from 0; -1 is the last) of the label's column; None: the one column
         called label, target, class or y; False: there is none, and y is NaN
     columns : names or numbers of the features, in the order wanted; None: all but the label
-    categorical : of these, those to one-hot
+    categorical : of these, those to one-hot; the label's column may be there: its labels are then
+        words, whatever they look like
     hashed : of these, those to hash
     hash_width : number of features hashed into
     categories : of each categorical column, each category's feature, if they are known beforehand:
