@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+import zipfile
 import zlib
 from contextlib import nullcontext
 from pathlib import Path
@@ -280,8 +281,25 @@ def test_npz(tmp_path: Path) -> None:
         path.write_bytes(content)
         assert "no sound .npz file" in error_of(path)
     assert error_of(tmp_path / "none.npz") == f"{tmp_path}/none.npz: no such file or directory"
+    np.savez(path, X=X, y=np.zeros(0))
+    with zipfile.ZipFile(path, "w") as archive, archive.open("X.npy", "w") as file:
+        shape = {"descr": "<f8", "fortran_order": False, "shape": (1 << 40, 1 << 10)}
+        np.lib.format.write_array_header_1_0(file, shape)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("y.npy", b"")
+    assert error_of(path).startswith(f"{path}: does not fit into memory: ")
     np.save(tmp_path / "one.npy", X)
     assert "is one array" in error_of(tmp_path / "one.npy", format="npz")
+
+
+@pytest.mark.parametrize("kind", ["S3", "M8[D]", "m8[s]", "c16", [("a", "i4"), ("b", "f8")], "V4"])
+def test_npz_of_other_kinds(tmp_path: Path, kind: Any) -> None:
+    path = tmp_path / "set.npz"
+    strange = np.zeros((4, 2), np.dtype(kind))
+    np.savez(path, X=np.zeros((4, 2)), y=strange[:, 0])
+    assert error_of(path).endswith(f"y holds {strange.dtype}, not numbers or words: convert it")
+    np.savez(path, X=strange, y=np.zeros(4))
+    assert error_of(path).endswith(f"X holds {strange.dtype}, not numbers: convert it")
 
 
 # ---- what is wrong, in one line ----------------------------------------------------------------

@@ -132,11 +132,18 @@ def load_npz(
         raise
     except OSError as error:
         raise StreamError(name, None, (error.strerror or str(error)).lower()) from error
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except MemoryError:
+        what = "does not fit into memory: cut it into files of fewer rows, or take CSV or Parquet"
+        raise StreamError(name, None, what) from None
+    except (ValueError, KeyError, EOFError, OverflowError, zipfile.BadZipFile) as error:
         what = "is no sound .npz file of plain arrays (damaged, or pickled objects in it)"
         raise StreamError(name, None, what) from error
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise StreamError(name, None, f"X has shape {X.shape} and y {y.shape}: not rows and labels")
+    for array, kinds, wanted in ((X, "biuf", "numbers"), (y, "biufU", "numbers or words")):
+        if array.dtype.kind not in kinds:
+            what = f"{'X' if array is X else 'y'} holds {array.dtype}, not {wanted}: convert it"
+            raise StreamError(name, None, what)
     return X, y, names
 
 
