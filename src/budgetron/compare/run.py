@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -13,6 +12,7 @@ import numpy as np
 
 from budgetron.compare.data import Rows, saved
 from budgetron.compare.plan import Cell
+from budgetron.compare.scratch import scratch
 from budgetron.compare.store import Record, Store
 from budgetron.evaluate import prequential
 from budgetron.pool import Workers
@@ -66,8 +66,8 @@ def run(
     missing = [cell for cell in cells if cell.key not in store.records]
     kept = len(cells) - len(missing)
     failures: list[Failure] = []
-    with tempfile.TemporaryDirectory(prefix="budgetron-") as name:
-        folders = {rows.name: Path(name) / str(i) for i, rows in enumerate(streams)}
+    with scratch() as folder:
+        folders = {rows.name: folder / str(i) for i, rows in enumerate(streams)}
         for rows in streams:
             if any(cell.stream == rows.name for cell in missing):
                 rows.save(folders[rows.name])
