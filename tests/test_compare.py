@@ -11,10 +11,13 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -24,10 +27,11 @@ from scipy.stats import ttest_rel
 
 import budgetron
 from budgetron.cli import main
-from budgetron.compare import Settings, compare
+from budgetron.compare import Settings, compare, figures, tables
 from budgetron.compare.figures import draw, file_names
+from budgetron.compare.scratch import scratch
 from budgetron.compare.store import Store
-from budgetron.compare.summary import summarise
+from budgetron.compare.summary import Line, summarise
 from budgetron.compare.tables import markdown
 from budgetron.learners import named
 from budgetron.pool import workers
@@ -223,6 +227,55 @@ def test_a_name_is_text_not_markup(tmp_path: Path, undrawn: None) -> None:
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<b>&[" not in page
     assert "&lt;b&gt;&amp;[red]" in page
+
+
+STRANGE = ["$", "$x^{$", "a$b", "\\frac$$", "x\ny", "\x1b[2J", "\x00|<&*"]
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_any_name_can_be_drawn(tmp_path: Path, name: str) -> None:
+    figure, axis = figures._figure(name, 1)
+    axis.plot([1, 2], label=name)
+    figures._legend(figure, axis)
+    figures._save(figure, tmp_path / "figure")
+    ElementTree.parse(tmp_path / "figure.svg")
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_any_name_is_one_line_of_the_table(name: str) -> None:
+    line = Line(name, 5, "classification", (1.0,), {}, True, math.nan, ())
+    plain = markdown({"rows": [replace(line, algorithm="rbp")]})
+    text = markdown({name: [line]})
+    assert text.count("\n") == plain.count("\n")
+    assert text.replace("\n", "").isprintable()
+    assert len(re.findall(r"(?<!\\)\|", text)) == plain.count("|")
+
+
+def test_no_cell_of_the_records_is_a_formula(tmp_path: Path) -> None:
+    words = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "cat", "-1.5", "+1"]
+    tables._write(tmp_path / "records", [{"word": each, "number": -1.5} for each in words])
+    with (tmp_path / "records.csv").open(newline="", encoding="utf-8") as file:
+        found = list(csv.DictReader(file))
+    assert [each["word"] for each in found] == [f"'{each}" for each in words[:5]] + words[5:]
+    assert {each["number"] for each in found} == {"-1.5"}
+
+
+def test_folders_of_dead_processes_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile.TemporaryDirectory, "cleanup", lambda self: None)
+    other = tmp_path / "budgetron-rows-of-somebody"
+    other.mkdir()  # without a lock: it may be just being made
+    with scratch() as first, scratch() as second:  # as a second process would
+        assert first.is_dir()
+        assert second.is_dir()
+    # both were left behind, as by a kill: nobody holds their locks
+    monkeypatch.undo()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with scratch() as third:
+        assert sorted(tmp_path.iterdir()) == sorted([other, third])
+    assert list(tmp_path.iterdir()) == [other]
 
 
 # ---- resuming ------------------------------------------------------------------------------------

@@ -16,6 +16,44 @@ if TYPE_CHECKING:
     Report = Callable[[int, str], None]
 
 
+def shown(text: str, keep: str = "") -> str:
+    r"""Text from outside, for a terminal: what is no printable character as Python writes it.
+
+    Parameters
+    ----------
+    text : a label, a file's or a column's name, a message with such in it
+    keep : characters to leave as they are
+
+    Examples
+    --------
+    >>> print(shown("\x1b[2Jcat\n"))
+    \x1b[2Jcat\n
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() or each in keep else each.encode("unicode_escape").decode()
+        for each in text
+    )
+
+
+def spreadsheet(cell: Any) -> Any:
+    """A cell of CSV that no spreadsheet takes for a formula: an apostrophe stands before it.
+
+    Numbers stay as they are, also those that are words.
+
+    >>> [spreadsheet(each) for each in ("=1+1", "-1.5", -1.5, "cat")]
+    ["'=1+1", '-1.5', -1.5, 'cat']
+    """
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
 def fail(message: str) -> NoReturn:
     """End the command because of a mistake of the user's: one line, exit code 2."""
     import typer
@@ -27,7 +65,7 @@ def fail(message: str) -> NoReturn:
 def note(message: str) -> None:
     """One line on standard error, if anyone listens there."""
     with suppress(OSError):
-        print(" ".join(message.split()), file=sys.stderr, flush=True)
+        print(shown(" ".join(message.split())), file=sys.stderr, flush=True)
 
 
 def printable(text: str) -> str:
@@ -38,9 +76,23 @@ def printable(text: str) -> str:
 
 def output() -> Console:
     """The console for results, on standard output."""
-    from rich.console import Console
+    return _console(file=sys.stdout)
 
-    return Console(file=sys.stdout, highlight=False)
+
+def _console(**options: Any) -> Console:
+    """A console that writes no control character but its own."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Safe(Console):
+        def render(self, *given: Any, **named: Any) -> Iterator[Segment]:
+            for segment in super().render(*given, **named):
+                if segment.control:
+                    yield segment
+                else:
+                    yield Segment(shown(segment.text, keep="\n"), segment.style)
+
+    return Safe(highlight=False, **options)
 
 
 def print_table(table: Table) -> None:
@@ -79,18 +131,17 @@ def progress(what: str, total: int | None) -> Iterator[Report]:
         with _plain_warnings(note):
             yield lambda done, text: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-    columns: list[Any] = [TextColumn("{task.description}")]
+    columns: list[Any] = [TextColumn("{task.description}", markup=False)]
     columns += [BarColumn(20), TimeRemainingColumn()] if total else [SpinnerColumn()]
-    columns += [TextColumn("{task.fields[text]}")]
-    console = Console(stderr=True, highlight=False)
+    columns += [TextColumn("{task.fields[text]}", markup=False)]
+    console = _console(stderr=True)
     with (
         Progress(*columns, console=console, transient=True) as bars,
         _plain_warnings(lambda text: bars.console.print(text, markup=False)),
     ):
-        bar = bars.add_task(what, total=total, text="")
+        bar = bars.add_task(shown(what), total=total, text="")
         yield lambda done, text: bars.update(bar, completed=done, text=text)
 
 

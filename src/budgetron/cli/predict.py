@@ -16,7 +16,7 @@ import typer
 
 from budgetron.cli import sources
 from budgetron.cli.checkpoint import layout_in
-from budgetron.cli.console import Ticker, fail, note, progress
+from budgetron.cli.console import Ticker, fail, note, progress, shown, spreadsheet
 
 
 class Output(StrEnum):
@@ -158,12 +158,18 @@ def _writer(columns: list[str], *, as_json: bool) -> Callable[[Iterable[list[Any
                 print(json.dumps(dict(zip(columns, line, strict=True))))
 
         return write
+    on_terminal = sys.stdout.isatty()
+
+    def cell(value: Any) -> Any:
+        safe = spreadsheet(value)
+        return shown(safe) if on_terminal and isinstance(safe, str) else safe
+
     table = csv.writer(sys.stdout, lineterminator="\n")
     header = [columns]  # waits for the first answer: what fails prints nothing
 
     def write_rows(lines: Iterable[list[Any]]) -> None:
         while header:
-            table.writerow(header.pop())
-        table.writerows(lines)
+            table.writerow(map(cell, header.pop()))
+        table.writerows(map(cell, line) for line in lines)
 
     return write_rows

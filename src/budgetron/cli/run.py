@@ -22,7 +22,7 @@ from budgetron.cli.algorithms import (
     parse_value,
 )
 from budgetron.cli.checkpoint import Checkpoint, check_place, layout_extra, reason
-from budgetron.cli.console import Ticker, bytes_text, fail, note, output, progress
+from budgetron.cli.console import Ticker, bytes_text, fail, note, output, progress, shown
 from budgetron.cli.interruption import Interruption
 from budgetron.cli.tally import Errors, Mistakes
 
@@ -354,5 +354,5 @@ def _print_table(result: dict[str, Any], tally: Mistakes | Errors) -> None:
     for name, value in lines.items():
         table.add_row(name, value)
     console = output()
-    console.print(Text(f"{result['algorithm']} on {result['source']}", style="bold"))
+    console.print(Text(shown(f"{result['algorithm']} on {result['source']}"), style="bold"))
     console.print(table)

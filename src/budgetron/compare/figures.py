@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from budgetron.cli.console import shown
 from budgetron.compare.summary import ERRORS, Line, columns
 from budgetron.pool import Workers
 
@@ -33,6 +34,7 @@ _STYLE: Any = {
     "grid.alpha": 0.3,
     "legend.frameon": False,
     "svg.hashsalt": "budgetron",  # the same ids every time
+    "text.parse_math": False,  # a $ in a name is a $
 }
 
 
@@ -287,8 +289,12 @@ def _save(figure: Any, path: Path) -> None:
     """As PNG, which lays it out, and as SVG; by the canvases, for `savefig` draws each twice."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.text import Text
 
     with _style():
+        for text in figure.findobj(Text):  # those of the legend were made without our settings
+            text.set_parse_math(False)
+            text.set_text(shown(text.get_text(), keep="\n"))
         figure.set_dpi(150)
         png: Any = FigureCanvasAgg(figure)
         png.print_png(f"{path}.png")

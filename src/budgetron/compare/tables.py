@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from budgetron.cli.console import bytes_text
+from budgetron.cli.console import bytes_text, shown, spreadsheet
 from budgetron.compare.store import Record
 from budgetron.compare.summary import ERRORS, SIGNIFICANT, Line, columns
 
@@ -42,7 +43,9 @@ def rich_table(title: str, lines: Sequence[Line], failed: Sequence[tuple[str, An
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    table = Table(
+        title=Text(shown(title)), title_justify="left", title_style="bold", box=SIMPLE_HEAD
+    )
     table.add_column("algorithm", no_wrap=True)
     for name in ("budget", ERRORS[lines[0].task][1] + "  ", "stored", "memory", "µs a row"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -50,11 +53,13 @@ def rich_table(title: str, lines: Sequence[Line], failed: Sequence[tuple[str, An
         for line in chosen:
             error = Text(line.shown + _mark(line), style="bold" if line.best else "")
             cells = map(Text, amounts(line).values())
-            table.add_row(Text(line.algorithm), Text(line.budget_shown), error, *cells)
+            table.add_row(Text(shown(line.algorithm)), Text(line.budget_shown), error, *cells)
         table.add_section()
     for algorithm, budget in failed:
-        shown = "no budget" if budget is None else str(budget)
-        table.add_row(Text(algorithm), Text(shown), Text("failed  ", style="red"), "–", "–", "–")
+        size = "no budget" if budget is None else str(budget)
+        table.add_row(
+            Text(shown(algorithm)), Text(size), Text("failed  ", style="red"), "–", "–", "–"
+        )
     return table
 
 
@@ -63,14 +68,19 @@ def markdown(summary: dict[str, list[Line]]) -> str:
     text = []
     for stream, lines in summary.items():
         budgets = columns(lines)
-        text += [f"### {stream}: {ERRORS[lines[0].task][1]}", ""]
+        text += [f"### {_markdown_text(stream)}: {ERRORS[lines[0].task][1]}", ""]
         text += [f"| algorithm | {' | '.join(budgets)} |", f"|---|{'---:|' * len(budgets)}"]
         for algorithm in dict.fromkeys(line.algorithm for line in lines):
             mine = {line.budget_shown: line for line in lines if line.algorithm == algorithm}
             cells = [_markdown_cell(mine.get(budget)) for budget in budgets]
-            text.append(f"| {algorithm} | {' | '.join(cells)} |")
+            text.append(f"| {_markdown_text(algorithm)} | {' | '.join(cells)} |")
         text.append("")
     return "\n".join([*text, LEGEND, ""])
+
+
+def _markdown_text(name: str) -> str:
+    """A name on one line and in one cell."""
+    return re.sub(r"([\\`*\[\]<>|])", r"\\\1", shown(name))
 
 
 def _markdown_cell(line: Line | None) -> str:
@@ -122,4 +132,4 @@ def _finite(value: Any) -> Any:
 def _cell(value: Any) -> Any:
     """Empty where there is nothing; floats in full."""
     value = _finite(value)
-    return "" if value is None else repr(value) if isinstance(value, float) else value
+    return "" if value is None else repr(value) if isinstance(value, float) else spreadsheet(value)
