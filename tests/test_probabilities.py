@@ -37,7 +37,7 @@ def test_follows_its_page(name: str, classes: int) -> None:
     X, y = stream(340, classes=classes)
     weights = np.random.default_rng(0).choice([0.25, 1.0, 3.0], size=len(y))
     model = BY_NAME[name].make()
-    model._prepare(X, y, classes=range(classes), anew=True, growing=False)
+    model._ready(X, y, None, classes=range(classes), anew=True)
     page = Calibration(1 if classes == 2 else classes)
     for t in range(len(y)):
         now = slice(t, t + 1)
@@ -184,7 +184,7 @@ def test_one_class_alone_is_certain_and_two_start_with_a_plain_logistic() -> Non
     np.testing.assert_array_equal(alone.predict_proba(X), np.ones((50, 1)))
     assert sigmoids(alone)["rows"] == 0
     model = BY_NAME["rbp"].make()
-    model._prepare(X, y, classes=[0, 1], anew=True, growing=False)
+    model._ready(X, y, None, classes=[0, 1], anew=True)
     np.testing.assert_array_equal(model.predict_proba(X), np.full((50, 2), 0.5))
     model._engine.learn(X, y.astype(float), calibrate=False)
     np.testing.assert_allclose(

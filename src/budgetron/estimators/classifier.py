@@ -246,7 +246,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             self._begin(known, rows.shape[1], rows.dtype, closed=closed, growing=growing)
         elif known is not self.classes_:
             self._know(known)  # the same in a type that can be compared with y
-        return self._weighted(replace(batch, y=y))
+        return self._weighted(batch if y is batch.y else replace(batch, y=y))
 
     def _weighted(self, batch: Batch) -> Batch:
         """The batch with the weights of its classes too, but for those that count rows."""
