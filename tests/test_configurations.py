@@ -293,3 +293,11 @@ def test_most_configurations_are_learned() -> None:
 
     each()
     assert ends[True] >= ends.total() / 2, ends
+
+
+def test_scaled_rows_without_values_stay_sparse() -> None:
+    rows = scipy.sparse.csr_array((20, 3))
+    model = budgetron.make("perceptron", scale="standard").partial_fit(rows, np.arange(20) % 2)
+    widths = model._engine.native.save()["learner/expansion/support/widths"]
+    assert widths.size
+    assert (widths == -1).all()
