@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -264,17 +265,15 @@ def test_folders_of_dead_processes_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(tempfile.TemporaryDirectory, "cleanup", lambda self: None)
     other = tmp_path / "budgetron-rows-of-somebody"
     other.mkdir()  # without a lock: it may be just being made
-    with scratch() as first, scratch() as second:  # as a second process would
-        assert first.is_dir()
-        assert second.is_dir()
-    # both were left behind, as by a kill: nobody holds their locks
-    monkeypatch.undo()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with scratch() as third:
-        assert sorted(tmp_path.iterdir()) == sorted([other, third])
+    dead = tmp_path / "budgetron-rows-of-the-dead"  # as a kill leaves it: nobody holds the lock
+    (dead / "0").mkdir(parents=True)
+    (dead / "0" / "X.npy").touch()
+    with scratch() as first:
+        shutil.copy(first / "owner", dead / "owner")
+        with scratch() as second:  # as another process would
+            assert sorted(tmp_path.iterdir()) == sorted([other, first, second])
     assert list(tmp_path.iterdir()) == [other]
 
 
