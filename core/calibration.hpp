@@ -258,6 +258,10 @@ class Calibration {
   void rearrange(const ClassChange& change) {
     const std::size_t outputs = ClassChange::outputs(change.after);
     if (outputs == sigmoids_.size() && outputs == 1) return;  // one class alone was not counted
+    if (sigmoids_.size() > 1 && change.one_joins()) {
+      sigmoids_.insert(sigmoids_.begin() + static_cast<std::ptrdiff_t>(change.place()), Sigmoid());
+      return;
+    }
     std::vector<Sigmoid> known = std::move(sigmoids_);
     if (known.size() == 1) known = {known[0].mirrored(), known[0]};
     sigmoids_.assign(outputs, {});

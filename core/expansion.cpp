@@ -25,6 +25,23 @@ constexpr double kLeastDensity = 0.6;
 
 }  // namespace
 
+namespace {
+
+// A row of zeros at `place`; the rows behind it move. Where there are many, there is room for more.
+void insert_output(AlignedVector<double>& matrix, std::size_t stride, std::size_t place) {
+  constexpr std::size_t many = 256;  // rows
+  const std::size_t size = matrix.size() + stride;
+  if (size > matrix.capacity()) {
+    matrix.reserve(matrix.size() < many * stride ? size : size + size / 4);
+  }
+  matrix.resize(size);
+  const auto from = matrix.begin() + static_cast<std::ptrdiff_t>(place * stride);
+  std::move_backward(from, matrix.end() - static_cast<std::ptrdiff_t>(stride), matrix.end());
+  std::fill_n(from, stride, 0.0);
+}
+
+}  // namespace
+
 // Where a sign turns, zeros stay +0, as they are in a loaded matrix where nothing is stored yet.
 void rearrange_outputs(AlignedVector<double>& matrix, std::size_t stride,
                        const ClassChange& change) {
@@ -36,6 +53,10 @@ void rearrange_outputs(AlignedVector<double>& matrix, std::size_t stride,
     if (change.before == 1 && change.after == 2 && change.order[0] == 0) {
       for (double& value : matrix) value = 0.0 - value;
     }
+    return;
+  }
+  if (before > 1 && change.one_joins()) {
+    insert_output(matrix, stride, change.place());
     return;
   }
   AlignedVector<double> moved(after * stride, 0.0);

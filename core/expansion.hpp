@@ -18,6 +18,7 @@
 // the norm kept one more kernel row on replace and remove unless the Gram matrix is kept.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -40,6 +41,22 @@ struct ClassChange {
   std::vector<int> order = {};  // length `after`
 
   static std::size_t outputs(std::size_t classes) { return classes <= 2 ? 1 : classes; }
+
+  // Where the first new class is.
+  [[nodiscard]] std::size_t place() const {
+    return static_cast<std::size_t>(std::find(order.begin(), order.end(), -1) - order.begin());
+  }
+  // Whether it is the only one, and the others keep their order.
+  [[nodiscard]] bool one_joins() const {
+    if (after != before + 1) return false;
+    const auto new_at = static_cast<int>(place());
+    for (int k = 0; k < static_cast<int>(after); ++k) {
+      if (order[static_cast<std::size_t>(k)] != (k < new_at ? k : k == new_at ? -1 : k - 1)) {
+        return false;
+      }
+    }
+    return true;
+  }
 };
 
 // Rows that wait for their rounds with the kernel values they will need.

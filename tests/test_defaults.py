@@ -9,7 +9,6 @@ mean and the deviation over ORDERS seeds. `python tests/test_defaults.py [ROWS]`
 
 from __future__ import annotations
 
-import lzma
 import re
 import sys
 from functools import lru_cache
@@ -17,19 +16,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import data_folder
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.datasets import (
     load_diabetes,
     load_digits,
-    load_svmlight_file,
     load_wine,
     make_friedman1,
 )
 from sklearn.preprocessing import scale
 
 import budgetron
+from budgetron import datasets
 from budgetron.catalogue import CATALOGUE
 
 ROWS = 4000
@@ -123,17 +121,11 @@ def data(name: str, most: int = ROWS) -> tuple[NDArray[Any], NDArray[Any]]:
     elif name == "friedman1":
         X, y = make_friedman1(1000, noise=1.0, random_state=0)
     else:
-        file = "airlines_nyc2013.npz" if name == "airlines" else f"{name}.libsvm.xz"
-        path = data_folder() / file
-        if not path.exists():
-            pytest.skip(f"real data not here: put {file} into $BUDGETRON_DATA")
-        if name == "airlines":
-            with np.load(path, allow_pickle=False) as arrays:
-                X, y = arrays["X"], arrays["y"]
-        else:
-            with lzma.open(path) as text:
-                X, y = load_svmlight_file(text)
-            X = X.toarray()
+        text = "airlines-nyc2013" if name == "airlines" else name
+        if not datasets.here(text):
+            pytest.skip(f"real data not here: budgetron data get {text}")
+        X, y = datasets.load(text, dtype="float64")
+        X = X if isinstance(X, np.ndarray) else X.toarray()
     some = np.random.default_rng(0).permutation(len(y))[:most] if len(y) > most else slice(None)
     X, y = scale(X[some].astype(np.float64)), y[some]
     return X, scale(y.astype(np.float64)) if name in SETS["regression"] else y

@@ -340,9 +340,10 @@ def test_ctrl_c_while_rows_are_checked_changes_nothing(monkeypatch: pytest.Monke
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(type(model), "_build", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X[:, :2], y + 7)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(model), "_build", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X[:, :2], y + 7)
     assert written(model) == before
 
 
