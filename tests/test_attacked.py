@@ -134,7 +134,8 @@ def test_budgetron_learns_again_after_a_stuck_sensor() -> None:
 @pytest.mark.parametrize("case", EVERY, ids=str)
 def test_learn_one_does_not_learn_what_is_not_finite(case: Case, rows: int, bad: float) -> None:
     X, y = stream(rows) if case.task == "classification" else numeric_stream(rows)
-    for more in ({}, {"scale": "standard"}, {"gamma": "median"}):
+    balanced = {"class_weight": "balanced"} if case.task == "classification" else {}
+    for more in ({}, {"scale": "standard"}, {"gamma": "median"}, balanced):
         model = case.make(**more).partial_fit(X, y)
         before = model_file.to_bytes(model)
         row = X[0].copy()

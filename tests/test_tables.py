@@ -630,7 +630,7 @@ def test_options_that_do_not_go_with_a_format(tmp_path: Path, files: dict[str, A
     assert "columns does not go with synthetic" in error_of("synthetic:sea", columns=["a"])
     with pytest.raises(ValueError, match="format must be one of"):
         SourceOptions(format="xml")
-    with pytest.raises(ValueError, match="delimiter must be one character"):
+    with pytest.raises(ValueError, match="delimiter must be one ASCII character"):
         open_stream(files["rows.csv"], delimiter=",,")
     with pytest.raises(ValueError, match="hash_width"):
         open_stream(files["rows.csv"], hash_width=0)
@@ -777,3 +777,22 @@ def test_a_layout_that_makes_no_sense_is_refused() -> None:
     for each in wrong:
         with pytest.raises(ValueError, match="makes no sense"):
             Layout.from_json(each)
+
+
+def test_a_label_that_is_a_text_of_its_own_is_refused(tmp_path: Path) -> None:
+    """An array of labels has room for the longest one in every row."""
+    path = tmp_path / "rows.csv"
+    path.write_text("a,label\n1,yes\n2," + "x" * 1001 + "\n3,no\n")
+    with open_stream(path) as stream, pytest.raises(StreamError, match=r"row 2.*1,001 characters"):
+        list(stream)
+    with open_stream(path, skip_bad=True) as stream:
+        [(_, y)] = stream
+        assert (y.tolist(), y.dtype.itemsize, stream.n_bad) == (["yes", "no"], 12, 1)
+
+
+@pytest.mark.parametrize("delimiter", ["é", "→", "", ",,"])
+def test_a_delimiter_is_one_ascii_character(tmp_path: Path, delimiter: str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,label\n1,2\n")
+    with pytest.raises(ValueError, match="one ASCII character"):
+        open_stream(path, delimiter=delimiter)

@@ -239,6 +239,8 @@ def _document(file: IO[bytes], name: str) -> Document:
     """The document in the header of an open file; no byte behind the header is read."""
     size = os.fstat(file.fileno()).st_size
     try:
+        if size < 8:
+            raise ValueError(f"it has {size} bytes")
         (length,) = struct.unpack("<Q", file.read(8))
         if length > min(size - 8, LONGEST_HEADER):
             raise ValueError("the header is longer than the file, or than headers are")

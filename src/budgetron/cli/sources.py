@@ -139,8 +139,8 @@ def source_options(
         fail(f"budgetron: --dtype is float32 or float64, not {dtype!r}")
     if delimiter in ("tab", "\\t"):
         delimiter = "\t"
-    if delimiter is not None and len(delimiter) != 1:
-        fail(f"budgetron: --delimiter is one character or tab, not {delimiter!r}")
+    if delimiter is not None and not (len(delimiter) == 1 and delimiter.isascii()):
+        fail(f"budgetron: --delimiter is one ASCII character or tab, not {delimiter!r}")
     try:
         return SourceOptions(
             format=format,

@@ -87,7 +87,7 @@ class Budgeted(Shared):
     def _refuse(self, name: str, value: Any, made: str) -> NoReturn:
         raise ValueError(
             f"{name}={value!r} was set, but the model has learned with {made}: "
-            "call fit, which starts anew, or set it back to learn on"
+            "start anew (fit, or a new model), or set it back to learn on"
         )
 
     def _apart_from_budget(self, params: dict[str, Any]) -> dict[str, Any]:

@@ -125,8 +125,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         if self._class_weights is None:
             decision = self._engine.native.learn_one(x, code)
         else:
-            decision = self._engine.native.learn_one(x, code, self._class_weights.of_one(y))
-            self._class_weights.count(y)
+            native = self._engine.native
+            seen = native.seen
+            decision = native.learn_one(x, code, self._class_weights.of_one(y))
+            if native.seen > seen:  # not where the row is not finite
+                self._class_weights.count(y)
         return decision
 
     def decision_one(self, x: NDArray[Any]) -> float | Floats:

@@ -36,6 +36,7 @@ ABSENT = (
 )
 WORDS = "words go into categorical (--categorical) or hashed (--hash), or are left out (--columns)"
 
+LONGEST_LABEL = 1000  # characters
 AS_WORDS = "keep labels as words by naming their column in categorical (--categorical)"
 
 
@@ -245,7 +246,13 @@ class Encoder:
         if texts and not self._numeric_label:
             for i in np.nonzero(column.is_null().to_numpy(zero_copy_only=False))[0]:
                 bad.setdefault(int(i), self._wrong(row + int(i), self.label, ABSENT))
-            return np.array([(text or "").strip() for text in column.to_pylist()], dtype=str)
+            words = [(text or "").strip() for text in column.to_pylist()]
+            for at, word in enumerate(words):
+                if len(word) > LONGEST_LABEL:  # an array has room for the longest in every row
+                    what = f"has {len(word):,} characters: is a quotation mark never closed?"
+                    bad.setdefault(at, self._wrong(row + at, self.label, what))
+                    words[at] = ""
+            return np.array(words, dtype=str)
         y = _floats(column) if texts else np.array(self._numbers(column, self.label))
         for i in np.nonzero(~np.isfinite(y))[0]:
             text = column[int(i)].as_py()

@@ -64,8 +64,8 @@ class CsvBatches:
         skip_bad: bool = False,
     ) -> None:
         arrow(os.fspath(path))
-        if delimiter is not None and len(delimiter) != 1:
-            raise ValueError(f"delimiter must be one character, not {delimiter!r}")
+        if delimiter is not None and not (len(delimiter) == 1 and delimiter.isascii()):
+            raise ValueError(f"delimiter must be one ASCII character, not {delimiter!r}")
         self._path = path
         self._source = Source(path)
         self.name = self._source.name
