@@ -144,7 +144,11 @@ def restore(document: Document, arrays: Arrays, most: float = inf) -> Any:
     if type(width) is not int or type(growing) is not bool or not 1 <= width < 2**31:
         raise ValueError("the width is no width")
     room = _decode_room(origin["room"], width) if "room" in origin else Room()
-    model._origin = Origin(_decode_params(origin["params"], kind), width, growing, room)
+    params = _decode_params(origin["params"], kind)
+    missing = {field.name for field in fields(kind)} - params.keys() - {"random_state"}
+    if missing:
+        raise ValueError(f"the parameter {min(missing)!r} that it was made with is missing")
+    model._origin = Origin(params, width, growing, room)
     model._restored()
     if learned["dtype"] not in ("float32", "float64"):
         raise ValueError("rows are float32 or float64")

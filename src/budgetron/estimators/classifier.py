@@ -451,6 +451,9 @@ class Codes(dict[Any, float]):
         super().__init__()
         self.classes = classes
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Codes, (self.classes,)  # what was asked for is no part of the model
+
     def __missing__(self, label: Any) -> float:
         one = np.array([label])
         found = codes(one, self.classes) if one.ndim == 1 else None
