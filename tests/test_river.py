@@ -630,3 +630,26 @@ def test_hashed_features_have_no_width_to_take_memory_for() -> None:
         model.estimator.lower_budget("20KB")
     model.estimator.lower_budget(20)
     assert model.predict_one({"a": 1.0}) in (0, 1)
+
+
+class Lazy:
+    """A feature that is computed when it is asked for, by another model."""
+
+    def __init__(self, model: Any, row: dict[str, float]) -> None:
+        self.model, self.row = model, row
+
+    def __float__(self) -> float:
+        self.model.predict_one(self.row)
+        return self.row["b"]
+
+
+def test_a_feature_may_be_computed_by_asking_another_model() -> None:
+    X, y = stream(200)
+    rows = [dict(zip("abcd", row, strict=True)) for row in X.tolist()]
+    other = budgetron.river.ForgetronClassifier(seed=0)
+    other.learn_one({"e": 1.0, "f": 2.0, "b": 3.0}, 1)
+    plain, lazy = (budgetron.river.ForgetronClassifier(budget=20, seed=0) for _ in range(2))
+    for row, label in zip(rows, y.tolist(), strict=True):
+        plain.learn_one(row, label)
+        lazy.learn_one({**row, "b": Lazy(other, row)}, label)
+    assert pickle.dumps(plain) == pickle.dumps(lazy)
