@@ -5,6 +5,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -471,6 +475,14 @@ void bind_model(nb::module_& m) {
             to_numpy(std::vector<double>(row.values, row.values + row.count)));
       },
       "names"_a, "x"_a, "The feature numbers and values of a row of named features.");
+  m.def(
+      "give_back_memory",
+      [] {
+#if defined(__GLIBC__)
+        malloc_trim(0);
+#endif
+      },
+      "Give what was freed back to the system, where the C library keeps it.");
   m.def("lapack_routines", &budgetron::lapack::routines);
   m.def(
       "install_lapack",

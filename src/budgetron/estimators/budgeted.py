@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from budgetron import _core
 from budgetron.engine import Engine, Room
 from budgetron.estimators.room import Shape, largest
 from budgetron.estimators.shared import Shared, in_turn
@@ -23,7 +24,14 @@ if TYPE_CHECKING:
     from budgetron.estimators.base import Origin
 
 # What `fit` and `predict` alone look at: it may change at any time.
+_MATTERS = 8_000_000  # bytes: to ask the system for less often costs more than it is worth
 _FREE = ("n_epochs", "shuffle", "n_jobs", "random_state")
+
+
+def _give_back(freed: int) -> None:
+    """What was freed goes back to the system, where it is so much that it matters."""
+    if freed > _MATTERS:
+        _core.give_back_memory()
 
 
 class Budgeted(Shared):
@@ -144,6 +152,9 @@ class Budgeted(Shared):
         shrunk.native.lower(self._budget_in(lower.params), lower.room.slots)
         engine.native.copy(shrunk.native)
         self._engine, self._origin = self._watched(engine), lower
+        had = int(native.memory_bytes)
+        del engine, shrunk, native
+        _give_back(had)
         self.set_params(**self._with_budget(self.get_params(deep=False), budget))
         return self
 
@@ -179,7 +190,10 @@ class Budgeted(Shared):
 
         def peak(budget: int, room: Room) -> int:
             engine = self._build(sized(budget, room), classes, dtype)
-            return int(engine.native.memory_bytes)
+            taken = int(engine.native.memory_bytes)
+            del engine
+            _give_back(taken)
+            return taken
 
         shape = Shape(origin.width, np.dtype(dtype).itemsize, self._sparse, self._stores_examples)
         found = largest(limit, self._least_budget, most, shape, peak, self._budget_name)

@@ -20,6 +20,7 @@ from budgetron.engine import Room
 SLOTS_AN_EXAMPLE = 64
 SLOTS_OF_A_MAP = 256  # where no examples are stored: other features are drawn when they occur
 WARM_UP_ROWS = 200
+_PROBE = 16  # columns are taken in groups of so many
 WARM_UP_SHARE = 4  # the warm-up takes at most a quarter of the bytes
 
 
@@ -77,22 +78,21 @@ def largest(
         If the least budget takes more; it says how much.
     """
 
-    def room(budget: int) -> Room:
-        return shape.room(limit, shape.slots(budget))
+    def bytes_of(budget: int) -> int:
+        return peak(budget, shape.room(limit, shape.slots(budget)))
 
-    def fits(budget: int) -> bool:
-        return peak(budget, room(budget)) <= limit
-
-    if not fits(least):
-        needed = peak(least, room(least))
+    needed = bytes_of(least)
+    if needed > limit:
         raise ValueError(
             f"{name}: {limit} bytes are too few for a budget of {least} with {shape.width} "
             f"features: the least that works is about '{_enough(needed, least, shape, peak)}B'"
         )
-    budget = _most(fits, least, most)
+    budget = _most_within(bytes_of, limit, least, most)
     slots = shape.slots(budget)
     if slots < shape.width:
-        slots = _most(lambda n: peak(budget, shape.room(limit, n)) <= limit, slots, shape.width)
+        slots = _most_within(
+            lambda n: peak(budget, shape.room(limit, n)), limit, slots, shape.width
+        )
     return budget, shape.room(limit, slots)
 
 
@@ -109,6 +109,24 @@ def _enough(needed: int, least: int, shape: Shape, peak: Callable[[int, Room], i
         middle = (low + high) // 2
         low, high = (low, middle) if works(middle) else (middle, high)
     return high
+
+
+def _most_within(cost: Callable[[int], int], limit: int, least: int, most: int) -> int:
+    """The largest number from `least`, which is within the limit, to `most` that costs no more.
+
+    To ask is to take the memory, so that what is asked about stays below the limit but for the last
+    steps. Costs grow with the number at most as its square: where it grows by no more than itself
+    the slope at most doubles, and is at most three times that of the step before.
+    """
+    low, paid, slope = least, cost(least), 0.0
+    step = min(_PROBE, most - low)
+    while step > 0 and (now := cost(low + step)) <= limit:
+        slope = max(slope, (now - paid) / step)
+        low, paid = low + step, now
+        step = min(low, most - low)
+        if slope > 0:
+            step = min(step, int((limit - paid) / (3 * slope)))
+    return _most(lambda number: cost(number) <= limit, low, most)
 
 
 def _most(holds: Callable[[int], bool], least: int, most: int) -> int:
