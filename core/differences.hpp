@@ -13,7 +13,7 @@
 //
 // A part of support.cpp, which alone includes it.
 //
-// Cost: O(features stored) per stored example, a few times the row's.
+// Cost: O(features stored and of x) per stored example, a few times the row's.
 #pragma once
 
 #include <cmath>
@@ -31,17 +31,18 @@ void Support<Real>::add_differences(const Sample<Real>& x, std::size_t first, st
   last = std::min(last, size_);
   const std::vector<std::uint32_t>& direct = slots_.direct();
   if (direct_only()) {
-    // Feature by feature, in all examples at once.
+    // Feature by feature, in all examples at once; at the end those that nobody has stored.
+    const auto alone = [&](Real value) {
+      if (value == Real(0)) return;
+      for (std::size_t i = first; i < last; ++i) sums[i - first] += term(value);
+    };
     std::size_t k = 0;
-    const std::size_t width = std::max(
-        direct.size(), x.count == 0 ? 0 : static_cast<std::size_t>(x.feature(x.count - 1)) + 1);
-    for (std::size_t j = 0; j < width; ++j) {
+    for (std::size_t j = 0; j < direct.size(); ++j) {
       const bool there = k < x.count && static_cast<std::size_t>(x.feature(k)) == j;
       const Real value = there ? x.values[k++] : Real(0);
-      const std::uint32_t slot = j < direct.size() ? direct[j] : Slots::kNone;
+      const std::uint32_t slot = direct[j];
       if (slot == Slots::kNone) {
-        if (value == Real(0)) continue;
-        for (std::size_t i = first; i < last; ++i) sums[i - first] += term(value);
+        alone(value);
       } else if (columns_.bytes()) {
         for (std::size_t i = first; i < last; ++i) {
           sums[i - first] += term(value - columns_.at(slot, i));
@@ -51,6 +52,7 @@ void Support<Real>::add_differences(const Sample<Real>& x, std::size_t first, st
         for (std::size_t i = first; i < last; ++i) sums[i - first] += term(value - column[i]);
       }
     }
+    for (; k < x.count; ++k) alone(x.values[k]);
     return;
   }
   // Example by example: its features and those of x, in their order.

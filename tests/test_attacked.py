@@ -266,3 +266,24 @@ def test_ctrl_c_ends_a_batch_between_rows() -> None:
         X[: model.n_seen_ - 500], y[: model.n_seen_ - 500]
     )
     same_state(model, other)
+
+
+def test_far_features_of_a_large_row_cost_nothing() -> None:
+    """Differences are taken over what is stored and what the row has, not over all numbers."""
+    X, y = stream(200, sparse=True)
+    train = scipy.sparse.csr_array(X.astype(np.float32))
+    train.resize((200, 2**31 - 1))
+    model = budgetron.make("rbp", budget=50, gamma=1.0, random_state=0).partial_fit(train, y)
+    near, far = (
+        scipy.sparse.csr_array(
+            (np.full(2, 1e4, dtype=np.float32), [[0, 0], [1, column]]), shape=(1, 2**31 - 1)
+        )
+        for column in (3, 2**31 - 2)
+    )
+    seconds = []
+    for row in (near, far):
+        before = time.process_time()
+        assert np.isfinite(model.decision_function(row)).all()
+        seconds.append(time.process_time() - before)
+    # A loop over 2^31 numbers took 50,000 times as long: seconds.
+    assert seconds[1] < 100 * seconds[0] + 0.5

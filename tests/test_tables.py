@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+import tracemalloc
 import zipfile
 import zlib
 from contextlib import nullcontext
@@ -796,3 +797,36 @@ def test_a_delimiter_is_one_ascii_character(tmp_path: Path, delimiter: str) -> N
     path.write_text("a,label\n1,2\n")
     with pytest.raises(ValueError, match="one ASCII character"):
         open_stream(path, delimiter=delimiter)
+
+
+@pytest.mark.parametrize("size", [6, 60])
+def test_a_line_without_end_takes_no_memory(tmp_path: Path, size: int) -> None:
+    """Neither when it is parsed nor when its line is looked for to be named."""
+    path = tmp_path / "bomb.csv.zst"
+    with zstandard.open(path, "wb") as file:
+        file.write(b"a,b,label\n")
+        for _ in range(size):
+            file.write(b"0" * (1 << 20))
+    tracemalloc.start()
+    try:
+        with pytest.raises(StreamError, match="row 1 is longer than 4 MiB"):
+            list(open_stream(path))
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 20 << 20])
+def test_a_zst_frame_without_data_is_dropped_as_it_comes(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "rows.csv.zst"
+    frame = b"\x50\x2a\x4d\x18" + size.to_bytes(4, "little") + bytes(size)
+    path.write_bytes(
+        zstandard.compress(b"a,label\n") + frame + zstandard.compress(b"1,2\n") + frame
+    )
+    tracemalloc.start()
+    try:
+        [(X, _)] = open_stream(path)
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+    assert X.tolist() == [[1.0]]

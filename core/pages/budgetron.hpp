@@ -2,7 +2,7 @@
 // at most B stored examples: mean a, covariance P, which starts as the inverse Gram matrix.
 //
 //   k = (k(x_i, x))_i ;  f = a.k ;  l = 1 - y f ;  l <= 0: nothing
-//   y f <= 0 and |S| < B, admit x:  d = Kinv k ;  delta2 = k(x, x) + jitter - k.d > 2 jitter
+//   y f <= 0, |S| < B and x is new, admit x:  d = Kinv k ;  delta2 = k(x, x) + jitter - k.d
 //     Kinv, P <- [[. + d d'/delta2, -d/delta2], [-d'/delta2, 1/delta2]] ;  a <- (a, 0)
 //   v = P k ;  b = 1/(k.v + r) ;  a += l b y v ;  P -= b v v'
 //
@@ -11,8 +11,9 @@
 // a round sees one of the K - 1 directions in which outputs differ (docs/decisions/0015). With
 // K = 2 that is the above.
 //
-// x is admitted only if it adds to the span of what is stored: delta2 of a copy is below 2 jitter.
-// Else a sensor that is stuck would fill the budget with copies of one row, for good.
+// x is new if k(x, x) - k.d, the part of it that stored examples do not span, is above the jitter
+// (and above rounding, kInSpan). A copy of a stored example is not. Else a sensor that is stuck
+// would fill the budget with copies of one row, for good.
 //
 // A row of weight w is a sight of w times the precision: r/w stands for r, and y stays y.
 //
@@ -211,8 +212,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     }
   }
 
-  // k(x, x) - k.d, what of x the stored examples do not span, is more than the jitter says of any
-  // two copies: of a copy of one of them it is at most jitter.
+  // Whether x, which is gathered, is new; leaves it measured.
   bool novel(double self) {
     measure();
     return self - reach_ > least(self);

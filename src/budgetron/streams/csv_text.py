@@ -307,10 +307,10 @@ def _pass_over(wrong: list[Any], row: Any) -> str:
 def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
     with Source(path) as source:
         rest = b""
-        while block := source.read():
+        while len(rest) <= _LONGEST and (block := source.read()):
             *whole, rest = (rest + block).split(b"\n")
             yield from (f"{line.decode(errors='replace')}\n" for line in whole)
-        yield rest.decode(errors="replace")
+        yield rest[:_LONGEST].decode(errors="replace")
 
 
 def _is_number(text: str) -> bool:

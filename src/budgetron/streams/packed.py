@@ -126,11 +126,12 @@ class _ZstandardFrame:
         self._held = b""  # input that is no whole block yet
         self._in_blocks = False  # behind the header
         self._checksum = 0  # bytes behind the last block
+        self._skip: int | None = None  # bytes left of a frame that holds no data
         self.needs_input = True
 
     @property
     def eof(self) -> bool:
-        return self._inner.eof
+        return self._inner.eof or self._skip == 0
 
     @property
     def unused_data(self) -> bytes:
@@ -139,6 +140,13 @@ class _ZstandardFrame:
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
         """What the next block holds, if all of it is there."""
         self._held += data
+        if self._skip is None and not self._in_blocks and self._holds_no_data():
+            self._skip = 8 + int.from_bytes(self._held[4:8], "little")
+        if self._skip is not None:
+            left = max(0, self._skip - len(self._held))
+            self._held, self._skip = self._held[self._skip :], left
+            self.needs_input = left > 0
+            return b""
         size = self._block() if self._in_blocks else self._header()
         self.needs_input = len(self._held) < size
         if self.needs_input:
@@ -149,11 +157,16 @@ class _ZstandardFrame:
             self._checksum = 4 if part[4] & 4 else 0
         return self._inner.decompress(part)
 
+    def _holds_no_data(self) -> bool:
+        """Whether it is a skippable frame, of which the length is there."""
+        held = self._held
+        return len(held) >= 8 and held[1:4] == _SKIPPED and held[0] >> 4 == 5
+
     def _header(self) -> int:
-        """The size of the header, or of all of a frame that holds no data; so far as is known."""
+        """The size of the header, so far as is known."""
         held = self._held
         if held[1:4] == _SKIPPED and held[0] >> 4 == 5:
-            return 8 + int.from_bytes(held[4:8], "little")
+            return 8
         if len(held) < 5:
             return 5
         single = held[4] >> 5 & 1
