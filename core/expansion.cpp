@@ -17,15 +17,9 @@ constexpr double kLeastScale = 1e-6;
 constexpr double kLargestScale = 1e6;
 // Above this bound on their rounding gamma d^2 (Laplacian: gamma d) are found from differences.
 constexpr double kRounding = 1e-4;
-// Above this share of the kernel's width the rounding of x itself to float32 is told.
-constexpr double kCoarse = 1e-3;
 // A block of rows multiplies zeros too; with fewer other values than this it is slower than rows
 // that do not.
 constexpr double kLeastDensity = 0.6;
-
-}  // namespace
-
-namespace {
 
 // A row of zeros at `place`; the rows behind it move. Where there are many, there is room for more.
 void insert_output(AlignedVector<double>& matrix, std::size_t stride, std::size_t place) {
@@ -246,9 +240,7 @@ void Expansion<Real>::look_up_distances(RowTask<Real>& task) const {
 template <class Real>
 void Expansion<Real>::settle(Row<Real>& out) const {
   out.self = kernel_.isotropic() ? 1.0 : static_cast<double>(row_functions<Real>().self(task(out)));
-  constexpr auto eps = static_cast<double>(std::numeric_limits<Real>::epsilon());
-  out.coarse = std::is_same_v<Real, float> && kernel_.kind == KernelKind::rbf &&
-               eps * eps * 2.0 * kernel_.gamma * static_cast<double>(out.norm) > kCoarse * kCoarse;
+  out.coarse = kernel_.rounds_coarsely(out.norm);
 }
 
 // Packs the samples for the support as it is; false if a block is not for them.

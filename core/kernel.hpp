@@ -1,8 +1,10 @@
 // Which kernel, and its parameters. Names and formulas are scikit-learn's; row.hpp has them.
 #pragma once
 
+#include <limits>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "row.hpp"
 #include "spec.hpp"
@@ -18,6 +20,15 @@ struct Kernel {
   // A function of x - z alone, with k(x, x) = 1.
   [[nodiscard]] bool isotropic() const {
     return kind == KernelKind::rbf || kind == KernelKind::laplacian;
+  }
+
+  // Whether float32 rounds a row of this squared norm by more than a thousandth of the Gaussian's
+  // width, which is 1/sqrt(2 gamma); an angle of its Fourier features rounds by as much.
+  template <class Real>
+  [[nodiscard]] bool rounds_coarsely(Real squared_norm) const {
+    constexpr auto eps = static_cast<double>(std::numeric_limits<Real>::epsilon());
+    return std::is_same_v<Real, float> && kind == KernelKind::rbf &&
+           eps * eps * 2.0 * gamma * static_cast<double>(squared_norm) > 1e-6;
   }
 };
 

@@ -21,10 +21,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "fourier.hpp"
@@ -156,11 +154,8 @@ class Fogd final : public Learner<Real> {
         {frequencies_.data(), stride_, row.term_values.data(), row.term_slots.data(), terms,
          row.strangers > 0 ? row.distances.data() : nullptr, cosines, cosines + stride_});
     std::fill(cosines + components_, cosines + stride_, Real(0));
-    // An angle of the Gaussian kernel is about sqrt(2 gamma) ||x|| and rounds by eps of itself.
     row.norm = row_functions<Real>().squared_norm(x.values, x.count);
-    constexpr auto eps = static_cast<double>(std::numeric_limits<Real>::epsilon());
-    row.coarse = std::is_same_v<Real, float> && kernel_.kind == KernelKind::rbf &&
-                 eps * eps * 2.0 * kernel_.gamma * static_cast<double>(row.norm) > 1e-6;
+    row.coarse = kernel_.rounds_coarsely(row.norm);
   }
 
   // The terms of x that have a slot; returns how many, and counts the others.
