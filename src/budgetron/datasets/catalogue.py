@@ -26,6 +26,7 @@ class File:
     rows : how many there are
     sha256 : of the uncompressed text, where that is known
     held : names of files that may stand for it in a local folder, converted or repacked
+    held_part : "START:STOP", the rows of such an .npz file, where it holds other parts too
     read : how to read the origin's file: fields of `budgetron.streams.SourceOptions`
     labels : number of each label, where the origin's are words; `load` gives these numbers
     by_hand : how a person makes it, where the origin has no such file; it is not fetched
@@ -39,6 +40,7 @@ class File:
     rows: int
     sha256: str | None = None
     held: tuple[str, ...] = ()
+    held_part: str | None = None
     read: dict[str, Any] = field(default_factory=dict)
     labels: dict[str, float] = field(default_factory=dict)
     by_hand: str | None = None

@@ -22,11 +22,14 @@ def options(data_set: DataSet, file: File, path: Path) -> SourceOptions:
     from budgetron.streams.roles import spans
 
     kind = format_of(path.name)
-    if path.name in file.held or not file.read:
+    held = path.name in file.held
+    if not file.read or (held and kind != "csv"):
         if kind == "npz":
             return SourceOptions(part=_held_part(file))
         return SourceOptions(n_features=file.features or data_set.features)
     read = dict(file.read)
+    if held:
+        read.pop("header", None)  # repacked as text, perhaps with the names of the columns
     for each in ("columns", "categorical"):
         if isinstance(read.get(each), str):
             read[each] = spans(read[each])
@@ -34,7 +37,8 @@ def options(data_set: DataSet, file: File, path: Path) -> SourceOptions:
 
 
 def _held_part(file: File) -> str | None:
-    return file.part if file.part in ("train", "test") else None
+    named = file.part if file.part in ("train", "test") else None
+    return file.held_part or named
 
 
 def rows_missing(file: File, path: Path) -> int:

@@ -109,16 +109,17 @@ def load_npz(
     ----------
     path : file name
     label : array of the labels instead of `y`
-    part : "train" or "test": only these, where both are there
+    part : "train" or "test": only these, where both are there; "2:5": only rows 2, 3 and 4
     """
     name = os.fspath(path)
+    span = _span(part)
     try:
         held = np.load(path, allow_pickle=False)
         if not isinstance(held, np.lib.npyio.NpzFile):
             raise StreamError(name, None, "is one array, not an .npz file of X and y")
         with held:
             pairs = [(X, label or y) for X, y in PAIRS if X in held.files]
-            if part is not None and len(pairs) > 1:
+            if part is not None and span is None and len(pairs) > 1:
                 pairs = [pair for pair in pairs if pair[0] == f"X_{part}"]
             missing = [y for _, y in pairs if y not in held.files]
             if not pairs or missing:
@@ -127,6 +128,8 @@ def load_npz(
                 raise StreamError(name, None, what)
             X = np.concatenate([held[X] for X, _ in pairs])
             y = np.concatenate([held[y] for _, y in pairs])
+            if span is not None:
+                X, y = X[span], y[span]
             names = held["feature_names"].tolist() if "feature_names" in held.files else None
     except StreamError:
         raise
@@ -153,11 +156,21 @@ def count_npz(path: str | os.PathLike[str], part: str | None = None) -> int | No
         with zipfile.ZipFile(path) as archive:
             held = set(archive.namelist())
             names = [f"{X}.npy" for X, _ in PAIRS if f"{X}.npy" in held]
-            if part is not None and len(names) > 1:
+            span = _span(part)
+            if part is not None and span is None and len(names) > 1:
                 names = [name for name in names if name == f"X_{part}.npy"]
-            return sum(_header(archive, name)[0] for name in names) if names else None
+            rows = sum(_header(archive, name)[0] for name in names)
+            if not names:
+                return None
+            return rows if span is None else len(range(rows)[span])
     except (OSError, ValueError, IndexError, KeyError, zipfile.BadZipFile):
         return None
+
+
+def _span(part: str | None) -> slice | None:
+    """The rows that a part written as START:STOP means; None if it is a name."""
+    start, colon, stop = (part or "").partition(":")
+    return slice(int(start), int(stop)) if colon else None
 
 
 def _header(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:

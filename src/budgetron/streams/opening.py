@@ -43,7 +43,8 @@ class SourceOptions:
     categories : of each categorical column, each category's feature, if known; others have none
     labelled : tables: False: do not look at labels; the label's column may be missing
     delimiter : csv: None: told from the first line
-    part : npz: "train" or "test", where the file holds both; None: one after the other
+    part : npz: "train" or "test", where the file holds both, or rows from START to before STOP as
+        "START:STOP"; None: all, one part after the other
     header : csv: whether the first line names the columns; None: unless it has a number in it
     n_features : width of X, if known; more features are then an error
     skip_bad : pass over malformed lines and rows with missing values, and count them
