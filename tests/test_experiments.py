@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from conftest import made_set
 
 import budgetron
@@ -144,7 +145,10 @@ def test_npz_parts_holdout_scale_and_labels(
 
 
 # Labels that are words at the origin, by their number in the local folder.
-WORDS = {"magic04": {1.0: "g", -1.0: "h"}}
+WORDS = {
+    "magic04": {1.0: "g", -1.0: "h"},
+    "census-income": {-1.0: "- 50000.", 1.0: "50000+."},
+}
 
 
 def sets_with_origins() -> Iterator[Any]:
@@ -167,21 +171,37 @@ def test_rows_are_the_same_from_the_origin_and_from_the_local_folder(
 ) -> None:
     rng = np.random.default_rng(0)
     arrays: dict[str, Any] = {}
+    cut: dict[str, str] = {}
     empty_cache.mkdir(parents=True)
     for file in known.files:
-        whole = any(name.endswith(".npz") for name in file.held)
+        held = next((name for name in file.held if name.endswith(".npz")), file.held[0])
+        whole = held.endswith(".npz")
         X = rng.integers(0, 200, size=(30, known.features)).astype(np.float64)
         X /= 1 if whole else 7
         X[rng.random(X.shape) < (0.9 if known.features > 100 else 0.1)] = 0.0
         words = WORDS.get(known.name, {})
         y = rng.choice(list(words) or [0.0, 1.0, 2.0], size=30)
         write_origin(empty_cache / file.name, file, X, y, words)
-        ending = "" if file.part == "all" else f"_{file.part}"
-        arrays |= {f"X{ending}": X.astype(np.uint8), f"y{ending}": y.astype(np.uint8)}
+        ending = "" if file.part == "all" or file.held_part else f"_{file.part}"
+        rows = {f"X{ending}": X.astype(np.uint8), f"y{ending}": y.astype(np.uint8)}
+        for name, part in rows.items():
+            both = file.held_part and name in arrays
+            arrays[name] = np.concatenate([arrays[name], part]) if both else part
+        if file.held_part:  # as long as the rows made here
+            start = len(arrays["y"]) - len(y)
+            cut[file.part] = f"{start}:{start + len(y)}"
         if whole:
-            np.savez(tmp_path / file.held[0], **arrays)
+            np.savez(tmp_path / held, **arrays)
+        elif ".csv" in held:
+            names = [f"F{j}" for j in range(X.shape[1] + 1)]
+            write_packed(tmp_path / held, [names, *table(file, X, y, words)], ",")
         else:
-            write_libsvm(tmp_path / file.held[0], X, y)
+            write_libsvm(tmp_path / held, X, y)
+    entry = known
+    if cut:
+        files = tuple(replace(file, held_part=cut[file.part]) for file in known.files)
+        entry = replace(known, files=files)
+    monkeypatch.setitem(datasets.data_sets(), known.name, entry)
     theirs = data.whole(data_set)
     monkeypatch.setenv("BUDGETRON_DATA", str(tmp_path))
     ours = data.whole(data_set)
@@ -203,20 +223,65 @@ def write_origin(path: Path, file: File, X: Any, y: Any, words: dict[float, str]
     if not file.read:
         write_libsvm(path, X, y)
         return
+    lines = table(file, X, y, words)
+    if file.read["label"] != -1:
+        lines.insert(0, [file.read["label"], *(f"F{j}" for j in range(X.shape[1]))])
+    write_packed(path, lines, ",")
+
+
+def table(file: File, X: Any, y: Any, words: dict[float, str]) -> list[list[str]]:
+    """The rows as text, the label last or first."""
     cells = [[repr(float(v)) for v in row] for row in X]
     labels = [words.get(c, repr(float(c))) for c in y]
     if file.read["label"] == -1:
-        table = [[*row, c] for row, c in zip(cells, labels, strict=True)]
-    else:
-        names = [file.read["label"], *(f"F{j}" for j in range(X.shape[1]))]
-        table = [names, *([c, *row] for row, c in zip(cells, labels, strict=True))]
-    write_packed(path, table, ",")
+        return [[*row, c] for row, c in zip(cells, labels, strict=True)]
+    return [[c, *row] for row, c in zip(cells, labels, strict=True)]
 
 
 def write_packed(path: Path, table: list[list[str]], between: str) -> None:
     pack = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
     text = "".join(between.join(line) + "\n" for line in table).encode()
     path.write_bytes(pack.get(path.suffix, bytes)(text))
+
+
+def test_factor_balance_and_rows_of_one_npz(
+    tmp_path: Path,
+    known: dict[str, DataSet],
+    empty_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both parts lie in one array; one class has 5 rows of 20."""
+    held = [
+        File(part, part, "http://x", rows, held=("s.npz",), held_part=cut)
+        for part, rows, cut in (("train", 12, "0:12"), ("test", 8, "12:20"))
+    ]
+    known["s"] = made_set("s", *held)
+    monkeypatch.setenv("BUDGETRON_DATA", str(tmp_path))
+    X, y = np.arange(40.0).reshape(20, 2), (np.arange(20) % 4 == 0).astype(int)
+    np.savez(tmp_path / "s.npz", X=X, y=y)
+    assert [datasets.rows_missing(file, tmp_path / "s.npz") for file in held] == [0, 0]
+    got, labels = data.whole(Set("s", 8, files=("s/test",), scale="whole", factor=0.5))
+    np.testing.assert_allclose(got, 0.5 * (X[12:] - 24) / 15, rtol=1e-6)
+    np.testing.assert_array_equal(labels, y[12:])
+    drawn = [data.permuted(Set("s", 10, files=("s",), balanced=True), seed) for seed in range(30)]
+    rare = set(X[y == 1, 0])
+    for rows in drawn:
+        assert len(rows.y) == 10
+        assert rows.y.sum() == 5
+        assert rare < set(rows.X[:, 0]) <= set(X[:, 0])
+        np.testing.assert_array_equal(rows.y, y[(rows.X[:, 0] / 2).astype(int)])
+    assert set().union(*(set(rows.X[:, 0]) for rows in drawn)) == set(X[:, 0])
+    assert len({tuple(rows.y) for rows in drawn}) > 5  # not one class after the other
+
+
+def test_sparse_rows_are_scaled_as_dense_ones() -> None:
+    X = np.array([[0.0, 5.0, 2.0], [4.0, 7.0, 2.0], [0.0, 9.0, 2.0]])
+    kept = data.scaled(scipy.sparse.csr_array(X), "unit")
+    assert scipy.sparse.issparse(kept)
+    np.testing.assert_array_equal(kept.toarray(), data.scaled(X, "unit"))
+    for how, rows in (("unit", -X), ("both", X)):
+        dense = data.scaled(scipy.sparse.csr_array(rows), how)
+        np.testing.assert_array_equal(dense, data.scaled(rows, how))
 
 
 def test_every_split_into_halves_comes_once() -> None:
@@ -301,6 +366,36 @@ def test_finished_runs_are_not_run_again(tmp_path: Path) -> None:
     third = Here()
     runner.measure(table, other, 1, Lab(third, Cells(path)))
     assert third.runs == 1
+
+
+@pytest.mark.parametrize(("most", "seeds", "runs"), [(None, 4, 3), (2, 2, 2), (1, 1, 1)])
+def test_a_line_has_its_own_number_of_permutations_and_runs(
+    most: int | None, seeds: int, runs: int
+) -> None:
+    table, data_set = small()
+    row = data_set.published[0]
+    random = replace(row, learner="rbp", params={"gamma": 0.5, "budget": 20}, runs=3)
+    both = replace(data_set, permutations=4, published=(random, replace(row, permutations=2)))
+    pool = Here()
+    lab = Lab(pool, Cells())
+    several, once = runner.measure(table, both, most, lab)
+    assert pool.runs == seeds * runs + min(seeds, 2)
+    assert isinstance(several, Measured)
+    assert isinstance(once, Measured)
+    assert (len(several.outcomes), len(once.outcomes)) == (seeds, min(seeds, 2))
+    each = [
+        runner.work(runner.Job(both, random, {}, 0, table.protocol, run=run)).value
+        for run in range(runs)
+    ]
+    assert len(set(each)) == runs  # other random choices on the same rows
+    assert several.outcomes[0].value == pytest.approx(np.mean([v for v in each if v is not None]))
+
+
+def test_a_set_without_a_number_has_ten_permutations() -> None:
+    table, data_set = small()
+    (line,) = runner.measure(table, data_set, None, Lab(Here(), Cells()))
+    assert isinstance(line, Measured)
+    assert len(line.outcomes) == 10
 
 
 def test_grids_are_settled_by_the_table_or_anew() -> None:

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from budgetron.experiments.runner import Lab
     from budgetron.experiments.tables import Figure, Table
 
-# --quick: one permutation; no set with more rows; a stopped machine is stopped sooner.
-QUICK_ROWS = 70_000
-QUICK_SECONDS = 60.0
-
 
 @dataclass(frozen=True)
 class Task:
@@ -46,13 +42,17 @@ def reproduce(
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick", help=f"One permutation, of sets of at most {QUICK_ROWS:,} rows: minutes."
-        ),
+        typer.Option("--quick", help="One permutation, of sets of at most 70,000 rows: minutes."),
     ] = False,
     permutations: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Seeded orders, or streams.")
-    ] = 10,
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="At most N seeded orders, or streams, per set, and N runs of each; without it as "
+            "many as the table says.",
+        ),
+    ] = None,
     tune: Annotated[bool, typer.Option("--tune", help="Choose from the grids anew.")] = False,
     processes: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="At once; one per core unless told.")
@@ -138,29 +138,16 @@ def _list(numbers: Sequence[str]) -> str:
 
 
 def _kept(table: Table, sets: str | None, *, quick: bool) -> Table:
-    """The table with the sets asked for; --quick says of the large ones why they are not run."""
+    """The table with the sets asked for, cut down if it is to be quick."""
     known = [data_set.name for data_set in table.sets]
     wanted = known if sets is None else sets.split(",")
     if sets is not None and not set(wanted) & set(known):
         fail(f"budgetron: {table.title} has no set {sets!r}; there are {', '.join(known)}")
-    kept = []
-    for data_set in table.sets:
-        if data_set.name not in wanted:
-            continue
-        if quick:
-            if data_set.rows > QUICK_ROWS and data_set.not_run is None:
-                why = f"{data_set.rows:,} rows, left out by --quick"
-                data_set = replace(data_set, not_run=why)
-            hurried = tuple(
-                replace(row, limit=min(row.limit, QUICK_SECONDS)) if row.limit else row
-                for row in data_set.published
-            )
-            data_set = replace(data_set, published=hurried)
-        kept.append(data_set)
-    return replace(table, sets=tuple(kept))
+    kept = replace(table, sets=tuple(each for each in table.sets if each.name in wanted))
+    return kept.quick() if quick else kept
 
 
-def _run(table: Table, permutations: int, lab: Lab, *, tune: bool) -> Results:
+def _run(table: Table, permutations: int | None, lab: Lab, *, tune: bool) -> Results:
     from budgetron.experiments import data, runner
     from budgetron.experiments.report import Result
 

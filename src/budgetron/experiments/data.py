@@ -70,7 +70,9 @@ def _load(data_set: Set, places: tuple[Path, ...]) -> tuple[Any, NDArray[Any], i
     y = np.concatenate([part[1] for part in parts])
     learned = sum(len(part[1]) for part in parts[: len(data_set.files)])
     if data_set.scale is not None:
-        X = scaled(X if isinstance(X, np.ndarray) else X.toarray(), data_set.scale)
+        X = scaled(X, data_set.scale)
+    if data_set.factor != 1:
+        X = X * data_set.factor
     if data_set.target is not None:
         y = scaled(y[:, None].astype(np.float64), data_set.target)[:, 0]
     if data_set.above is not None:
@@ -89,12 +91,31 @@ def _permuted(data_set: Set, places: tuple[Path, ...], seed: int) -> Rows:
     X, y, learned = _load(data_set, places)
     if data_set.halves:
         y = np.isin(y, half_of(np.unique(y).tolist(), seed)).astype(np.int64)
-    order = np.random.default_rng(seed).permutation(learned)
+    order = balanced(y, seed) if data_set.balanced else _order(learned, seed)
     rest = np.arange(learned, len(y))
     if data_set.holdout:
         kept = learned - round(data_set.holdout * learned)
         order, rest = order[:kept], order[kept:]
     return Rows(_taken(X, order), y[order], _taken(X, rest), y[rest])
+
+
+def _order(count: int, seed: int) -> NDArray[Any]:
+    return np.random.default_rng(seed).permutation(count)
+
+
+def balanced(y: NDArray[Any], seed: int) -> NDArray[Any]:
+    """All rows of the smaller of two classes and as many of the other, drawn and in random order.
+
+    Examples
+    --------
+    >>> sorted(np.array([0, 1, 0, 0, 1, 0])[balanced(np.array([0, 1, 0, 0, 1, 0]), 0)].tolist())
+    [0, 0, 1, 1]
+    """
+    random = np.random.default_rng(seed)
+    small, large = sorted((np.flatnonzero(y == label) for label in np.unique(y)), key=len)
+    rows = np.concatenate([small, random.choice(large, len(small), replace=False)])
+    order: NDArray[Any] = random.permutation(rows)
+    return order
 
 
 def half_of(classes: list[Any], seed: int) -> list[Any]:
@@ -118,10 +139,11 @@ def _taken(X: Any, order: NDArray[Any]) -> Any:
     return rows
 
 
-def scaled(X: NDArray[Any], how: str) -> NDArray[Any]:
+def scaled(X: Any, how: str) -> Any:
     """Every column onto [0, 1] ("unit"), [-1, 1] ("both"), or to mean 0 and deviation 1.
 
     A constant column becomes 0. "whole" takes all columns onto [0, 1] together, as for pixels.
+    Sparse rows become dense, unless "unit" keeps their zeros: no value is negative.
 
     Examples
     --------
@@ -129,6 +151,11 @@ def scaled(X: NDArray[Any], how: str) -> NDArray[Any]:
     array([[-1.,  0.,  1.],
            [ 0.,  0.,  0.]])
     """
+    if not isinstance(X, np.ndarray):
+        low = X.min(axis=0).toarray().ravel()
+        if how == "unit" and np.min(low) >= 0:
+            return _unit_sparse(X, low)
+        X = X.toarray()
     X = np.asarray(X, dtype=np.float64)
     if how == "standard":
         middle, width = X.mean(axis=0), X.std(axis=0)
@@ -142,6 +169,13 @@ def scaled(X: NDArray[Any], how: str) -> NDArray[Any]:
         raise ValueError(f"scale is {how!r}; allowed are 'unit', 'both', 'whole' and 'standard'")
     result: NDArray[Any] = (X - middle) / np.where(width > 0, width, 1.0)
     return result
+
+
+def _unit_sparse(X: Any, low: NDArray[Any]) -> Any:
+    """Onto [0, 1]: a column whose least value is above 0 has no implicit zero to move."""
+    width = X.max(axis=0).toarray().ravel() - low
+    values = (X.data - low[X.indices]) / np.where(width > 0, width, 1.0)[X.indices]
+    return csr_array((values, X.indices, X.indptr), shape=X.shape)
 
 
 def _read(data_set: Set, name: str) -> tuple[Any, NDArray[Any]]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import statistics
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from itertools import product
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
@@ -18,7 +20,7 @@ import budgetron
 from budgetron.experiments import data, protocols
 from budgetron.experiments.cells import Cells
 from budgetron.experiments.protocols import PROTOCOLS, Outcome
-from budgetron.experiments.tables import Params, Row, Set, Table
+from budgetron.experiments.tables import PERMUTATIONS, Params, Row, Set, Table
 from budgetron.pool import Workers
 
 # Of a set, what does not change its rows.
@@ -68,6 +70,7 @@ class Job:
 
     Attributes
     ----------
+    run : number of the run on the same rows; each has other random choices of the learner
     validation : try the setting on this many rows only, of which a fifth is held out
     prefix : try it on this many rows only, by the table's own protocol
     """
@@ -79,6 +82,12 @@ class Job:
     protocol: str = "online"
     validation: int | None = None
     prefix: int | None = None
+    run: int = 0
+
+    @property
+    def learner_seed(self) -> int:
+        """Of the learner's random choices; in the first run the seed of the rows."""
+        return self.seed + 1_000_000 * self.run
 
     def cell(self) -> dict[str, Any]:
         """All that the outcome depends on."""
@@ -87,6 +96,7 @@ class Job:
             for f in fields(Set)
             if f.name not in _NO_PART_OF_THE_ROWS and getattr(self.data_set, f.name) != f.default
         }
+        repeated = {"run": self.run} if self.run else {}
         return {
             "version": budgetron.__version__,
             "rows": {key: list(v) if isinstance(v, tuple) else v for key, v in rows.items()},
@@ -97,6 +107,7 @@ class Job:
             "protocol": self.protocol,
             "validation": self.validation,
             "prefix": self.prefix,
+            **repeated,
         }
 
 
@@ -148,7 +159,7 @@ def _run(job: Job, rows: data.Rows) -> Outcome:
         if job.prefix is not None:
             X, y = rows.X[: job.prefix], rows.y[: job.prefix]
             rows = rows._replace(X=X, y=y, total=len(rows.y))
-        return protocol.run(job.row, job.setting, rows, job.seed)
+        return protocol.run(job.row, job.setting, rows, job.learner_seed)
     return protocols.validation(
         job.row, job.setting, rows, job.seed, count=job.validation, task=protocol.task
     )
@@ -178,28 +189,48 @@ class Lab:
 
 
 def measure(
-    table: Table, data_set: Set, permutations: int, lab: Lab, *, tune: bool = False
+    table: Table, data_set: Set, permutations: int | None, lab: Lab, *, tune: bool = False
 ) -> list[Measured | str]:
     """Every line of a set, or why it was not run.
 
     Parameters
     ----------
-    permutations : seeds 0, 1, ...; fewer where the set or the line says so
+    permutations : seeds 0, 1, ..., and runs per seed, at most so many; None: as the table says
     tune : choose from the grids anew, instead of taking what the table says was chosen
     """
     rows = [row for row in data_set.published if row.not_run is None]
     chosen = _choose(table, data_set, rows, lab, tune=tune)
     jobs = []
+    most = permutations or sys.maxsize
     for row, setting in zip(rows, chosen, strict=True):
-        counts = (permutations, data_set.permutations, row.permutations)
-        for seed in range(min(count for count in counts if count is not None)):
-            jobs.append(Job(data_set, row, setting, seed, table.protocol))
+        seeds = row.permutations or data_set.permutations or PERMUTATIONS
+        for seed, run in product(range(min(seeds, most)), range(min(row.runs, most))):
+            jobs.append(Job(data_set, row, setting, seed, table.protocol, run=run))
+    jobs.sort(key=lambda job: job.seed)  # a worker keeps the rows of one seed
     pairs = list(zip(jobs, lab.outcomes(jobs), strict=True))
     ours = iter(
-        Measured(setting, tuple(outcome for job, outcome in pairs if job.row is row))
+        Measured(setting, _means([(job.seed, outcome) for job, outcome in pairs if job.row is row]))
         for row, setting in zip(rows, chosen, strict=True)
     )
     return [next(ours) if row.not_run is None else row.not_run for row in data_set.published]
+
+
+def _means(runs: Sequence[tuple[int, Outcome]]) -> tuple[Outcome, ...]:
+    """One outcome per seed: of several runs their mean, without a curve."""
+    of_seed: dict[int, list[Outcome]] = {}
+    for seed, outcome in runs:
+        of_seed.setdefault(seed, []).append(outcome)
+    return tuple(each[0] if len(each) == 1 else _mean(each) for each in of_seed.values())
+
+
+def _mean(runs: Sequence[Outcome]) -> Outcome:
+    values = [run.value for run in runs if run.value is not None]
+    return Outcome(
+        statistics.fmean(values) if len(values) == len(runs) else None,
+        round(statistics.fmean(run.stored for run in runs)),
+        statistics.fmean(run.seconds for run in runs),
+        statistics.fmean(run.test_seconds for run in runs),
+    )
 
 
 def _choose(

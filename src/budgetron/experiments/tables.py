@@ -10,7 +10,8 @@
                                     run over its first `prefix` rows, or over all of them
     [algorithms.NAME]               learner, params, grid: how the paper ran this algorithm; table
                                     if the file holds several; sweep, a line for each value;
-                                    permutations, at most; limit, seconds after which it is stopped
+                                    permutations and runs, see `Row`; limit, seconds after which it
+                                    is stopped
     [[sets]]                        see `Set`, and gamma, of all its lines
     published = [{...}, ...]        a line of the table: algorithm, mean, sd, stored, seconds,
                                     test_seconds, and where needed budget, params, chosen
@@ -30,6 +31,13 @@ from typing import Any
 
 Params = dict[str, Any]
 
+# Seeded orders of the rows, or streams, where a table does not say how many.
+PERMUTATIONS = 10
+
+# What a quick table has: no set with more rows; a machine with a limit is stopped sooner.
+QUICK_ROWS = 70_000
+QUICK_SECONDS = 60.0
+
 
 @dataclass(frozen=True)
 class Row:
@@ -47,7 +55,8 @@ class Row:
     sd_ours : the paper gives no deviation; `sd` is ours over many streams
     stored : number of stored examples as published
     seconds, test_seconds : as published, for learning and for predicting the test rows
-    permutations : at most this many
+    permutations : how many, if not as many as the set has
+    runs : per permutation, each with other random choices of the learner; their mean counts
     limit : seconds after which a run is stopped
     not_run : why this line alone is not run
     reason : why ours differs, where it does
@@ -66,6 +75,7 @@ class Row:
     seconds: float | None = None
     test_seconds: float | None = None
     permutations: int | None = None
+    runs: int = 1
     limit: float | None = None
     not_run: str | None = None
     reason: str | None = None
@@ -92,13 +102,15 @@ class Set:
     dtype : of the rows
     scale : "unit", features in [0, 1]; "both", in [-1, 1]; "standard", mean 0 and deviation 1;
         "whole", in [0, 1] by the least and the largest of all features
+    factor : the scaled features are multiplied by this
     target : "unit", targets in [0, 1]
     above : the label is whether the target is above this
     against : the label is whether the class is this one
+    balanced : each seed draws as many rows of the larger class as the smaller one has
     halves : the classes are split into two halves of equal number, another split for each seed
     flip : no files, but two Gaussian clouds with this much label noise
     fixed : the permutation is always the first; seeds differ in the learner only
-    permutations : at most this many
+    permutations : how many, if not `PERMUTATIONS`
     preparation : what was done to the rows
     not_run : why the set cannot be run at all
     """
@@ -111,9 +123,11 @@ class Set:
     holdout: float = 0.0
     dtype: str = "float32"
     scale: str | None = None
+    factor: float = 1.0
     target: str | None = None
     above: float | None = None
     against: int | None = None
+    balanced: bool = False
     halves: bool = False
     flip: float | None = None
     fixed: bool = False
@@ -193,6 +207,21 @@ class Table:
             for s in self.sets
         )
         return replace(self, sets=sets, tables=(number,))
+
+    def quick(self) -> Table:
+        """What one permutation of takes minutes; a set that is left out says why."""
+        return replace(self, sets=tuple(map(_quick, self.sets)))
+
+
+def _quick(data_set: Set) -> Set:
+    why = data_set.not_run
+    if data_set.rows > QUICK_ROWS and why is None:
+        why = f"{data_set.rows:,} rows, left out by --quick"
+    hurried = tuple(
+        replace(row, limit=min(row.limit, QUICK_SECONDS)) if row.limit else row
+        for row in data_set.published
+    )
+    return replace(data_set, published=hurried, not_run=why)
 
 
 def names() -> list[str]:
