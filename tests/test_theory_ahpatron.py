@@ -87,6 +87,7 @@ def check_progress(
         assert extra <= (radius + rate) / rate * sqrt(max(0.0, pool.square(lost)))
         right += extra
     outside = pool.square(start + rate * y * pool.row(turn.t)) > radius**2
+    assert pool.square(turn.after.coefs) <= (1 + 1e-9) * radius**2
     assert lacking <= right + 1e-8
     assert outside or lacking >= right - 1e-8
     return outside

@@ -197,7 +197,7 @@ class Sums:
 
 
 def run(setting: Setting, seed: int) -> Sums:
-    B, decay = setting.B, 1 - setting.lam * setting.eta
+    B, decay, most = setting.B, 1 - setting.lam * setting.eta, setting.gamma * setting.eta
     loss = drawn = skew = 0.0
     draws = clipped = negative = 0
     for turn in setting.rounds(seed):
@@ -206,15 +206,23 @@ def run(setting: Setting, seed: int) -> Sums:
             continue
         sizes = np.abs(turn.before.stored)
         p = setting.chances(sizes)
+        grown = decay * sizes / (1 - p)  # (10), before the clip
+        stays = turn.after.ids == turn.before.ids
+        assert stays.sum() == B - 1
+        expected = np.where(stays, np.minimum(grown, most), setting.eta)
+        assert p.min() < 0 or np.abs(np.abs(turn.after.stored) - expected).max() < 1e-12
         cost = float((p * sizes**2 / (1 - p) ** 2).sum())
         H = B * float((sizes**2).sum()) - float(sizes.sum()) ** 2
         assert H >= -1e-12
-        if setting.name == "bogd++":  # theorem 4's own line
-            assert cost == pytest.approx((B * (sizes**2).sum() - H) / (B - 1) ** 2)
+        if setting.name == "bogd++":
+            whole = float(sizes.sum()) ** 2 / (B - 1) ** 2
+            assert cost == pytest.approx(whole)  # a line of theorem 4's proof
+            # What theorem 4 gains is a share of at most 1/(B - 1) where (16) gives probabilities.
+            assert p.min() < 0 or H / (B - 1) ** 2 <= whole / (B - 1) + 1e-12
         drawn += decay**2 / setting.eta * cost
         skew += decay**2 / (setting.eta * (B - 1) ** 2) * H
         draws += 1
-        clipped += bool((decay * sizes / (1 - p) > (1 + 1e-12) * setting.gamma * setting.eta).any())
+        clipped += bool((grown > (1 + 1e-12) * most).any())
         negative += bool(p.min() < 0)
     return Sums(loss, drawn, skew, draws, clipped, negative)
 
