@@ -218,7 +218,8 @@ def run(setting: Setting, seed: int) -> Sums:
             whole = float(sizes.sum()) ** 2 / (B - 1) ** 2
             assert cost == pytest.approx(whole)  # a line of theorem 4's proof
             # What theorem 4 gains is a share of at most 1/(B - 1) where (16) gives probabilities.
-            assert p.min() < 0 or H / (B - 1) ** 2 <= whole / (B - 1) + 1e-12
+            gain = H / (B - 1) ** 2
+            assert p.min() < 0 or gain <= whole / (B - 1) + 1e-12
         drawn += decay**2 / setting.eta * cost
         skew += decay**2 / (setting.eta * (B - 1) ** 2) * H
         draws += 1
