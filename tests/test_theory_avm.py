@@ -161,7 +161,7 @@ class Problem:
 
         The paper has B = 2 for the smooth hinge, but its slope is never above 1. With the squared
         loss and lambda = 0.1, P would be 336 and H 4514: theorem 5's first term is below J(0)/4
-        after 2.9 million rounds. So lambda is 1, with the ball (never reached here), and 2, without.
+        after 2.9 million rounds. So lambda is 1, with the ball (never reached here), and 2.
         """
         if self.loss != "squared":
             return 0.0, 1.0
