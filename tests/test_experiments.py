@@ -263,6 +263,14 @@ def test_factor_balance_and_rows_of_one_npz(
     got, labels = data.whole(Set("s", 8, files=("s/test",), scale="whole", factor=0.5))
     np.testing.assert_allclose(got, 0.5 * (X[12:] - 24) / 15, rtol=1e-6)
     np.testing.assert_array_equal(labels, y[12:])
+    some = X * (np.arange(20) % 3 > 0)[:, None]
+    np.savez(tmp_path / "s.npz", X=some, y=y)
+    data._load.cache_clear()
+    kept, labels = data.whole(Set("s", 13, files=("s",), nonzero=True))
+    np.testing.assert_array_equal(kept, X[np.arange(20) % 3 > 0])
+    np.testing.assert_array_equal(labels, y[np.arange(20) % 3 > 0])
+    np.savez(tmp_path / "s.npz", X=X, y=y)
+    data._load.cache_clear()
     drawn = [data.permuted(Set("s", 10, files=("s",), balanced=True), seed) for seed in range(30)]
     rare = set(X[y == 1, 0])
     for rows in drawn:

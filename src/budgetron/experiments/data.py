@@ -66,9 +66,11 @@ def _places(data_set: Set) -> tuple[Path, ...]:
 def _load(data_set: Set, places: tuple[Path, ...]) -> tuple[Any, NDArray[Any], int]:
     """All rows in file order, prepared; and how many of them are to be learned."""
     parts = [_read(data_set, name) for name in _names(data_set)]
+    if data_set.nonzero:
+        parts = [_nonzero(*part) for part in parts]
+    learned = sum(len(part[1]) for part in parts[: len(data_set.files)])
     X = _stack([part[0] for part in parts])
     y = np.concatenate([part[1] for part in parts])
-    learned = sum(len(part[1]) for part in parts[: len(data_set.files)])
     if data_set.scale is not None:
         X = scaled(X, data_set.scale)
     if data_set.factor != 1:
@@ -182,6 +184,12 @@ def _read(data_set: Set, name: str) -> tuple[Any, NDArray[Any]]:
     dtype = data_set.dtype if data_set.scale is None else "float64"
     known, files = datasets.named(name)
     return datasets.load(known.name, [file.part for file in files], dtype, data_set.first)
+
+
+def _nonzero(X: Any, y: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
+    """Without the rows whose features are all 0."""
+    kept = np.flatnonzero(abs(X).sum(axis=1))
+    return X[kept], y[kept]
 
 
 def _stack(parts: list[Any]) -> Any:

@@ -98,6 +98,7 @@ class Set:
         after the other
     test : those to predict after learning `files`
     first : at most so many rows of each, the first ones
+    nonzero : rows whose features are all 0 are left out
     holdout : the part of the rows, the last of each permutation, to predict instead
     dtype : of the rows
     scale : "unit", features in [0, 1]; "both", in [-1, 1]; "standard", mean 0 and deviation 1;
@@ -120,6 +121,7 @@ class Set:
     files: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
     first: int | None = None
+    nonzero: bool = False
     holdout: float = 0.0
     dtype: str = "float32"
     scale: str | None = None
