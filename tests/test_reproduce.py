@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import lzma
 from dataclasses import replace
@@ -15,7 +14,7 @@ from conftest import made_set
 from budgetron import datasets
 from budgetron.cli import main
 from budgetron.datasets import DataSet, File
-from budgetron.experiments import names, read
+from budgetron.experiments import names, read, tables
 
 TABLE = """
 paper = "small"
@@ -137,10 +136,9 @@ def test_table_figures_records_and_going_on(
 def test_quick_is_one_permutation_and_leaves_large_sets_out(
     small: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = importlib.import_module("budgetron.cli.reproduce")  # the name is the function's, too
     assert run("small", "--table", "1", "--quick", "--out", str(small)) == 0
     assert len((small / "cells.jsonl").read_text().splitlines()) == 1
-    monkeypatch.setattr(module, "QUICK_ROWS", 300)
+    monkeypatch.setattr(tables, "QUICK_ROWS", 300)
     assert run("small", "--table", "1", "--quick", "--out", str(small)) == 0
     assert "- noisy: 400 rows, left out by --quick." in capsys.readouterr().out
 
