@@ -63,6 +63,8 @@ def test_a_table_names_learners_and_settings_that_exist(name: str) -> None:
             assert row.sd is None or row.sd > 0
             assert set(row.chosen) <= set(row.grid)
             assert all(chosen in row.grid[key] for key, chosen in row.chosen.items())
+            for part in (row.validation, data_set.validation, table.validation):
+                assert part is None or (part <= 1.0 if isinstance(part, float) else part >= 100)
     sets = {data_set.name for data_set in table.sets}
     algorithms = {row.algorithm for data_set in table.sets for row in data_set.published}
     for figure in table.figures:
@@ -427,6 +429,69 @@ def test_grids_are_settled_by_the_table_or_anew() -> None:
     assert tuned.chosen == held.chosen == begun.chosen == {"gamma": 0.5}
     assert len(tuned.outcomes[0].curve) == 20
     assert tuned.mean < told.mean
+
+
+class Asked(Here):
+    """Keeps what was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.jobs: list[Job] = []
+
+    def unordered(self, work: Any, jobs: Any) -> Any:
+        self.jobs += jobs
+        return super().unordered(work, jobs)
+
+
+@pytest.mark.parametrize(
+    ("line", "of_set", "expected"),
+    [(None, None, (300, None)), (None, 0.5, (0.5, None)), (1.0, 0.5, (1.0, None))],
+)
+def test_a_line_then_its_set_then_its_table_says_where_to_choose(
+    line: float | None, of_set: float | None, expected: tuple[float, None]
+) -> None:
+    row = Row("P", "perceptron", {}, {"gamma": [100.0, 0.5]}, {}, validation=line)
+    table, data_set = small("batch", row=row, validation=300, prefix=200)
+    pool = Asked()
+    (ours,) = runner.measure(table, replace(data_set, validation=of_set), 0, Lab(pool, Cells()))
+    assert isinstance(ours, Measured)
+    assert ours.chosen == {"gamma": 0.5}
+    assert [(job.validation, job.prefix) for job in pool.jobs] == [expected] * 2
+
+
+def test_lines_chosen_on_held_out_rows_and_over_a_run_stand_in_one_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held = Row("H", "perceptron", {}, {"gamma": [100.0, 0.5]}, {}, validation=1.0)
+    table, data_set = small("batch")
+    data_set = replace(data_set, published=(held, replace(held, validation=None)))
+    rows = noisy()
+    monkeypatch.setattr(data, "permuted", lambda data_set, seed: rows)
+    pool = Asked()
+    told = runner.measure(table, data_set, 0, Lab(pool, Cells()))
+    assert [line.chosen for line in told if isinstance(line, Measured)] == [{"gamma": 0.5}] * 2
+    assert [job.validation for job in pool.jobs] == [1.0, 1.0, None, None]
+
+
+def test_a_part_of_the_rows_is_of_those_to_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, data_set = small()
+    rows = noisy()
+    monkeypatch.setattr(data, "permuted", lambda data_set, seed: rows)
+    row = Row("P", "pegasos", {"gamma": 0.5, "regularization": "1/T"}, {}, {})
+    part, number = (runner.work(Job(data_set, row, {}, 0, validation=v)) for v in (0.6, 300))
+    model = budgetron.make("pegasos", gamma=0.5, regularization=1 / 240, random_state=0)
+    model.fit(rows.X[:240], rows.y[:240])
+    wrong = 100 * float(np.mean(model.predict(rows.X[240:300]) != rows.y[240:300]))
+    assert part.value == number.value == wrong > 0
+    assert runner.work(Job(data_set, row, {}, 0, validation=1.0)).value not in (wrong, 0.0)
+
+
+def test_where_a_setting_was_chosen_is_no_part_of_a_finished_run() -> None:
+    _, data_set = small()
+    row = replace(data_set.published[0], validation=1.0)
+    known = Job(data_set, data_set.published[0], {}, 0).cell()
+    assert Job(replace(data_set, validation=0.01), row, {}, 0).cell() == known
+    assert Job(data_set, row, {}, 0, validation=1.0).cell() != known
 
 
 def test_formulas_are_in_the_length_of_the_stream_a_prefix_begins() -> None:

@@ -24,7 +24,14 @@ from budgetron.experiments.tables import PERMUTATIONS, Params, Row, Set, Table
 from budgetron.pool import Workers
 
 # Of a set, what does not change its rows.
-_NO_PART_OF_THE_ROWS = ("published", "name", "permutations", "preparation", "not_run")
+_NO_PART_OF_THE_ROWS = (
+    "published",
+    "name",
+    "permutations",
+    "validation",
+    "preparation",
+    "not_run",
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,8 @@ class Job:
     Attributes
     ----------
     run : number of the run on the same rows; each has other random choices of the learner
-    validation : try the setting on this many rows only, of which a fifth is held out
+    validation : try the setting on this many rows only, or this part of them, of which a fifth is
+        held out
     prefix : try it on this many rows only, by the table's own protocol
     """
 
@@ -80,7 +88,7 @@ class Job:
     setting: Params
     seed: int
     protocol: str = "online"
-    validation: int | None = None
+    validation: float | None = None
     prefix: int | None = None
     run: int = 0
 
@@ -160,8 +168,10 @@ def _run(job: Job, rows: data.Rows) -> Outcome:
             X, y = rows.X[: job.prefix], rows.y[: job.prefix]
             rows = rows._replace(X=X, y=y, total=len(rows.y))
         return protocol.run(job.row, job.setting, rows, job.learner_seed)
+    part = job.validation
+    count = round(part * len(rows.y)) if isinstance(part, float) else part
     return protocols.validation(
-        job.row, job.setting, rows, job.seed, count=job.validation, task=protocol.task
+        job.row, job.setting, rows, job.seed, count=count, task=protocol.task
     )
 
 
@@ -240,20 +250,22 @@ def _choose(
     settled = [row.chosen if set(row.chosen) == set(row.grid) else None for row in rows]
     open_rows = [row for row, known in zip(rows, settled, strict=True) if tune or known is None]
     trials = [
-        Job(data_set, row, setting, 0, table.protocol, table.validation, table.prefix)
+        Job(data_set, row, setting, 0, table.protocol, held, None if held else table.prefix)
         for row in open_rows
+        for held in [row.validation or data_set.validation or table.validation]
         if row.grid
         for setting in row.settings()
     ]
     tried = list(zip(trials, lab.outcomes(trials), strict=True)) if trials else []
-    sign = -1 if PROTOCOLS[table.protocol].more_is_better and table.validation is None else 1
 
-    def loss(outcome: Outcome) -> float:
-        usable = outcome.value is not None and math.isfinite(outcome.value)
-        return sign * (outcome.value or 0.0) if usable else math.inf
+    def loss(job: Job, outcome: Outcome) -> float:
+        if outcome.value is None or not math.isfinite(outcome.value):
+            return math.inf
+        better = PROTOCOLS[table.protocol].more_is_better and job.validation is None
+        return -outcome.value if better else outcome.value
 
     best = []
     for row, known in zip(rows, settled, strict=True):
-        mine = [(job.setting, outcome) for job, outcome in tried if job.row is row]
-        best.append(min(mine, key=lambda pair: loss(pair[1]))[0] if mine else known or {})
+        mine = [pair for pair in tried if pair[0].row is row]
+        best.append(min(mine, key=lambda pair: loss(*pair))[0].setting if mine else known or {})
     return best

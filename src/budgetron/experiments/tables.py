@@ -7,14 +7,19 @@
     protocol                        how a line is run and what its value is, see `protocols`
     validation, prefix              what is chosen from a grid is the best on the first permutation:
                                     on a held-out fifth of its first `validation` rows, or in a
-                                    run over its first `prefix` rows, or over all of them
+                                    run over its first `prefix` rows, or over all of them.
+                                    2500 is a number of rows; 0.01, with a point, is a part of the
+                                    rows to learn, and 1.0 all of them. A set may have its own
+                                    `validation`, which counts before the table's; an algorithm or
+                                    a line too, which counts before the set's
     [algorithms.NAME]               learner, params, grid: how the paper ran this algorithm; table
                                     if the file holds several; sweep, a line for each value;
                                     permutations and runs, see `Row`; limit, seconds after which it
-                                    is stopped
+                                    is stopped; validation
     [[sets]]                        see `Set`, and gamma, of all its lines
     published = [{...}, ...]        a line of the table: algorithm, mean, sd, stored, seconds,
-                                    test_seconds, and where needed budget, params, chosen
+                                    test_seconds, and where needed budget, params, chosen,
+                                    validation
     [sets.reasons]                  algorithm = why ours differs there
     [[figures]]                     number, title, x, y: see `Figure`
 """
@@ -50,6 +55,7 @@ class Row:
     params : settings, possibly formulas
     grid : settings of which one is chosen
     chosen : what that was when the table was last tuned; taken unless tuning is asked for
+    validation : on which rows, if not on those of the set or the table
     table : number of the table it stands in
     mean, sd : as published; None if only a figure shows them
     sd_ours : the paper gives no deviation; `sd` is ours over many streams
@@ -67,6 +73,7 @@ class Row:
     params: Params
     grid: Params
     chosen: Params
+    validation: float | None = None
     table: str = ""
     mean: float | None = None
     sd: float | None = None
@@ -112,6 +119,7 @@ class Set:
     flip : no files, but two Gaussian clouds with this much label noise
     fixed : the permutation is always the first; seeds differ in the learner only
     permutations : how many, if not `PERMUTATIONS`
+    validation : on which rows settings are chosen, if not on those of the table
     preparation : what was done to the rows
     not_run : why the set cannot be run at all
     """
@@ -134,6 +142,7 @@ class Set:
     flip: float | None = None
     fixed: bool = False
     permutations: int | None = None
+    validation: float | None = None
     preparation: str = ""
     not_run: str | None = None
     published: tuple[Row, ...] = field(default=())
@@ -178,7 +187,7 @@ class Table:
     protocol: str = "online"
     tables: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
-    validation: int | None = None
+    validation: float | None = None
     prefix: int | None = None
 
     def drawn(self, number: str) -> tuple[Figure, ...]:
