@@ -15,7 +15,7 @@ import statistics
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,10 @@ AVM = [
     ("avm_table5", "casp", "AVM-l1"),
     ("avm_table5", "casp", "AVM-l2"),
 ]
+
+# On a9a one split into 80 and 20 % gave the table a setting whose accuracy varies by 3 to 6 points
+# with the order of the rows: no test of a learner. This is the best of the mean over ten splits.
+STEADY = {"gamma": 0.0625, "regularization": "4/T"}
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,8 @@ def of_avm() -> Iterator[Line]:
         table = read(name)
         data_set = next(each for each in table.sets if each.name == set_name)
         row = next(each for each in data_set.published if each.algorithm == algorithm)
+        if (set_name, row.learner) == ("a9a", "avm"):
+            row = replace(row, chosen=STEADY)
         yield Line(_label(name, data_set, row), data_set, row, table.protocol)
 
 

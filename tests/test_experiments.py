@@ -72,6 +72,36 @@ def test_a_table_names_learners_and_settings_that_exist(name: str) -> None:
         assert set(figure.algorithms) <= algorithms
 
 
+def test_avm_has_one_setting_for_a_set_and_an_algorithm_in_both_tables() -> None:
+    """Le et al. 2017, section 9.4: those of the batch task hold for the online task."""
+    tables = [read(name) for name in ("avm_table3", "avm_table4")]
+    batch, online = (
+        {
+            (data_set.name, row.algorithm): {**row.params, **row.chosen}
+            for data_set in table.sets
+            for row in data_set.published
+        }
+        for table in tables
+    )
+    both = batch.keys() & online.keys()
+    assert len(both) == 8 * 4
+    assert {key: batch[key] for key in both} == {key: online[key] for key in both}
+
+
+def test_the_figures_of_avm_have_the_settings_of_its_table() -> None:
+    table = {
+        (data_set.name, row.algorithm): {**row.params, **row.chosen}
+        for data_set in read("avm_table4").sets
+        for row in data_set.published
+    }
+    for data_set in read("avm_figures").sets:
+        for row in data_set.published:
+            swept = {"delta": "AVM-Hinge", "beta": "AVM-Hinge"}.get(row.algorithm, row.algorithm)
+            theirs = table[data_set.name, swept]
+            same = row.params.keys() - {"beta", "rho", "budget"} - {row.algorithm}
+            assert {key: row.params[key] for key in same} == {key: theirs[key] for key in same}
+
+
 @pytest.mark.parametrize(
     ("formula", "expected"),
     [
