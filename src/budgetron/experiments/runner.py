@@ -211,7 +211,7 @@ def measure(
     rows = [row for row in data_set.published if row.not_run is None]
     chosen = _choose(table, data_set, rows, lab, tune=tune)
     jobs = []
-    most = permutations or sys.maxsize
+    most = sys.maxsize if permutations is None else permutations
     for row, setting in zip(rows, chosen, strict=True):
         seeds = row.permutations or data_set.permutations or PERMUTATIONS
         for seed, run in product(range(min(seeds, most)), range(min(row.runs, most))):
