@@ -7,6 +7,7 @@
     python benchmarks/unexplained.py clouds [--seeds 4]      there: other clouds and widths
     python benchmarks/unexplained.py cks [--seeds 10]        there: other rules
     python benchmarks/unexplained.py parity [--seeds 30]     there: CKS with even and odd budgets
+    python benchmarks/unexplained.py digits [--seeds 126]    there: the same on the splits of USPS
 
 Each prints a table of candidates: mean mistakes in per cent over the seeds, and in brackets the
 distance to the published mean, in the deviation that the experiment's TOML file has for the line
@@ -487,6 +488,33 @@ def compare_parity(seeds: int, only: str) -> None:
             print(f"| {flip:.0%} | {budget} | {mean} | {sd:.2f} |", flush=True)
 
 
+def compare_digits(seeds: int, only: str) -> None:
+    """Budgets p/4 and p/2 of each split of the digits, rounded down to an even or an odd number."""
+    digits = next(each for each in tables.read("forgetron_table8").sets if each.name == "USPS")
+    gamma = digits.published[0].params["gamma"]
+    head("budget", ["p/4", "p/2"])
+    means = {(line.algorithm, line.params.get("budget")): line.mean for line in digits.published}
+    print(f"| published | {means['CKS', 'p/4']:.2f} | {means['CKS', 'p/2']:.2f} |")
+    for name, odd in (("even", 0), ("odd", 1)):
+        if only not in name:
+            continue
+        rates: dict[int, list[float]] = {4: [], 2: []}
+        for seed in range(seeds):
+            rows = data.permuted(digits, seed)
+            perceptron = budgetron.make("perceptron", gamma=gamma).partial_fit(rows.X, rows.y)
+            for part, found in rates.items():
+                budget = int(perceptron.n_support_) // part
+                budget -= (budget % 2) != odd
+                model = budgetron.make("cks", gamma=gamma, budget=budget)
+                model.prequential(rows.X, rows.y)
+                found.append(100 * model.n_mistakes_ / len(rows.y))
+        cells = [
+            f"{np.mean(found):.2f} ± {np.std(found, ddof=1) / np.sqrt(seeds):.2f}"
+            for found in rates.values()
+        ]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
 QUESTIONS: dict[str, tuple[Callable[[int, str], None], int]] = {
     "w8a": (compare_w8a, 10),
     "projectron": (compare_projectron, 5),
@@ -495,6 +523,7 @@ QUESTIONS: dict[str, tuple[Callable[[int, str], None], int]] = {
     "cks": (compare_cks, 10),
     "clouds": (compare_clouds, 4),
     "parity": (compare_parity, 30),
+    "digits": (compare_digits, 126),
 }
 
 

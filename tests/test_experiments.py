@@ -189,7 +189,7 @@ def sets_with_origins() -> Iterator[Any]:
     every += [each.rows for each in SETS]
     for data_set in {(s.files, s.test, s.scale): s for s in every if s.files}.values():
         known, files = datasets.named(data_set.files[0])
-        if files[0].by_hand is None:
+        if files[0].by_hand is None and files[0].held:
             yield pytest.param(data_set, known, id=f"{'+'.join(data_set.files)}-{data_set.scale}")
 
 
