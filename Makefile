@@ -18,7 +18,7 @@ export BUDGETRON_DATA ?= $(abspath ../shared/data)
 endif
 
 .PHONY: demo test pytest check build cpp-build cpp-tests core_tests bytes_tests asan asan-build tsan parallel-tests \
-        fuzz bench guard digests kills mutants soak papers proof docs wheel walkthrough clean help
+        fuzz bench guard digests reproduced kills mutants soak papers proof docs wheel walkthrough clean help
 
 help:
 	@echo "make demo    set up, then compare the learners on data that needs no download"
@@ -32,6 +32,7 @@ help:
 	@echo "make pytest  the Python tests alone"
 	@echo "make guard   instruction counts of a small workload against those recorded (valgrind)"
 	@echo "make digests  every learner's decisions and saved states against those recorded, to the bit"
+	@echo "make reproduced  the papers' tables, one permutation of each, against those recorded"
 	@echo "make mutants  errors put into a copy, one at a time: the tests named for each must fail"
 	@echo "make kills   a run killed twenty times ends as if it had not been"
 	@echo "make soak    ten million rounds: always finite, always within budget"
@@ -159,6 +160,10 @@ guard: $(BUILT)
 # no digests of this compiler and these libraries.
 digests: $(BUILT)
 	$(BIN)/python tests/digests.py --check
+
+# Every cell of `budgetron reproduce all --quick` against those recorded, to the last digit.
+reproduced: $(BUILT)
+	$(BIN)/python tests/reproduced.py --check
 
 # Errors of tests/mutants.toml, each noticed by the tests named for it; builds in build/mutants.
 mutants: $(BUILT)
