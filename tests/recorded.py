@@ -33,7 +33,7 @@ BAR = 3.0  # deviations of the mean that a test computes
 
 SMALL = {
     "ahpatron_table2": {"phishing", "a9a"},
-    "bogd_tables": {"german", "magic04"},
+    "bogd_tables": {"german", "spambase", "magic04"},
     "forgetron_table8": {"synthetic 5 %", "synthetic 10 %"},
 }
 # Of the tables with several budgets the larger ones say nothing new, and Projectron is slow there.
