@@ -535,6 +535,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="permutations or streams, at least 2")
     parser.add_argument("--only", default="", help="candidates whose name has this word")
     options = parser.parse_args()
+    if options.seeds is not None and options.seeds < 2:
+        parser.error("--seeds must be at least 2")
     ask, seeds = QUESTIONS[options.question]
     with np.errstate(all="ignore"):  # an unguarded inverse divides by zero
         ask(options.seeds or seeds, options.only)

@@ -9,11 +9,10 @@ import pytest
 import reproduced
 
 from budgetron.experiments import names, read
-from budgetron.experiments.tables import QUICK_ROWS
 
 NOT_HAD = {"slice"}  # its file cannot be had
 
-ONLY = "forgetron_figures | one stream, 5 %"
+ONLY = "forgetron_figures | one stream 5 %"
 
 
 @pytest.fixture
@@ -33,11 +32,27 @@ def test_a_digit_that_moves_is_named(file: Path, capsys: pytest.CaptureFixture[s
     then = recorded[key][0]
     recorded[key][0] = then + 0.01  # one mistake in 10,000 rows
     del recorded[next(key for key in recorded if "self-tuned" in key)]
+    recorded[key.replace("| CG |", "| CG, once |")] = [1.0, 1, ""]
     reproduced.write(file, recorded)
     assert reproduced.main(words) == 1
     said = capsys.readouterr().err
     assert f"{key}: recorded [{then + 0.01}" in said
     assert "not recorded; now [" in said
+    assert f"{key.replace('| CG |', '| CG, once |')}: recorded, and no longer run" in said
+
+
+def test_a_word_that_names_nothing_is_a_mistake(file: Path) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        reproduced.main(["--check", str(file), "--only", "nonsense"])
+
+
+def test_other_cells_are_not_lost(tmp_path: Path) -> None:
+    path = tmp_path / "recorded.json"
+    path.write_text(json.dumps({"made with": "another compiler", "a | b | c | {}": [1.0, 1, ""]}))
+    before = path.read_text()
+    with pytest.raises(SystemExit, match="2"):
+        reproduced.main(["--record", str(path), "--only", ONLY])
+    assert path.read_text() == before
 
 
 def test_other_libraries_are_not_compared_with(
@@ -51,14 +66,15 @@ def test_other_libraries_are_not_compared_with(
     )
 
 
-def test_every_quick_line_is_recorded() -> None:
+def test_the_record_has_every_quick_line_and_no_other() -> None:
     recorded = json.loads(reproduced.RECORDED.read_text(encoding="utf-8"))
-    of_set = {" | ".join(key.split(" | ")[:3]) for key in recorded}
+    wanted = {"made with"}
     for name in names():
         for data_set in read(name).quick().sets:
-            if data_set.name in NOT_HAD or data_set.rows > QUICK_ROWS:
+            if data_set.name in NOT_HAD or data_set.not_run is not None:
                 continue
-            if data_set.not_run is None:
-                for row in data_set.published:
-                    if row.limit is None and row.not_run is None:
-                        assert f"{name} | {data_set.name} | {row.algorithm}" in of_set
+            for row in data_set.published:
+                if row.limit is None and row.not_run is None:
+                    setting = json.dumps({**row.params, **row.chosen}, sort_keys=True)
+                    wanted.add(f"{name} | {data_set.name} | {row.algorithm} | {setting}")
+    assert set(recorded) == wanted

@@ -259,6 +259,15 @@ def test_a_frame_and_its_labels() -> None:
     assert_array_equal(X, [[1, 1, 0], [2, 0, 1], [5, 1, 0]])
 
 
+@pytest.mark.parametrize("part", ["a:b", ":3", "3:", "2:2", "5:2", "-3:-1", "0:2:1", "3:9"])
+def test_rows_of_an_npz_that_are_not_there(tmp_path: Path, part: str) -> None:
+    path = tmp_path / "set.npz"
+    np.savez(path, X=np.zeros((5, 2)), y=np.arange(5))
+    with open_stream(path, part="1:3") as stream:
+        assert [y.tolist() for _, y in stream] == [[1, 2]]
+    assert f"part {part!r}" in error_of(path, part=part)
+
+
 def test_npz(tmp_path: Path) -> None:
     path = tmp_path / "set.npz"
     X, y = np.arange(12).reshape(4, 3).astype(np.int16), np.array([1, 2, 3, 4], np.uint8)

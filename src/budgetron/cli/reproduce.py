@@ -49,8 +49,8 @@ def reproduce(
         typer.Option(
             min=1,
             metavar="N",
-            help="At most N seeded orders, or streams, per set, and N runs of each; without it as "
-            "many as the table says.",
+            help="Run N orders of the rows per set, never more than its table names. Without it: "
+            "as many as the table names, else 10.",
         ),
     ] = None,
     tune: Annotated[bool, typer.Option("--tune", help="Choose from the grids anew.")] = False,
@@ -140,7 +140,7 @@ def _list(numbers: Sequence[str]) -> str:
 def _kept(table: Table, sets: str | None, *, quick: bool) -> Table:
     """The table with the sets asked for, cut down if it is to be quick."""
     known = [data_set.name for data_set in table.sets]
-    wanted = known if sets is None else sets.split(",")
+    wanted = known if sets is None else [name.strip() for name in sets.split(",")]
     if sets is not None and not set(wanted) & set(known):
         fail(f"budgetron: {table.title} has no set {sets!r}; there are {', '.join(known)}")
     kept = replace(table, sets=tuple(each for each in table.sets if each.name in wanted))

@@ -105,7 +105,8 @@ def load(
     """All rows of a data set, its parts one after the other; dense if most values are there.
 
     Labels and targets are float64, or words if the origin's are and the catalogue has no numbers
-    for them. So rows and labels do not depend on which of its files is here.
+    for them. So rows and labels do not depend on which of its files is here, but for what the
+    catalogue says of the set (`usps`: other pixels and numbers of classes in its .npz file).
 
     Parameters
     ----------

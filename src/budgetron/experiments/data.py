@@ -37,6 +37,9 @@ def missing(data_set: Set) -> str | None:
     if data_set.not_run is not None:
         return data_set.not_run
     absent = [name for name in _names(data_set) if not datasets.here(name)]
+    by_hand = [name for name in absent if any(file.by_hand for file in datasets.named(name)[1])]
+    if by_hand:
+        return f"not here, and made by hand: budgetron data list {' '.join(by_hand)} tells how"
     return f"not here; fetch it: budgetron data get {' '.join(absent)}" if absent else None
 
 
@@ -93,10 +96,10 @@ def _permuted(data_set: Set, places: tuple[Path, ...], seed: int) -> Rows:
     X, y, learned = _load(data_set, places)
     if data_set.halves:
         y = np.isin(y, half_of(np.unique(y).tolist(), seed)).astype(np.int64)
-    order = balanced(y, seed) if data_set.balanced else _order(learned, seed)
+    order = balanced(y[:learned], seed) if data_set.balanced else _order(learned, seed)
     rest = np.arange(learned, len(y))
     if data_set.holdout:
-        kept = learned - round(data_set.holdout * learned)
+        kept = len(order) - round(data_set.holdout * len(order))
         order, rest = order[:kept], order[kept:]
     return Rows(_taken(X, order), y[order], _taken(X, rest), y[rest])
 
@@ -145,7 +148,7 @@ def scaled(X: Any, how: str) -> Any:
     """Every column onto [0, 1] ("unit"), [-1, 1] ("both"), or to mean 0 and deviation 1.
 
     A constant column becomes 0. "whole" takes all columns onto [0, 1] together, as for pixels.
-    Sparse rows become dense, unless "unit" keeps their zeros: no value is negative.
+    Sparse rows become dense, except with "unit" where no value is negative: then zeros stay zeros.
 
     Examples
     --------

@@ -65,7 +65,8 @@ def markdown(table: Table, results: Results) -> str:
     heads = ["set", "algorithm", "setting", "theirs", "ours", "difference", "verdict"]
     heads += ["seconds theirs", "ours"] if timed else []
     heads += ["test theirs", "ours"] if tested else []
-    heads += ["runs"] if timed else []
+    counted = timed or len({len(ours.outcomes) for _, _, ours in measured(results)}) > 1
+    heads += ["runs"] if counted else []
     lines += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for data_set, row, ours in measured(results):
         cells = _cells(data_set, row, ours, protocol)
@@ -73,7 +74,7 @@ def markdown(table: Table, results: Results) -> str:
         cells += (
             _pair(row.test_seconds, ours.test_seconds if ours.ended else None) if tested else []
         )
-        cells += [str(len(ours.outcomes))] if timed else []
+        cells += [str(len(ours.outcomes))] if counted else []
         lines.append(f"| {' | '.join(cells)} |")
     lines += [*_summary(results, protocol), *_prepared(results), *_absent(results)]
     return "\n".join(lines) + "\n"
@@ -88,6 +89,8 @@ def _summary(results: Results, protocol: Protocol) -> list[str]:
         if word in ("better", "worse"):
             where = f"{data_set.name} {_label(row)}"
             differing.setdefault((word, row.reason or "not known."), []).append(where)
+    if not tally:
+        return []
     lines = ["", "Lines: " + ", ".join(f"{n} {word}" for word, n in sorted(tally.items())) + "."]
     if differing:
         lines += ["", f"Beyond {BAR:g} deviations, and the likely reason:", ""]

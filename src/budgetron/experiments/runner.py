@@ -205,7 +205,8 @@ def measure(
 
     Parameters
     ----------
-    permutations : seeds 0, 1, ..., and runs per seed, at most so many; None: as the table says
+    permutations : seeds 0, 1, ..., and runs per seed. Where the set or the line names a number,
+        this is the most; None: as the table says, `PERMUTATIONS` where it says nothing
     tune : choose from the grids anew, instead of taking what the table says was chosen
     """
     rows = [row for row in data_set.published if row.not_run is None]
@@ -213,8 +214,9 @@ def measure(
     jobs = []
     most = sys.maxsize if permutations is None else permutations
     for row, setting in zip(rows, chosen, strict=True):
-        seeds = row.permutations or data_set.permutations or PERMUTATIONS
-        for seed, run in product(range(min(seeds, most)), range(min(row.runs, most))):
+        named = row.permutations or data_set.permutations
+        seeds = min(named, most) if named else PERMUTATIONS if permutations is None else most
+        for seed, run in product(range(seeds), range(min(row.runs, most))):
             jobs.append(Job(data_set, row, setting, seed, table.protocol, run=run))
     jobs.sort(key=lambda job: job.seed)  # a worker keeps the rows of one seed
     pairs = list(zip(jobs, lab.outcomes(jobs), strict=True))

@@ -220,7 +220,7 @@ class Table:
         return replace(self, sets=sets, tables=(number,))
 
     def quick(self) -> Table:
-        """What one permutation of takes minutes; a set that is left out says why."""
+        """Cut down so that one permutation takes minutes; a set that is left out says why."""
         return replace(self, sets=tuple(map(_quick, self.sets)))
 
 

@@ -113,6 +113,8 @@ def load_npz(
     """
     name = os.fspath(path)
     span = _span(part)
+    if span is None and ":" in (part or ""):
+        raise StreamError(name, None, f"part {part!r} is not START:STOP with 0 <= START < STOP")
     try:
         held = np.load(path, allow_pickle=False)
         if not isinstance(held, np.lib.npyio.NpzFile):
@@ -129,6 +131,10 @@ def load_npz(
             X = np.concatenate([held[X] for X, _ in pairs])
             y = np.concatenate([held[y] for _, y in pairs])
             if span is not None:
+                if span.stop > len(X):
+                    raise StreamError(
+                        name, None, f"has {len(X)} rows, and part {part!r} needs more"
+                    )
                 X, y = X[span], y[span]
             names = held["feature_names"].tolist() if "feature_names" in held.files else None
     except StreamError:
@@ -168,9 +174,11 @@ def count_npz(path: str | os.PathLike[str], part: str | None = None) -> int | No
 
 
 def _span(part: str | None) -> slice | None:
-    """The rows that a part written as START:STOP means; None if it is a name."""
-    start, colon, stop = (part or "").partition(":")
-    return slice(int(start), int(stop)) if colon else None
+    """The rows that a part written as START:STOP means; None if it is a name, or no such text."""
+    start, _, stop = (part or "").partition(":")
+    if not (start.isdecimal() and stop.isdecimal() and int(start) < int(stop)):
+        return None
+    return slice(int(start), int(stop))
 
 
 def _header(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
