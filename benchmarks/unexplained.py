@@ -2,6 +2,7 @@
 
     python benchmarks/unexplained.py w8a [--seeds 10]        BOGD paper, w8a: other rows, widths
     python benchmarks/unexplained.py projectron [--seeds 5]  there: an inverse that nothing guards
+    python benchmarks/unexplained.py threshold [--seeds 3]   there: other thresholds of Projectron
     python benchmarks/unexplained.py bogd [--seeds 10]       there: BOGD, BOGD++ on other rows
     python benchmarks/unexplained.py greedy [--seeds 10]     Forgetron paper, table 8.1: other rules
     python benchmarks/unexplained.py clouds [--seeds 4]      there: other clouds and widths
@@ -217,6 +218,30 @@ def compare_projectron(seeds: int, only: str) -> None:
 
 
 # ---- BOGD and BOGD++ on the rows that are not all-zero -------------------------------------------
+
+
+def compare_threshold(seeds: int, only: str) -> None:
+    """Projectron and Projectron++ on all rows of w8a with the thresholds people use."""
+    X, y = w8a()
+    lines = published("bogd_tables", "w8a")
+    budgets = (200, 400, 600)
+    head("candidate", [f"B = {budget}" for budget in budgets])
+    for learner, algorithm in (("projectron", "Projectron"), ("projectron++", "Projectron++")):
+        for threshold in (None, 0.1, 0.5, 0.9):
+            name = f"{algorithm}, threshold {threshold}"
+            if only not in name or (threshold is None and learner == "projectron++"):
+                continue
+            cells = []
+            for budget in budgets:
+                rates = []
+                for seed in range(seeds):
+                    order = np.random.default_rng(seed).permutation(len(y))
+                    settings = {"gamma": 1 / 128, "budget": budget, "threshold": threshold}
+                    model = budgetron.make(learner, **settings)
+                    model.prequential(X[order], y[order])
+                    rates.append(100 * model.n_mistakes_ / len(y))
+                cells.append(cell(rates, *lines[algorithm, budget]))
+            print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 def compare_bogd(seeds: int, only: str) -> None:
@@ -518,6 +543,7 @@ def compare_digits(seeds: int, only: str) -> None:
 QUESTIONS: dict[str, tuple[Callable[[int, str], None], int]] = {
     "w8a": (compare_w8a, 10),
     "projectron": (compare_projectron, 5),
+    "threshold": (compare_threshold, 3),
     "bogd": (compare_bogd, 10),
     "greedy": (compare_greedy, 10),
     "cks": (compare_cks, 10),
