@@ -8,8 +8,8 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 SETUP   := $(VENV)/.setup
 BUILT   := $(VENV)/.built
-SOURCES := CMakeLists.txt pyproject.toml $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp)
-CPP     := $(wildcard core/*.?pp core/*/*.?pp bindings/*.?pp benchmarks/*.?pp)
+SOURCES := CMakeLists.txt pyproject.toml $(wildcard core/*/*.?pp core/*/*/*.?pp bindings/*.?pp)
+CPP     := $(wildcard core/*/*.?pp core/*/*/*.?pp bindings/*.?pp benchmarks/*.?pp)
 PYTHONS := src tests papers benchmarks docs examples
 JOBS    := $(shell nproc 2>/dev/null || echo 2)
 # Data sets beside the repository, unless another folder is named.

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "model.hpp"
+#include "model/model.hpp"
 
 namespace bench {
 

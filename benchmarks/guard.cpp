@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "learners.hpp"
-#include "random.hpp"
+#include "base/random.hpp"
+#include "tests/learners.hpp"
 
 using namespace budgetron;
 using namespace learners;

@@ -1,7 +1,7 @@
 // See limits.hpp. Compiled once per instruction set with BUDGETRON_ISA set.
 #include "limits.hpp"
 
-#include "vectors.hpp"
+#include "simd/vec.hpp"
 
 namespace {
 

@@ -16,12 +16,12 @@
 #include <string>
 
 #include "arrays.hpp"
-#include "bindings.hpp"
-#include "csr.hpp"
-#include "lapack.hpp"
-#include "model.hpp"
+#include "base/linalg.hpp"
+#include "io/csr_check.hpp"
+#include "model/model.hpp"
+#include "module.hpp"
 #include "named_row.hpp"
-#include "served.hpp"
+#include "python_model.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,5 +1,5 @@
 // The extension module budgetron._core.
-#include "bindings.hpp"
+#include "module.hpp"
 
 NB_MODULE(_core, m) {
   m.doc() = "Compiled core of budgetron. Use the estimators of `budgetron` instead.";

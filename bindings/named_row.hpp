@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "sample.hpp"
+#include "base/sample.hpp"
 
 namespace budgetron {
 

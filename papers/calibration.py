@@ -14,7 +14,8 @@ c(z) = tanh(z/2)/(2 z) the log likelihood has a quadratic bound, whose maximum i
     [ sum c m m   sum c m ] [ slope  ]   [ sum (t - 1/2) m ]
     [ sum c m     sum c   ] [ offset ] = [ sum (t - 1/2)   ]
 
-Ours: the sums are kept row by row, and forgotten slowly; see core/calibration.hpp for the reasons.
+Ours: the sums are kept row by row, and forgotten slowly; see
+core/model/calibration.hpp for the reasons.
 """
 
 from __future__ import annotations

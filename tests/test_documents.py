@@ -29,7 +29,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 # A file or folder of the repository, named in backticks and without a placeholder in it.
 NAMED = re.compile(r"`((?:bindings|benchmarks|core|docs|papers|src|tests)/[\w./+-]+)`")
 # There after `make docs` only, or in the copy that the walk-through of CONTRIBUTING.md makes.
-BUILT = ("docs/_build", "docs/pages", "core/budgets/remove_newest.hpp")
+BUILT = ("docs/_build", "docs/pages", "core/learners/budgets/remove_newest.hpp")
 MADE = {"gallery", "glossary", "index", *(name.replace("+", "-plus") for name in CATALOGUE)}
 
 each_document = pytest.mark.parametrize(
@@ -158,7 +158,9 @@ def test_the_way_of_a_row_names_what_is_there() -> None:
     section = text.partition("## One row, from the shell to the support")[2].partition("\n## ")[0]
     files = NAMED.findall(section)
     assert files[0] == "src/budgetron/cli/command.py"
-    assert {"core/support.cpp", "core/model.hpp", "bindings/model.cpp"} <= set(files)
+    assert {"core/storage/example_store.cpp", "core/model/model.hpp", "bindings/model.cpp"} <= set(
+        files
+    )
     code = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in files if "." in name)
     words = set(re.findall(r"\w+", code))
     for name in re.findall(r"`([A-Za-z_][\w:.]*(?:\(\))?)`", section):

@@ -2,7 +2,7 @@
 
 Documents and arrays of real files are changed at random and signed anew, so that nothing but the
 loader's own checks stands between them and the core. (The core's are also tested one by one and
-under sanitizers, in core/tests/learners_test.cpp.) BUDGETRON_FUZZ_EXAMPLES asks for more.
+under sanitizers, in core/tests/learners/learners_test.cpp.) BUDGETRON_FUZZ_EXAMPLES asks for more.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One model among threads: any number predict while one learns; snapshots are fixed.
 
-The compiled model is held to the same by ThreadSanitizer (core/tests/threads_test.cpp).
+The compiled model is held to the same by ThreadSanitizer (core/tests/model/threads_test.cpp).
 """
 
 from __future__ import annotations

@@ -37,7 +37,9 @@ def test_the_cpp_of_the_walkthrough_compiles(followed: Path) -> None:
         "-Werror",
         "-Icore",
     ]
-    subprocess.run([compiler, *options, "core/budget.cpp"], cwd=followed, check=True)
+    subprocess.run(
+        [compiler, *options, "core/learners/budgets/budget.cpp"], cwd=followed, check=True
+    )
 
 
 def test_the_python_of_the_walkthrough_is_a_part(followed: Path) -> None:

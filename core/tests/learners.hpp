@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "model.hpp"
+#include "model/model.hpp"
 
 namespace learners {
 

@@ -3,8 +3,8 @@
 #include <iostream>
 #include <string_view>
 
-#include "harness.hpp"
-#include "row.hpp"
+#include "simd/kernel_row.hpp"
+#include "tests/harness.hpp"
 
 int main(int argc, char** argv) {
   const std::string_view word = argc > 1 ? argv[1] : "";

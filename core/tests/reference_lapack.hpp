@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "lapack.hpp"
+#include "base/linalg.hpp"
 
 namespace reference {
 

@@ -5,7 +5,7 @@ else (which estimator, its parameters, versions, counters, classes, feature name
 header alone tells what is inside. A SHA-256 over the arrays and the rest of the document finds
 damage. It does not make a stranger's file honest: nothing in a file is ever executed or imported,
 the estimator is one of this package's by name, its engine is built from parameters that pass their
-checks, and the core refuses arrays that do not fit (core/state.hpp).
+checks, and the core refuses arrays that do not fit (core/base/state.hpp).
 
 A later version reads the files of this one, or says which version wrote them: `FORMAT` counts up
 when what is in them changes.

@@ -19,7 +19,7 @@ from budgetron.sizes import parse_bytes
 
 ALWAYS = 2**30  # bytes any file may ask for ...
 TIMES = 64  # ... and how many times its own size
-AT_ONCE = 4096  # the largest budget whose memory is taken as a whole (core/room.hpp)
+AT_ONCE = 4096  # the largest budget whose memory is taken as a whole (core/storage/byte_limit.hpp)
 Arrays = dict[str, NDArray[Any]]
 # What keeps a factor of the Gram matrix of all examples, and what that matrix itself.
 _FACTORED = {"project", "project-smallest", "projectron-plus"}

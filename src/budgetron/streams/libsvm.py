@@ -1,9 +1,9 @@
 """LIBSVM text as a stream: `label index:value index:value ...`, indices from 1.
 
-The native parser (core/libsvm.hpp) turns text into rows; here are the file around it, the chunks
-and the errors. Memory is constant: a block of text and a chunk of rows. A bookmark holds the byte
-behind the last row handed out, so that a plain file goes on there by a jump and a compressed one
-without being parsed again.
+The native parser (core/io/libsvm_parser.hpp) turns text into rows; here are the file around it, the
+chunks and the errors. Memory is constant: a block of text and a chunk of rows. A bookmark holds the
+byte behind the last row handed out, so that a plain file goes on there by a jump and a compressed
+one without being parsed again.
 """
 
 from __future__ import annotations

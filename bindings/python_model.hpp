@@ -1,0 +1,119 @@
+// A model as Python holds it: with who listens to it, and learning in pieces.
+//
+// A call's rows are learned a piece at a time. Between pieces the model is free, so that threads
+// which predict get in while another learns a long batch, and what happened is told. No row can
+// tell the difference: a batch in pieces leaves the same bits.
+//
+// The listener is called by the thread that learns, with nothing locked: it may look into the
+// model. If it raises, the rows of the call are learned to the end, without it, and then it is
+// raised.
+//
+// Ctrl-C ends a call between two pieces, at most kPatience after it: the rows before are learned.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+
+#include "model/model.hpp"
+
+namespace budgetron {
+
+inline constexpr std::size_t kPiece = 256;  // rows; shorter than a millisecond for most models
+inline constexpr std::chrono::milliseconds kPatience{100};
+
+template <class Real>
+class Served : public Model<Real> {
+ public:
+  using Model<Real>::Model;
+
+  // None: nobody listens. Else it is called with a list of (kind, round, example, other, coef).
+  void listen(nanobind::object listener) {
+    const bool heard = !listener.is_none();
+    this->watch(heard);
+    const nanobind::ft_lock_guard guard(mutex_);
+    listener_ = heard ? std::move(listener) : nanobind::object();
+    heard_ = heard;
+  }
+
+  // Needs the GIL, as all that follows.
+  void tell() {
+    if (!heard_.load(std::memory_order_relaxed)) return;
+    nanobind::object listener;
+    {
+      const nanobind::ft_lock_guard guard(mutex_);
+      listener = listener_;
+    }
+    nanobind::list told;
+    for (const Event& event : this->take_events()) {
+      told.append(
+          nanobind::make_tuple(event.name(), event.round, event.example, event.other, event.coef));
+    }
+    if (listener.is_valid() && nanobind::len(told) > 0) listener(told);
+  }
+
+  std::size_t learn_in_pieces(const Rows<Real>& rows, const double* targets, const double* weights,
+                              std::vector<double>* decisions, bool unseen, bool calibrate) {
+    std::exception_ptr raised;
+    std::size_t outputs = 0;
+    {
+      const nanobind::gil_scoped_release released;
+      outputs = this->inspect([this](const auto&) { return this->outputs(); });
+      if (decisions != nullptr) decisions->reserve(rows.count * outputs);
+      auto asked = std::chrono::steady_clock::now();
+      for (std::size_t begin = 0; begin < rows.count; begin += kPiece) {
+        const std::size_t end = std::min(begin + kPiece, rows.count);
+        if (begin > 0 && std::chrono::steady_clock::now() - asked > kPatience) {
+          const nanobind::gil_scoped_acquire acquired;
+          if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+          asked = std::chrono::steady_clock::now();
+        }
+        this->learn(piece(rows, begin, end), targets + begin,
+                    weights != nullptr ? weights + begin : nullptr, decisions, unseen && begin == 0,
+                    calibrate);
+        if (!heard_.load(std::memory_order_relaxed) || raised != nullptr) continue;
+        const nanobind::gil_scoped_acquire acquired;
+        try {
+          tell();
+        } catch (...) {
+          raised = std::current_exception();
+        }
+      }
+    }
+    if (raised != nullptr) std::rethrow_exception(raised);
+    return outputs;
+  }
+
+  // For Python's garbage collector: a listener often refers to the model it listens to.
+  static int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (nanobind::inst_ready(self)) {
+      Py_VISIT(nanobind::inst_ptr<Served>(self)->listener_.ptr());
+    }
+    return 0;
+  }
+  static int clear(PyObject* self) {
+    nanobind::inst_ptr<Served>(self)->listener_.reset();
+    return 0;
+  }
+
+ private:
+  static Rows<Real> piece(Rows<Real> rows, std::size_t begin, std::size_t end) {
+    rows.count = end - begin;
+    if (rows.ends != nullptr) {
+      rows.ends += begin;
+    } else {
+      rows.values += begin * rows.width;
+    }
+    return rows;
+  }
+
+  nanobind::object listener_;
+  std::atomic<bool> heard_ = false;
+  nanobind::ft_mutex mutex_;  // of the listener; nothing where there is a GIL
+};
+
+}  // namespace budgetron

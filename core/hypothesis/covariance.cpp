@@ -1,0 +1,189 @@
+#include "hypothesis/covariance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "storage/byte_limit.hpp"
+
+namespace budgetron {
+namespace {
+
+// A variance that underflows would be 0, and P singular: it stops here.
+constexpr double kLeastVariance = std::numeric_limits<double>::min();
+
+}  // namespace
+
+void Covariance::reserve() {
+  const std::size_t most = (capacity_ + kPanel - 1) / kPanel;
+  columns_.reserve(panel_numbers(most));
+  for (auto* vector : {&variances_, &projected_, &weights_, &energies_, &slopes_}) {
+    vector->reserve(kPanel * most);
+  }
+  alphas_.reserve(kPanel * most + 1);
+}
+
+void Covariance::resize(std::size_t size) {
+  if (columns_.capacity() == 0 && capacity_ <= kAtOnce) reserve();
+  size_ = size;
+  columns_.resize(panel_numbers(panels()), 0.0);
+  for (auto* vector : {&variances_, &projected_, &weights_, &energies_, &slopes_}) {
+    vector->resize(length(), 0.0);
+  }
+  alphas_.resize(length() + 1, 0.0);
+}
+
+void Covariance::weigh() {
+  panel_functions().weigh(size_, projected_.data(), variances_.data(), weights_.data(),
+                          energies_.data());
+}
+
+double Covariance::project(const double* k, double r) {
+  if (size_ == 0) return 0.0;
+  panel_functions().project(columns_.data(), panels(), k, projected_.data());
+  weigh();
+  // Each sum waits for its last term: the two run beside each other.
+  double energy = 0.0;
+  double alpha = r;
+  for (std::size_t j = 0; j < size_; ++j) {
+    alphas_[j] = alpha;
+    energy += energies_[j];
+    alpha += energies_[j];
+  }
+  alphas_[size_] = alpha;
+  return energy;
+}
+
+void Covariance::product(double* out) {
+  panel_functions().combine(columns_.data(), panels(), weights_.data(), out);
+}
+
+void Covariance::condition(double r, double* out) {
+  if (alphas_[0] != r) add_up(0, r);
+  settle(0);
+  panel_functions().condition(columns_.data(), panels(), weights_.data(), slopes_.data(), out);
+}
+
+void Covariance::add_up(std::size_t first, double alpha) {
+  for (std::size_t j = first; j < size_; ++j) {
+    alphas_[j] = alpha;
+    alpha += energies_[j];
+  }
+  alphas_[size_] = alpha;
+}
+
+void Covariance::settle(std::size_t first) {
+  panel_functions().settle(size_ - first, alphas_.data() + first, projected_.data() + first,
+                           kLeastVariance, variances_.data() + first, slopes_.data() + first);
+}
+
+void Covariance::append(const double* d, double delta2) {
+  const std::size_t j = size_;
+  resize(j + 1);
+  double* column = columns_.data() + start(j);
+  for (std::size_t i = 0; i < j; ++i) column[i] = -d[i];
+  column[j] = 1.0;
+  variances_[j] = 1.0 / delta2;
+}
+
+void Covariance::project_unit(std::size_t i) {
+  for (std::size_t j = 0; j < size_; ++j) projected_[j] = j < i ? 0.0 : columns_[start(j) + i];
+  weigh();
+}
+
+void Covariance::column(std::size_t i, double* out) {
+  project_unit(i);
+  product(out);
+}
+
+void Covariance::remove(std::size_t i) {
+  project_unit(i);
+  // r = 0: nothing before column i matters, and after it alpha is D_i.
+  for (std::size_t j = 0; j <= i; ++j) slopes_[j] = 0.0;
+  add_up(i + 1, variances_[i]);
+  settle(i + 1);
+  panel_functions().condition(columns_.data(), panels(), weights_.data(), slopes_.data(),
+                              projected_.data());
+  const std::size_t last = size_ - 1;
+  for (std::size_t j = i + 1; j <= last; ++j) {
+    const double* from = columns_.data() + start(j);
+    double* to = columns_.data() + start(j - 1);  // ends where `from` starts
+    std::copy(from, from + i, to);
+    std::copy(from + i + 1, from + j + 1, to + i);
+    std::fill(to + j, to + height(j - 1), 0.0);
+    variances_[j - 1] = variances_[j];
+  }
+  std::fill_n(columns_.data() + start(last), height(last), 0.0);
+  variances_[last] = projected_[last] = weights_[last] = energies_[last] = slopes_[last] = 0.0;
+  resize(last);
+}
+
+void Covariance::diagonal(double* out) const {
+  std::fill_n(out, length(), 0.0);
+  for (std::size_t j = 0; j < size_; ++j) {
+    const double* column = columns_.data() + start(j);
+    for (std::size_t i = 0; i <= j; ++i) out[i] += variances_[j] * (column[i] * column[i]);
+  }
+}
+
+void Covariance::copy(const Covariance& other) {
+  resize(other.size_);
+  std::copy(other.columns_.begin(), other.columns_.end(), columns_.begin());
+  std::copy(other.variances_.begin(), other.variances_.end(), variances_.begin());
+}
+
+void Covariance::free() { *this = Covariance(capacity_); }
+
+void Covariance::visit_state(StateVisitor& visitor, const std::string& name) {
+  if (visitor.mode() == StateVisitor::Mode::count) {
+    for (const auto* vector :
+         {&columns_, &variances_, &projected_, &weights_, &energies_, &alphas_, &slopes_}) {
+      visitor.scratch(*vector);
+    }
+    return;
+  }
+  std::vector<double> packed;
+  if (visitor.mode() == StateVisitor::Mode::save) {
+    for (std::size_t j = 0; j < size_; ++j) {
+      const double* column = columns_.data() + start(j);
+      packed.insert(packed.end(), column, column + j);
+      packed.push_back(variances_[j]);
+    }
+  }
+  visitor.field(name, packed);
+  if (visitor.mode() == StateVisitor::Mode::save) return;
+  require(all_finite(packed), name);
+  free();
+  const double* from = packed.data();
+  const double* const end = from + packed.size();
+  for (std::size_t j = 0; from != end; ++j) {
+    require(static_cast<std::size_t>(end - from) >= j + 1 && j != capacity_ && from[j] > 0.0, name);
+    resize(j + 1);
+    double* column = columns_.data() + start(j);
+    std::copy(from, from + j, column);
+    column[j] = 1.0;
+    variances_[j] = from[j];
+    from += j + 1;
+  }
+}
+
+void Covariance::check_invariants() const {
+  const auto fail = [](const char* what) {
+    throw std::logic_error(std::string("covariance invariant broken: ") + what);
+  };
+  if (size_ > capacity_ || columns_.size() != panel_numbers(panels())) fail("its size");
+  for (std::size_t j = 0; j < length(); ++j) {
+    const double* column = columns_.data() + start(j);
+    for (std::size_t i = 0; i < height(j); ++i) {
+      if (!std::isfinite(column[i])) fail("a number is not finite");
+      if (i >= j && column[i] != (i == j && j < size_ ? 1.0 : 0.0)) fail("U is not triangular");
+    }
+    if (j < size_ && !(variances_[j] > 0.0 && std::isfinite(variances_[j]))) {
+      fail("it is not positive definite");
+    }
+    if (j >= size_ && variances_[j] != 0.0) fail("a variance of the padding is not 0");
+  }
+}
+
+}  // namespace budgetron

@@ -1,0 +1,659 @@
+#include "hypothesis/expansion.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+namespace budgetron {
+namespace {
+
+// A lazy factor outside this range is folded into the coefs, before either loses digits.
+constexpr double kLeastScale = 1e-6;
+constexpr double kLargestScale = 1e6;
+// Above this bound on their rounding gamma d^2 (Laplacian: gamma d) are found from differences.
+constexpr double kRounding = 1e-4;
+// A block of rows multiplies zeros too; with fewer other values than this it is slower than rows
+// that do not.
+constexpr double kLeastDensity = 0.6;
+
+// A row of zeros at `place`; the rows behind it move. Where there are many, there is room for more.
+void insert_output(AlignedVector<double>& matrix, std::size_t stride, std::size_t place) {
+  constexpr std::size_t many = 256;  // rows
+  const std::size_t size = matrix.size() + stride;
+  if (size > matrix.capacity()) {
+    matrix.reserve(matrix.size() < many * stride ? size : size + size / 4);
+  }
+  matrix.resize(size);
+  const auto from = matrix.begin() + static_cast<std::ptrdiff_t>(place * stride);
+  std::move_backward(from, matrix.end() - static_cast<std::ptrdiff_t>(stride), matrix.end());
+  std::fill_n(from, stride, 0.0);
+}
+
+}  // namespace
+
+// Where a sign turns, zeros stay +0, as they are in a loaded matrix where nothing is stored yet.
+void rearrange_outputs(AlignedVector<double>& matrix, std::size_t stride,
+                       const ClassChange& change) {
+  const std::size_t before = ClassChange::outputs(change.before);
+  const std::size_t after = ClassChange::outputs(change.after);
+  if (after == 1) {
+    // One class, or none, becoming two: f is the pull towards class 1. The class that was alone
+    // was learned as class 1; if it sorts first, its sign turns.
+    if (change.before == 1 && change.after == 2 && change.order[0] == 0) {
+      for (double& value : matrix) value = 0.0 - value;
+    }
+    return;
+  }
+  if (before > 1 && change.one_joins()) {
+    insert_output(matrix, stride, change.place());
+    return;
+  }
+  AlignedVector<double> moved(after * stride, 0.0);
+  for (std::size_t k = 0; k < after; ++k) {
+    const int from = change.order[k];
+    if (from < 0) continue;
+    for (std::size_t i = 0; i < stride; ++i) {
+      if (before > 1) {
+        moved[k * stride + i] = matrix[static_cast<std::size_t>(from) * stride + i];
+      } else {
+        // f = f_1 - f_0 splits into halves, exactly.
+        moved[k * stride + i] = from == 1 ? 0.5 * matrix[i] : 0.0 - 0.5 * matrix[i];
+      }
+    }
+  }
+  matrix.swap(moved);
+}
+
+template <class Real>
+Expansion<Real>::Expansion(const Kernel& kernel, std::size_t outputs, std::size_t capacity)
+    : kernel_(kernel),
+      outputs_(outputs),
+      capacity_(capacity),
+      support_(kernel.kind == KernelKind::laplacian) {
+  if (kernel.kind == KernelKind::rbf) make_table();
+}
+
+// The Gaussian of 0, 1, ..., 63 by the row's own arithmetic: of an x that is 0 and examples with
+// these squared norms.
+template <class Real>
+void Expansion<Real>::make_table() {
+  if constexpr (std::is_same_v<Real, float>) {
+    constexpr std::size_t count = 64;
+    AlignedVector<Real> norms(count);
+    AlignedVector<Real> values(count);
+    std::iota(norms.begin(), norms.end(), Real(0));
+    RowTask<Real> work = task(Row<Real>());
+    work.examples = count;
+    work.norms = norms.data();
+    work.row = values.data();
+    row_functions<Real>().row(work);
+    table_.resize(count * sizeof(Real));
+    for (std::size_t d = 0; d < count; ++d) {
+      const auto bytes = std::bit_cast<std::array<std::uint8_t, sizeof(Real)>>(values[d]);
+      for (std::size_t b = 0; b < bytes.size(); ++b) table_[b * count + d] = bytes[b];
+    }
+  }
+}
+
+template <class Real>
+void Expansion<Real>::grow() {
+  const std::size_t wanted = places_for(support_.size(), capacity_);
+  support_.reserve(wanted);
+  set_stride(support_.stride());
+  if (keeps_gram_) gram_.reserve(wanted * (wanted + 1) / 2);
+}
+
+// Coefs and ids in so many columns, and not a byte more.
+template <class Real>
+void Expansion<Real>::set_stride(std::size_t stride) {
+  AlignedVector<double> moved(outputs_ * stride, 0.0);
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    std::copy_n(coefs_.data() + k * stride_, size(), moved.data() + k * stride);
+  }
+  coefs_.swap(moved);
+  std::vector<std::int64_t> ids(stride, 0);
+  std::copy_n(ids_.begin(), std::min(stride, ids_.size()), ids.begin());
+  ids_.swap(ids);
+  stride_ = stride;
+}
+
+template <class Real>
+void Expansion<Real>::reserve(const Room& room) {
+  support_.reserve_all(capacity_, room);
+  set_stride(support_.stride());
+  if (keeps_gram_) gram_.reserve(capacity_ * (capacity_ + 1) / 2);
+  if (keeps_norm_ && !keeps_gram_) reserve_row(side_row_);
+  reserve_sample(side_sample_);
+}
+
+template <class Real>
+void Expansion<Real>::reserve_row(Row<Real>& row) const {
+  row.values.resize(std::max(row.values.size(), stride_));
+  if (keeps_distances_) row.distances.resize(std::max(row.distances.size(), stride_));
+  row.reserve_terms(support_.most_terms());
+  if (!support_.direct_only()) row.listed.reserve(support_.most_values());
+}
+
+template <class Real>
+RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
+  RowTask<Real> task{};
+  const Columns<Real>& columns = support_.columns();
+  task.support = columns.bytes() ? nullptr : columns.reals();
+  task.ones = columns.bytes() ? columns.ones() : nullptr;
+  task.stride = columns.stride();
+  task.examples = padded(size());
+  task.values = row.term_values.data();
+  task.slots = row.term_slots.data();
+  task.count = row.terms;
+  task.hits = row.thin ? row.hits.data() : nullptr;
+  task.hits_before = row.hits_before.data();
+  task.all_ones = row.all_ones;
+  task.norms = support_.norms();
+  task.norm = row.norm;
+  task.kind = kernel_.kind;
+  task.gamma = static_cast<Real>(kernel_.gamma);
+  task.coef0 = static_cast<Real>(kernel_.coef0);
+  task.degree = kernel_.degree;
+  if (row.all_ones && !table_.empty()) look_up_distances(task);
+  return task;
+}
+
+template <class Real>
+void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
+  support_.gather(x, out);
+  if (out.values.size() < stride_) out.values.resize(stride_);
+  if (drowns(out.norm)) {
+    row_by_differences(x, out);
+    return;
+  }
+  const auto& functions = row_functions<Real>();
+  RowTask<Real> work = task(out);
+  work.row = out.values.data();
+  if (keeps_distances_) {
+    if (out.distances.size() < stride_) out.distances.resize(stride_);
+    work.distances = out.distances.data();
+    if (kernel_.kind != KernelKind::rbf) {
+      // The Gaussian values this leaves in the row are overwritten by the row proper.
+      RowTask<Real> apart = work;
+      apart.kind = KernelKind::rbf;
+      apart.norms = support_.squared_norms();
+      apart.norm = functions.squared_norm(x.values, x.count);
+      functions.row(apart);
+    }
+  }
+  functions.row(work);
+  settle(out);
+}
+
+// Whether distances drown in the rounding of norms.
+template <class Real>
+bool Expansion<Real>::drowns(Real norm) const {
+  if (!kernel_.isotropic()) return false;
+  const double share =
+      static_cast<double>(std::numeric_limits<Real>::epsilon()) * kernel_.gamma / kRounding;
+  const double x = static_cast<double>(norm);
+  // The first is an upper bound of the second, and at hand.
+  return share * (x + support_.largest_norm()) > 1.0 &&
+         share * (x + support_.largest_norm_now()) > 1.0;
+}
+
+// The row function is told the distances as if they were norms, and that x is 0.
+template <class Real>
+void Expansion<Real>::row_by_differences(const Sample<Real>& x, Row<Real>& out) const {
+  constexpr std::size_t tile = 8 * kLanes;
+  alignas(64) Real sums[tile];
+  const bool laplacian = kernel_.kind == KernelKind::laplacian;
+  if (keeps_distances_ && out.distances.size() < stride_) out.distances.resize(stride_);
+  RowTask<Real> work = task(Row<Real>());
+  work.support = support_.columns().reals();
+  work.ones = nullptr;
+  work.norms = sums;
+  for (std::size_t first = 0; first < padded(size()); first += tile) {
+    const std::size_t last = std::min(first + tile, padded(size()));
+    work.examples = last - first;
+    work.row = out.values.data() + first;
+    if (keeps_distances_ || !laplacian) {
+      support_.squared_distances(x, first, last, sums, out.listed);
+      if (keeps_distances_) std::copy_n(sums, last - first, out.distances.data() + first);
+    }
+    if (laplacian) support_.absolute_distances(x, first, last, sums, out.listed);
+    row_functions<Real>().row(work);
+  }
+  settle(out);
+}
+
+// If they are whole numbers, and few.
+template <class Real>
+void Expansion<Real>::look_up_distances(RowTask<Real>& task) const {
+  const double farthest = static_cast<double>(task.norm) + support_.largest_norm();
+  if (!(farthest < 64.0) || task.norm != static_cast<Real>(static_cast<int>(task.norm))) return;
+  task.table = table_.data();
+  task.byte_norms = support_.byte_norms();
+  task.farthest = static_cast<std::size_t>(farthest);
+}
+
+template <class Real>
+void Expansion<Real>::settle(Row<Real>& out) const {
+  out.self = kernel_.isotropic() ? 1.0 : static_cast<double>(row_functions<Real>().self(task(out)));
+  out.coarse = kernel_.rounds_coarsely(out.norm);
+}
+
+// Packs the samples for the support as it is; false if a block is not for them.
+template <class Real>
+bool Expansion<Real>::pack(RowBlock<Real>& block) const {
+  const std::vector<std::uint32_t>& slots = support_.direct_slots();
+  if (block.width > slots.size() || support_.thin() > 0 || support_.columns().bytes()) {
+    return false;
+  }
+  block.values.resize(block.width * kBlockRows + kBlockPadding);
+  block.offsets.resize(block.width);
+  Real norms[kBlockRows];
+  PackTask<Real> work{block.samples,        slots.data(),  block.width,
+                      support_.stride(),    support_.l1(), block.values.data(),
+                      block.offsets.data(), norms,         0};
+  block.features = block_functions<Real>().pack(work);
+  for (std::size_t r = 0; r < kBlockRows; ++r) {
+    block.rows[r].norm = norms[r];
+    if (block.rows[r].values.size() < stride_) block.rows[r].values.resize(stride_);
+    if (keeps_distances_ && block.rows[r].distances.size() < stride_) {
+      block.rows[r].distances.resize(stride_);
+    }
+  }
+  return static_cast<double>(work.nonzeros) >=
+         kLeastDensity * static_cast<double>(block.width * kBlockRows);
+}
+
+// What the functions of blocks are to know; `rows` has room for kBlockRows.
+template <class Real>
+BlockTask<Real> Expansion<Real>::task(RowBlock<Real>& block, std::size_t from,
+                                      RowTask<Real>* rows) const {
+  for (std::size_t r = 0; r < kBlockRows; ++r) {
+    rows[r] = task(block.rows[r]);
+    rows[r].row = block.rows[r].values.data();
+    if (keeps_distances_) rows[r].distances = block.rows[r].distances.data();
+  }
+  return {rows, from, block.values.data(), block.offsets.data(), block.features};
+}
+
+template <class Real>
+bool Expansion<Real>::fill(RowBlock<Real>& block, const Real* samples, std::size_t width) const {
+  // Distances that are not a by-product take a pass of their own.
+  if (size() == 0 || (keeps_distances_ && kernel_.kind != KernelKind::rbf)) return false;
+  block.samples = samples;
+  block.width = width;
+  if (!pack(block)) return false;
+  for (const Row<Real>& row : block.rows) {
+    if (drowns(row.norm)) return false;
+  }
+  RowTask<Real> rows[kBlockRows];
+  block_functions<Real>().columns(task(block, 0, rows), 0, padded(size()));
+  block.time = support_.clock();
+  return true;
+}
+
+template <class Real>
+Row<Real>& Expansion<Real>::take(RowBlock<Real>& block, std::size_t r) const {
+  // Not for blocks: since a sparse example came, or a large one.
+  if (support_.thin() > 0 || drowns(block.rows[r].norm)) {
+    row({block.samples + r * block.width, nullptr, block.width}, block.rows[r]);
+    return block.rows[r];
+  }
+  if (block.time != support_.clock()) {
+    bring_up_to_date(block, r);
+    block.time = support_.clock();
+  }
+  settle(block.rows[r]);
+  return block.rows[r];
+}
+
+// The rows from r on. What changed is most often that the row before was stored.
+template <class Real>
+void Expansion<Real>::bring_up_to_date(RowBlock<Real>& block, std::size_t r) const {
+  const auto waiting = static_cast<std::int64_t>(kBlockRows - r);
+  if (support_.slots_moved() > block.time) pack(block);
+  RowTask<Real> rows[kBlockRows];
+  const BlockTask<Real> work = task(block, r, rows);
+  if (support_.clock() == block.time + 1 && r > 0 &&
+      support_.newest_values() == block.samples + (r - 1) * block.width) {
+    block_functions<Real>().column(work, support_.newest(), r - 1);
+    block.recomputed += waiting;
+    return;
+  }
+  for (std::size_t i = 0; i < size(); i += kLanes) {
+    if (support_.changed(i / kLanes) <= block.time) continue;
+    block_functions<Real>().columns(work, i, i + kLanes);
+    block.recomputed += waiting * static_cast<std::int64_t>(kLanes);
+  }
+}
+
+template <class Real>
+void Expansion<Real>::decide(const Row<Real>& row, std::span<double> outputs) const {
+  const auto dot = row_functions<Real>().dot;
+  const std::size_t n = padded(size());
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    outputs[k] = n > 0 ? factor() * dot(row.values.data(), stored_coefs(k), n) : 0.0;
+  }
+}
+
+template <class Real>
+void Expansion<Real>::row_of_stored(std::size_t i, Row<Real>& out) const {
+  support_.extract(i, side_sample_);
+  row(side_sample_.view(), out);
+}
+
+template <class Real>
+double Expansion<Real>::stored_self(std::size_t i) const {
+  if (kernel_.isotropic()) return 1.0;
+  RowTask<Real> work{};
+  work.kind = kernel_.kind;
+  work.gamma = static_cast<Real>(kernel_.gamma);
+  work.coef0 = static_cast<Real>(kernel_.coef0);
+  work.degree = kernel_.degree;
+  work.norm = support_.norms()[i];
+  return static_cast<double>(row_functions<Real>().self(work));
+}
+
+template <class Real>
+void Expansion<Real>::rescale(double factor) {
+  if (factor == 0.0) {
+    clear_coefs();
+    return;
+  }
+  scale_ *= factor;
+  if (scale_ < kLeastScale || scale_ > kLargestScale) fold();
+}
+
+template <class Real>
+void Expansion<Real>::fold() {
+  if (scale_ == 1.0) return;
+  for (double& coef : coefs_) coef *= scale_;
+  squared_norm_ *= scale_ * scale_;
+  scale_ = 1.0;
+}
+
+template <class Real>
+void Expansion<Real>::clear_coefs() {
+  std::fill(coefs_.begin(), coefs_.end(), 0.0);
+  scale_ = 1.0;
+  squared_norm_ = 0.0;
+}
+
+template <class Real>
+void Expansion<Real>::shift(std::span<const double> weights, std::span<const double> values,
+                            std::span<const double> coefs) {
+  double change = 0.0;  // ||f + h||^2 - ||f||^2 = sum_i (2 a_i + h's coef at i) h(x_i)
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    const double c = coefs[k] / factor();
+    double* a = stored_coefs(k);
+    if (keeps_norm_) {
+      double share = 0.0;
+      for (std::size_t i = 0; i < size(); ++i) {
+        share += (2.0 * a[i] + c * weights[i]) * (c * values[i]);
+      }
+      change += share;
+    }
+    for (std::size_t i = 0; i < size(); ++i) a[i] += c * weights[i];
+  }
+  if (keeps_norm_) {
+    squared_norm_ = std::max(0.0, squared_norm_ + (outputs_ == 1 ? change : 2.0 * change));
+  }
+}
+
+template <class Real>
+void Expansion<Real>::decide_stored(std::vector<double>& outputs) const {
+  outputs.assign(outputs_ * size(), 0.0);
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    const double* a = stored_coefs(k);
+    double* f = outputs.data() + k * size();
+    const Real* gram_row = gram_.data();
+    for (std::size_t i = 0; i < size(); gram_row += ++i) {
+      double sum = 0.0;
+      for (std::size_t j = 0; j < i; ++j) {
+        const double value = static_cast<double>(gram_row[j]);
+        sum += a[j] * value;
+        f[j] += a[i] * value;
+      }
+      f[i] = sum + a[i] * static_cast<double>(gram_row[i]);
+    }
+    for (std::size_t i = 0; i < size(); ++i) f[i] *= factor();
+  }
+}
+
+template <class Real>
+double Expansion<Real>::inner(std::span<const double> p, std::span<const double> q) const {
+  double sum = 0.0;
+  for (std::size_t k = 0; k < p.size(); ++k) sum += p[k] * q[k];
+  return outputs_ == 1 ? sum : 2.0 * sum;
+}
+
+template <class Real>
+double Expansion<Real>::coef_size(std::size_t i) const {
+  if (outputs_ == 1) return std::abs(coef(i, 0));
+  double sum = 0.0;
+  for (std::size_t k = 0; k < outputs_; ++k) sum += coef(i, k) * coef(i, k);
+  return std::sqrt(2.0 * sum);
+}
+
+template <class Real>
+void Expansion<Real>::coef_sizes(std::vector<double>& sizes) const {
+  sizes.resize(size());
+  coef_functions<Real>().sizes(coefs_.data(), stride_, outputs_, factor(), size(), sizes.data());
+}
+
+template <class Real>
+void Expansion<Real>::stored_sizes(std::vector<double>& sizes) const {
+  sizes.resize(size());
+  coef_functions<Real>().sizes(coefs_.data(), stride_, outputs_, 1.0, size(), sizes.data());
+}
+
+template <class Real>
+double Expansion<Real>::pull(std::size_t i) const {
+  if (!keeps_gram_) row_of_stored(i, side_row_);
+  double sum = 0.0;
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    const double* a = stored_coefs(k);
+    double f = 0.0;
+    if (keeps_gram_) {
+      for (std::size_t j = 0; j < size(); ++j) f += a[j] * static_cast<double>(gram(i, j));
+    } else {
+      f = row_functions<Real>().dot(side_row_.values.data(), a, padded(size()));
+    }
+    sum += a[i] * f;
+  }
+  return outputs_ == 1 ? sum : 2.0 * sum;
+}
+
+template <class Real>
+double Expansion<Real>::norm_share(std::size_t i) const {
+  double square = 0.0;  // <a_i, a_i>
+  for (std::size_t k = 0; k < outputs_; ++k) square += stored_coefs(k)[i] * stored_coefs(k)[i];
+  if (square == 0.0) return 0.0;
+  if (outputs_ > 1) square *= 2.0;
+  return 2.0 * pull(i) - square * stored_self(i);
+}
+
+template <class Real>
+void Expansion<Real>::refresh_norm() {
+  double norm = 0.0;
+  for (std::size_t i = 0; i < size(); ++i) norm += pull(i);
+  squared_norm_ = std::max(0.0, norm);
+}
+
+template <class Real>
+void Expansion<Real>::forget(std::size_t i, EventKind why) {
+  if (why != EventKind::none) tell(why, i);
+  if (keeps_norm_) squared_norm_ = std::max(0.0, squared_norm_ - norm_share(i));
+  for (std::size_t k = 0; k < outputs_; ++k) stored_coefs(k)[i] = 0.0;
+}
+
+template <class Real>
+void Expansion<Real>::copy_gram_row(std::size_t i, const Row<Real>& row) {
+  if (i == size()) gram_.resize((i + 1) * (i + 2) / 2);
+  set_gram_row(i, row.values.data(), static_cast<Real>(row.self), size());
+}
+
+// Row and column i of the n examples: values[j], and `self` where they meet.
+template <class Real>
+void Expansion<Real>::set_gram_row(std::size_t i, const Real* values, Real self, std::size_t n) {
+  Real* const own = gram_.data() + i * (i + 1) / 2;
+  std::copy_n(values, i, own);
+  own[i] = self;
+  for (std::size_t j = i + 1; j < n; ++j) gram_[j * (j + 1) / 2 + i] = values[j];
+}
+
+// Column i, whose coefs are 0, becomes (x, coefs). The support itself is the caller's business.
+template <class Real>
+void Expansion<Real>::enter(std::size_t i, const Sample<Real>&, Row<Real>& row,
+                            std::span<const double> coefs, std::int64_t id) {
+  if (keeps_norm_) {
+    // ||f + c k(x,.)||^2 = ||f||^2 + 2 <c, f(x)> + <c, c> k(x, x), all before scale and rate
+    double change = 0.0;
+    for (std::size_t k = 0; k < outputs_; ++k) {
+      const double c = coefs[k] / factor();
+      const double f =
+          row_functions<Real>().dot(row.values.data(), stored_coefs(k), padded(size()));
+      change += 2.0 * c * f + c * c * row.self;
+    }
+    squared_norm_ = std::max(0.0, squared_norm_ + (outputs_ == 1 ? change : 2.0 * change));
+  }
+  if (keeps_gram_) copy_gram_row(i, row);
+  for (std::size_t k = 0; k < outputs_; ++k) stored_coefs(k)[i] = coefs[k] / factor();
+  ids_[i] = id;
+  row.values[i] = static_cast<Real>(row.self);
+  if (keeps_distances_) row.distances[i] = Real(0);
+}
+
+template <class Real>
+void Expansion<Real>::add(const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs,
+                          std::int64_t id) {
+  if (size() == stride_) grow();
+  if (row.values.size() < stride_) row.values.resize(stride_);
+  if (keeps_distances_ && row.distances.size() < stride_) row.distances.resize(stride_);
+  enter(size(), x, row, coefs, id);
+  support_.append(x);
+}
+
+template <class Real>
+void Expansion<Real>::replace(std::size_t i, const Sample<Real>& x, Row<Real>& row,
+                              std::span<const double> coefs, std::int64_t id, EventKind why) {
+  forget(i, why);
+  enter(i, x, row, coefs, id);
+  support_.replace(i, x);
+}
+
+template <class Real>
+void Expansion<Real>::remove(std::size_t i, Row<Real>& row, EventKind why) {
+  forget(i, why);
+  const std::size_t last = size() - 1;
+  if (i != last) {
+    for (std::size_t k = 0; k < outputs_; ++k) {
+      double* a = stored_coefs(k);
+      a[i] = a[last];
+      a[last] = 0.0;
+    }
+    ids_[i] = ids_[last];
+    row.values[i] = row.values[last];
+    if (keeps_distances_) row.distances[i] = row.distances[last];
+    if (keeps_gram_) {
+      const Real* const moved = gram_.data() + last * (last + 1) / 2;
+      set_gram_row(i, moved, moved[last], last);
+    }
+  }
+  if (keeps_gram_) gram_.resize(last * (last + 1) / 2);
+  support_.remove(i);
+}
+
+template <class Real>
+void Expansion<Real>::rearrange(const ClassChange& change) {
+  rearrange_outputs(coefs_, stride_, change);
+  outputs_ = ClassChange::outputs(change.after);
+}
+
+template <class Real>
+void Expansion<Real>::visit_state(StateVisitor& visitor) {
+  visitor.part("support", support_);
+  visitor.fixed("outputs", outputs_);
+  visitor.field("scale", scale_);
+  visitor.field("rate", rate_);
+  visitor.field("squared_norm", squared_norm_);
+  visitor.field("coefs", coefs_);
+  visitor.field("ids", ids_);
+  visitor.field("gram", gram_);
+  visitor.scratch(table_);
+  if (visitor.loading()) check_loaded();
+  visitor.part("side_row", side_row_);
+  visitor.scratch(side_sample_.values);
+  visitor.scratch(side_sample_.indices);
+}
+
+// There are as many ids as columns, stored examples and padding; only then is room made for them.
+template <class Real>
+void Expansion<Real>::check_loaded() {
+  stride_ = ids_.size();
+  require(size() <= stride_ && (capacity_ == 0 || size() <= capacity_) &&
+              stride_ == padded(stride_) && coefs_.size() == outputs_ * stride_,
+          "expansion");
+  require(gram_.size() == (keeps_gram_ ? size() * (size() + 1) / 2 : 0), "Gram matrix");
+  require(all_finite(coefs_) && std::isfinite(factor()) && factor() != 0.0 && squared_norm_ >= 0.0,
+          "coefs");
+  for (const std::int64_t id : ids_) require(id >= 0, "ids");
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    for (std::size_t i = size(); i < stride_; ++i) {
+      require(stored_coefs(k)[i] == 0.0, "padding");
+    }
+  }
+  // The state of a larger budget, or one that goes into a room.
+  const std::size_t most = padded(capacity_);
+  if (capacity_ > 0 && (stride_ > most || (stride_ < most && support_.stride() == most))) {
+    set_stride(most);
+  }
+  support_.reserve(stride_);
+  require(support_.stride() == stride_, "support");
+}
+
+template <class Real>
+void Expansion<Real>::check_invariants() const {
+  support_.check_invariants();
+  const auto fail = [](const std::string& what) {
+    throw std::logic_error("expansion invariant broken: " + what);
+  };
+  if (capacity_ > 0 && size() > capacity_) fail("more examples than the capacity");
+  double norm = 0.0;
+  Row<Real> fresh;
+  for (std::size_t i = 0; i < size(); ++i) {
+    row_of_stored(i, fresh);
+    if (keeps_gram_) {
+      for (std::size_t j = 0; j < size(); ++j) {
+        const double difference = static_cast<double>(gram(i, j) - fresh.values[j]);
+        const double size = std::max(1.0, std::abs(static_cast<double>(fresh.values[j])));
+        if (std::abs(difference) >
+            64.0 * static_cast<double>(std::numeric_limits<Real>::epsilon()) * size) {
+          fail("the Gram matrix is stale");
+        }
+      }
+    }
+    std::vector<double> f(outputs_);
+    decide(fresh, f);
+    for (std::size_t k = 0; k < outputs_; ++k) norm += coef(i, k) * f[k];
+  }
+  if (outputs_ > 1) norm *= 2.0;
+  if (keeps_norm_) {
+    const double tolerance = std::is_same_v<Real, float> ? 1e-3 : 1e-7;
+    if (std::abs(norm - squared_norm()) > tolerance * (1.0 + norm)) fail("the norm is stale");
+  }
+  for (std::size_t k = 0; k < outputs_; ++k) {
+    for (std::size_t i = size(); i < stride_; ++i) {
+      if (stored_coefs(k)[i] != 0.0) fail("a padding coef is not zero");
+    }
+  }
+}
+
+template class Expansion<float>;
+template class Expansion<double>;
+
+}  // namespace budgetron

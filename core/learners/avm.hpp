@@ -1,0 +1,243 @@
+// AVM, the approximation vector machine (Le et al. 2017, algorithms 2 to 5): Pegasos on core
+// points.
+//
+// The data space is covered by cells as the rows come; a row moves the coef of its cell's core
+// point instead of being stored itself. In round t, with slope g_t of the loss at f_t(x_t) and t
+// from 1:
+//
+//   f <- (t-1)/t f - 1/(lambda t) g_t u k(c, .)
+//
+// held as f = 1/(lambda t) sum_i c_i k(x_i, .), so that a round changes t and one c_i, nothing
+// else. c is x_t's core point with probability max(0, 1 - beta/t^rho) (section 6.2.3; beta = 0:
+// always), otherwise x_t itself, which is a core point from then on.
+//
+//   sphere     the nearest core point, if ||x - c|| < delta/2; else x opens a cell       (algorithm
+//   3) rectangle  the first with ||x - c||_inf < delta/sqrt(d); else x opens a cell (algorithm 4)
+//
+// A cell opens even if the slope is 0. At most `budget` core points; beyond, the nearest stands in.
+// With three classes or more u is e_y - e_z (algorithm 5), twice the direction other learners have.
+//
+// The squared loss has slopes without bound: if lambda <= 1, f is scaled back to the ball of radius
+// y_max lambda^(-1/2), y_max the largest |target| so far (sqrt(w) |target| of a weighted row), in
+// which the optimum lies (line 12 of
+// algorithm 2, theorem 23). The norm follows from f at the core point that moves:
+// ||f + a k(c, .)||^2 = ||f||^2 + 2 a f(c) + a^2 k(c, c).
+//
+// Contract: an isotropic kernel. Core points never leave, so they lie in the order they came in.
+// Cost: after the kernel row O(B) (distances come with the Gaussian row; the Laplacian needs a
+// second one); rectangle: O(B) for each of x's features that some core
+// point still passes; with the ball one more kernel row in rounds whose row is not its core point.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "hypothesis/loss.hpp"
+#include "learners/learner.hpp"
+
+namespace budgetron {
+
+template <class Real>
+class Avm final : public ExpansionLearner<Real> {
+ public:
+  Avm(const Spec& spec, std::size_t outputs)
+      : ExpansionLearner<Real>(make_kernel(spec.part("kernel")), outputs, spec.count("budget")),
+        loss_(spec.part("loss")),
+        budget_(spec.count("budget")),
+        regularization_(spec.number("regularization")),
+        cover_(cover_called(spec.text("cover"))),
+        radius_(spec.number("delta") / 2.0),
+        side_(spec.number("delta") / std::sqrt(spec.number("width"))),
+        beta_(spec.number("beta")),
+        rho_(spec.number("rho")),
+        ball_(loss_.squared() && regularization_ <= 1.0),
+        zeros_(outputs, 0.0) {
+    if (!f_.kernel().isotropic()) throw std::invalid_argument("avm: the kernel is not isotropic");
+    f_.keep_distances();
+    if (ball_) f_.keep_norm();
+  }
+
+  bool learn(const Turn<Real>& turn) override {
+    const double t = static_cast<double>(++rounds_);
+    const double slope = loss_.slope(turn.margin);
+    const bool approximate =
+        beta_ == 0.0 ||
+        turn.random->uniform() < std::max(0.0, 1.0 - beta_ / std::pow(t, rho_));  // Z_t
+    const std::int64_t capped = capped_;
+    std::size_t i = stand_in(turn, approximate);
+    const double rate = 1.0 / (regularization_ * t);
+    f_.set_rate(rate);
+    const double length = f_.outputs() > 2 ? 2.0 : 1.0;
+    if (capped_ > capped && slope != 0.0) {
+      const double move = std::abs(slope) * length * rate;
+      f_.tell({EventKind::merge, turn.round, f_.id(i),
+               move * std::sqrt(f_.inner(turn.direction, turn.direction))});
+    }
+    largest_target_ = std::max(largest_target_, std::sqrt(turn.weight) * std::abs(turn.target));
+    const bool opens = i == kNone;
+    if (opens) {
+      i = f_.size();
+      f_.add(turn, zeros_);
+    }
+    if (ball_) follow_norm(turn, i, opens, -rate * slope * turn.direction[0]);
+    const double unit = rate / f_.factor();  // 1, exactly, where no ball has scaled f
+    for (std::size_t k = 0; k < f_.outputs(); ++k) {
+      f_.stored_coefs(k)[i] -= unit * slope * length * turn.direction[k];
+    }
+    if (ball_) stay_in_ball();
+    return true;
+  }
+
+  void rearrange(const ClassChange& change) override {
+    f_.rearrange(change);
+    zeros_.resize(f_.outputs(), 0.0);
+  }
+
+  void reserve(const Room& room) override {
+    f_.reserve(room);
+    if (cover_ == Cover::rectangle) {
+      inside_.reserve(budget_);
+      f_.reserve_sample(core_point_);
+    }
+    if (ball_) f_.reserve_row(core_row_);
+  }
+
+  void visit_state(StateVisitor& visitor) override {
+    visitor.object(sizeof(*this));
+    visitor.part("expansion", f_);
+    visitor.field("rounds", rounds_);
+    visitor.field("stand_ins", stand_ins_);
+    visitor.field("capped", capped_);
+    visitor.field("entered", entered_);
+    visitor.field("largest_target", largest_target_);
+    visitor.field("projections", projections_);
+    if (visitor.loading()) require(largest_target_ >= 0.0, "largest target");
+    zeros_.resize(f_.outputs(), 0.0);
+    visitor.scratch(zeros_);
+    visitor.scratch(inside_);
+    visitor.scratch(core_point_.values);
+    visitor.scratch(core_point_.indices);
+    visitor.part("core_row", core_row_);
+  }
+
+ private:
+  using ExpansionLearner<Real>::f_;
+  enum class Cover { sphere, rectangle };
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+  static Cover cover_called(const std::string& name) {
+    if (name == "sphere") return Cover::sphere;
+    if (name == "rectangle") return Cover::rectangle;
+    throw std::invalid_argument("no cover is called '" + name + "'");
+  }
+
+  // ---- cells ----------------------------------------------------------------------------------
+
+  // The core point that takes x's place; kNone if x becomes one itself.
+  std::size_t stand_in(const Turn<Real>& turn, bool approximate) {
+    if (f_.size() == 0) return kNone;
+    entered_ += !approximate;
+    const std::size_t i = approximate ? cell(turn) : kNone;
+    if (i != kNone) {
+      ++stand_ins_;
+      return i;
+    }
+    if (f_.has_room(turn.x)) return kNone;
+    ++capped_;
+    return nearest(*turn.row);
+  }
+
+  // The core point whose cell x is in.
+  std::size_t cell(const Turn<Real>& turn) {
+    if (cover_ == Cover::rectangle) return first_within(turn);
+    const std::size_t i = nearest(*turn.row);
+    return static_cast<double>(turn.row->distances[i]) < radius_ * radius_ ? i : kNone;
+  }
+
+  // Of the tied the first, which is the oldest.
+  std::size_t nearest(const Row<Real>& row) const {
+    return row_functions<Real>().first_least(row.distances.data(), f_.size());
+  }
+
+  // Feature by feature of x, those core points drop out that are too far in it; few are left soon.
+  // Only these are looked at for features that x has not.
+  std::size_t first_within(const Turn<Real>& turn) {
+    const Support<Real>& support = f_.support();
+    inside_.resize(f_.size());
+    std::iota(inside_.begin(), inside_.end(), std::uint32_t{0});
+    for (std::size_t k = 0; k < turn.x.count && !inside_.empty(); ++k) {
+      const double value = static_cast<double>(turn.x.values[k]);
+      const auto stored = support.stored(turn.x.feature(k));
+      if (value == 0.0 || !stored.anywhere()) continue;
+      std::erase_if(inside_, [&](std::uint32_t i) {
+        return std::abs(value - static_cast<double>(support.value(stored, i))) >= side_;
+      });
+    }
+    for (const std::uint32_t i : inside_) {
+      support.extract(i, core_point_);
+      if (within(turn.x, core_point_.view())) return i;
+    }
+    return kNone;
+  }
+
+  // ||a - b||_inf < side
+  [[nodiscard]] bool within(const Sample<Real>& a, const Sample<Real>& b) const {
+    constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+    std::size_t i = 0;
+    std::size_t j = 0;
+    while (i < a.count || j < b.count) {
+      const std::int64_t p = i < a.count ? a.feature(i) : kEnd;
+      const std::int64_t q = j < b.count ? b.feature(j) : kEnd;
+      const double u = p <= q ? static_cast<double>(a.values[i++]) : 0.0;
+      const double v = q <= p ? static_cast<double>(b.values[j++]) : 0.0;
+      if (std::abs(u - v) >= side_) return false;
+    }
+    return true;
+  }
+
+  // ---- the ball -------------------------------------------------------------------------------
+
+  // The norm f will have when the coef of core point i has moved by a. One output.
+  void follow_norm(const Turn<Real>& turn, std::size_t i, bool opens, double a) {
+    double f = 0.0;  // at the core point
+    if (!opens) f_.row_of_stored(i, core_row_);
+    f_.decide(opens ? *turn.row : core_row_, {&f, 1});
+    const double norm = f_.squared_norm() + 2.0 * a * f + a * a * f_.stored_self(i);
+    f_.set_squared_norm(std::max(0.0, norm));
+  }
+
+  void stay_in_ball() {
+    const double norm = std::sqrt(f_.squared_norm());
+    const double most = largest_target_ / std::sqrt(regularization_);
+    if (!(norm > most)) return;
+    f_.scale(most / norm);
+    ++projections_;
+  }
+
+  Loss loss_;
+  std::size_t budget_;  // 0: no cap
+  double regularization_;
+  Cover cover_;
+  double radius_;  // of a sphere
+  double side_;    // half of a rectangle's
+  double beta_;
+  double rho_;
+  bool ball_;                     // f is kept within y_max lambda^(-1/2)
+  double largest_target_ = 0.0;   // y_max
+  std::int64_t projections_ = 0;  // rounds in which the ball scaled f back
+  std::int64_t rounds_ = 0;       // t - 1
+  std::int64_t stand_ins_ = 0;    // rounds whose row was in a cell and was approximated
+  std::int64_t capped_ = 0;       // rounds for which the nearest core point stood in
+  std::int64_t entered_ = 0;      // rounds whose row was not to be approximated
+  std::vector<double> zeros_;
+  std::vector<std::uint32_t> inside_;
+  OwnedSample<Real> core_point_;
+  Row<Real> core_row_;  // the row of the core point that moves
+};
+
+}  // namespace budgetron

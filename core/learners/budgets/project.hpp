@@ -1,0 +1,193 @@
+// Budgets that project onto the span of what is stored, with the factor of projection.hpp.
+//
+// Project (Projectron: Orabona, Keshet & Caputo 2008, 2009): the newcomer is projected instead of
+// stored, a_i += c d_i with d = K^-1 k, when it is near the span (delta <= threshold), when the
+// budget is full, or when it lies in the span up to rounding.
+//
+// ProjectSmallest (BSGD: Wang, Crammer & Vucetic 2012): over budget, the lightest example m
+// leaves and is projected onto the others, a_S += a_m (K_S + jitter I)^-1 k_S(x_m). The jitter is
+// 1e-10 of the mean k_ii (float32 rows: 1e-4): within a factor of 2 of it, since a factor that is
+// kept up to date has one jitter; K_S is factorised anew when the mean has moved further.
+//
+// Cost: O(B^2) an admission; ProjectSmallest one kernel row more, O(B^3) at the first one over
+// budget. Memory B^2/2 doubles.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "hypothesis/gram_factor.hpp"
+#include "learners/budgets/budget.hpp"
+#include "learners/budgets/lightest.hpp"
+
+namespace budgetron {
+
+template <class Real>
+class Project final : public Budget<Real> {
+ public:
+  explicit Project(const Spec& spec)
+      : size_(spec.count("size")), threshold_(spec.number("threshold")), projection_(size_) {}
+
+  [[nodiscard]] std::size_t capacity() const override { return size_; }
+
+  void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
+    const double distance = projection_.project(turn.row->values.data(), turn.self);
+    const bool full = !f.has_room(turn.x);
+    const bool near = std::sqrt(distance) <= threshold_;
+    if (f.size() > 0 && (full || near || distance <= kInSpan<Real> * turn.self)) {
+      f.shift(projection_.weights(), projection_.values(), coefs);
+      f.tell(EventKind::project, turn, coefs);
+      ++projections_;
+    } else {
+      f.add(turn, coefs);
+      projection_.append();
+      ++additions_;
+    }
+  }
+
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
+    while (f.size() > size) {
+      const std::size_t i = f.oldest();
+      f.remove(i, row);
+      projection_.remove(i);
+    }
+  }
+  void reserve(const Expansion<Real>&) override { projection_.reserve(false); }
+
+  // For rules that ask first how far x is from the span.
+  [[nodiscard]] Projection& projection() { return projection_; }
+
+  void visit_state(StateVisitor& visitor) override {
+    visitor.field("projections", projections_);
+    visitor.field("additions", additions_);
+    visitor.part("projection", projection_);
+  }
+  void check_loaded(const Expansion<Real>& f) const override {
+    require(projection_.size() == f.size(), "projection");
+  }
+  void check_invariants(const Expansion<Real>& f) const override {
+    projection_.check_invariants(f);
+  }
+
+ private:
+  std::size_t size_;  // 0: no limit
+  double threshold_;  // below 0: none
+  Projection projection_;
+  std::int64_t projections_ = 0;
+  std::int64_t additions_ = 0;
+};
+
+template <class Real>
+class ProjectSmallest final : public Budget<Real> {
+ public:
+  explicit ProjectSmallest(const Spec& spec) : size_(spec.count("size")), projection_(size_) {}
+
+  [[nodiscard]] std::size_t capacity() const override { return size_; }
+
+  void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
+    while (!f.has_room(turn.x)) {
+      refresh(f);
+      ++projections_;
+      const std::size_t m = lightest(f, turn, coefs, weights_);
+      if (m == f.size()) {
+        projection_.project(turn.row->values.data(), turn.self);
+        f.shift(projection_.weights(), projection_.values(), coefs);
+        f.tell(EventKind::project, turn, coefs);
+        return;
+      }
+      const double self = f.stored_self(m);
+      if (!f.fits_instead(m, turn.x)) {
+        take_out(f, m, *turn.row);
+        spread(f, m, self);
+        continue;
+      }
+      const Real joint = turn.row->values[m];  // k(x_m, x)
+      take_out(f, m, *turn.row);
+      enter(f, turn, coefs, m, joint, self);
+      return;
+    }
+    f.add(turn, coefs);
+  }
+  void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
+    while (f.size() > size) {
+      refresh(f);
+      const std::size_t m = lightest(f);
+      const double self = f.stored_self(m);
+      take_out(f, m, row);
+      spread(f, m, self);
+    }
+  }
+  void reserve(const Expansion<Real>& f) override {
+    projection_.reserve(true);
+    weights_.reserve(size_);
+    leaving_.reserve(f.outputs());
+    f.reserve_row(side_);
+  }
+
+  void visit_state(StateVisitor& visitor) override {
+    visitor.field("projections", projections_);
+    visitor.part("projection", projection_);
+    weights_.visit_state(visitor);
+    visitor.scratch(leaving_);
+    visitor.part("side", side_);
+  }
+  void check_invariants(const Expansion<Real>& f) const override {
+    if (projection_.size() == f.size() && f.size() > 0) projection_.check_invariants(f);
+  }
+
+ private:
+  // m leaves; its coefs are in leaving_ then, and its kernel row in side_.
+  void take_out(Expansion<Real>& f, std::size_t m, Row<Real>& row) {
+    leaving_.resize(f.outputs());
+    for (std::size_t k = 0; k < leaving_.size(); ++k) leaving_[k] = f.coef(m, k);
+    f.row_of_stored(m, side_);
+    f.remove(m, row, EventKind::project);
+    projection_.remove(m);
+  }
+
+  // m, taken out, is projected onto the others.
+  void spread(Expansion<Real>& f, std::size_t m, double self) {
+    if (f.size() == 0) return;
+    side_.values[m] = side_.values[f.size()];  // of the column that moved to m
+    projection_.project(side_.values.data(), self);
+    f.shift(projection_.weights(), projection_.values(), leaving_);
+  }
+
+  // x comes in for m, which has left column m, and m is projected onto all there is then.
+  void enter(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs,
+             std::size_t m, Real joint, double self) {
+    projection_.measure(turn.row->values.data(), turn.self);
+    projection_.append();
+    f.add(turn, coefs);
+
+    const std::size_t last = f.size() - 1;  // the column that moved to m, now the newcomer's
+    side_.values[m] = side_.values[last];
+    side_.values[last] = joint;
+    projection_.project(side_.values.data(), self);
+    f.shift(projection_.weights(), projection_.values(), leaving_);
+  }
+
+  // The factor, where there is none yet or its jitter does not fit any more.
+  void refresh(const Expansion<Real>& f) {
+    double wanted = 0.0;
+    for (std::size_t i = 0; i < f.size(); ++i) wanted += f.stored_self(i);
+    wanted *= kInSpan<Real> / static_cast<double>(f.size());
+    const double ratio = projection_.jitter() / wanted;
+    if (projection_.size() == f.size() && ratio > 0.5 && ratio < 2.0) return;
+    projection_.clear(wanted);
+    for (std::size_t i = 0; i < f.size(); ++i) {
+      f.row_of_stored(i, side_);
+      projection_.measure(side_.values.data(), f.stored_self(i));
+      projection_.append();
+    }
+  }
+
+  std::size_t size_;
+  Projection projection_;
+  std::int64_t projections_ = 0;
+  Weights weights_;
+  std::vector<double> leaving_;  // a_m
+  Row<Real> side_;               // the row of x_m
+};
+
+}  // namespace budgetron

@@ -1,0 +1,131 @@
+// What a learner is: it decides, and it learns from what the decision was worth.
+//
+// The loop around it (model.hpp) turns targets into facts, counts, locks, and records; a learner
+// knows of none of that. `decide` changes nothing but the row it is given, so any number of threads
+// may decide at once; `learn` is called right after `decide`, with the same row.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hypothesis/expansion.hpp"
+#include "hypothesis/turn.hpp"
+
+namespace budgetron {
+
+// f as a sum of terms, for averaging: output k is factor * sum_i coefs[k * stride + i] term_i(x).
+struct Terms {
+  std::size_t count = 0;
+  const double* coefs = nullptr;
+  std::size_t stride = 0;
+  double factor = 1.0;
+  const std::int64_t* ids = nullptr;  // of terms that may change places or leave
+};
+
+// Stored examples with the coefs that `predict` gives them: it answers the sum over all shares of
+// coef(i, k) k(x_i, x) in output k.
+template <class Real>
+struct Share {
+  const Expansion<Real>* examples;
+  std::function<double(std::size_t i, std::size_t k)> coef;
+};
+
+template <class Real>
+class Learner {
+ public:
+  virtual ~Learner() = default;
+
+  // f(x), K numbers; fills `row` (kernel values, k(x, x)).
+  virtual void decide(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const = 0;
+
+  [[nodiscard]] virtual Terms terms() const = 0;
+  // sum_i coefs[i] term_i(x) for the x whose row was decided last; `count` is padded.
+  [[nodiscard]] virtual double weigh(const Row<Real>& row, const double* coefs,
+                                     std::size_t count) const = 0;
+
+  // One update; true if it changed the model. Never called with k(x, x) <= 0.
+  virtual bool learn(const Turn<Real>& turn) = 0;
+
+  // A class has joined.
+  virtual void rearrange(const ClassChange& change) = 0;
+
+  // Takes all the memory this learner, and a row it decides, will ever need; called on a learner
+  // that has seen nothing. Contract: nothing is allocated afterwards.
+  virtual void reserve(const Room& room) = 0;
+  virtual void reserve_row(Row<Real>& row) const = 0;
+  [[nodiscard]] virtual std::size_t most_terms() const = 0;
+  // Whether x could be stored if nothing else were.
+  [[nodiscard]] virtual bool fits_alone(const Sample<Real>&) const { return true; }
+
+  // The expansion whose kernel row, and nothing else, `decide` decides by: such rows can be
+  // computed ahead, and then decided by it. Null if there is more to deciding.
+  [[nodiscard]] virtual const Expansion<Real>* by_row() const { return nullptr; }
+
+  // The stored examples, for looking inside; null for learners that store none.
+  [[nodiscard]] virtual const Expansion<Real>* expansion() const { return nullptr; }
+
+  // Examples leave by the learner's own rule, or the oldest, until a learner with this budget could
+  // go on, and then until their features have `slots` (0: any number). `row` is scratch.
+  virtual void lower(std::size_t budget, std::size_t slots, Row<Real>& row, Random& random) = 0;
+
+  // What `predict` answers, in terms of stored examples; none for learners that store none.
+  [[nodiscard]] virtual std::vector<Share<Real>> shares() const { return {}; }
+  // The rounds in which it saw the stream change; for learners that watch for it.
+  [[nodiscard]] virtual std::span<const std::int64_t> drifts() const { return {}; }
+
+  // Tells the log from now on what happens to stored examples; null: nobody.
+  virtual void watch(EventLog*) {}
+
+  virtual void visit_state(StateVisitor& visitor) = 0;
+  virtual void check_invariants() const {}
+};
+
+// A learner whose hypothesis is an expansion: all but those with a feature map.
+template <class Real>
+class ExpansionLearner : public Learner<Real> {
+ public:
+  ExpansionLearner(const Kernel& kernel, std::size_t outputs, std::size_t capacity)
+      : f_(kernel, outputs, capacity) {}
+
+  void decide(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const override {
+    f_.row(x, row);
+    f_.decide(row, outputs);
+  }
+  [[nodiscard]] Terms terms() const override {
+    return {f_.size(), f_.stored_coefs(0), f_.stride(), f_.factor(), f_.ids()};
+  }
+  [[nodiscard]] double weigh(const Row<Real>& row, const double* coefs,
+                             std::size_t count) const override {
+    return row_functions<Real>().dot(row.values.data(), coefs, count);
+  }
+  void rearrange(const ClassChange& change) override { f_.rearrange(change); }
+  void reserve(const Room& room) override { f_.reserve(room); }
+  void reserve_row(Row<Real>& row) const override { f_.reserve_row(row); }
+  [[nodiscard]] std::size_t most_terms() const override { return f_.capacity(); }
+  [[nodiscard]] bool fits_alone(const Sample<Real>& x) const override { return f_.fits_alone(x); }
+  void lower(std::size_t budget, std::size_t slots, Row<Real>& row, Random& random) override {
+    f_.reserve_row(row);
+    lower_to(budget, row, random);
+    while (slots > 0 && f_.support().features() > slots) lower_to(f_.size() - 1, row, random);
+  }
+  [[nodiscard]] const Expansion<Real>* by_row() const override { return &f_; }
+  [[nodiscard]] const Expansion<Real>* expansion() const override { return &f_; }
+  [[nodiscard]] std::vector<Share<Real>> shares() const override {
+    return {{&f_, [this](std::size_t i, std::size_t k) { return f_.coef(i, k); }}};
+  }
+  void watch(EventLog* log) override { f_.watch(log); }
+  void visit_state(StateVisitor& visitor) override { visitor.part("expansion", f_); }
+  void check_invariants() const override { f_.check_invariants(); }
+
+ protected:
+  // At most so many examples.
+  virtual void lower_to(std::size_t size, Row<Real>& row, Random&) {
+    while (f_.size() > size) f_.remove(f_.oldest(), row);
+  }
+
+  Expansion<Real> f_;
+};
+
+}  // namespace budgetron

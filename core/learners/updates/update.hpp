@@ -1,0 +1,36 @@
+// Update rules: from what a decision was worth to how f should move.
+//
+//   f <- decay * f (or the rate set anew) ;  then, if `store`, (x, coef * u) goes to the budget
+//
+// "Add, then shrink by phi" is {decay = phi, coef = phi * c, store}. An update sees numbers only,
+// never the expansion, so every update goes with every budget.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "base/spec.hpp"
+#include "base/state.hpp"
+#include "hypothesis/turn.hpp"
+
+namespace budgetron {
+
+struct Move {
+  double decay = 1.0;
+  double rate = 0.0;  // if not 0: what Expansion::set_rate is told, before anything is stored
+  double coef = 0.0;
+  bool store = false;
+};
+
+class Update {
+ public:
+  virtual ~Update() = default;
+  virtual Move move(const Facts& facts) = 0;
+  virtual void visit_state(StateVisitor&) {}
+
+  std::size_t object_bytes = 0;  // of the object itself, whichever it is; its maker knows
+};
+
+std::unique_ptr<Update> make_update(const Spec& spec);
+
+}  // namespace budgetron

@@ -1,9 +1,0 @@
-// The two models there are, compiled once for the bindings and all tests.
-#include "model.hpp"
-
-namespace budgetron {
-
-template class Model<float>;
-template class Model<double>;
-
-}  // namespace budgetron

@@ -1,0 +1,180 @@
+// The mean of the hypotheses a learner has gone through, for `predict` to answer with.
+//
+//   mean    (f_1 + ... + f_T)/T, f_t the hypothesis before round t
+//   suffix  the mean of about the last half: two sums, of the rounds since the last power of two
+//           and of those between the two powers before, so that no horizon is needed
+//
+// f_t is a sum of terms (Learner::terms), so the mean is one with the mean coefs. A term that left
+// leaves with its sum: on a budget it is the mean over what is stored, and where nothing ever
+// leaves (unbounded learners, AVM, FOGD) it is the mean. A merged example starts a sum of its own.
+//
+// Cost: O(B K) a round, and O(B) for each stored example that changed its place. Memory: two sums,
+// B K float64 each, and one to rearrange them in.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/padded_matrix.hpp"
+#include "learners/learner.hpp"
+
+namespace budgetron {
+
+template <class Real>
+class Averaging {
+ public:
+  Averaging(const std::string& kind, std::size_t outputs)
+      : suffix_(kind == "suffix"), older_(outputs, 0), newer_(outputs, 0), moved_(outputs, 0) {
+    if (!suffix_ && kind != "mean") {
+      throw std::invalid_argument("no average is called '" + kind + "'");
+    }
+  }
+
+  // Counts f_t, before round t = rounds + 1 changes it.
+  void count(const Learner<Real>& learner) {
+    const Terms terms = learner.terms();
+    follow(terms);
+    const auto t = static_cast<std::uint64_t>(++rounds_);
+    if (suffix_ && std::has_single_bit(t)) {
+      older_.swap(newer_);
+      newer_.fill(0.0);
+    }
+    for (std::size_t k = 0; k < newer_.rows(); ++k) {
+      const double* a = terms.coefs + k * terms.stride;
+      double* sum = newer_.row(k);
+      for (std::size_t i = 0; i < terms.count; ++i) sum[i] += terms.factor * a[i];
+    }
+  }
+
+  // After round t: the sums follow the terms to where they are now.
+  void follow(const Learner<Real>& learner) { follow(learner.terms()); }
+
+  // The mean's decision on the row that `learner` has just decided; before any round, its own.
+  void decide(const Learner<Real>& learner, const Row<Real>& row, std::span<double> outputs) const {
+    if (rounds_ == 0) return;
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      outputs[k] = (learner.weigh(row, older_.row(k), padded(count_)) +
+                    learner.weigh(row, newer_.row(k), padded(count_))) /
+                   averaged_rounds();
+    }
+  }
+
+  // Whether the sums are those of the learner's terms, as they are after every round.
+  [[nodiscard]] bool fits(const Learner<Real>& learner) const {
+    const Terms terms = learner.terms();
+    if (rounds_ == 0) return count_ == 0;
+    return count_ == terms.count &&
+           (terms.ids == nullptr
+                ? ids_.empty()
+                : std::equal(ids_.begin(), ids_.end(), terms.ids, terms.ids + terms.count));
+  }
+  [[nodiscard]] bool any() const { return rounds_ > 0; }
+  // The stored examples with their coefs in the mean; none where nothing is stored.
+  [[nodiscard]] std::vector<Share<Real>> shares(const Learner<Real>& learner) const {
+    if (learner.expansion() == nullptr) return {};
+    return {{learner.expansion(), [this](std::size_t i, std::size_t k) {
+               return (older_.row(k)[i] + newer_.row(k)[i]) / averaged_rounds();
+             }}};
+  }
+
+  // Takes the memory for so many terms; with ids for those that may move.
+  void reserve(std::size_t terms, bool moving) {
+    for (PaddedMatrix* sums : {&older_, &newer_}) sums->widen(terms);
+    if (!moving) return;
+    moved_.widen(terms);
+    ids_.reserve(terms);
+    origins_.reserve(terms);
+  }
+
+  // The learner starts anew.
+  void restart(std::size_t outputs) { *this = Averaging(suffix_ ? "suffix" : "mean", outputs); }
+
+  void rearrange(const ClassChange& change) {
+    older_.rearrange(change);
+    newer_.rearrange(change);
+    moved_.rearrange(change);
+  }
+
+  void visit_state(StateVisitor& visitor) {
+    visitor.object(sizeof(*this));
+    visitor.field("rounds", rounds_);
+    visitor.field("count", count_);
+    visitor.field("ids", ids_);
+    older_.visit_state(visitor, "older_sum", older_.rows(), count_);
+    newer_.visit_state(visitor, "newer_sum", newer_.rows(), count_);
+    if (visitor.loading()) require(rounds_ >= 0, "averages");
+    visitor.scratch(origins_);
+    if (visitor.mode() == StateVisitor::Mode::count) moved_.visit_state(visitor, "", 0, 0);
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+
+  // Puts the sums in the order of the terms; new terms start at 0.
+  void follow(const Terms& terms) {
+    older_.widen(terms.count);
+    newer_.widen(terms.count);
+    if (terms.ids != nullptr) {
+      const bool same = count_ <= terms.count && std::equal(ids_.begin(), ids_.end(), terms.ids);
+      if (!same) rearrange(terms);
+      ids_.assign(terms.ids, terms.ids + terms.count);
+    }
+    count_ = terms.count;
+  }
+
+  void rearrange(const Terms& terms) {
+    find_origins(terms);
+    moved_.widen(newer_.stride());
+    for (PaddedMatrix* sums : {&older_, &newer_}) {
+      moved_.fill(0.0);
+      for (std::size_t k = 0; k < sums->rows(); ++k) {
+        for (std::size_t i = 0; i < terms.count; ++i) {
+          if (origins_[i] != kNone) moved_.row(k)[i] = sums->row(k)[origins_[i]];
+        }
+      }
+      sums->swap(moved_);
+    }
+  }
+
+  // Where each term stood: in its place, or wherever its id is. (Of two made in one round, as a
+  // merge does, at most one has moved.)
+  void find_origins(const Terms& terms) {
+    origins_.assign(terms.count, kNone);
+    for (std::size_t i = 0; i < std::min(count_, terms.count); ++i) {
+      if (ids_[i] == terms.ids[i]) {
+        origins_[i] = static_cast<std::uint32_t>(i);
+        ids_[i] = -1;  // taken
+      }
+    }
+    for (std::size_t i = 0; i < terms.count; ++i) {
+      if (origins_[i] != kNone) continue;
+      const auto found = std::find(ids_.begin(), ids_.end(), terms.ids[i]);
+      if (found == ids_.end()) continue;
+      origins_[i] = static_cast<std::uint32_t>(found - ids_.begin());
+      *found = -1;
+    }
+  }
+
+  // How many f_t the two sums hold: all, or those from the power of two before the last on.
+  [[nodiscard]] double averaged_rounds() const {
+    if (!suffix_) return static_cast<double>(rounds_);
+    const auto last = std::bit_floor(static_cast<std::uint64_t>(rounds_));
+    const std::uint64_t first = std::max<std::uint64_t>(1, last / 2);
+    return static_cast<double>(static_cast<std::uint64_t>(rounds_) - first + 1);
+  }
+
+  bool suffix_;
+  std::int64_t rounds_ = 0;
+  std::size_t count_ = 0;               // terms summed
+  std::vector<std::int64_t> ids_;       // theirs, where they may move
+  PaddedMatrix older_;                  // coefs of the averaged f_t, summed: before ...
+  PaddedMatrix newer_;                  // ... and since the last restart; outputs x terms
+  PaddedMatrix moved_;                  // to rearrange them in
+  std::vector<std::uint32_t> origins_;  // per term: where its sums were
+};
+
+}  // namespace budgetron

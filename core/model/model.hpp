@@ -1,0 +1,558 @@
+// A learner in service: the loop over rows, and what every learner needs around it.
+//
+// Turns targets into facts (margin, direction), records decisions before they are learned, counts,
+// draws from one generator, locks, saves. Learners and the bindings know nothing of each other, nor
+// does a learner know that rows may be scaled or the learner made anew (preparation.hpp).
+//
+// Targets are numbers: a class code 0..K-1 (two classes: 1 is the positive one), or the value to
+// regress. Every row of a call must be valid; the callers check before they call.
+//
+// A row that makes a kernel value or an output overflow is predicted and not learned. A row of
+// weight 0 is decided, and otherwise as if it had not come.
+//
+// Probabilities (calibration.hpp) rest on the decisions as they were recorded: what a warm-up
+// replays or a later epoch repeats is not counted again.
+//
+// Threads: who learns is alone inside for the whole call; who decides goes in for one row at a
+// time, together with others who decide, so that a row is always decided by one model between two
+// rounds (gate.hpp). Looking inside is deciding (`inspect`).
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "base/instance_count.hpp"
+#include "base/model_lock.hpp"
+#include "base/parallel_for.hpp"
+#include "base/random.hpp"
+#include "learners/learner.hpp"
+#include "learners/registry.hpp"
+#include "model/averaging.hpp"
+#include "model/calibration.hpp"
+#include "model/look_ahead.hpp"
+#include "model/preparation.hpp"
+
+namespace budgetron {
+
+enum class Task { classification, regression };
+
+// What predict tells of a row: the outputs of f, or the probability of every class.
+enum class Answer { outputs, probabilities };
+
+#ifndef NDEBUG
+inline bool checks_every_change = true;  // off where what the checks allocate would be counted
+#endif
+
+struct Itself {
+  std::span<const double> operator()(std::span<const double> numbers) const { return numbers; }
+};
+
+struct Counts {
+  std::int64_t seen = 0;      // rows learned
+  std::int64_t mistakes = 0;  // wrong predictions among them
+  std::int64_t updates = 0;   // rounds that changed the model
+};
+
+template <class Real>
+class Model : private Live {
+ public:
+  // `wide`: two classes get two outputs, as more classes do, instead of one. Same decisions
+  // f_1 - f_0; there to prove just that. `average`: what `predict` answers with, the "last"
+  // hypothesis or a mean (averaging.hpp); rounds decide and learn with the last. `room`: take all
+  // memory now (room.hpp); the classes are then those there will ever be.
+  Model(const Spec& spec, Task task, std::size_t classes, std::uint64_t seed, bool wide = false,
+        const PreparationRules& rules = {}, const std::string& average = "last",
+        const Room& room = {})
+      : task_(task),
+        classes_(classes),
+        wide_(wide),
+        random_(seed),
+        learner_(make_learner<Real>(spec, outputs())),
+        gamma_(make_kernel(spec.part("kernel")).gamma),
+        room_(room) {
+    spec.check_all_used();
+    resize_outputs();
+    if (rules.any()) {
+      preparation_ = std::make_unique<Preparation<Real>>(spec, rules, classes, seed);
+    }
+    if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
+    if (average != "last") averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
+    if (room.given()) reserve(rules);
+  }
+
+  [[nodiscard]] std::size_t outputs() const { return outputs_of(classes_); }
+  [[nodiscard]] std::size_t classes() const { return classes_; }
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+  // Not before gamma and scale are settled: what they will be decides it.
+  [[nodiscard]] bool coarse() const {
+    return coarse_ && (preparation_ == nullptr || !preparation_->warming_up());
+  }
+  // Of the kernel, as it is in force.
+  [[nodiscard]] double gamma() const {
+    return preparation_ != nullptr ? preparation_->gamma() : gamma_;
+  }
+  // What rows go through first; null for nothing.
+  [[nodiscard]] const Preparation<Real>* preparation() const { return preparation_.get(); }
+
+  // Test, then train, row by row. `decisions`, if given, takes the outputs of every row; returns
+  // how many each has. `weights`: null for all 1. `unseen`: the first row's class has just joined,
+  // so no prediction of it could be right. `calibrate`: these rows were not learned before, so
+  // their decisions say something of those on new rows.
+  std::size_t learn(const Rows<Real>& rows, const double* targets, const double* weights,
+                    std::vector<double>* decisions, bool unseen, bool calibrate = true) {
+    const auto inside = gate_.to_change();
+    const std::size_t begin = decisions != nullptr ? decisions->size() : 0;
+    if (decisions != nullptr) decisions->resize(begin + rows.count * outputs());
+    const Rest resting{ahead_};
+    Calibration::Counter counter(calibrate ? calibration_.get() : nullptr);
+    for (std::size_t i = 0; i < rows.count; ++i) {
+      Row<Real>* ready = look_ahead(rows, i);
+      learn_row(rows[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0,
+                counter, ready);
+      if (decisions != nullptr) {
+        std::copy(outputs_.begin(), outputs_.end(),
+                  decisions->data() + begin + i * outputs_.size());
+      }
+    }
+    return outputs();
+  }
+
+  // One row; the decision before it was learned, outputs() numbers. `take` sees them while nobody
+  // else is inside; what is returned without it is for those who know that nobody is. Nobody has
+  // checked that the row is finite: one that is not is decided and not learned.
+  template <class Take = Itself>
+  auto learn_one(const Sample<Real>& x, double target, double weight = 1.0, Take take = {}) {
+    const auto inside = gate_.to_change();
+    if (!finite(x) || !std::isfinite(target)) weight = 0.0;
+    {
+      Calibration::Counter counter(calibration_.get());
+      learn_row(x, target, weight, false, counter, nullptr);
+    }
+    return take(std::span<const double>(outputs_));
+  }
+
+  // The answer on every row, on so many threads; returns how many numbers each has. If a class
+  // joins meanwhile it starts anew, so that all rows of an answer speak of the same classes, of
+  // which there are `known`.
+  std::size_t predict(const Rows<Real>& rows, std::vector<double>& answers, std::size_t threads = 1,
+                      Answer kind = Answer::outputs, std::size_t* known = nullptr) {
+    while (true) {
+      const auto [classes, when] =
+          inspect([&](const auto&) { return std::pair(classes_, looks_ahead_); });
+      const std::size_t width = this->width(kind, classes);
+      answers.resize(rows.count * width);
+      std::atomic<bool> stale = false;
+      share_out(rows.count, kPiece, kThreadRows, threads, [&, classes, when](Pieces& pieces) {
+        Row<Real> row;
+        OwnedSample<Real> scaled;
+        Ahead<Real> ahead(when);
+        const bool plain = kind == Answer::outputs;
+        std::vector<double> outputs(plain ? 0 : outputs_of(classes));
+        Rows<Real> share = rows.first(0);
+        for (std::size_t i = 0; !stale;) {
+          if (i == share.count && !pieces.take(i, share.count)) break;
+          const auto inside = gate_.to_look();
+          if (classes_ != classes) stale = true;
+          ahead.start();  // rows of a block are decided together: by one model
+          do {
+            if (stale) break;
+            Row<Real>* ready = scales() ? nullptr : ahead.row(*learner_, share, i);
+            const std::span<double> answer(answers.data() + i * width, width);
+            predict_row(rows[i], row, scaled, plain ? answer : outputs, ready);
+            if (!plain) calibration_->answer(outputs, answer);
+            ++i;
+          } while (ahead.waiting());
+        }
+      });
+      if (stale) continue;
+      if (known != nullptr) *known = classes;
+      return width;
+    }
+  }
+
+  template <class Take = Itself>
+  auto predict_one(const Sample<Real>& x, Take take = {}) {
+    const auto inside = gate_.to_change();  // of row_ and outputs_
+    predict_row(x, row_, prepared_, outputs_);
+    return take(std::span<const double>(outputs_));
+  }
+  // The probability of every class.
+  template <class Take = Itself>
+  auto probabilities_one(const Sample<Real>& x, Take take = {}) {
+    const auto inside = gate_.to_change();  // of row_, outputs_ and probabilities_
+    predict_row(x, row_, prepared_, outputs_);
+    probabilities_.resize(width(Answer::probabilities, classes_));
+    calibration_->answer(outputs_, probabilities_);
+    return take(std::span<const double>(probabilities_));
+  }
+
+  void join(const ClassChange& change) {
+    const auto inside = gate_.to_change();
+    if (preparation_ != nullptr) preparation_->join(change);
+    if (calibration_ != nullptr) calibration_->rearrange(change);
+    rearrange(change);
+  }
+
+  void look_ahead(LookAhead when) {
+    const auto inside = gate_.to_change();
+    looks_ahead_ = when;
+    ahead_ = Ahead<Real>(when);
+  }
+  // How many rows were computed in blocks, and how many of their columns once more.
+  [[nodiscard]] std::int64_t rows_ahead() const { return ahead_.rows(); }
+  [[nodiscard]] std::int64_t columns_again() const { return ahead_.columns_again(); }
+
+  // Calls `look(learner)` while nothing changes.
+  template <class Look>
+  auto inspect(Look look) {
+    const auto inside = gate_.to_look();
+    return look(*learner_);
+  }
+
+  // Calls `look(shares, x)`: what `predict` sums up, and x as the learner is to see it.
+  template <class Look>
+  auto explain(const Sample<Real>& x, Look look) {
+    const auto inside = gate_.to_look();
+    OwnedSample<Real> scaled;
+    const bool averaged = averaging_ != nullptr && averaging_->any();
+    return look(averaged ? averaging_->shares(*learner_) : learner_->shares(), prepared(x, scaled));
+  }
+
+  // From now on what happens to stored examples is kept for `take_events`, or no more.
+  void watch(bool on) {
+    const auto inside = gate_.to_change();
+    log_ = on ? std::make_unique<EventLog>(counts_.seen) : nullptr;
+    learner_->watch(log_.get());
+  }
+  std::vector<Event> take_events() {
+    const auto inside = gate_.to_change();
+    return log_ != nullptr ? log_->take() : std::vector<Event>{};
+  }
+
+  State save() {
+    const auto inside = gate_.to_change();  // of scratch
+    StateVisitor visitor = StateVisitor::saver();
+    visit_state(visitor);
+    return visitor.take();
+  }
+  void load(const State& state) {
+    const auto inside = gate_.to_change();
+    StateVisitor visitor = StateVisitor::loader(state);
+    visit_state(visitor);
+    visitor.check_all_read();
+    if (preparation_ != nullptr) check_warmup(preparation_->warmup());
+    resize_outputs();
+  }
+  // Makes what is stored fit a model of a smaller budget, which can then load this one's state.
+  void lower(std::size_t budget, std::size_t slots) {
+    const auto inside = gate_.to_change();
+    learner_->lower(budget, slots, row_, random_);
+    if (averaging_ == nullptr) return;
+    if (learner_->expansion() != nullptr) {
+      averaging_->follow(*learner_);
+    } else {
+      averaging_->restart(outputs());
+    }
+  }
+  std::size_t memory_bytes() {
+    const auto inside = gate_.to_change();  // of scratch
+    StateVisitor visitor = StateVisitor::counter();
+    visit_state(visitor);
+    return visitor.bytes();
+  }
+  void check_invariants() {
+    const auto inside = gate_.to_change();  // of scratch
+    learner_->check_invariants();
+  }
+
+ private:
+  [[nodiscard]] std::size_t outputs_of(std::size_t classes) const {
+    return wide_ ? classes : ClassChange::outputs(classes);
+  }
+
+  void resize_outputs() {
+    outputs_.resize(outputs());
+    direction_.resize(outputs());
+  }
+
+  static bool finite(const Sample<Real>& x) {
+    Real sum(0);  // of zeros, unless there is a NaN or an infinity among them
+    for (std::size_t k = 0; k < x.count; ++k) sum += Real(0) * x.values[k];
+    return sum == Real(0);
+  }
+
+  struct Rest {
+    Ahead<Real>& ahead;
+    ~Rest() { ahead.rest(); }
+  };
+
+  // Whether rows change on their way to the learner, by all rows before them.
+  [[nodiscard]] bool scales() const { return preparation_ != nullptr && preparation_->scales(); }
+  // The kernel row of row i if it was computed ahead, else null. Not where rows, or the learner,
+  // may be others when their round comes, nor where all memory was taken in advance.
+  Row<Real>* look_ahead(const Rows<Real>& rows, std::size_t i) {
+    if (room_.given() || scales() || !rows.dense() ||
+        (preparation_ != nullptr && preparation_->warming_up())) {
+      return nullptr;
+    }
+    return ahead_.row(*learner_, rows, i);
+  }
+
+  // x as the learner is to see it: itself, or a view of `out`.
+  Sample<Real> prepared(const Sample<Real>& x, OwnedSample<Real>& out) const {
+    return preparation_ == nullptr ? x : preparation_->prepare(x, out);
+  }
+
+  void predict_row(const Sample<Real>& x, Row<Real>& row, OwnedSample<Real>& scaled,
+                   std::span<double> outputs, Row<Real>* ready = nullptr) const {
+    Row<Real>& used = decide(prepared(x, scaled), row, ready, outputs);
+    if (averaging_ != nullptr) averaging_->decide(*learner_, used, outputs);
+  }
+
+  // By the row that is ready, or `row`; returns which.
+  Row<Real>& decide(const Sample<Real>& x, Row<Real>& row, Row<Real>* ready,
+                    std::span<double> outputs) const {
+    if (ready == nullptr) {
+      learner_->decide(x, row, outputs);
+      return row;
+    }
+    learner_->by_row()->decide(*ready, outputs);
+    return *ready;
+  }
+
+  // How many numbers an answer has.
+  [[nodiscard]] std::size_t width(Answer kind, std::size_t classes) const {
+    if (kind == Answer::outputs) return outputs_of(classes);
+    if (calibration_ == nullptr) throw std::invalid_argument("a regression has no probabilities");
+    return classes;
+  }
+
+  void reserve(const PreparationRules& rules) {
+    reserve_learner();
+    learner_->reserve_row(row_);
+    averaged_.reserve(outputs());
+    probabilities_.reserve(classes_);
+    if (preparation_ == nullptr) return;
+    preparation_->reserve(rules);
+    if (preparation_->warming_up()) decision_.reserve(outputs());
+    if (preparation_->scales()) prepared_.reserve(room_.width);
+  }
+  void reserve_learner() {
+    if (!room_.given()) return;
+    learner_->reserve(room_);
+    if (averaging_ == nullptr) return;
+    averaging_->reserve(learner_->most_terms(), learner_->expansion() != nullptr);
+  }
+
+  void learn_row(const Sample<Real>& x, double target, double weight, bool unseen,
+                 Calibration::Counter& counter, Row<Real>* ready) {
+    if (preparation_ == nullptr) {
+      learn_prepared(x, target, weight, unseen, counter, ready);
+      return;
+    }
+    if (weight != 0.0) preparation_->make_place(x, [this] { rebuild(); });
+    const Sample<Real> seen = preparation_->prepare(x, prepared_);
+    learn_prepared(seen, target, weight, unseen, counter, ready);
+    if (weight != 0.0) preparation_->count(x, seen, target, weight, [this] { rebuild(); });
+  }
+  void learn_prepared(const Sample<Real>& x, double target, double weight, bool unseen,
+                      Calibration::Counter& counter, Row<Real>* ready) {
+    if (weight == 0.0) {
+      decide(x, row_, ready, outputs_);
+    } else {
+      run_round(x, target, weight, unseen, counter, ready);
+    }
+  }
+
+  // A new learner in place of the old one, shown all the old one was shown. Counts and the decision
+  // of this round stand as they were made.
+  void rebuild() {
+    const Counts counts = std::exchange(counts_, {});
+    decision_ = outputs_;
+    Warmup<Real>& warmup = preparation_->warmup();
+    coarse_ = false;
+    random_ = Random(preparation_->seed());
+    classes_ = warmup.classes();
+    resize_outputs();
+    learner_.reset();  // before there is another: there is room for one
+    learner_ = make_learner<Real>(preparation_->spec(), outputs());
+    if (averaging_ != nullptr) averaging_->restart(outputs());
+    reserve_learner();
+    Calibration::Counter counter(nullptr);  // what is repeated is not counted
+    warmup.replay([this](const ClassChange& change) { rearrange(change); },
+                  [&](const Sample<Real>& x, double target, double weight) {
+                    run_round(x, target, weight, false, counter, nullptr);
+                  });
+    counts_ = counts;
+    outputs_ = decision_;
+    learner_->watch(log_.get());
+    if (log_ != nullptr) log_->add({EventKind::restart});
+  }
+
+  void rearrange(const ClassChange& change) {
+    learner_->rearrange(change);
+    if (averaging_ != nullptr) averaging_->rearrange(change);
+    classes_ = change.after;
+    resize_outputs();
+  }
+
+  void run_round(const Sample<Real>& x, double target, double weight, bool unseen,
+                 Calibration::Counter& counter, Row<Real>* ready) {
+    Row<Real>& row = decide(x, row_, ready, outputs_);
+    if (counter.counts() && classes_ > 1) {
+      counter.count(answer(row), static_cast<std::size_t>(target), weight);
+    }
+    Turn<Real> turn{
+        {.self = row.self, .round = counts_.seen}, x, &row, outputs_, direction_, &random_};
+    if (task_ == Task::regression) {
+      turn.target = target;
+      turn.error = target - outputs_[0];
+      turn.margin = -std::abs(turn.error);
+      direction_[0] = turn.error < 0.0 ? -1.0 : 1.0;
+    } else {
+      counts_.mistakes += aim(static_cast<std::size_t>(target), turn) | unseen;
+    }
+    turn.weight = weight;
+    if (weight != 1.0) {
+      for (double& u : direction_) u *= weight;
+    }
+    coarse_ |= row.coarse;
+    // k(x, x) <= 0 (an all-zero row under a linear kernel): predicted, not learned. So is what
+    // overflows: one such row would leave nothing finite behind. So is a row with more features
+    // than there is room for in all.
+    bool sound = row.self > 0.0 && std::isfinite(row.self);
+    if (room_.given()) sound = sound && learner_->fits_alone(x);
+    for (const double output : outputs_) sound = sound && std::abs(output) * weight < kLargest;
+    sound = sound && std::abs(target) * weight < kLargest;
+    if (sound) learn_turn(turn);
+    ++counts_.seen;
+  }
+
+  // What predict would say of the row just decided: probabilities are for its answers.
+  std::span<const double> answer(const Row<Real>& row) {
+    if (averaging_ == nullptr) return outputs_;
+    averaged_ = outputs_;
+    averaging_->decide(*learner_, row, averaged_);
+    return averaged_;
+  }
+
+  void learn_turn(const Turn<Real>& turn) {
+    if (averaging_ != nullptr) averaging_->count(*learner_);
+    const bool changed = learner_->learn(turn);
+    if (averaging_ != nullptr) averaging_->follow(*learner_);
+    if (!changed) return;
+    ++counts_.updates;
+#ifndef NDEBUG
+    if (checks_every_change) learner_->check_invariants();
+#endif
+  }
+
+  // Sets margin and direction; true if the prediction was wrong.
+  bool aim(std::size_t code, Turn<Real>& turn) {
+    if (outputs_.size() == 1) {
+      // Without branches: labels are what a processor cannot foresee.
+      const bool positive = (code == 1) | (classes_ == 1);
+      direction_[0] = 2.0 * static_cast<double>(positive) - 1.0;
+      turn.margin = direction_[0] * outputs_[0];
+      return (classes_ > 1) & ((outputs_[0] >= 0.0) != positive);
+    }
+    std::size_t best = 0;
+    std::size_t wrong = code == 0 ? 1 : 0;
+    for (std::size_t k = 1; k < outputs_.size(); ++k) {
+      if (outputs_[k] > outputs_[best]) best = k;
+      if (k != code && outputs_[k] > outputs_[wrong]) wrong = k;
+    }
+    std::fill(direction_.begin(), direction_.end(), 0.0);
+    direction_[code] = 0.5;
+    direction_[wrong] = -0.5;
+    turn.margin = outputs_[code] - outputs_[wrong];
+    return best != code;
+  }
+
+  // Kept targets are class codes of the classes known at their time, all of them in the end.
+  void check_warmup(Warmup<Real>& warmup) const {
+    std::size_t classes = warmup.classes();
+    warmup.replay([&](const ClassChange& change) { classes = change.after; },
+                  [&](const Sample<Real>&, double target, double weight) {
+                    require(weight > 0.0, "weights");
+                    const bool code = target >= 0.0 && target < static_cast<double>(classes) &&
+                                      target == std::floor(target);
+                    require(task_ == Task::regression ? std::isfinite(target) : code, "targets");
+                  });
+    require(warmup.size() == 0 || classes == classes_, "warm-up classes");
+  }
+
+  void visit_state(StateVisitor& visitor) {
+    visitor.object(sizeof(*this) + (log_ != nullptr ? log_->bytes() : 0));
+    visitor.fixed("classes", classes_);
+    visitor.field("seen", counts_.seen);
+    visitor.field("mistakes", counts_.mistakes);
+    visitor.field("updates", counts_.updates);
+    visitor.field("coarse", coarse_);
+    visitor.part("random", random_);
+    if (preparation_ != nullptr) {
+      visitor.part("preparation", *preparation_);
+      if (visitor.loading()) {
+        learner_.reset();
+        learner_ = make_learner<Real>(preparation_->spec(), outputs());
+        if (averaging_ != nullptr) averaging_->restart(outputs());
+        reserve_learner();
+        learner_->watch(log_.get());
+      }
+    }
+    visitor.part("learner", *learner_);
+    if (averaging_ != nullptr) {
+      visitor.part("averaging", *averaging_);
+      if (visitor.loading()) require(averaging_->fits(*learner_), "averages");
+    }
+    if (calibration_ != nullptr) visitor.part("calibration", *calibration_);
+    visitor.part("row", row_);
+    visitor.scratch(prepared_.values);
+    visitor.scratch(prepared_.indices);
+    visitor.scratch(outputs_);
+    visitor.scratch(direction_);
+    visitor.scratch(averaged_);
+    visitor.scratch(probabilities_);
+    visitor.scratch(decision_);
+  }
+
+  static constexpr double kLargest = 1e150;                    // beyond, squares overflow
+  static constexpr std::size_t kPiece = 4 * kBlockRows;        // rows a thread takes at a time
+  static constexpr std::size_t kThreadRows = 16 * kBlockRows;  // rows that a thread is worth
+
+  Task task_;
+  std::size_t classes_;
+  bool wide_;
+  Counts counts_;
+  bool coarse_ = false;
+  Random random_;
+  std::unique_ptr<Learner<Real>> learner_;
+  double gamma_;  // of the spec
+  std::unique_ptr<Preparation<Real>> preparation_;
+  std::unique_ptr<Averaging<Real>> averaging_;  // null: predict answers with the last
+  std::unique_ptr<Calibration> calibration_;    // null in regression
+  Row<Real> row_;
+  LookAhead looks_ahead_ = LookAhead::automatic;
+  Ahead<Real> ahead_;
+  OwnedSample<Real> prepared_;
+  std::vector<double> outputs_;
+  std::vector<double> direction_;
+  std::vector<double> averaged_;
+  std::vector<double> probabilities_;
+  std::vector<double> decision_;  // of the round in which the learner is made anew
+  Room room_;
+  std::unique_ptr<EventLog> log_;  // null: nobody looks on
+  Gate gate_;
+};
+
+extern template class Model<float>;  // model.cpp
+extern template class Model<double>;
+
+}  // namespace budgetron

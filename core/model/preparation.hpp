@@ -1,0 +1,212 @@
+// What happens to rows before any learner sees them: scaling, and a kernel width from the data.
+//
+// scale = "standard": row t is divided by the standard deviations of rows 1..t-1 (scaler.hpp), to
+// be decided and to be learned alike, and then counted. "auto": the first kRows rows pass as they
+// are; then Scaler::uneven() decides once and for all. If it says yes, those rows after all and
+// every later one are divided by the deviations of all of them (docs/decisions/0024).
+//
+// gamma = "median": 1 over the median squared distance between the rows so far, as the learner sees
+// them; without two different rows, and with kernels that are no function of a distance, 1/d. It is
+// found after rows 2, 4, 8, ..., 128 and for the last time after row kRows. d is the width of the
+// array, or for streams whose width grows the features seen so far (then also after row 1).
+//
+// Whenever that changes what the learner should have seen or been, the model makes a new learner
+// and replays the kept rows (warmup.hpp): afterwards it is, to the bit, the learner that had this
+// gamma from the start. Once settled the rows are freed. Reasons: docs/decisions/0012.
+//
+// Where bytes are limited (room.hpp) fewer rows may be kept: the warm-up ends with the last that
+// has a place, or before the first whose values have none.
+//
+// Cost: O(non-zeros) a row while scaling; warming up O(kRows^2 non-zeros) for distances and less
+// than 2.3 kRows rounds for the replays.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "base/spec.hpp"
+#include "hypothesis/kernel.hpp"
+#include "model/scaler.hpp"
+#include "model/warmup.hpp"
+
+namespace budgetron {
+
+// What was asked for. The defaults ask for nothing.
+struct PreparationRules {
+  std::string scale = "none";   // or "standard", "auto"
+  std::string gamma = "fixed";  // as the spec has it, or "median"
+  std::size_t width = 0;        // d; 0 if it grows with the stream
+  std::size_t rows = 0;         // with a room: the most rows that are kept ...
+  std::size_t values = 0;       // ... and values in all of them
+
+  [[nodiscard]] bool any() const { return scale != "none" || gamma != "fixed"; }
+};
+
+template <class Real>
+class Preparation {
+ public:
+  Preparation(const Spec& spec, const PreparationRules& rules, std::size_t classes,
+              std::uint64_t seed)
+      : spec_(spec), seed_(seed), width_(rules.width), warmup_(classes) {
+    if (rules.scale == "standard") {
+      scale_ = Scale::standard;
+    } else if (rules.scale == "auto") {
+      scale_ = Scale::undecided;
+    } else if (rules.scale != "none") {
+      throw std::invalid_argument("no scale is called '" + rules.scale + "'");
+    }
+    if (rules.gamma != "median" && rules.gamma != "fixed") {
+      throw std::invalid_argument("no rule for gamma is called '" + rules.gamma + "'");
+    }
+    const Spec& part = spec.part("kernel");
+    const Kernel kernel = make_kernel(part);
+    gamma_ = kernel.gamma;
+    by_distance_ = kernel.isotropic();
+    // Without a distance there is only 1/d to find, and where d is known it stands in the spec.
+    finds_gamma_ = rules.gamma == "median" && part.has("gamma") && (by_distance_ || width_ == 0);
+    warming_up_ = finds_gamma_ || scale_ == Scale::undecided;
+  }
+
+  // "standard", "none", or "undecided" while "auto" is warming up.
+  [[nodiscard]] const char* scale() const {
+    if (scale_ == Scale::undecided) return "undecided";
+    return scale_ == Scale::standard ? "standard" : "none";
+  }
+  // The gamma in force.
+  [[nodiscard]] double gamma() const { return gamma_; }
+  [[nodiscard]] bool warming_up() const { return warming_up_; }
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }  // of the generator
+  [[nodiscard]] Warmup<Real>& warmup() { return warmup_; }
+  [[nodiscard]] bool scales() const { return scale_ != Scale::none; }
+
+  // Takes all the memory it will ever need.
+  void reserve(const PreparationRules& rules) {
+    if (scale_ != Scale::none) scaler_.reserve(rules.width, scale_ == Scale::undecided);
+    if (warming_up_) warmup_.reserve(rules.rows, rules.values, finds_gamma_ && by_distance_);
+    if (scale_ == Scale::undecided) scaled_.reserve(rules.width);
+  }
+  // What to build, with the gamma in force.
+  [[nodiscard]] Spec spec() const {
+    return finds_gamma_ ? spec_.with("kernel", "gamma", gamma_) : spec_;
+  }
+
+  // x as the learner is to see it now: itself, or scaled into `out`. Changes nothing.
+  Sample<Real> prepare(const Sample<Real>& x, OwnedSample<Real>& out) const {
+    return scale_ == Scale::standard ? scaler_.transform(x, out) : x;
+  }
+
+  // After the round of x, which the learner saw as `seen`. Calls rebuild() where the learner has to
+  // be made anew from `spec` and `warmup`.
+  template <class Rebuild>
+  void count(const Sample<Real>& x, const Sample<Real>& seen, double target, double weight,
+             Rebuild rebuild) {
+    if (scale_ != Scale::none) scaler_.count(x);
+    if (!warming_up_) return;
+    warmup_.add(seen, target, weight);
+    for (std::size_t k = 0; k < x.count; ++k) {
+      if (x.values[k] == Real(0)) continue;
+      features_ = std::max(features_, static_cast<std::size_t>(x.feature(k)) + 1);
+    }
+    settle(warmup_.full(), rebuild);
+  }
+
+  // Before the round of x: without a place to keep it the warm-up is over.
+  template <class Rebuild>
+  void make_place(const Sample<Real>& x, Rebuild rebuild) {
+    if (warming_up_ && !warmup_.fits(x)) settle(true, rebuild);
+  }
+
+  void join(const ClassChange& change) {
+    if (warming_up_) warmup_.join(change);
+  }
+
+  void visit_state(StateVisitor& visitor) {
+    // While warming up the learner may be made anew, from a copy of the spec.
+    visitor.object(sizeof(*this) - sizeof(spec_) + (warming_up_ ? 3 : 1) * spec_.bytes());
+    visitor.scratch(scaled_.values);
+    visitor.scratch(scaled_.indices);
+    auto scale = static_cast<std::int64_t>(scale_);
+    visitor.field("scale", scale);
+    require(scale >= 0 && scale <= 2, "scale");
+    scale_ = static_cast<Scale>(scale);
+    visitor.field("gamma", gamma_);
+    visitor.field("seed", seed_);
+    visitor.field("width", width_);
+    visitor.field("features", features_);
+    visitor.field("warming_up", warming_up_);
+    visitor.part("scaler", scaler_);
+    visitor.part("warmup", warmup_);
+    if (!visitor.loading()) return;
+    if (!warming_up_ && warmup_.size() == 0) end_warmup();
+    require(std::isfinite(gamma_) && gamma_ > 0.0, "gamma");
+    require(warming_up_ ? finds_gamma_ || scale_ == Scale::undecided
+                        : warmup_.size() == 0 && scale_ != Scale::undecided,
+            "warm-up");
+  }
+
+ private:
+  enum class Scale { none, standard, undecided };
+
+  template <class Rebuild>
+  void settle(bool last, Rebuild rebuild) {
+    bool changed = last && scale_ == Scale::undecided && decide_scale();
+    if (finds_gamma_ && (last || due(warmup_.size()))) {
+      const double gamma = find_gamma();
+      changed |= gamma != gamma_;
+      gamma_ = gamma;
+    }
+    if (changed) rebuild();
+    if (last) end_warmup();
+  }
+  void end_warmup() {
+    warmup_.free();
+    scaled_ = OwnedSample<Real>();
+    warming_up_ = false;
+  }
+
+  // After which rows before the last gamma is found: the powers of two.
+  [[nodiscard]] bool due(std::size_t rows) const {
+    return (rows & (rows - 1)) == 0 && (rows > 1 || width_ == 0);
+  }
+
+  [[nodiscard]] double find_gamma() {
+    if (by_distance_) {
+      const double gamma = 1.0 / warmup_.median_squared_distance();
+      const Real usable = static_cast<Real>(gamma);  // neither 0 nor infinite in the row's type
+      if (std::isfinite(usable) && usable > Real(0)) return gamma;
+    }
+    return 1.0 / static_cast<double>(std::max<std::size_t>(width_ > 0 ? width_ : features_, 1));
+  }
+
+  // True if the kept rows changed.
+  bool decide_scale() {
+    const bool uneven = scaler_.uneven();
+    scale_ = uneven ? Scale::standard : Scale::none;
+    if (!uneven) {
+      scaler_ = Scaler();
+      return false;
+    }
+    scaler_.settle();
+    warmup_.change_rows([&](const Sample<Real>& x) { return scaler_.transform(x, scaled_); });
+    return true;
+  }
+
+  Spec spec_;
+  std::uint64_t seed_;
+  std::size_t width_;
+  std::size_t features_ = 0;  // 1 + the largest feature number seen while warming up
+  double gamma_;
+  bool by_distance_;
+  bool finds_gamma_;
+  bool warming_up_;
+  Scale scale_ = Scale::none;
+  Scaler scaler_;
+  Warmup<Real> warmup_;
+  OwnedSample<Real> scaled_;  // a kept row, when all are scaled
+};
+
+}  // namespace budgetron

@@ -1,0 +1,207 @@
+// Running standard deviations, feature by feature, and rows divided by them.
+//
+//   x_j <- x_j / s_j ,   s_j^2 = (1/t) sum_{i <= t} (x_ij - m_j)^2   over the t rows counted so far
+//
+// Never centred: a shift changes no distance, and a sparse row stays sparse. A feature without
+// variance so far maps to 0. What absent features and zeros add to s_j is known without visiting
+// them: kept are number n, mean m and squares q = sum (x - m)^2 of the values other than 0, by
+// Welford's recursion (1962), which a column like a Unix time does not cancel; the t - n zeros join
+// by the formula for two groups (Chan, Golub & LeVeque 1983, eq. 2.1b), the second of mean 0:
+//
+//   t s^2 = q + m^2 n (t - n) / t
+//
+// Settled (`settle`, for scale = "auto"): the deviations of the rows counted until then stand for
+// good. A feature that had none is divided by its running root mean square where that exceeds 1:
+//
+//   x_j <- x_j / max(1, sqrt((q + n m^2) / t))
+//
+// so that a rare flag of a one-hot code stays a flag, and neither a large constant nor a sensor
+// that comes late drowns the rest.
+//
+// All in float64. A zero written out and a zero left out are the same to every line here, so dense
+// and sparse rows give the same bits, and a constant feature has q = 0 exactly.
+//
+// Cost: O(non-zeros of x) to count and to transform. Memory: 28 bytes a feature seen, 8 more once
+// settled, and its slot.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/sample.hpp"
+#include "base/state.hpp"
+#include "storage/feature_table.hpp"
+
+namespace budgetron {
+
+// The middle of the values, or the mean of the two middle ones; 0 of none. Reorders them.
+inline double median(std::span<double> values) {
+  if (values.empty()) return 0.0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*std::max_element(values.begin(), middle) + *middle) / 2.0;
+}
+
+class Scaler {
+ public:
+  // x over the deviations of the rows counted so far, or those settled on. The answer looks into
+  // `out`.
+  template <class Real>
+  Sample<Real> transform(const Sample<Real>& x, OwnedSample<Real>& out) const {
+    out.dense = x.dense();
+    out.values.clear();
+    out.indices.clear();
+    for (std::size_t k = 0; k < x.count; ++k) {
+      const Real value = scaled(x.feature(k), x.values[k]);
+      if (out.dense) {
+        out.values.push_back(value);
+      } else if (value != Real(0)) {
+        out.values.push_back(value);
+        out.indices.push_back(x.indices[k]);
+      }
+    }
+    return out.view();
+  }
+
+  template <class Real>
+  void count(const Sample<Real>& x) {
+    ++rows_;
+    for (std::size_t k = 0; k < x.count; ++k) {
+      if (x.values[k] == Real(0)) continue;
+      const std::size_t slot = slot_of(x.feature(k));
+      if (settled(slot) > 0.0) continue;
+      const double value = countable(x.values[k]);
+      const double before = value - means_[slot];
+      means_[slot] += before / static_cast<double>(++counts_[slot]);
+      squares_[slot] += before * (value - means_[slot]);
+    }
+  }
+
+  // The rule of scale="auto": the largest deviation exceeds 1 and twice the median one. Over the
+  // features that had a value other than 0, which layout and width of the stream do not change.
+  [[nodiscard]] bool uneven() {
+    find_deviations();
+    double largest = 0.0;
+    for (const double deviation : deviations_) largest = std::max(largest, deviation);
+    const double middle = median(deviations_);
+    deviations_.clear();
+    return largest > 1.0 && largest > 2.0 * middle;
+  }
+
+  // From here on rows are divided by the deviations of those counted so far.
+  void settle() { find_deviations(); }
+
+  // Takes the memory for rows of this width; `decides`: uneven() will be asked.
+  void reserve(std::size_t width, bool decides) {
+    slots_.reserve(width, width);
+    features_.reserve(width);
+    counts_.reserve(width);
+    means_.reserve(width);
+    squares_.reserve(width);
+    if (decides) deviations_.reserve(width);
+  }
+
+  void visit_state(StateVisitor& visitor) {
+    visitor.object(slots_.bytes());
+    visitor.field("rows", rows_);
+    visitor.field("features", features_);
+    visitor.field("counts", counts_);
+    visitor.field("means", means_);
+    visitor.field("squares", squares_);
+    visitor.field("deviations", deviations_);
+    if (visitor.mode() != StateVisitor::Mode::load) return;
+    const std::size_t size = features_.size();
+    require(counts_.size() == size && means_.size() == size && squares_.size() == size &&
+                deviations_.size() <= size && all_finite(deviations_),
+            "scaler");
+    for (const double deviation : deviations_) require(deviation >= 0.0, "scaler");
+    slots_.clear();
+    for (std::size_t slot = 0; slot < size; ++slot) {
+      require(features_[slot] >= 0 && slots_.find(features_[slot]) == Slots::kNone &&
+                  counts_[slot] >= 1 && counts_[slot] <= rows_ && !std::isnan(means_[slot]) &&
+                  squares_[slot] >= 0.0,
+              "scaler");
+      slots_.insert(features_[slot], static_cast<std::uint32_t>(slot));
+    }
+  }
+
+ private:
+  // The largest value a scaled row may hold: squares of it can be summed over 2^28 features in
+  // float32. Only a feature that jumps by that many of its deviations meets it.
+  static constexpr double kLargest = 1e15;
+  // The largest value that is told apart from larger ones: beyond, sums of squares overflow.
+  static constexpr double kCountable = 1e140;
+
+  template <class Real>
+  [[nodiscard]] static double countable(Real value) {
+    return std::clamp(static_cast<double>(value), -kCountable, kCountable);
+  }
+
+  template <class Real>
+  [[nodiscard]] Real scaled(std::int32_t feature, Real value) const {
+    if (value == Real(0)) return Real(0);
+    const std::uint32_t slot = slots_.find(feature);
+    const double s = slot == Slots::kNone ? (deviations_.empty() ? 0.0 : 1.0) : divisor(slot);
+    if (!(s > 0.0)) return Real(0);
+    return static_cast<Real>(std::clamp(countable(value) / s, -kLargest, kLargest));
+  }
+
+  void find_deviations() {
+    deviations_.resize(features_.size());
+    for (std::size_t slot = 0; slot < deviations_.size(); ++slot) {
+      deviations_[slot] = deviation(slot);
+    }
+  }
+
+  // The deviation settled on; 0 if nothing is settled, or the feature had none.
+  [[nodiscard]] double settled(std::size_t slot) const {
+    return slot < deviations_.size() ? deviations_[slot] : 0.0;
+  }
+
+  [[nodiscard]] double divisor(std::size_t slot) const {
+    if (deviations_.empty()) return deviation(slot);
+    const double s = settled(slot);
+    return s > 0.0 ? s : std::max(root_mean_square(slot), 1.0);
+  }
+
+  // Of the rows counted so far.
+  [[nodiscard]] double deviation(std::size_t slot) const {
+    double squares = squares_[slot];
+    if (counts_[slot] < rows_) {
+      const double share = static_cast<double>(rows_ - counts_[slot]) / static_cast<double>(rows_);
+      squares += means_[slot] * means_[slot] * static_cast<double>(counts_[slot]) * share;
+    }
+    return std::sqrt(squares / static_cast<double>(rows_));
+  }
+
+  [[nodiscard]] double root_mean_square(std::size_t slot) const {
+    const double sum = means_[slot] * means_[slot] * static_cast<double>(counts_[slot]);
+    return std::sqrt((squares_[slot] + sum) / static_cast<double>(rows_));
+  }
+
+  std::size_t slot_of(std::int32_t feature) {
+    const std::uint32_t found = slots_.find(feature);
+    if (found != Slots::kNone) return found;
+    slots_.insert(feature, static_cast<std::uint32_t>(features_.size()));
+    features_.push_back(feature);
+    counts_.push_back(0);
+    means_.push_back(0.0);
+    squares_.push_back(0.0);
+    return features_.size() - 1;
+  }
+
+  std::int64_t rows_ = 0;
+  Slots slots_;
+  std::vector<std::int32_t> features_;  // per slot, in the order they were first seen
+  std::vector<std::int64_t> counts_;    // n
+  std::vector<double> means_;           // m
+  std::vector<double> squares_;         // q
+  std::vector<double> deviations_;      // settled on, per slot known then; else empty
+};
+
+}  // namespace budgetron

@@ -1,0 +1,254 @@
+// The first rows of a stream, kept until gamma and scale are settled, to be learned again.
+//
+// Rows stand as the learner was shown them, in the layout they came in, with their targets and
+// weights; a class that joined stands between the rows it joined between. Replaying all of it
+// therefore shows a new learner exactly what the old one was shown, and each target means what it
+// meant then.
+//
+// Cost: the squared distances of n rows O(n^2 non-zeros). Memory: the rows, at most kRows, and
+// their distances.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/sample.hpp"
+#include "base/state.hpp"
+#include "hypothesis/expansion.hpp"
+#include "model/scaler.hpp"
+
+namespace budgetron {
+
+// ||a - b||^2 in float64, terms in the order of the features.
+template <class Real>
+double squared_distance(const Sample<Real>& a, const Sample<Real>& b) {
+  double sum = 0.0;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.count || j < b.count) {
+    const bool take_a = j == b.count || (i < a.count && a.feature(i) <= b.feature(j));
+    const bool take_b = i == a.count || (j < b.count && b.feature(j) <= a.feature(i));
+    double difference = 0.0;
+    if (take_a) difference += static_cast<double>(a.values[i++]);
+    if (take_b) difference -= static_cast<double>(b.values[j++]);
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+template <class Real>
+class Warmup {
+ public:
+  static constexpr std::size_t kRows = 200;  // unless memory is for fewer
+
+  // `classes`: how many were known before the first row.
+  explicit Warmup(std::size_t classes) : classes_(classes) {}
+
+  [[nodiscard]] std::size_t size() const { return targets_.size(); }
+  [[nodiscard]] std::size_t classes() const { return classes_; }
+
+  // Takes the memory for so many rows of so many values together, beyond which nothing is kept.
+  void reserve(std::size_t rows, std::size_t values, bool distances) {
+    most_rows_ = rows;
+    most_values_ = values;
+    values_.reserve(values);
+    indices_.reserve(values);
+    widths_.reserve(rows);
+    ends_.reserve(rows);
+    targets_.reserve(rows);
+    weights_.reserve(rows);
+    views_.reserve(rows);
+    if (distances) distances_.reserve(rows * (rows - 1) / 2);
+  }
+  [[nodiscard]] bool full() const { return size() == most_rows_; }
+  [[nodiscard]] bool fits(const Sample<Real>& x) const {
+    return x.count <= most_values_ - values_.size();
+  }
+
+  void add(const Sample<Real>& x, double target, double weight) {
+    append(x);
+    targets_.push_back(target);
+    weights_.push_back(weight);
+  }
+
+  void join(const ClassChange& change) {
+    join_rows_.push_back(static_cast<std::int64_t>(size()));
+    join_sizes_.push_back(static_cast<std::int64_t>(change.after));
+    join_orders_.insert(join_orders_.end(), change.order.begin(), change.order.end());
+  }
+
+  // Median of the squared distances other than 0 between all pairs of rows; 0 if there is none.
+  [[nodiscard]] double median_squared_distance() {
+    look();
+    distances_.clear();
+    for (std::size_t i = 1; i < views_.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        const double distance = squared_distance(views_[i], views_[j]);
+        if (distance != 0.0) distances_.push_back(distance);
+      }
+    }
+    return median(distances_);
+  }
+
+  // change(x) in the place of every row x, in their order. It may have fewer values, never more.
+  template <class Change>
+  void change_rows(Change change) {
+    look();
+    std::size_t value = 0;
+    std::size_t index = 0;
+    for (std::size_t i = 0; i < views_.size(); ++i) {
+      const Sample<Real> x = change(views_[i]);
+      std::copy_n(x.values, x.count, values_.data() + value);
+      value += x.count;
+      ends_[i] = static_cast<std::int64_t>(value);
+      if (x.dense()) continue;
+      std::copy_n(x.indices, x.count, indices_.data() + index);
+      index += x.count;
+    }
+    values_.resize(value);
+    indices_.resize(index);
+  }
+
+  // join(change) and learn(x, target, weight), as they came.
+  template <class Join, class Learn>
+  void replay(Join join, Learn learn) {
+    look();
+    const std::vector<Sample<Real>>& rows = views_;
+    std::size_t classes = classes_;
+    auto order = join_orders_.begin();
+    std::size_t next = 0;
+    for (std::size_t i = 0; i <= rows.size(); ++i) {
+      for (; next < join_rows_.size() && join_rows_[next] == static_cast<std::int64_t>(i); ++next) {
+        ClassChange change{classes, static_cast<std::size_t>(join_sizes_[next])};
+        const auto end = order + static_cast<std::ptrdiff_t>(change.after);
+        change.order.assign(order, end);
+        order = end;
+        classes = change.after;
+        join(change);
+      }
+      if (i < rows.size()) learn(rows[i], targets_[i], weights_[i]);
+    }
+  }
+
+  // Gives the memory back.
+  void free() { *this = Warmup(classes_); }
+
+  void visit_state(StateVisitor& visitor) {
+    visitor.field("classes", classes_);
+    visitor.field("widths", widths_);
+    visitor.field("ends", ends_);
+    visitor.field("values", values_);
+    visitor.field("indices", indices_);
+    visitor.field("targets", targets_);
+    visitor.field("weights", weights_);
+    visitor.field("join_rows", join_rows_);
+    visitor.field("join_sizes", join_sizes_);
+    visitor.field("join_orders", join_orders_);
+    if (visitor.mode() == StateVisitor::Mode::load) check();
+    visitor.scratch(views_);
+    visitor.scratch(distances_);
+  }
+
+ private:
+  static constexpr std::int32_t kSparse = -1;
+
+  void append(const Sample<Real>& x) {
+    values_.insert(values_.end(), x.values, x.values + x.count);
+    if (!x.dense()) indices_.insert(indices_.end(), x.indices, x.indices + x.count);
+    widths_.push_back(x.dense() ? static_cast<std::int32_t>(x.count) : kSparse);
+    ends_.push_back(static_cast<std::int64_t>(values_.size()));
+  }
+
+  void forget_rows() {
+    values_.clear();
+    indices_.clear();
+    widths_.clear();
+    ends_.clear();
+  }
+
+  // Sets views_ on the rows.
+  void look() {
+    views_.clear();
+    std::size_t start = 0;
+    std::size_t index = 0;
+    for (std::size_t i = 0; i < widths_.size(); ++i) {
+      const auto end = static_cast<std::size_t>(ends_[i]);
+      const bool sparse = widths_[i] == kSparse;
+      const std::int32_t* indices = indices_.empty() ? &kNoIndices : indices_.data() + index;
+      views_.push_back({values_.data() + start, sparse ? indices : nullptr, end - start});
+      if (sparse) index += end - start;
+      start = end;
+    }
+  }
+
+  void check() const {
+    const std::string what = "warm-up rows";
+    require(widths_.size() == size() && ends_.size() == size() && size() < most_rows_ &&
+                values_.size() <= most_values_ && weights_.size() == size() &&
+                join_sizes_.size() == join_rows_.size() && all_finite(values_) &&
+                all_finite(weights_),
+            what);
+    std::size_t start = 0;
+    std::size_t index = 0;
+    for (std::size_t i = 0; i < size(); ++i) {
+      const auto end = static_cast<std::size_t>(ends_[i]);
+      require(end >= start && end <= values_.size(), what);
+      const std::size_t count = end - start;
+      if (widths_[i] == kSparse) {
+        require(
+            count <= indices_.size() - index && strictly_increasing(indices_.data() + index, count),
+            what);
+        index += count;
+      } else {
+        require(widths_[i] >= 0 && static_cast<std::size_t>(widths_[i]) == count, what);
+      }
+      start = end;
+    }
+    require(start == values_.size() && index == indices_.size(), what);
+    check_joins();
+  }
+
+  // Each change keeps what was there, names no class that was not, and comes after the one before.
+  void check_joins() const {
+    const std::string what = "warm-up classes";
+    std::size_t classes = classes_;
+    std::size_t order = 0;
+    std::int64_t row = 0;
+    for (std::size_t i = 0; i < join_rows_.size(); ++i) {
+      const auto after = static_cast<std::size_t>(join_sizes_[i]);
+      require(after > classes && after <= join_orders_.size() - order && join_rows_[i] >= row &&
+                  join_rows_[i] <= static_cast<std::int64_t>(size()),
+              what);
+      for (const std::size_t end = order + after; order < end; ++order) {
+        require(
+            join_orders_[order] >= -1 && join_orders_[order] < static_cast<std::int64_t>(classes),
+            what);
+      }
+      classes = after;
+      row = join_rows_[i];
+    }
+    require(order == join_orders_.size(), what);
+  }
+
+  std::size_t classes_;
+  std::vector<Real> values_;           // of all rows
+  std::vector<std::int32_t> indices_;  // of the sparse ones
+  std::vector<std::int32_t> widths_;   // per row: its width if dense, else kSparse
+  std::vector<std::int64_t> ends_;     // per row: where its values end
+  std::vector<double> targets_;
+  std::vector<double> weights_;
+  std::vector<std::int64_t> join_rows_;   // per class change: how many rows came before it ...
+  std::vector<std::int64_t> join_sizes_;  // ... classes after it
+  std::vector<std::int32_t> join_orders_;
+  std::size_t most_rows_ = kRows;
+  std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
+  std::vector<Sample<Real>> views_;  // of the rows, while they are looked at
+  std::vector<double> distances_;
+};
+
+}  // namespace budgetron

@@ -1,0 +1,35 @@
+// How much a model may ever hold, for models that live in a given number of bytes.
+//
+// A model with a room takes all its memory when it is made: for `capacity` examples of rows of this
+// width in which at most `slots` different features occur at a time. What it holds then is its peak
+// (`Model::memory_bytes`); nothing is allocated later. A row whose features find no slot is treated
+// as if the budget were full. Dense rows need slots == width, and then every row fits.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/aligned_vector.hpp"
+
+namespace budgetron {
+
+struct Room {
+  std::size_t width = 0;  // of every row
+  std::size_t slots = 0;  // features stored at a time; 0: no room is set, memory follows need
+
+  [[nodiscard]] bool given() const { return slots > 0; }
+  [[nodiscard]] bool all() const { return slots >= width; }  // every feature has its slot
+};
+
+// For how many examples memory is taken next, where there are `size` and all of it is in use. A
+// budget up to kAtOnce is taken as a whole, so that memory stays as it is; of a larger one, or
+// where there is none (0), memory follows what is stored.
+inline constexpr std::size_t kAtOnce = 4096;
+
+inline std::size_t places_for(std::size_t size, std::size_t budget) {
+  if (budget > 0 && budget <= kAtOnce) return budget;
+  const std::size_t twice = std::max<std::size_t>(kLanes, 2 * size);
+  return budget == 0 ? twice : std::min(budget, twice);
+}
+
+}  // namespace budgetron

@@ -1,0 +1,256 @@
+// The stored examples, feature-major: value j of example i in slot(j), column i (columns.hpp).
+//
+// A feature gets a slot when it first occurs in a stored example and gives it back when the last
+// example that has it leaves, so memory follows what is stored. A dense example counts as having
+// all its features, zeros too. Examples sit in columns 0..size-1; removing one moves the last into
+// its place.
+//
+// A feature that few sparse examples have is thin: a list of their values (lists.hpp) instead of a
+// slot, so that memory follows the values and not the features times the examples. It gets a slot
+// when more than one in kThinShare columns have it, or a dense example does. A large feature, of
+// which there may be any number, is thin again when half as many do. Sums take terms in the same
+// order either way, so which it is changes no bit. Not with the Laplacian, which sums over all
+// examples.
+//
+// Which it is says the feature's word: its slot, kThin | its list, or kNone. The word stands in the
+// table of slots (slots.hpp); of a large feature in a bucket (buckets.hpp), where a single value
+// takes the word's place. thin.hpp has all that words are changed by, terms.hpp the terms of a row.
+//
+// Invariants: padding columns and absent features are 0; references[s] counts the examples that
+// have slot s; norms[i] is the norm of column i by the row's own arithmetic.
+//
+// With a room (room.hpp) all memory is taken in advance and slots are limited. Which features an
+// example has is then not listed but read from its column: the slots where it is not 0.
+//
+// Cost: append, replace, remove and extract are O(features of the example), with a room O(slots);
+// growing is O(all).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/aligned_vector.hpp"
+#include "base/sample.hpp"
+#include "base/state.hpp"
+#include "hypothesis/kernel.hpp"
+#include "hypothesis/turn.hpp"
+#include "storage/bucket_table.hpp"
+#include "storage/byte_limit.hpp"
+#include "storage/feature_table.hpp"
+#include "storage/posting_lists.hpp"
+#include "storage/value_columns.hpp"
+
+namespace budgetron {
+
+template <class Real>
+class Support {
+ public:
+  // `l1` keeps ||x||_1 instead of ||x||^2 as the norm (Laplacian kernel).
+  explicit Support(bool l1) : l1_(l1), columns_(!l1) {}
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t stride() const { return stride_; }
+  [[nodiscard]] const Columns<Real>& columns() const { return columns_; }
+  [[nodiscard]] const Real* norms() const { return norms_.data(); }
+  [[nodiscard]] const std::uint8_t* byte_norms() const { return byte_norms_.data(); }
+  [[nodiscard]] double largest_norm() const { return largest_norm_; }
+  [[nodiscard]] bool l1() const { return l1_; }
+
+  // When what changed, for those who computed something from it: the time now, the time at which
+  // one of the examples [kLanes group, kLanes (group + 1)) came last, and at which slots moved.
+  [[nodiscard]] std::uint64_t clock() const { return clock_; }
+  [[nodiscard]] std::uint64_t changed(std::size_t group) const { return changed_[group]; }
+  [[nodiscard]] std::uint64_t slots_moved() const { return slots_moved_; }
+  // The example that came last, and the values it was made of, to be told apart by their address;
+  // null if another was moved there.
+  [[nodiscard]] std::size_t newest() const { return newest_; }
+  [[nodiscard]] const Real* newest_values() const { return newest_values_; }
+  // Slots of the features 0, 1, ..., as far as they are looked up directly.
+  [[nodiscard]] const std::vector<std::uint32_t>& direct_slots() const { return slots_.direct(); }
+  // ||x_i||^2, which with `l1` is kept beside the norm only on request.
+  void keep_squared_norms() { keeps_squares_ = l1_; }
+  [[nodiscard]] const Real* squared_norms() const {
+    return l1_ ? squared_norms_.data() : norms_.data();
+  }
+
+  // The norm and the terms of x: what the row routine multiplies.
+  void gather(const Sample<Real>& x, Row<Real>& row) const;
+  // ||x_i - x||^2 or ||x_i - x||_1 of the examples [first, last), from differences; 0 for padding
+  // (differences.hpp). `listed` is scratch.
+  void squared_distances(const Sample<Real>& x, std::size_t first, std::size_t last, Real* sums,
+                         std::vector<std::int32_t>& listed) const;
+  void absolute_distances(const Sample<Real>& x, std::size_t first, std::size_t last, Real* sums,
+                          std::vector<std::int32_t>& listed) const;
+  // The largest norm of the examples there are now.
+  [[nodiscard]] double largest_norm_now() const {
+    return size_ > 0 ? static_cast<double>(*std::max_element(
+                           norms_.begin(), norms_.begin() + static_cast<std::ptrdiff_t>(size_)))
+                     : 0.0;
+  }
+  // Whether every stored feature is in a slot that is looked up directly.
+  [[nodiscard]] bool direct_only() const {
+    return thin_ == 0 && buckets_.empty() && slots_.all_direct();
+  }
+
+  void reserve(std::size_t examples);
+  // Takes all memory there will be, for so many examples. Precondition: empty.
+  void reserve_all(std::size_t examples, const Room& room);
+  // Whether the features of x find slots: beside what is stored, in the place of example i, alone.
+  [[nodiscard]] bool fits(const Sample<Real>& x) const;
+  [[nodiscard]] bool fits_instead(std::size_t i, const Sample<Real>& x) const;
+  [[nodiscard]] bool fits_alone(const Sample<Real>& x) const;
+  [[nodiscard]] std::size_t features() const {  // that have a slot
+    return references_.size() - free_.size() - (l1_ && !references_.empty() ? 1 : 0) +
+           thin_features();
+  }
+  [[nodiscard]] std::size_t thin() const { return thin_; }  // values of thin features
+  // Where the values of a feature are: in a slot, or the few there are. Until something changes.
+  struct Stored {
+    std::uint32_t slot = Slots::kNone;
+    std::span<const Posting<Real>> few;
+
+    [[nodiscard]] bool anywhere() const { return slot != Slots::kNone || !few.empty(); }
+  };
+  [[nodiscard]] Stored stored(std::int32_t feature) const;
+  // What example i has there.
+  [[nodiscard]] Real value(const Stored& stored, std::size_t i) const {
+    if (stored.slot != Slots::kNone) return columns_.at(stored.slot, i);
+    for (const Posting<Real>& posting : stored.few) {
+      if (posting.example == i) return posting.value;
+    }
+    return Real(0);
+  }
+  // How many terms `gather` finds at most, and values `extract`. With a room.
+  [[nodiscard]] std::size_t most_terms() const { return l1_ ? room_.width : most_values(); }
+  [[nodiscard]] std::size_t most_values() const { return std::min(room_.width, room_.slots); }
+  void append(const Sample<Real>& x);
+  void replace(std::size_t i, const Sample<Real>& x);
+  void remove(std::size_t i);
+  void extract(std::size_t i, OwnedSample<Real>& out) const;
+  [[nodiscard]] Real norm_of(const Sample<Real>& x) const;
+
+  void visit_state(StateVisitor& visitor);
+  // Recomputes everything kept up to date and throws std::logic_error where it differs.
+  void check_invariants() const;
+
+ private:
+  static constexpr std::int32_t kSparse = -1;
+  // The Laplacian sums |v - s| over features nobody stored too: they read this slot of zeros.
+  static constexpr std::uint32_t kZeroSlot = 0;
+
+  // ---- words (thin.hpp) -----------------------------------------------------------------------
+  static constexpr std::size_t kThinShare = 32;
+  // Features that are looked for at once, in buckets: nothing waits for the memory of another.
+  static constexpr std::size_t kTogether = BucketTask<Real>::kMost;
+  [[nodiscard]] bool may_be_thin() const { return !l1_ && !room_.given(); }
+  // Whether one more may join so many without a slot; whether so many no longer need theirs.
+  [[nodiscard]] bool few(std::size_t examples) const { return kThinShare * examples < stride_; }
+  [[nodiscard]] bool too_few(std::size_t examples) const {
+    return 2 * kThinShare * examples < stride_ && dense_ == 0 && may_be_thin();
+  }
+  [[nodiscard]] bool in_bucket(std::int32_t feature) const {
+    return static_cast<std::size_t>(feature) >= Slots::kDirect && !room_.given();
+  }
+  [[nodiscard]] Stored stored_at(std::uint32_t place) const;
+  [[nodiscard]] Stored stored_by(std::uint32_t word) const;
+  [[nodiscard]] std::size_t thin_features() const;
+  std::uint32_t new_slot(std::int32_t feature);
+  void free_slot(std::uint32_t slot);
+  void fatten(std::uint32_t& word, std::int32_t feature);
+  void thin_down(std::uint32_t& word);
+  // With `word` that of a feature, if thin one of a list. Example i has this value of it; no longer
+  // has it; has column `to` instead.
+  void put(std::uint32_t& word, std::int32_t feature, std::size_t i, Real value, bool thin);
+  void drop(std::uint32_t& word, std::size_t i, bool hashed);
+  void move(std::uint32_t word, std::size_t i, std::size_t to);
+  // The same for features with slots and small numbers, from number k of them on: returns where it
+  // met another. Nearly all features of most streams are such.
+  std::size_t put_slots(std::size_t i, const Sample<Real>& x, std::size_t k);
+  std::size_t drop_slots(std::size_t i, std::span<const std::int32_t> features, std::size_t k);
+  // The same of features wherever their words are.
+  void put(std::int32_t feature, std::size_t i, Real value, bool thin);
+  void put_at(std::uint32_t place, std::int32_t feature, std::size_t i, Real value, bool thin);
+  Real put_in_buckets(std::size_t i, const Sample<Real>& x, std::size_t k, Real norm);
+  void drop(std::int32_t feature, std::size_t i);
+  void drop_at(std::uint32_t place, std::int32_t feature, std::size_t i);
+  void ask_for(std::span<const std::uint32_t> places, std::size_t i) const;
+  void drop_from_buckets(std::span<const std::int32_t> features, std::size_t i);
+  void move(std::int32_t feature, std::size_t i, std::size_t to);
+  template <class Term>
+  void add_differences(const Sample<Real>& x, std::size_t first, std::size_t last, Real* sums,
+                       std::vector<std::int32_t>& listed, Term term) const;
+  class Terms;  // of a row, as gather writes them
+  void gather_words(Terms& terms) const;
+  void set_ones(Row<Real>& row, bool known) const;
+  void gather_from_buckets(const Sample<Real>& x, std::size_t k, Terms& terms, Real& norm) const;
+  struct Extent {
+    std::size_t slots = 0;
+    std::size_t few = 0;
+    std::size_t room = 0;
+  };
+  [[nodiscard]] Extent lead_to() const;
+
+  void occupy(std::size_t i, const Sample<Real>& x);
+  Real occupy_sparse(std::size_t i, const Sample<Real>& x);  // its norm
+  void vacate(std::size_t i);
+  void set_norms(std::size_t i, const Sample<Real>& x, Real norm);
+  // Another example is there, of these values.
+  void mark(std::size_t i, const Real* values) {
+    changed_[i / kLanes] = ++clock_;
+    newest_ = i;
+    newest_values_ = values;
+  }
+  // Stored with all its features, zeros too; else without its zeros.
+  [[nodiscard]] bool whole(const Sample<Real>& x) const {
+    return x.dense() && (!room_.given() || room_.all());
+  }
+  [[nodiscard]] std::size_t strangers(const Sample<Real>& x) const;
+  [[nodiscard]] std::size_t free_slots() const;
+  [[nodiscard]] bool in_width(const Sample<Real>& x) const;
+  void list_features(std::size_t i, std::vector<std::int32_t>& out) const;
+  // In their order; `listed` is where a column is read into, which takes turns with no one.
+  template <class Visit>
+  void for_each_feature(std::size_t i, std::vector<std::int32_t>& listed, Visit visit) const {
+    if (widths_[i] == kSparse && room_.given()) {
+      list_features(i, listed);
+      for (const std::int32_t feature : listed) visit(feature);
+    } else if (widths_[i] == kSparse) {
+      for (const std::int32_t feature : features_[i]) visit(feature);
+    } else {
+      for (std::int32_t feature = 0; feature < widths_[i]; ++feature) visit(feature);
+    }
+  }
+
+  bool l1_;
+  bool keeps_squares_ = false;
+  std::size_t size_ = 0;
+  std::size_t stride_ = 0;
+  double largest_norm_ = 0.0;  // of any example ever stored: an upper bound for the stored ones
+  Columns<Real> columns_;
+  AlignedVector<Real> norms_;
+  AlignedVector<std::uint8_t> byte_norms_;  // the same as far as bytes hold them, with such columns
+  AlignedVector<Real> squared_norms_;       // only if keeps_squares_
+  std::uint64_t clock_ = 0;
+  std::uint64_t slots_moved_ = 0;
+  std::size_t newest_ = 0;
+  const Real* newest_values_ = nullptr;
+  std::vector<std::uint64_t> changed_;  // per kLanes examples
+  Slots slots_;
+  std::vector<std::uint32_t> references_;  // per slot
+  std::vector<std::uint32_t> free_;        // slots without references
+  Buckets<Real> buckets_;                  // where large features are
+  Lists<Real> lists_;                      // of thin features
+  std::size_t thin_ = 0;                   // values of thin features
+  std::size_t dense_ = 0;                  // stored examples that are dense
+  std::vector<std::int32_t> widths_;       // per example: its width if dense, else kSparse
+  std::vector<std::vector<std::int32_t>> features_;  // per example: its features if sparse
+  // With a room, instead:
+  Room room_;
+  std::vector<std::int32_t> slot_features_;  // per slot
+  std::vector<std::int32_t> listed_;         // the features of the example that leaves or moves
+};
+
+}  // namespace budgetron

@@ -1,0 +1,126 @@
+// The values of features that few examples have, as lists (support.hpp).
+//
+// A list is a piece of one array that all lists share: first how many values it has and how much
+// room, then the values, each with the example whose it is, in any order. Room is a power of two
+// and grows and shrinks with the values; pieces that are not in use wait in chains, one for each
+// room. A list is known by kThin | where it begins, or kNoSlot if it has no values.
+//
+// Cost: push O(1) amortised, pop O(values of the list).
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/aligned_vector.hpp"
+#include "base/state.hpp"
+#include "simd/kernel_row.hpp"
+
+namespace budgetron {
+
+template <class Real>
+class Lists {
+ public:
+  Lists() { free_.fill(kNoSlot); }
+
+  [[nodiscard]] std::span<const Posting<Real>> operator[](std::uint32_t list) const {
+    const Posting<Real>* head = &all_[list & ~kThin];
+    return {head + 1, head->example};
+  }
+  [[nodiscard]] std::size_t count(std::uint32_t list) const { return at(list).example; }
+  [[nodiscard]] const Posting<Real>* address(std::uint32_t list) const { return &at(list); }
+
+  void push(std::uint32_t& list, std::uint32_t example, Real value) {
+    if (list == kNoSlot) {
+      list = take(2);
+    } else if (at(list).example + 1 == room(list)) {
+      move(list, 2 * room(list));
+    }
+    Posting<Real>* head = &at(list);
+    head[++head->example] = {example, value};
+  }
+  // Without the value of this example, which is there.
+  void pop(std::uint32_t& list, std::uint32_t example) {
+    Posting<Real>* head = &at(list);
+    const std::uint32_t last = head->example;
+    *find(list, example) = head[last];
+    head->example = last - 1;
+    if (last == 1) {
+      release(list);
+    } else if (4 * last <= room(list)) {
+      move(list, room(list) / 2);
+    }
+  }
+  // The value of this example, which is there.
+  [[nodiscard]] Posting<Real>* find(std::uint32_t list, std::uint32_t example) {
+    Posting<Real>* posting = &at(list) + 1;
+    while (posting->example != example) ++posting;
+    return posting;
+  }
+  void release(std::uint32_t& list) {
+    std::uint32_t& first = free_[chain(room(list))];
+    at(list).example = std::exchange(first, list);
+    list = kNoSlot;
+  }
+
+  // How much room a list takes, and how much those take that are not in use; and all together.
+  [[nodiscard]] std::size_t room(std::uint32_t list) const {
+    return static_cast<std::size_t>(at(list).value);
+  }
+  [[nodiscard]] std::size_t unused() const {
+    std::size_t room_there = 0;
+    for (std::uint32_t list : free_) {
+      for (; list != kNoSlot; list = at(list).example) room_there += room(list);
+    }
+    return room_there;
+  }
+  [[nodiscard]] std::size_t size() const { return all_.size(); }
+  void scratch(StateVisitor& visitor) { visitor.scratch(all_); }
+
+ private:
+  [[nodiscard]] Posting<Real>& at(std::uint32_t list) { return all_[list & ~kThin]; }
+  [[nodiscard]] const Posting<Real>& at(std::uint32_t list) const { return all_[list & ~kThin]; }
+  [[nodiscard]] static std::size_t chain(std::size_t room) {
+    return static_cast<std::size_t>(std::bit_width(room));
+  }
+  // A list of no values.
+  [[nodiscard]] std::uint32_t take(std::size_t room) {
+    std::uint32_t& first = free_[chain(room)];
+    std::uint32_t list = first;
+    if (list != kNoSlot) {
+      first = at(list).example;
+    } else if (room < kWhole) {  // half of a larger one
+      list = take(2 * room);
+      std::uint32_t other = list + static_cast<std::uint32_t>(room);
+      at(other).value = static_cast<Real>(room);
+      release(other);
+    } else {
+      list = kThin | static_cast<std::uint32_t>(all_.size());
+      all_.resize(all_.size() + room);
+    }
+    at(list).value = static_cast<Real>(room);
+    at(list).example = 0;
+    return list;
+  }
+  void move(std::uint32_t& list, std::size_t room) {
+    const std::uint32_t wider = take(room);
+    const std::uint32_t count = at(list).example;
+    const Posting<Real>* from = &at(list);
+    Posting<Real>* to = &at(wider);
+    to->example = count;
+    for (std::uint32_t k = 1; k <= count; ++k) to[k] = from[k];
+    release(list);
+    list = wider;
+  }
+
+  static constexpr std::size_t kWhole = 64 / sizeof(Posting<Real>);  // a cache line
+
+  AlignedVector<Posting<Real>> all_;
+  std::array<std::uint32_t, 33> free_;  // by the width in bits of their room
+};
+
+}  // namespace budgetron

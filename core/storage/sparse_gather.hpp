@@ -1,0 +1,164 @@
+// The terms of a row: the slots of its features, and its hits with features that few examples have.
+//
+// A part of support.cpp, which alone includes it.
+#pragma once
+
+#include <algorithm>
+
+#include "storage/example_store.hpp"
+
+namespace budgetron {
+
+template <class Real>
+class Support<Real>::Terms {
+ public:
+  // Without features of few examples there are no hits to count either.
+  Terms(Row<Real>& row, std::size_t most, bool thin) : row_(row), thin_(thin) {
+    if (row.term_values.size() < most) {
+      row.term_values.resize(most);
+      row.term_slots.resize(most);
+    }
+    if (thin && row.hits_before.size() < most + 1) row.hits_before.resize(most + 1);
+  }
+  [[nodiscard]] Real* values() { return row_.term_values.data(); }
+  [[nodiscard]] std::uint32_t* slots() { return row_.term_slots.data(); }
+  [[nodiscard]] std::size_t count() const { return count_; }
+  void set_count(std::size_t count) { count_ = count; }
+
+  void set_no_hits() { std::fill_n(row_.hits_before.begin(), count_, 0u); }
+
+  // Few values or, if there are none, a slot.
+  void add(Real value, std::uint32_t slot, std::span<const Posting<Real>> few) {
+    values()[count_] = value;
+    slots()[count_] = slot;
+    if (thin_) row_.hits_before[count_] = static_cast<std::uint32_t>(hits_);
+    count_ += few.empty();
+    if (hits_ + few.size() > row_.hits.size()) [[unlikely]] {
+      row_.hits.resize(2 * (hits_ + few.size()));
+    }
+    Hit<Real>* hit = row_.hits.data() + hits_;
+    for (const Posting<Real>& posting : few) *hit++ = {posting.example, posting.value, value};
+    hits_ += few.size();
+  }
+  void finish() {
+    row_.terms = count_;
+    if (thin_) row_.hits_before[count_] = static_cast<std::uint32_t>(hits_);
+    row_.thin = hits_ > 0;
+  }
+
+ private:
+  Row<Real>& row_;
+  const bool thin_;
+  std::size_t count_ = 0;
+  std::size_t hits_ = 0;
+};
+
+template <class Real>
+void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
+  const auto& functions = row_functions<Real>();
+  row.all_ones = false;
+  if (room_.given() && !l1_ && !room_.all()) {
+    row.norm = norm_of(x);
+    row.term_values.clear();
+    row.term_slots.clear();
+    for (std::size_t k = 0; k < x.count; ++k) {
+      const std::uint32_t slot = slots_.find(x.feature(k));
+      if (x.values[k] == Real(0) || slot == Slots::kNone) continue;
+      row.term_values.push_back(x.values[k]);
+      row.term_slots.push_back(slot);
+    }
+    row.terms = row.term_values.size();
+    row.thin = false;
+    return;
+  }
+  Terms terms(row, x.count, thin_ > 0);
+  const std::vector<std::uint32_t>& direct = slots_.direct();
+  if (x.dense() && !l1_ && x.count <= direct.size()) {
+    terms.set_count(functions.gather(x.values, direct.data(), x.count, terms.values(),
+                                     terms.slots(), &row.norm));
+    if (thin_ > 0) gather_words(terms);
+    terms.finish();
+    set_ones(row, false);
+    return;
+  }
+  if (l1_ || x.dense() || room_.given()) {
+    row.norm = norm_of(x);
+    for (std::size_t k = 0; k < x.count; ++k) {
+      const Stored there = stored(x.feature(k));
+      if (x.values[k] == Real(0) || (!l1_ && !there.anywhere())) continue;
+      terms.add(x.values[k], there.anywhere() ? there.slot : kZeroSlot, there.few);
+    }
+    terms.finish();
+    set_ones(row, false);
+    return;
+  }
+  std::size_t k = 0;
+  std::size_t count = 0;
+  bool ones = true;
+  for (; k < x.count && !in_bucket(x.indices[k]); ++k) {
+    ones &= x.values[k] == Real(1);
+    const auto feature = static_cast<std::size_t>(x.indices[k]);
+    const std::uint32_t word = feature < direct.size() ? direct[feature] : Slots::kNone;
+    terms.values()[count] = x.values[k];
+    terms.slots()[count] = word;
+    count += (x.values[k] != Real(0)) & (word != Slots::kNone);
+  }
+  terms.set_count(count);
+  if (thin_ > 0) gather_words(terms);
+  row.norm = ones ? static_cast<Real>(k) : functions.squared_norm(x.values, k);
+  if (k < x.count) gather_from_buckets(x, k, terms, row.norm);
+  terms.finish();
+  set_ones(row, ones && k == x.count);
+}
+
+// Whether what x has in common with a support of bytes are ones, and no more of them than a byte
+// counts. `known`: they are ones.
+template <class Real>
+void Support<Real>::set_ones(Row<Real>& row, bool known) const {
+  if (!columns_.bytes()) return;
+  const std::size_t hits = row.thin ? row.hits_before[row.terms] : 0;
+  bool ones = row.terms + hits < 256;
+  if (!known) {
+    for (std::size_t k = 0; k < row.terms; ++k) ones &= row.term_values[k] == Real(1);
+    for (std::size_t h = 0; h < hits; ++h) ones &= row.hits[h].value == Real(1);
+  }
+  row.all_ones = ones;
+}
+
+// The terms so far are words: lists among them become hits.
+template <class Real>
+void Support<Real>::gather_words(Terms& terms) const {
+  const std::size_t count = terms.count();
+  std::uint32_t all = 0;
+  for (std::size_t t = 0; t < count; ++t) all |= terms.slots()[t];
+  if ((all & kThin) == 0) return terms.set_no_hits();
+  terms.set_count(0);
+  for (std::size_t t = 0; t < count; ++t) {
+    const Stored there = stored_by(terms.slots()[t]);
+    terms.add(terms.values()[t], there.slot, there.few);
+  }
+}
+
+// The terms from x's feature k on, all of them to be looked for in buckets. First all are found, so
+// that nothing waits for their memory nor guesses which are there.
+template <class Real>
+void Support<Real>::gather_from_buckets(const Sample<Real>& x, std::size_t k, Terms& terms,
+                                        Real& norm) const {
+  std::uint32_t which[kTogether];
+  std::uint32_t places[kTogether];
+  while (k < x.count) {
+    const std::size_t count = std::min(kTogether, x.count - k);
+    BucketTask<Real> work = buckets_.task({x.indices + k, count}, x.values + k, which, places);
+    work.norm = norm;
+    const std::size_t found = buckets_.find(work);
+    norm = work.norm;
+    for (std::size_t f = 0; f < found; ++f) {
+      const Real value = x.values[k + which[f]];
+      const Stored there = stored_at(places[f]);
+      if (value != Real(0)) terms.add(value, there.slot, there.few);
+    }
+    k += count;
+  }
+}
+
+}  // namespace budgetron

@@ -1,0 +1,184 @@
+// The factored covariance against the matrix itself, and that it stays positive definite where the
+// matrix does not.
+#include "hypothesis/covariance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/random.hpp"
+#include "learners/drift.hpp"
+#include "tests/harness.hpp"
+
+namespace budgetron {
+namespace {
+
+using Numbers = AlignedVector<double>;
+
+// P as it is written, n x n, changed by the formulas of covariance.hpp.
+struct Plain {
+  std::size_t n = 0;
+  std::vector<double> p;
+
+  double& at(std::size_t i, std::size_t j) { return p[i * n + j]; }
+  std::vector<double> times(const Numbers& k) {
+    std::vector<double> v(n, 0.0);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) v[i] += at(i, j) * k[j];
+    }
+    return v;
+  }
+  void subtract(const std::vector<double>& v, double b) {
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) at(i, j) -= b * v[i] * v[j];
+    }
+  }
+  void append(const Numbers& d, double delta2) {
+    Plain wider{n + 1, std::vector<double>((n + 1) * (n + 1), 0.0)};
+    for (std::size_t i = 0; i <= n; ++i) {
+      for (std::size_t j = 0; j <= n; ++j) {
+        const double a = i < n ? -d[i] : 1.0;
+        const double b = j < n ? -d[j] : 1.0;
+        wider.at(i, j) = (i < n && j < n ? at(i, j) : 0.0) + a * b / delta2;
+      }
+    }
+    *this = wider;
+  }
+  void remove(std::size_t gone) {
+    std::vector<double> v;
+    for (std::size_t i = 0; i < n; ++i) v.push_back(at(i, gone));
+    subtract(v, 1.0 / v[gone]);
+    Plain left{n - 1, {}};
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        if (i != gone && j != gone) left.p.push_back(at(i, j));
+      }
+    }
+    *this = left;
+  }
+};
+
+Numbers draw(Random& random, const Covariance& covariance) {
+  Numbers k(covariance.length(), 0.0);
+  for (std::size_t i = 0; i < covariance.size(); ++i) k[i] = 2.0 * random.uniform() - 1.0;
+  return k;
+}
+
+double difference(Covariance& covariance, Plain& plain) {
+  double worst = 0.0;
+  Numbers column(covariance.length() + kPanel, 0.0);
+  Numbers diagonal(covariance.length() + kPanel, 0.0);
+  covariance.diagonal(diagonal.data());
+  for (std::size_t j = 0; j < plain.n; ++j) {
+    covariance.column(j, column.data());
+    worst = std::max(worst, std::abs(diagonal[j] - plain.at(j, j)));
+    for (std::size_t i = 0; i < plain.n; ++i) {
+      worst = std::max(worst, std::abs(column[i] - plain.at(i, j)));
+    }
+  }
+  return worst;
+}
+
+TEST(a_covariance_follows_the_matrix_it_stands_for) {
+  Random random(3);
+  Covariance covariance(21);
+  Plain plain;
+  std::size_t removed = 0;
+  for (int turn = 0; turn < 400; ++turn) {
+    if (covariance.size() < 21 && random.uniform() < 0.3) {
+      const Numbers d = draw(random, covariance);
+      const double delta2 = 0.1 + random.uniform();
+      covariance.append(d.data(), delta2);
+      plain.append(d, delta2);
+    } else if (covariance.size() > 1 && random.uniform() < 0.2) {
+      const auto i =
+          static_cast<std::size_t>(random.uniform() * static_cast<double>(covariance.size()));
+      covariance.remove(i);
+      plain.remove(i);
+      ++removed;
+    } else if (covariance.size() > 0) {
+      const Numbers k = draw(random, covariance);
+      const double r = 0.05 + random.uniform();
+      const double energy = covariance.project(k.data());
+      Numbers gain(covariance.length(), 0.0);
+      covariance.condition(r, gain.data());
+      const std::vector<double> v = plain.times(k);
+      double expected = 0.0;
+      for (std::size_t i = 0; i < plain.n; ++i) {
+        expected += k[i] * v[i];
+        CHECK(std::abs(gain[i] - v[i]) < 1e-9);
+      }
+      CHECK(std::abs(energy - expected) < 1e-9);
+      plain.subtract(v, 1.0 / (expected + r));
+    }
+    covariance.check_invariants();
+    CHECK_EQ(covariance.size(), plain.n);
+    CHECK(difference(covariance, plain) < 1e-8);
+  }
+  CHECK(removed > 20);
+}
+
+TEST(a_covariance_stays_positive_where_the_matrix_does_not) {
+  // Rows with next to no noise: what is left unknown sinks below the rounding of P.
+  constexpr std::size_t n = 3;
+  Random random(1);
+  Covariance covariance(n);
+  Plain plain;
+  const Numbers none(kPanel, 0.0);
+  for (std::size_t i = 0; i < n; ++i) {
+    covariance.append(none.data(), 1e-6);
+    plain.append(none, 1e-6);
+  }
+  double least = 1.0;
+  Numbers gain(kPanel, 0.0);
+  for (int turn = 0; turn < 1000; ++turn) {
+    const Numbers k = draw(random, covariance);
+    CHECK(covariance.project(k.data()) > 0.0);
+    covariance.condition(1e-12, gain.data());
+    covariance.check_invariants();
+    const std::vector<double> v = plain.times(k);
+    double energy = 0.0;
+    for (std::size_t i = 0; i < n; ++i) energy += k[i] * v[i];
+    least = std::min(least, energy);
+    plain.subtract(v, 1.0 / (energy + 1e-12));
+  }
+  CHECK(least < 0.0);
+}
+
+TEST(a_covariance_is_saved_packed_and_comes_back_to_the_bit) {
+  Random random(5);
+  Covariance covariance(13);
+  for (int i = 0; i < 11; ++i) covariance.append(draw(random, covariance).data(), 0.5);
+  StateVisitor saver = StateVisitor::saver();
+  covariance.visit_state(saver, "belief");
+  const State state = saver.take();
+  CHECK_EQ(std::get<std::vector<double>>(state.at("belief")).size(), 66u);
+  Covariance other(13);
+  StateVisitor loader = StateVisitor::loader(state);
+  other.visit_state(loader, "belief");
+  other.check_invariants();
+  Numbers mine(16, 0.0), theirs(16, 0.0);
+  covariance.column(4, mine.data());
+  other.column(4, theirs.data());
+  CHECK(mine == theirs);
+  Covariance small(5);
+  StateVisitor again = StateVisitor::loader(state);
+  CHECK_THROWS(small.visit_state(again, "belief"), std::invalid_argument);
+}
+
+TEST(a_drift_is_called_once_a_window_and_the_log_is_bounded) {
+  Drift drift;
+  std::int64_t calls = 0;
+  for (std::int64_t round = 0; round < 800'000; ++round) {
+    const bool bad = round / 2500 % 2 == 1;  // every other 2500 rounds half the rows are mistakes
+    const bool called = drift.count(bad ? round % 2 == 0 : round % 20 == 0, round);
+    if (called) CHECK(drift.open());
+    if (called) CHECK_EQ(drift.log().back(), round);
+    calls += called;
+  }
+  CHECK(calls > 150);
+  CHECK_EQ(drift.log().size(), 100u);
+}
+
+}  // namespace
+}  // namespace budgetron

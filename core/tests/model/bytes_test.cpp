@@ -1,0 +1,206 @@
+// memory_bytes against the allocator: this program's operator new counts what is asked of it.
+//
+// Every learner, dense and sparse. Without a room the two agree whenever they are compared. With a
+// room (room.hpp) moreover the allocator never sees more than the model said when it was made, not
+// even for a moment, and what it said is what it holds.
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "tests/harness.hpp"
+#include "tests/learners.hpp"
+#include "tests/reference_lapack.hpp"
+
+namespace {
+
+std::size_t live = 0;  // bytes asked for and not given back
+std::size_t peak = 0;
+
+constexpr std::size_t kHeader = 64;  // before each block: its size; and blocks stay aligned
+
+void* take(std::size_t bytes) {
+  void* block = std::aligned_alloc(kHeader, (bytes + 2 * kHeader - 1) / kHeader * kHeader);
+  if (block == nullptr) throw std::bad_alloc();
+  *static_cast<std::size_t*>(block) = bytes;
+  live += bytes;
+  peak = std::max(peak, live);
+  return static_cast<char*>(block) + kHeader;
+}
+
+void give_back(void* pointer) {
+  if (pointer == nullptr) return;
+  char* block = static_cast<char*>(pointer) - kHeader;
+  live -= *reinterpret_cast<std::size_t*>(block);
+  std::free(block);
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return take(bytes); }
+void* operator new[](std::size_t bytes) { return take(bytes); }
+void* operator new(std::size_t bytes, std::align_val_t) { return take(bytes); }
+void operator delete(void* pointer) noexcept { give_back(pointer); }
+void operator delete[](void* pointer) noexcept { give_back(pointer); }
+void operator delete(void* pointer, std::size_t) noexcept { give_back(pointer); }
+void operator delete[](void* pointer, std::size_t) noexcept { give_back(pointer); }
+void operator delete(void* pointer, std::align_val_t) noexcept { give_back(pointer); }
+void operator delete(void* pointer, std::size_t, std::align_val_t) noexcept { give_back(pointer); }
+
+using namespace budgetron;
+using namespace learners;
+
+namespace {
+
+#ifndef NDEBUG
+const bool counts_the_learners_alone = [] { return checks_every_change = false; }();
+#endif
+
+constexpr std::size_t kTolerance = 64;  // bytes that the two may differ by
+// The LAPACK that these tests run on takes two matrices of its own; SciPy's takes none.
+constexpr std::size_t kStandIn = 2 * 20 * 20 * sizeof(double);
+
+// Sparse rows, about six of 40 features, in either layout.
+template <class Real>
+struct Wide {
+  static constexpr std::size_t width = 40;
+  std::vector<Real> dense;
+  std::vector<Real> values;
+  std::vector<std::int64_t> ends{0};
+  std::vector<std::int32_t> indices;
+  std::vector<double> targets;
+
+  // `offset` is added to what is not 0.
+  Wide(std::size_t count, std::size_t classes, double offset) {
+    Random random(23);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t one_in = 1 + random.below(12);  // now and then a row that is full
+      for (std::size_t j = 0; j < width; ++j) {
+        const bool zero = random.below(one_in) != 0;
+        dense.push_back(zero ? Real(0) : static_cast<Real>(offset + random.uniform() * 2 - 1));
+        if (zero) continue;
+        values.push_back(dense.back());
+        indices.push_back(static_cast<std::int32_t>(j));
+      }
+      ends.push_back(static_cast<std::int64_t>(values.size()));
+      targets.push_back(static_cast<double>(random.below(classes)));
+    }
+  }
+  [[nodiscard]] Rows<Real> row(bool sparse, std::size_t i) const {
+    if (!sparse) return {1, dense.data() + i * width, width};
+    return {1, values.data(), 0, ends.data() + i, indices.data()};
+  }
+};
+
+struct Setting {
+  Task task;
+  std::size_t classes;
+  bool sparse;
+  Room room;
+  PreparationRules rules = {};
+  std::string average = "last";
+  double offset = 0.0;
+};
+
+template <class Real>
+void compare(const Spec& spec, const Setting& setting) {
+  const std::size_t count = 260;
+  const Wide<Real> data(count, setting.task == Task::regression ? 5 : setting.classes,
+                        setting.offset);
+  const auto fresh = [&] {
+    return std::make_unique<Model<Real>>(spec, setting.task, setting.classes, 5, false,
+                                         setting.rules, setting.average, setting.room);
+  };
+  fresh();  // the spec notes what it is asked for, in memory of its own
+  const std::size_t before = live;
+  peak = live;
+  const auto model = fresh();
+  const std::size_t said = model->memory_bytes();
+  // A preparation counts its spec, whose parts it here shares with this test, and in advance the
+  // copies from which a learner may be made anew.
+  const std::size_t shared = setting.rules.any() ? 4 * spec.bytes() : 0;
+  const auto agrees = [&](std::size_t bytes) {
+    const std::size_t held = live - before;
+    return held <= bytes + kTolerance && bytes <= held + kTolerance + shared;
+  };
+  CHECK(agrees(said));
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool sparse = setting.sparse != (i % 50 == 49);  // now and then the other layout
+    model->learn(data.row(sparse, i), data.targets.data() + i, nullptr, nullptr, false);
+    const std::size_t holds = model->memory_bytes();
+    CHECK(agrees(holds));
+    if (setting.room.given()) CHECK(holds <= said);
+  }
+  if (setting.room.given()) CHECK(peak - before <= said + kTolerance + kStandIn);
+  CHECK(model->counts().updates > 0);
+}
+
+bool budgeted(const Spec& spec) {
+  return !spec.has("budget") || spec.text("kind") != "round" ||
+         spec.part("budget").text("kind") != "unlimited";
+}
+
+template <class Visit>
+void every_setting(Visit visit) {
+  for (const auto& spec : every_learner()) {
+    for (const std::size_t classes : {std::size_t{2}, std::size_t{3}}) {
+      for (const bool sparse : {false, true}) {
+        visit(*spec, Setting{Task::classification, classes, sparse, {}});
+      }
+    }
+  }
+  for (const auto& spec : every_regressor()) {
+    visit(*spec, Setting{Task::regression, 1, false, {}});
+    visit(*spec, Setting{Task::regression, 1, true, {}});
+  }
+}
+
+}  // namespace
+
+TEST(memory_bytes_is_what_the_allocator_counts) {
+  reference::install_lapack();
+  every_setting([](const Spec& spec, Setting setting) {
+    compare<float>(spec, setting);
+    setting.average = "suffix";
+    compare<double>(spec, setting);
+  });
+}
+
+TEST(with_a_room_nothing_is_allocated_later) {
+  reference::install_lapack();
+  every_setting([](const Spec& spec, Setting setting) {
+    if (!budgeted(spec)) return;
+    setting.room = {Wide<float>::width, Wide<float>::width};
+    compare<float>(spec, setting);
+    setting.room.slots = 22;  // fewer than there are features: rows that find no room
+    compare<float>(spec, setting);
+    setting.average = "mean";
+    compare<double>(spec, setting);
+  });
+}
+
+TEST(nor_where_distances_come_from_differences) {
+  reference::install_lapack();
+  every_setting([](const Spec& spec, Setting setting) {
+    if (!budgeted(spec)) return;
+    setting.offset = 1e5;
+    for (const Room& room : {Room{Wide<float>::width, 22}, Room{1000, 22}}) {  // slots in a table
+      setting.room = room;
+      compare<float>(spec, setting);
+    }
+  });
+}
+
+TEST(a_warm_up_stays_in_its_room) {
+  reference::install_lapack();
+  every_setting([](const Spec& spec, Setting setting) {
+    if (!budgeted(spec)) return;
+    const std::size_t width = Wide<float>::width;
+    setting.room = {width, width};
+    for (const std::size_t values : {std::size_t{100 * width}, std::size_t{30 * width}}) {
+      setting.rules = {"auto", "median", width, 100, values};
+      compare<float>(spec, setting);
+    }
+    setting.rules = {"standard", "fixed", width, 100, 100 * width};
+    compare<double>(spec, setting);
+  });
+}

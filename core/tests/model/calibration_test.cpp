@@ -1,0 +1,108 @@
+#include "model/calibration.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "tests/harness.hpp"
+
+using budgetron::Calibration;
+using budgetron::ClassChange;
+using budgetron::State;
+using budgetron::StateVisitor;
+
+namespace {
+
+double probability(const Calibration& calibration, double output) {
+  double answer[2];
+  calibration.answer({&output, 1}, answer);
+  CHECK(std::abs(answer[0] + answer[1] - 1.0) < 1e-15);
+  return answer[1];
+}
+
+void count(Calibration& calibration, std::span<const double> outputs, std::size_t code,
+           double weight) {
+  Calibration::Counter(&calibration).count(outputs, code, weight);
+}
+
+State state_of(Calibration& calibration) {
+  StateVisitor saver = StateVisitor::saver();
+  calibration.visit_state(saver);
+  return saver.take();
+}
+
+}  // namespace
+
+TEST(without_rows_it_is_the_plain_logistic) {
+  const Calibration calibration(1);
+  CHECK_EQ(probability(calibration, 0.0), 0.5);
+  CHECK(std::abs(probability(calibration, 2.0) - 1.0 / (1.0 + std::exp(-2.0))) < 1e-15);
+}
+
+TEST(rows_of_any_size_and_weight_leave_it_finite_and_rising) {
+  Calibration calibration(1);
+  std::size_t row = 0;
+  for (const double size : {0.0, 1e-300, 1e-160, 1e-90, 1.0, 1e49, 1e60, 1e200, 1e308}) {
+    for (const double weight : {1e-300, 1e-100, 1.0, 1e99, 1e200}) {
+      for (const double sign : {1.0, -1.0, -1.0, 1.0}) {
+        const double output = sign * size;
+        count(calibration, {&output, 1}, ++row % 3 == 0 ? 1 : 0, weight);
+        const double low = probability(calibration, -1.0);
+        const double high = probability(calibration, 1.0);
+        CHECK(low >= 0.0 && low <= high && high <= 1.0);
+      }
+    }
+  }
+}
+
+TEST(the_best_of_many_classes_is_never_lost_to_underflow) {
+  Calibration calibration(3);
+  const double outputs[] = {-1e40, 1e40, 0.0};
+  double answer[3];
+  calibration.answer(outputs, answer);
+  CHECK_EQ(answer[1], 1.0);
+  const double equal[] = {-5e3, -5e3, -5e3};
+  calibration.answer(equal, answer);
+  for (const double each : answer) CHECK(std::abs(each - 1.0 / 3.0) < 1e-15);
+}
+
+// Rows wait to be counted within a call, and none of them longer.
+TEST(rows_of_a_call_count_as_they_do_one_by_one) {
+  Calibration apart(1);
+  Calibration together(1);
+  for (int begin = 0; begin < 600;) {
+    Calibration::Counter counter(&together);
+    for (const int end = std::min(600, begin + 1 + begin % 53); begin < end; ++begin) {
+      const double output = std::sin(1.7 * begin);
+      const std::size_t code = std::sin(3.0 * begin) + output > 0.2 ? 1 : 0;
+      counter.count({&output, 1}, code, 1.0 + begin % 3);
+      count(apart, {&output, 1}, code, 1.0 + begin % 3);
+    }
+  }
+  CHECK(state_of(together) == state_of(apart));
+}
+
+TEST(two_classes_are_the_same_with_one_sigmoid_or_two) {
+  Calibration one(1);
+  Calibration two(2);
+  for (int i = 0; i < 500; ++i) {
+    const double output = std::sin(i) + 0.3;
+    const double outputs[] = {-0.5 * output, 0.5 * output};
+    const std::size_t code = std::sin(3.0 * i) + output > 0.2 ? 1 : 0;
+    count(one, {&output, 1}, code, 1.0 + i % 3);
+    count(two, outputs, code, 1.0 + i % 3);
+    double answer[2];
+    two.answer(outputs, answer);
+    CHECK(std::abs(answer[1] - probability(one, output)) < 1e-12);
+  }
+  // Of three classes the two keep theirs.
+  one.rearrange({2, 3, {0, 1, -1}});
+  two.rearrange({2, 3, {0, 1, -1}});
+  const double outputs[] = {0.1, 0.7, 0.0};
+  double ours[3];
+  double theirs[3];
+  one.answer(outputs, ours);
+  two.answer(outputs, theirs);
+  for (int k = 0; k < 3; ++k) CHECK(std::abs(ours[k] - theirs[k]) < 1e-12);
+}

@@ -1,0 +1,166 @@
+// Scaling and warming up: the statistics, the replay, and what a damaged state does.
+#include "model/preparation.hpp"
+
+#include <limits>
+
+#include "model/model.hpp"
+#include "tests/harness.hpp"
+
+using namespace budgetron;
+
+namespace {
+
+Spec perceptron(double gamma) {
+  auto kernel = std::make_shared<Spec>();
+  kernel->set("kind", std::string("rbf"));
+  kernel->set("gamma", gamma);
+  auto update = std::make_shared<Spec>();
+  update->set("kind", std::string("perceptron"));
+  auto budget = std::make_shared<Spec>();
+  budget->set("kind", std::string("unlimited"));
+  Spec spec;
+  spec.set("kind", std::string("round"));
+  spec.set("kernel", kernel);
+  spec.set("update", update);
+  spec.set("budget", budget);
+  spec.set("radius", std::numeric_limits<double>::infinity());
+  return spec;
+}
+
+constexpr std::size_t kWidth = 3;
+
+// `rows` rows of features with deviations of about 1, 10 and 0.
+std::vector<float> uneven(std::size_t rows) {
+  Random random(4);
+  std::vector<float> values;
+  for (std::size_t i = 0; i < rows; ++i) {
+    values.push_back(static_cast<float>(4.0 * random.uniform()));
+    values.push_back(static_cast<float>(40.0 * random.uniform()));
+    values.push_back(5.0f);
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST(scaler_counts_zeros_written_out_or_left_out_alike) {
+  const std::vector<double> column{3.0, 0.0, 5.0, 0.0, 0.0, 4.0};  // mean 2, deviation sqrt(13/3)
+  const std::int32_t zero = 0;
+  Scaler dense;
+  Scaler sparse;
+  for (const double& value : column) {
+    dense.count(Sample<double>{&value, nullptr, 1});
+    sparse.count(Sample<double>{&value, &zero, value == 0.0 ? std::size_t{0} : std::size_t{1}});
+  }
+  const double probe = 2.0;
+  OwnedSample<double> one;
+  OwnedSample<double> other;
+  const double scaled = dense.transform(Sample<double>{&probe, nullptr, 1}, one).values[0];
+  CHECK_EQ(scaled, sparse.transform(Sample<double>{&probe, &zero, 1}, other).values[0]);
+  CHECK(std::abs(scaled - 2.0 / std::sqrt(26.0 / 6.0)) < 1e-15);
+}
+
+TEST(scaler_maps_what_has_no_variance_to_zero) {
+  Scaler scaler;
+  OwnedSample<float> out;
+  const float value = 0.1f;
+  const std::int32_t feature = 70000;  // beyond the slots looked up directly
+  const Sample<float> x{&value, &feature, 1};
+  CHECK_EQ(scaler.transform(x, out).count, 0u);
+  for (int i = 0; i < 1000; ++i) scaler.count(x);
+  CHECK_EQ(scaler.transform(x, out).count, 0u);
+  CHECK_EQ(scaler.transform(Sample<float>{&value, nullptr, 1}, out).values[0], 0.0f);
+}
+
+TEST(scaler_keeps_what_it_settled_on_and_lets_no_late_feature_drown_the_rest) {
+  Scaler scaler;
+  const auto scaled = [&](std::int32_t feature, double value) {
+    OwnedSample<double> out;
+    const Sample<double> x = scaler.transform(Sample<double>{&value, &feature, 1}, out);
+    return x.count == 0 ? 0.0 : x.values[0];
+  };
+  const auto count = [&](std::vector<double> row) {
+    scaler.count(Sample<double>{row.data(), nullptr, row.size()});
+  };
+  count({10.0, 300.0});
+  count({-10.0, 300.0});
+  scaler.settle();
+  CHECK_EQ(scaled(0, 5.0), 0.5);
+  CHECK_EQ(scaled(1, 300.0), 1.0);  // constant: over its root mean square
+  CHECK_EQ(scaled(2, 1.0), 1.0);    // never seen
+  CHECK_EQ(scaled(2, 1e30), 1e15);
+  for (int i = 0; i < 2; ++i) count({1000.0, 300.0, 1.0, 80.0});
+  CHECK_EQ(scaled(0, 5.0), 0.5);
+  CHECK_EQ(scaled(2, 1.0), 1.0);  // a flag stays one
+  CHECK(std::abs(scaled(3, 80.0) - std::sqrt(2.0)) < 1e-15);
+}
+
+TEST(median_of_odd_even_and_none) {
+  std::vector<double> odd{3.0, 1.0, 2.0};
+  std::vector<double> even{4.0, 1.0, 3.0, 2.0};
+  CHECK_EQ(median(odd), 2.0);
+  CHECK_EQ(median(even), 2.5);
+  CHECK_EQ(median({}), 0.0);
+}
+
+TEST(distances_of_dense_and_sparse_rows_are_the_same) {
+  const std::vector<float> a{1.0f, 0.0f, 2.0f, 0.0f};
+  const std::vector<float> b{0.0f, 0.5f, 3.0f, 0.0f};
+  const std::vector<float> values{0.5f, 3.0f};
+  const std::vector<std::int32_t> indices{1, 2};
+  const Sample<float> dense{a.data(), nullptr, 4};
+  CHECK_EQ(squared_distance(dense, Sample<float>{b.data(), nullptr, 4}), 2.25);
+  CHECK_EQ(squared_distance(dense, Sample<float>{values.data(), indices.data(), 2}), 2.25);
+  CHECK_EQ(squared_distance(Sample<float>{values.data(), indices.data(), 2}, dense), 2.25);
+}
+
+TEST(preparation_resumes_in_mid_warm_up_and_refuses_a_damaged_state) {
+  const std::vector<float> values = uneven(260);
+  std::vector<double> targets;
+  for (std::size_t i = 0; i < 260; ++i) targets.push_back(static_cast<double>(i % 3 == 0));
+  const auto rows = [&](std::size_t from, std::size_t to) {
+    Rows<float> some;
+    some.count = to - from;
+    some.width = kWidth;
+    some.values = values.data() + from * kWidth;
+    return some;
+  };
+  const PreparationRules rules{"auto", "median", kWidth};
+  Model<float> whole(perceptron(1.0 / 3.0), Task::classification, 2, 0, false, rules);
+  whole.learn(rows(0, 260), targets.data(), nullptr, nullptr, false);
+  CHECK_EQ(whole.counts().seen, 260);
+  CHECK_EQ(std::string(whole.preparation()->scale()), std::string("standard"));
+  for (const std::size_t cut : {1u, 2u, 5u, 150u, 200u, 230u}) {
+    Model<float> half(perceptron(1.0 / 3.0), Task::classification, 2, 0, false, rules);
+    half.learn(rows(0, cut), targets.data(), nullptr, nullptr, false);
+    Model<float> resumed(perceptron(1.0 / 3.0), Task::classification, 2, 7, false, rules);
+    resumed.load(half.save());
+    resumed.learn(rows(cut, 260), targets.data() + cut, nullptr, nullptr, false);
+    CHECK(whole.save() == resumed.save());
+    CHECK_EQ(whole.gamma(), resumed.gamma());
+    if (cut == 150) {
+      State cut_short = half.save();
+      cut_short["preparation/warmup/targets"] = std::vector<double>{1.0};
+      CHECK_THROWS(resumed.load(cut_short), std::invalid_argument);
+      State mixed = half.save();
+      mixed["preparation/scaler/means"] = std::vector<double>{1.0};
+      CHECK_THROWS(resumed.load(mixed), std::invalid_argument);
+    }
+    if (cut == 230) {
+      for (const std::vector<double>& wrong :
+           {std::vector<double>{-1.0}, std::vector<double>(9, 1.0)}) {
+        State damaged = half.save();
+        damaged["preparation/scaler/deviations"] = wrong;
+        CHECK_THROWS(resumed.load(damaged), std::invalid_argument);
+      }
+    }
+  }
+}
+
+TEST(preparation_refuses_rules_it_does_not_know) {
+  const auto make = [](const PreparationRules& rules) {
+    Model<float> model(perceptron(1.0), Task::classification, 2, 0, false, rules);
+  };
+  CHECK_THROWS(make({"wide", "fixed", 1}), std::invalid_argument);
+  CHECK_THROWS(make({"none", "mean", 1}), std::invalid_argument);
+}
