@@ -20,7 +20,7 @@
 // repair. Memory and passes are those of P packed: n (n + 1)/2 numbers (and half a panel), one read
 // for `project`, one read and write for `condition`.
 //
-// Invariants: size() numbers D_j, positive and finite; panels as panels.hpp says.
+// Invariants: size() numbers D_j, positive and finite; panels as packed_triangle.hpp says.
 // Cost: project, product, condition, remove O(n^2); append O(n). Nothing is allocated once there
 // has been one example: memory for `capacity` is taken then.
 #pragma once

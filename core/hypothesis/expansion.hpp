@@ -101,8 +101,8 @@ class Expansion {
 
   [[nodiscard]] std::size_t size() const { return support_.size(); }
   [[nodiscard]] std::size_t capacity() const { return capacity_; }
-  // Whether x can be added; whether its features find slots (room.hpp) as things are, in the place
-  // of example i, or where nothing else is stored.
+  // Whether x can be added; whether its features find slots (byte_limit.hpp) as things are, in the
+  // place of example i, or where nothing else is stored.
   [[nodiscard]] bool has_room(const Sample<Real>& x) const {
     return (capacity_ == 0 || size() < capacity_) && support_.fits(x);
   }

@@ -1,4 +1,4 @@
-// Which kernel, and its parameters. Names and formulas are scikit-learn's; row.hpp has them.
+// Which kernel, and its parameters. Names and formulas are scikit-learn's; kernel_row.hpp has them.
 #pragma once
 
 #include <limits>

@@ -25,14 +25,14 @@ struct Row {
   bool coarse = false;             // x is so large that float32 rounds it by 1e-3 of a width
   std::uint32_t strangers = 0;     // features of x that a feature map has not met before
 
-  std::vector<Real> term_values;           // the features of x that have a slot ...
-  std::vector<std::uint32_t> term_slots;   // ... and where
-  std::size_t terms = 0;                   // so many of them
-  std::vector<Hit<Real>> hits;             // with features that few examples have (row.hpp) ...
+  std::vector<Real> term_values;          // the features of x that have a slot ...
+  std::vector<std::uint32_t> term_slots;  // ... and where
+  std::size_t terms = 0;                  // so many of them
+  std::vector<Hit<Real>> hits;  // with features that few examples have (kernel_row.hpp) ...
   std::vector<std::uint32_t> hits_before;  // ... of which so many before each term, and in all
   bool thin = false;                       // whether there are any
   bool all_ones = false;                   // of a support in bytes: all values of both are 1
-  std::vector<std::int32_t> listed;        // features of an example (differences.hpp)
+  std::vector<std::int32_t> listed;        // features of an example (distances.hpp)
 
   void reserve_terms(std::size_t count) {
     term_values.reserve(count);

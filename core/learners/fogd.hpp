@@ -15,8 +15,8 @@
 // are; weights are float64.
 //
 // Cost: D multiply-adds a non-zero of x, D cosines and sines, 2 D K for f and 2 D an output moved.
-// With a room (room.hpp) those beyond its slots are drawn each time. Memory: D Reals a feature
-// seen, 2 D K float64 weights.
+// With a room (byte_limit.hpp) those beyond its slots are drawn each time. Memory: D Reals a
+// feature seen, 2 D K float64 weights.
 #pragma once
 
 #include <algorithm>

@@ -15,7 +15,7 @@
 //
 // Threads: who learns is alone inside for the whole call; who decides goes in for one row at a
 // time, together with others who decide, so that a row is always decided by one model between two
-// rounds (gate.hpp). Looking inside is deciding (`inspect`).
+// rounds (model_lock.hpp). Looking inside is deciding (`inspect`).
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,7 @@ class Model : private Live {
   // `wide`: two classes get two outputs, as more classes do, instead of one. Same decisions
   // f_1 - f_0; there to prove just that. `average`: what `predict` answers with, the "last"
   // hypothesis or a mean (averaging.hpp); rounds decide and learn with the last. `room`: take all
-  // memory now (room.hpp); the classes are then those there will ever be.
+  // memory now (byte_limit.hpp); the classes are then those there will ever be.
   Model(const Spec& spec, Task task, std::size_t classes, std::uint64_t seed, bool wide = false,
         const PreparationRules& rules = {}, const std::string& average = "last",
         const Room& room = {})

@@ -14,8 +14,8 @@
 // and replays the kept rows (warmup.hpp): afterwards it is, to the bit, the learner that had this
 // gamma from the start. Once settled the rows are freed. Reasons: docs/decisions/0012.
 //
-// Where bytes are limited (room.hpp) fewer rows may be kept: the warm-up ends with the last that
-// has a place, or before the first whose values have none.
+// Where bytes are limited (byte_limit.hpp) fewer rows may be kept: the warm-up ends with the last
+// that has a place, or before the first whose values have none.
 //
 // Cost: O(non-zeros) a row while scaling; warming up O(kRows^2 non-zeros) for distances and less
 // than 2.3 kRows rounds for the replays.

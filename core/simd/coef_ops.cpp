@@ -1,4 +1,4 @@
-// Passes over coefs in SIMD: see coefs.hpp. Compiled once per instruction set with BUDGETRON_ISA
+// Passes over coefs in SIMD: see coef_ops.hpp. Compiled once per instruction set with BUDGETRON_ISA
 // set.
 //
 // What happens to an example is written once, for a vector of them and for one alone: the last few

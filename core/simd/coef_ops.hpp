@@ -1,10 +1,10 @@
 // Passes over the coefs of all stored examples: what budgets choose by, and how those that stay
 // grow.
 //
-// coefs.cpp is compiled once per instruction set like row.cpp. No two examples meet in an operation
-// but in a minimum and in sums of a fixed order, and nothing is contracted, so all instruction sets
-// give the bits of a plain loop. Arrays of coefs and kernel rows are 64-byte aligned, other numbers
-// need not be.
+// coef_ops.cpp is compiled once per instruction set like kernel_row.cpp. No two examples meet in an
+// operation but in a minimum and in sums of a fixed order, and nothing is contracted, so all
+// instruction sets give the bits of a plain loop. Arrays of coefs and kernel rows are 64-byte
+// aligned, other numbers need not be.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 //
 // Angles are summed in registers, terms in their order, and go through cosine and sine there.
 //
-// fourier.cpp is compiled once per instruction set like row.cpp.
+// fourier.cpp is compiled once per instruction set like kernel_row.cpp.
 #pragma once
 
 #include <cstddef>

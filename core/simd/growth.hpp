@@ -1,7 +1,7 @@
 // How likely stored examples are to leave, and how the coefs of those that stay grow, in SIMD: see
-// coefs.hpp.
+// coef_ops.hpp.
 //
-// Included by coefs.cpp alone, and in an unnamed namespace, as vectors.hpp is.
+// Included by coef_ops.cpp alone, and in an unnamed namespace, as vec.hpp is.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Many features at once in their buckets (buckets.hpp): the vector half of it. Included by row.cpp
-// alone, once per instruction set, in an unnamed namespace (vectors.hpp).
+// Many features at once in their buckets (bucket_table.hpp): the vector half of it. Included by
+// kernel_row.cpp alone, once per instruction set, in an unnamed namespace (vec.hpp).
 //
 // The loops do for each feature what there is to do for most of them and note the others, without a
 // guess which it will be. The norm waits for its own additions, and the searches fit into the

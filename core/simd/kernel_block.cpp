@@ -1,4 +1,5 @@
-// A block of rows in SIMD: see block.hpp. Compiled once per instruction set with BUDGETRON_ISA set.
+// A block of rows in SIMD: see kernel_block.hpp. Compiled once per instruction set with
+// BUDGETRON_ISA set.
 #include "simd/kernel_block.hpp"
 
 #include "simd/kernel_values.hpp"

@@ -4,14 +4,14 @@
 //   sum_ri = sum_k values[k kBlockRows + r] * support[offsets[k] + i]
 //
 // in registers, kBlockRows x kLanes sums at a time, k running in the order of the features. Each
-// sum is made of the very operations of row.hpp in their order (a feature that is 0 adds 0 * s,
-// which changes no bit), so a row of a block is, to the bit, the row alone.
+// sum is made of the very operations of kernel_row.hpp in their order (a feature that is 0 adds 0 *
+// s, which changes no bit), so a row of a block is, to the bit, the row alone.
 //
 // A row alone has to read the whole support, and waits for the cache it lies in; here the multiply-
 // adds are what takes time. Worth it for dense rows: a block does not skip zeros (docs/decisions/
 // 0022).
 //
-// block.cpp is compiled once per instruction set like row.cpp.
+// kernel_block.cpp is compiled once per instruction set like kernel_row.cpp.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ struct PackTask {
   // Out: see BlockTask. `values` and `offsets` have room for all features.
   Real* values;
   std::size_t* offsets;
-  Real* norms;           // of every row, by the operations of row.hpp
+  Real* norms;           // of every row, by the operations of kernel_row.hpp
   std::size_t nonzeros;  // of all rows
 };
 

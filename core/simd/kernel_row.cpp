@@ -1,4 +1,5 @@
-// The kernel row in SIMD: see row.hpp. Compiled once per instruction set with BUDGETRON_ISA set.
+// The kernel row in SIMD: see kernel_row.hpp. Compiled once per instruction set with BUDGETRON_ISA
+// set.
 //
 // GCC/Clang vector types of the machine's full width, in local arrays with constant bounds, which
 // the compiler keeps in registers. The multiply-add is written out per instruction set instead of

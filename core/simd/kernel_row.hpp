@@ -10,15 +10,16 @@
 //   poly   : (gamma dot_i + coef0)^degree      linear : dot_i      sigmoid : tanh(gamma dot_i +
 //   coef0)
 //
-// A feature that few examples have is a list of their values instead of a slot (support.hpp). What
-// x has in common with it are hits, multiply-adds for one example each, done in the feature's turn.
+// A feature that few examples have is a list of their values instead of a slot (example_store.hpp).
+// What x has in common with it are hits, multiply-adds for one example each, done in the feature's
+// turn.
 //
-// A support of zeros and ones is bytes (columns.hpp). Of a row of ones its terms are then counted,
-// 16 to 64 examples an instruction; any other row reads them as the numbers they are.
+// A support of zeros and ones is bytes (value_columns.hpp). Of a row of ones its terms are then
+// counted, 16 to 64 examples an instruction; any other row reads them as the numbers they are.
 //
-// row.cpp, block.cpp, coefs.cpp, fourier.cpp and panels.cpp are the SIMD files, compiled once per
-// instruction set; `row_functions` picks the best one the machine has when the library is loaded.
-// BUDGETRON_ISA=baseline|avx2|avx512 in the environment picks a lesser one.
+// kernel_row.cpp, kernel_block.cpp, coef_ops.cpp, fourier.cpp and packed_triangle.cpp are the SIMD
+// files, compiled once per instruction set; `row_functions` picks the best one the machine has when
+// the library is loaded. BUDGETRON_ISA=baseline|avx2|avx512 in the environment picks a lesser one.
 //
 // Cost: padded(n) * count multiply-adds, plus one vectorised exp per stored example.
 #pragma once
@@ -30,10 +31,11 @@ namespace budgetron {
 
 inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFFu;
 
-// Set in a feature's word that is no slot: the other bits are where its list is (lists.hpp).
+// Set in a feature's word that is no slot: the other bits are where its list is
+// (posting_lists.hpp).
 inline constexpr std::uint32_t kThin = 0x80000000u;
 
-// One value of a feature that few examples have, and whose it is (lists.hpp).
+// One value of a feature that few examples have, and whose it is (posting_lists.hpp).
 template <class Real>
 struct Posting {
   std::uint32_t example;
@@ -48,7 +50,7 @@ struct Hit {
   Real value;
 };
 
-// A cache line of features with large numbers (buckets.hpp).
+// A cache line of features with large numbers (bucket_table.hpp).
 struct alignas(64) Bucket {
   static constexpr std::uint32_t kPlaces = 14;
   static constexpr std::uint32_t kPitch = 16;  // place j of bucket b is number b * kPitch + j
@@ -102,7 +104,7 @@ struct RowTask {
   std::size_t count;
   bool all_ones;  // all of x's values in terms and hits are 1, and there are at most 255
   // Of an x of ones, ones and few enough, with `ones`, and else null: the Gaussian of every squared
-  // distance up to `farthest` < 64 (ones.hpp), and the stored examples' squared norms.
+  // distance up to `farthest` < 64 (kernel_row_binary.hpp), and the stored examples' squared norms.
   const std::uint8_t* table;  // first bytes, second bytes, ... of 64 floats each
   const std::uint8_t* byte_norms;
   std::size_t farthest;

@@ -1,5 +1,5 @@
-// The row of an x whose terms are all 1 against a support of ones (columns.hpp), in SIMD: sums are
-// counts, in bytes.
+// The row of an x whose terms are all 1 against a support of ones (value_columns.hpp), in SIMD:
+// sums are counts, in bytes.
 //
 // The Gaussian of it has a few values only, since squared distances are whole numbers,
 //
@@ -8,7 +8,7 @@
 // up to 63 of which are looked up by their bytes instead of computed (`table`: they were computed
 // by the very operations of kernel_values.hpp, so the bits are the same).
 //
-// Included by row.cpp alone, and in an unnamed namespace, as vectors.hpp is.
+// Included by kernel_row.cpp alone, and in an unnamed namespace, as vec.hpp is.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// From sums to kernel values, in SIMD: what a row (row.cpp) and a block of rows (block.cpp) end
-// with.
+// From sums to kernel values, in SIMD: what a row (kernel_row.cpp) and a block of rows
+// (kernel_block.cpp) end with.
 //
-// Included by those files alone, and in an unnamed namespace, as vectors.hpp is.
+// Included by those files alone, and in an unnamed namespace, as vec.hpp is.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace budgetron {
 namespace {
 
-constexpr std::size_t kDotLanes = 16;  // = kLanes of aligned.hpp
+constexpr std::size_t kDotLanes = 16;  // = kLanes of aligned_vector.hpp
 constexpr int kStep = 4;               // vectors that go through exp in step
 // Sums of this many bytes stay in L1 between the passes over them: 32 kB is the smallest L1 met.
 constexpr std::size_t kTileBytes = 16384;

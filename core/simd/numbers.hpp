@@ -1,7 +1,7 @@
 // One float64 or a vector of them: passes over coefs are written once for both, the last few
 // numbers filling no vector.
 //
-// Included by coefs.cpp alone, and in an unnamed namespace, as vectors.hpp is.
+// Included by coef_ops.cpp alone, and in an unnamed namespace, as vec.hpp is.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Passes over a packed upper triangle in SIMD: see panels.hpp. Compiled once per instruction set
-// with BUDGETRON_ISA set.
+// Passes over a packed upper triangle in SIMD: see packed_triangle.hpp. Compiled once per
+// instruction set with BUDGETRON_ISA set.
 //
 // Four columns go together: their numbers are read once, and what the rows collect is loaded and
 // stored once for the four. `project` runs from the last panel to the first and the others from the

@@ -10,9 +10,9 @@
 //             a row that no column before j has reached has g_i = 0, so ones and zeros stay
 //                                                                    one read, one write
 //
-// panels.cpp is compiled once per instruction set like row.cpp. Sums run in kPanel fixed lanes, so
-// AVX2 and AVX-512 give the same bits. Memory is 64-byte aligned; vectors of numbers per column are
-// kPanel * panels long.
+// packed_triangle.cpp is compiled once per instruction set like kernel_row.cpp. Sums run in kPanel
+// fixed lanes, so AVX2 and AVX-512 give the same bits. Memory is 64-byte aligned; vectors of
+// numbers per column are kPanel * panels long.
 #pragma once
 
 #include <cstddef>

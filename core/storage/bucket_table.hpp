@@ -3,10 +3,10 @@
 // A bucket is one cache line: up to 14 features, which of its places are in use, and how many
 // features went on to the next bucket because this one was full (`passed`), so that a search ends
 // with the first bucket that nothing passed. All its features are compared at once (`find` of
-// row.hpp). Nothing ever moves but when the table grows, so places that were found stay.
+// kernel_row.hpp). Nothing ever moves but when the table grows, so places that were found stay.
 //
 // Beside each place is an entry: the value of the one example that has the feature (`single`), or
-// else a word of the caller's in `example`: its slot or its list (lists.hpp).
+// else a word of the caller's in `example`: its slot or its list (posting_lists.hpp).
 //
 // Cost: one line to see that a feature is not there, or to take it out. Memory: 64 bytes a bucket
 // and 16 entries, for 4 to 8 features: of 7 on average, one bucket in 100 is full.
@@ -40,7 +40,7 @@ class Buckets {
     BucketTask<Real> work = task({&feature, 1}, nullptr, &which, &place);
     return row_functions<Real>().find(work) == 1 ? place : kNoSlot;
   }
-  // Many at once (row.hpp). For `insert` there is room.
+  // Many at once (kernel_row.hpp). For `insert` there is room.
   std::size_t find(BucketTask<Real>& work) const { return row_functions<Real>().find(work); }
   std::size_t insert(BucketTask<Real>& work, std::uint32_t example) {
     const std::size_t others = row_functions<Real>().insert(work, example, entries_.data());

@@ -11,7 +11,7 @@
 // Terms are added in the order of the features, one sum per stored example, zeros included or not:
 // the bits do not depend on the layout of rows or examples.
 //
-// A part of support.cpp, which alone includes it.
+// A part of example_store.cpp, which alone includes it.
 //
 // Cost: O(features stored and of x) per stored example, a few times the row's.
 #pragma once

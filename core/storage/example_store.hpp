@@ -1,26 +1,28 @@
-// The stored examples, feature-major: value j of example i in slot(j), column i (columns.hpp).
+// The stored examples, feature-major: value j of example i in slot(j), column i
+// (value_columns.hpp).
 //
 // A feature gets a slot when it first occurs in a stored example and gives it back when the last
 // example that has it leaves, so memory follows what is stored. A dense example counts as having
 // all its features, zeros too. Examples sit in columns 0..size-1; removing one moves the last into
 // its place.
 //
-// A feature that few sparse examples have is thin: a list of their values (lists.hpp) instead of a
-// slot, so that memory follows the values and not the features times the examples. It gets a slot
-// when more than one in kThinShare columns have it, or a dense example does. A large feature, of
-// which there may be any number, is thin again when half as many do. Sums take terms in the same
-// order either way, so which it is changes no bit. Not with the Laplacian, which sums over all
-// examples.
+// A feature that few sparse examples have is thin: a list of their values (posting_lists.hpp)
+// instead of a slot, so that memory follows the values and not the features times the examples. It
+// gets a slot when more than one in kThinShare columns have it, or a dense example does. A large
+// feature, of which there may be any number, is thin again when half as many do. Sums take terms in
+// the same order either way, so which it is changes no bit. Not with the Laplacian, which sums over
+// all examples.
 //
 // Which it is says the feature's word: its slot, kThin | its list, or kNone. The word stands in the
-// table of slots (slots.hpp); of a large feature in a bucket (buckets.hpp), where a single value
-// takes the word's place. thin.hpp has all that words are changed by, terms.hpp the terms of a row.
+// table of slots (feature_table.hpp); of a large feature in a bucket (bucket_table.hpp), where a
+// single value takes the word's place. sparse_features.hpp has all that words are changed by,
+// sparse_gather.hpp the terms of a row.
 //
 // Invariants: padding columns and absent features are 0; references[s] counts the examples that
 // have slot s; norms[i] is the norm of column i by the row's own arithmetic.
 //
-// With a room (room.hpp) all memory is taken in advance and slots are limited. Which features an
-// example has is then not listed but read from its column: the slots where it is not 0.
+// With a room (byte_limit.hpp) all memory is taken in advance and slots are limited. Which features
+// an example has is then not listed but read from its column: the slots where it is not 0.
 //
 // Cost: append, replace, remove and extract are O(features of the example), with a room O(slots);
 // growing is O(all).
@@ -79,7 +81,7 @@ class Support {
   // The norm and the terms of x: what the row routine multiplies.
   void gather(const Sample<Real>& x, Row<Real>& row) const;
   // ||x_i - x||^2 or ||x_i - x||_1 of the examples [first, last), from differences; 0 for padding
-  // (differences.hpp). `listed` is scratch.
+  // (distances.hpp). `listed` is scratch.
   void squared_distances(const Sample<Real>& x, std::size_t first, std::size_t last, Real* sums,
                          std::vector<std::int32_t>& listed) const;
   void absolute_distances(const Sample<Real>& x, std::size_t first, std::size_t last, Real* sums,
@@ -141,7 +143,8 @@ class Support {
   // The Laplacian sums |v - s| over features nobody stored too: they read this slot of zeros.
   static constexpr std::uint32_t kZeroSlot = 0;
 
-  // ---- words (thin.hpp) -----------------------------------------------------------------------
+  // ---- words (sparse_features.hpp)
+  // -----------------------------------------------------------------------
   static constexpr std::size_t kThinShare = 32;
   // Features that are looked for at once, in buckets: nothing waits for the memory of another.
   static constexpr std::size_t kTogether = BucketTask<Real>::kMost;

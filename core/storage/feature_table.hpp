@@ -1,7 +1,7 @@
 // Feature number -> slot in the support, for features as they come.
 //
 // Small feature numbers (all of a dense array, most LIBSVM files) are looked up in a plain vector;
-// those from kDirect on, as hashed text has, are in buckets instead (buckets.hpp). With memory
+// those from kDirect on, as hashed text has, are in buckets instead (bucket_table.hpp). With memory
 // taken in advance (`reserve`) all features are here: in the vector or in an open-addressing table,
 // whichever is smaller.
 #pragma once

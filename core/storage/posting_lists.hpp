@@ -1,4 +1,4 @@
-// The values of features that few examples have, as lists (support.hpp).
+// The values of features that few examples have, as lists (example_store.hpp).
 //
 // A list is a piece of one array that all lists share: first how many values it has and how much
 // room, then the values, each with the example whose it is, in any order. Room is a power of two

@@ -1,7 +1,7 @@
-// What the words of features say (support.hpp): slots, lists, and single values in buckets; and how
-// a feature goes from one to the other as examples come and go.
+// What the words of features say (example_store.hpp): slots, lists, and single values in buckets;
+// and how a feature goes from one to the other as examples come and go.
 //
-// A part of support.cpp, which alone includes it.
+// A part of example_store.cpp, which alone includes it.
 #pragma once
 
 #include <algorithm>

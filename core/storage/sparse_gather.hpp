@@ -1,6 +1,6 @@
 // The terms of a row: the slots of its features, and its hits with features that few examples have.
 //
-// A part of support.cpp, which alone includes it.
+// A part of example_store.cpp, which alone includes it.
 #pragma once
 
 #include <algorithm>

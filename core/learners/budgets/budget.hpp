@@ -4,9 +4,9 @@
 // was turned away, which refusals() counts) carry the hypothesis, and while there is room it adds
 // exactly (x, coefs) and touches nothing else.
 //
-// Room is both a place and, where the bytes are limited, slots for the features of x (room.hpp):
-// budgets ask `has_room`. If one example that leaves does not free enough of them, the rule goes
-// on.
+// Room is both a place and, where the bytes are limited, slots for the features of x
+// (byte_limit.hpp): budgets ask `has_room`. If one example that leaves does not free enough of
+// them, the rule goes on.
 #pragma once
 
 #include <cstdint>

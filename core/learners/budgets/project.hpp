@@ -1,4 +1,4 @@
-// Budgets that project onto the span of what is stored, with the factor of projection.hpp.
+// Budgets that project onto the span of what is stored, with the factor of gram_factor.hpp.
 //
 // Project (Projectron: Orabona, Keshet & Caputo 2008, 2009): the newcomer is projected instead of
 // stored, a_i += c d_i with d = K^-1 k, when it is near the span (delta <= threshold), when the

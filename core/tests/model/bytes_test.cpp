@@ -1,8 +1,8 @@
 // memory_bytes against the allocator: this program's operator new counts what is asked of it.
 //
 // Every learner, dense and sparse. Without a room the two agree whenever they are compared. With a
-// room (room.hpp) moreover the allocator never sees more than the model said when it was made, not
-// even for a moment, and what it said is what it holds.
+// room (byte_limit.hpp) moreover the allocator never sees more than the model said when it was
+// made, not even for a moment, and what it said is what it holds.
 #include <algorithm>
 #include <cstdlib>
 #include <new>
