@@ -25,58 +25,16 @@
 #include <span>
 #include <vector>
 
+#include "hypothesis/class_change.hpp"
 #include "hypothesis/events.hpp"
 #include "hypothesis/kernel.hpp"
+#include "hypothesis/row.hpp"
 #include "hypothesis/turn.hpp"
 #include "simd/coef_ops.hpp"
 #include "simd/kernel_block.hpp"
 #include "storage/example_store.hpp"
 
 namespace budgetron {
-
-// How output rows move when classes join: row k of the new order was row order[k], or is new (-1).
-struct ClassChange {
-  std::size_t before = 0;       // classes before
-  std::size_t after = 0;        // classes after
-  std::vector<int> order = {};  // length `after`
-
-  static std::size_t outputs(std::size_t classes) { return classes <= 2 ? 1 : classes; }
-
-  // Where the first new class is.
-  [[nodiscard]] std::size_t place() const {
-    return static_cast<std::size_t>(std::find(order.begin(), order.end(), -1) - order.begin());
-  }
-  // Whether it is the only one, and the others keep their order.
-  [[nodiscard]] bool one_joins() const {
-    if (after != before + 1) return false;
-    const auto new_at = static_cast<int>(place());
-    for (int k = 0; k < static_cast<int>(after); ++k) {
-      if (order[static_cast<std::size_t>(k)] != (k < new_at ? k : k == new_at ? -1 : k - 1)) {
-        return false;
-      }
-    }
-    return true;
-  }
-};
-
-// Rows that wait for their rounds with the kernel values they will need.
-template <class Real>
-struct RowBlock {
-  Row<Real> rows[kBlockRows];
-  std::uint64_t time = 0;  // of the support they were computed from
-
-  const Real* samples = nullptr;  // dense, of this width
-  std::size_t width = 0;
-  AlignedVector<Real> values;  // the samples, packed
-  std::vector<std::size_t> offsets;
-  std::size_t features = 0;
-
-  std::int64_t recomputed = 0;  // columns of waiting rows
-};
-
-// Applies a ClassChange to an output-major matrix (outputs x stride).
-void rearrange_outputs(AlignedVector<double>& matrix, std::size_t stride,
-                       const ClassChange& change);
 
 template <class Real>
 class Expansion {

@@ -25,8 +25,8 @@
 #include <string>
 #include <vector>
 
-#include "base/padded_matrix.hpp"
 #include "hypothesis/loss.hpp"
+#include "hypothesis/padded_matrix.hpp"
 #include "learners/learner.hpp"
 #include "simd/fourier.hpp"
 #include "storage/feature_table.hpp"

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/linalg.hpp"
-#include "base/padded_matrix.hpp"
 #include "hypothesis/loss.hpp"
+#include "hypothesis/padded_matrix.hpp"
 #include "learners/learner.hpp"
 
 namespace budgetron {

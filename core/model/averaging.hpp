@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "base/padded_matrix.hpp"
+#include "hypothesis/padded_matrix.hpp"
 #include "learners/learner.hpp"
 
 namespace budgetron {

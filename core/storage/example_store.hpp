@@ -37,12 +37,11 @@
 #include "base/aligned_vector.hpp"
 #include "base/sample.hpp"
 #include "base/state.hpp"
-#include "hypothesis/kernel.hpp"
-#include "hypothesis/turn.hpp"
 #include "storage/bucket_table.hpp"
 #include "storage/byte_limit.hpp"
 #include "storage/feature_table.hpp"
 #include "storage/posting_lists.hpp"
+#include "storage/row_terms.hpp"
 #include "storage/value_columns.hpp"
 
 namespace budgetron {
@@ -79,7 +78,7 @@ class Support {
   }
 
   // The norm and the terms of x: what the row routine multiplies.
-  void gather(const Sample<Real>& x, Row<Real>& row) const;
+  void gather(const Sample<Real>& x, RowTerms<Real>& row) const;
   // ||x_i - x||^2 or ||x_i - x||_1 of the examples [first, last), from differences; 0 for padding
   // (distances.hpp). `listed` is scratch.
   void squared_distances(const Sample<Real>& x, std::size_t first, std::size_t last, Real* sums,
@@ -187,7 +186,7 @@ class Support {
                        std::vector<std::int32_t>& listed, Term term) const;
   class Terms;  // of a row, as gather writes them
   void gather_words(Terms& terms) const;
-  void set_ones(Row<Real>& row, bool known) const;
+  void set_ones(RowTerms<Real>& row, bool known) const;
   void gather_from_buckets(const Sample<Real>& x, std::size_t k, Terms& terms, Real& norm) const;
   struct Extent {
     std::size_t slots = 0;

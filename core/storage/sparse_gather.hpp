@@ -13,7 +13,7 @@ template <class Real>
 class Support<Real>::Terms {
  public:
   // Without features of few examples there are no hits to count either.
-  Terms(Row<Real>& row, std::size_t most, bool thin) : row_(row), thin_(thin) {
+  Terms(RowTerms<Real>& row, std::size_t most, bool thin) : row_(row), thin_(thin) {
     if (row.term_values.size() < most) {
       row.term_values.resize(most);
       row.term_slots.resize(most);
@@ -47,14 +47,14 @@ class Support<Real>::Terms {
   }
 
  private:
-  Row<Real>& row_;
+  RowTerms<Real>& row_;
   const bool thin_;
   std::size_t count_ = 0;
   std::size_t hits_ = 0;
 };
 
 template <class Real>
-void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
+void Support<Real>::gather(const Sample<Real>& x, RowTerms<Real>& row) const {
   const auto& functions = row_functions<Real>();
   row.all_ones = false;
   if (room_.given() && !l1_ && !room_.all()) {
@@ -114,7 +114,7 @@ void Support<Real>::gather(const Sample<Real>& x, Row<Real>& row) const {
 // Whether what x has in common with a support of bytes are ones, and no more of them than a byte
 // counts. `known`: they are ones.
 template <class Real>
-void Support<Real>::set_ones(Row<Real>& row, bool known) const {
+void Support<Real>::set_ones(RowTerms<Real>& row, bool known) const {
   if (!columns_.bytes()) return;
   const std::size_t hits = row.thin ? row.hits_before[row.terms] : 0;
   bool ones = row.terms + hits < 256;

@@ -13,7 +13,7 @@
 
 #include "base/aligned_vector.hpp"
 #include "base/state.hpp"
-#include "hypothesis/expansion.hpp"
+#include "hypothesis/class_change.hpp"
 
 namespace budgetron {
 
