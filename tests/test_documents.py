@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 GENERATED = (ROOT / "docs" / "_build", ROOT / "docs" / "pages")  # made by docs/conf.py
 DOCUMENTS = [
     *sorted(ROOT.glob("*.md")),
+    *sorted(ROOT.glob("core/**/*.md")),
+    *sorted(ROOT.glob("bindings/*.md")),
     *sorted(ROOT.glob("papers/**/*.md")),
     *(
         path

@@ -80,6 +80,22 @@ def test_a_layer_uses_only_what_is_below_it(folder: str) -> None:
     assert not found, "\n".join(found)
 
 
+@pytest.mark.parametrize("folder", [*CORE, "core/io", "bindings"])
+def test_a_layer_says_what_it_is(folder: str) -> None:
+    """In a few lines: what lives there, what it may use, where to begin."""
+    text = (ROOT / folder / "README.md").read_text(encoding="utf-8")
+    assert 3 <= len(text.splitlines()) <= 10
+    uses, _, begin = text.partition("May use: ")[2].partition("Begin with ")
+    words = set(re.findall(r"`(?:core/)?(\w+)`", uses))
+    allowed = [name.rpartition("/")[2] for name in LAYERS[folder] if name != folder]
+    if "all below" in uses:
+        assert words == set(allowed[:1])
+    else:
+        assert words == set(allowed)
+    assert all((ROOT / folder / name).is_file() for name in re.findall(r"`([\w/]+\.\w+)`", begin))
+    assert "`" in begin
+
+
 def test_every_file_belongs_to_a_layer() -> None:
     assert [path for path in FILES if layer(path) is None] == []
 
