@@ -1,138 +1,114 @@
-// Picks the row, block, coef, Fourier and panel functions of the best instruction set this machine
-// has, once, at first use.
+// Picks the functions of the best instruction set this machine has, once, at first use.
 #include <cstdlib>
 #include <string_view>
+#include <type_traits>
 
 #include "simd/coef_ops.hpp"
 #include "simd/fourier.hpp"
+#include "simd/hash_probe.hpp"
 #include "simd/kernel_block.hpp"
 #include "simd/kernel_row.hpp"
 #include "simd/packed_triangle.hpp"
 
 namespace budgetron {
+namespace {
 
-extern const RowFunctions<float> row_functions_float_baseline;
-extern const RowFunctions<double> row_functions_double_baseline;
-extern const PanelFunctions panel_functions_baseline;
-extern const BlockFunctions<float> block_functions_float_baseline;
-extern const BlockFunctions<double> block_functions_double_baseline;
-extern const CoefFunctions<float> coef_functions_float_baseline;
-extern const CoefFunctions<double> coef_functions_double_baseline;
-extern const FourierFunctions<float> fourier_functions_float_baseline;
-extern const FourierFunctions<double> fourier_functions_double_baseline;
+// The functions of one SIMD file, for rows of both types.
+template <template <class> class Functions>
+struct Both {
+  const Functions<float>* floats;
+  const Functions<double>* doubles;
+
+  template <class Real>
+  [[nodiscard]] const Functions<Real>& of() const {
+    if constexpr (std::is_same_v<Real, float>) {
+      return *floats;
+    } else {
+      return *doubles;
+    }
+  }
+};
+
+// All functions of one instruction set.
+struct InstructionSet {
+  const char* name;
+  Both<RowFunctions> row;
+  Both<BlockFunctions> block;
+  Both<CoefFunctions> coef;
+  Both<FourierFunctions> fourier;
+  Both<HashFunctions> hash;
+  const PanelFunctions* panel;
+};
+
+}  // namespace
+
+// Each table is defined at the end of its SIMD file.
+#define BUDGETRON_DECLARE(Functions, table, set)     \
+  extern const Functions<float> table##_float_##set; \
+  extern const Functions<double> table##_double_##set;
+#define BUDGETRON_BOTH(table, set) {&table##_float_##set, &table##_double_##set}
+#define BUDGETRON_INSTRUCTION_SET(set)                                           \
+  BUDGETRON_DECLARE(RowFunctions, row_functions, set)                            \
+  BUDGETRON_DECLARE(BlockFunctions, block_functions, set)                        \
+  BUDGETRON_DECLARE(CoefFunctions, coef_functions, set)                          \
+  BUDGETRON_DECLARE(FourierFunctions, fourier_functions, set)                    \
+  BUDGETRON_DECLARE(HashFunctions, hash_functions, set)                          \
+  extern const PanelFunctions panel_functions_##set;                             \
+  static constexpr InstructionSet set = {#set,                                   \
+                                         BUDGETRON_BOTH(row_functions, set),     \
+                                         BUDGETRON_BOTH(block_functions, set),   \
+                                         BUDGETRON_BOTH(coef_functions, set),    \
+                                         BUDGETRON_BOTH(fourier_functions, set), \
+                                         BUDGETRON_BOTH(hash_functions, set),    \
+                                         &panel_functions_##set};
+
+BUDGETRON_INSTRUCTION_SET(baseline)
 #if defined(__x86_64__)
-extern const RowFunctions<float> row_functions_float_avx2;
-extern const RowFunctions<double> row_functions_double_avx2;
-extern const PanelFunctions panel_functions_avx2;
-extern const BlockFunctions<float> block_functions_float_avx2;
-extern const BlockFunctions<double> block_functions_double_avx2;
-extern const CoefFunctions<float> coef_functions_float_avx2;
-extern const CoefFunctions<double> coef_functions_double_avx2;
-extern const FourierFunctions<float> fourier_functions_float_avx2;
-extern const FourierFunctions<double> fourier_functions_double_avx2;
-extern const RowFunctions<float> row_functions_float_avx512;
-extern const RowFunctions<double> row_functions_double_avx512;
-extern const PanelFunctions panel_functions_avx512;
-extern const BlockFunctions<float> block_functions_float_avx512;
-extern const BlockFunctions<double> block_functions_double_avx512;
-extern const CoefFunctions<float> coef_functions_float_avx512;
-extern const CoefFunctions<double> coef_functions_double_avx512;
-extern const FourierFunctions<float> fourier_functions_float_avx512;
-extern const FourierFunctions<double> fourier_functions_double_avx512;
+BUDGETRON_INSTRUCTION_SET(avx2)
+BUDGETRON_INSTRUCTION_SET(avx512)
 #endif
 
 namespace {
 
-struct Choice {
-  const char* name = "baseline";
-  const RowFunctions<float>* floats = &row_functions_float_baseline;
-  const RowFunctions<double>* doubles = &row_functions_double_baseline;
-  const PanelFunctions* panels = &panel_functions_baseline;
-  const BlockFunctions<float>* float_blocks = &block_functions_float_baseline;
-  const BlockFunctions<double>* double_blocks = &block_functions_double_baseline;
-  const CoefFunctions<float>* float_coefs = &coef_functions_float_baseline;
-  const CoefFunctions<double>* double_coefs = &coef_functions_double_baseline;
-  const FourierFunctions<float>* float_maps = &fourier_functions_float_baseline;
-  const FourierFunctions<double>* double_maps = &fourier_functions_double_baseline;
-};
-
-Choice choose() {
-  Choice choice;
+const InstructionSet& choose() {
 #if defined(__x86_64__)
   const char* set = std::getenv("BUDGETRON_ISA");
   const std::string_view wanted = set != nullptr ? set : "";
-  if (wanted == "baseline") return choice;
+  if (wanted == "baseline") return baseline;
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    choice = {"avx2",
-              &row_functions_float_avx2,
-              &row_functions_double_avx2,
-              &panel_functions_avx2,
-              &block_functions_float_avx2,
-              &block_functions_double_avx2,
-              &coef_functions_float_avx2,
-              &coef_functions_double_avx2,
-              &fourier_functions_float_avx2,
-              &fourier_functions_double_avx2};
-    if (wanted == "avx2") return choice;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
-      choice = {"avx512",
-                &row_functions_float_avx512,
-                &row_functions_double_avx512,
-                &panel_functions_avx512,
-                &block_functions_float_avx512,
-                &block_functions_double_avx512,
-                &coef_functions_float_avx512,
-                &coef_functions_double_avx512,
-                &fourier_functions_float_avx512,
-                &fourier_functions_double_avx512};
-    }
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return baseline;
+  if (wanted == "avx2") return avx2;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
+    return avx512;
   }
+  return avx2;
+#else
+  return baseline;
 #endif
-  return choice;
 }
 
-const Choice& chosen() {
-  static const Choice choice = choose();
-  return choice;
+const InstructionSet& chosen() {
+  static const InstructionSet set = choose();
+  return set;
 }
 
 }  // namespace
 
-template <>
-const RowFunctions<float>& row_functions<float>() {
-  return *chosen().floats;
-}
-template <>
-const RowFunctions<double>& row_functions<double>() {
-  return *chosen().doubles;
-}
-template <>
-const BlockFunctions<float>& block_functions<float>() {
-  return *chosen().float_blocks;
-}
-template <>
-const BlockFunctions<double>& block_functions<double>() {
-  return *chosen().double_blocks;
-}
-template <>
-const CoefFunctions<float>& coef_functions<float>() {
-  return *chosen().float_coefs;
-}
-template <>
-const CoefFunctions<double>& coef_functions<double>() {
-  return *chosen().double_coefs;
-}
-template <>
-const FourierFunctions<float>& fourier_functions<float>() {
-  return *chosen().float_maps;
-}
-template <>
-const FourierFunctions<double>& fourier_functions<double>() {
-  return *chosen().double_maps;
-}
-const PanelFunctions& panel_functions() { return *chosen().panels; }
+#define BUDGETRON_ACCESS(Functions, table, member) \
+  template <class Real>                            \
+  const Functions<Real>& table() {                 \
+    return chosen().member.template of<Real>();    \
+  }                                                \
+  template const Functions<float>& table<float>(); \
+  template const Functions<double>& table<double>();
+
+BUDGETRON_ACCESS(RowFunctions, row_functions, row)
+BUDGETRON_ACCESS(BlockFunctions, block_functions, block)
+BUDGETRON_ACCESS(CoefFunctions, coef_functions, coef)
+BUDGETRON_ACCESS(FourierFunctions, fourier_functions, fourier)
+BUDGETRON_ACCESS(HashFunctions, hash_functions, hash)
+const PanelFunctions& panel_functions() { return *chosen().panel; }
 const char* instruction_set() { return chosen().name; }
 
 }  // namespace budgetron

@@ -1,188 +1,74 @@
-// Many features at once in their buckets (bucket_table.hpp): the vector half of it. Included by
-// kernel_row.cpp alone, once per instruction set, in an unnamed namespace (vec.hpp).
+// Looking up, inserting and erasing many features at once in the buckets of a hash table
+// (bucket_table.hpp).
 //
-// The loops do for each feature what there is to do for most of them and note the others, without a
-// guess which it will be. The norm waits for its own additions, and the searches fit into the
-// waiting.
+// hash_probe.cpp is compiled once per instruction set like kernel_row.cpp.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "simd/kernel_row.hpp"
-#include "simd/vec.hpp"
 
 namespace budgetron {
-namespace {
 
-// Which words of a bucket are this feature, as bits; words not in use may be.
-inline std::uint32_t matches(const Bucket& bucket, std::int32_t feature) {
-#if defined(__AVX512F__)
-  return _mm512_cmpeq_epi32_mask(_mm512_load_si512(&bucket), _mm512_set1_epi32(feature));
-#elif defined(__AVX2__)
-  const auto* halves = reinterpret_cast<const __m256i*>(&bucket);
-  const __m256i wanted = _mm256_set1_epi32(feature);
-  const auto lanes = [&](int half) {
-    const __m256i same = _mm256_cmpeq_epi32(_mm256_load_si256(halves + half), wanted);
-    return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(same)));
-  };
-  return lanes(0) | lanes(1) << 8;
-#elif defined(__x86_64__)
-  const auto* quarters = reinterpret_cast<const __m128i*>(&bucket);
-  const __m128i wanted = _mm_set1_epi32(feature);
-  const auto same = [&](int quarter) {
-    return _mm_cmpeq_epi32(_mm_load_si128(quarters + quarter), wanted);
-  };
-  const __m128i bytes =
-      _mm_packs_epi16(_mm_packs_epi32(same(0), same(1)), _mm_packs_epi32(same(2), same(3)));
-  return static_cast<std::uint32_t>(_mm_movemask_epi8(bytes));
-#else
-  std::uint32_t found = 0;
-  for (std::size_t j = 0; j < Bucket::kPlaces; ++j) {
-    found |= static_cast<std::uint32_t>(bucket.words[j] == static_cast<std::uint32_t>(feature))
-             << j;
-  }
-  return found;
-#endif
-}
-
-// Whether any is.
-inline bool any_match(const Bucket& bucket, std::int32_t feature) {
-#if defined(__AVX2__) && !defined(__AVX512F__)
-  const auto* halves = reinterpret_cast<const __m256i*>(&bucket);
-  const __m256i wanted = _mm256_set1_epi32(feature);
-  const __m256i same = _mm256_or_si256(_mm256_cmpeq_epi32(_mm256_load_si256(halves), wanted),
-                                       _mm256_cmpeq_epi32(_mm256_load_si256(halves + 1), wanted));
-  return _mm256_movemask_ps(_mm256_castsi256_ps(same)) != 0;
-#else
-  return matches(bucket, feature) != 0;
-#endif
-}
-
-// The buckets the features belong in, whose memory is asked for.
+// One value of a feature that few examples have, and whose it is (posting_lists.hpp).
 template <class Real>
-inline void hash(const BucketTask<Real>& task, std::uint32_t (&homes)[BucketTask<Real>::kMost]) {
-  const std::size_t count = task.count;
-  const std::uint32_t buckets = task.buckets_count;
-  const std::int32_t* const features = task.features;
-#pragma GCC unroll 1
-  for (std::size_t k = 0; k < count; ++k) homes[k] = bucket_of(features[k], buckets);
-#pragma GCC unroll 1
-  for (std::size_t k = 0; k < count; ++k) __builtin_prefetch(task.buckets + homes[k]);
-}
+struct Posting {
+  std::uint32_t example;
+  Real value;
+};
 
-// Where a feature is that belongs in bucket `at`.
+// A cache line of features with large numbers (bucket_table.hpp).
+struct alignas(64) Bucket {
+  static constexpr std::uint32_t kPlaces = 14;
+  static constexpr std::uint32_t kPitch = 16;  // place j of bucket b is number b * kPitch + j
+  static constexpr std::uint32_t kFull = (1u << kPlaces) - 1;
+
+  std::uint32_t words[kPitch];  // the features, then:
+
+  // Places that hold a feature, as bits; and from bit 16 on those whose feature one example has.
+  [[nodiscard]] std::uint32_t& marks() { return words[kPlaces]; }
+  [[nodiscard]] const std::uint32_t& marks() const { return words[kPlaces]; }
+  // Features that found no place here and are further on.
+  [[nodiscard]] std::uint32_t& passed() { return words[kPlaces + 1]; }
+  [[nodiscard]] const std::uint32_t& passed() const { return words[kPlaces + 1]; }
+};
+static_assert(sizeof(Bucket) == 64);
+
+// Some features of a row or example, and the buckets to look for them in.
 template <class Real>
-inline std::uint32_t place_of(const BucketTask<Real>& task, std::uint32_t at,
-                              std::int32_t feature) {
-  while (true) {
-    const Bucket& bucket = task.buckets[at];
-    const std::uint32_t found = matches(bucket, feature) & bucket.marks() & Bucket::kFull;
-    if (found != 0) return at * Bucket::kPitch + static_cast<std::uint32_t>(__builtin_ctz(found));
-    if (bucket.passed() == 0) return kNoSlot;
-    at = (at + 1) & (task.buckets_count - 1);
-  }
-}
+struct BucketTask {
+  static constexpr std::size_t kMost = 128;  // features
 
-// The places of those noted in task.which.
-template <class Real>
-inline void add_places(const BucketTask<Real>& task, const std::uint32_t* homes,
-                       std::size_t noted) {
-  for (std::size_t c = 0; c < noted; ++c) {
-    const std::uint32_t k = task.which[c];
-    task.places[c] = place_of(task, homes[k], task.features[k]);
-  }
-}
+  Bucket* buckets;
+  std::uint32_t buckets_count;
+  const std::int32_t* features;
+  std::size_t count;
+  const Real* values;  // null for none
+  Real norm;           // in and out: their squares are added as squared_norm does
+  // Out, for at most `count` of them: which, and their places, kNoSlot if they are not there.
+  std::uint32_t* which;
+  std::uint32_t* places;
+};
 
-template <class Real, bool valued>
-std::size_t find_some(BucketTask<Real>& task) {
-  std::uint32_t homes[BucketTask<Real>::kMost];
-  hash(task, homes);
-  Vector<Real> norm = all<Real>(task.norm);
-  const Bucket* const buckets = task.buckets;
-  const std::int32_t* const features = task.features;
-  const Real* const values = task.values;
-  std::uint32_t* const which = task.which;
-  const std::size_t count = task.count;
-  std::size_t noted = 0;
-  for (std::size_t k = 0; k < count; ++k) {
-    const Bucket& bucket = buckets[homes[k]];
-    which[noted] = static_cast<std::uint32_t>(k);
-    noted += any_match(bucket, features[k]) | (bucket.passed() != 0);
-    if constexpr (valued) {
-      const Vector<Real> v = all<Real>(values[k]);
-      norm = multiply_add(v, v, norm);
-    }
-  }
-  task.norm = norm[0];
-  std::size_t found = 0;
-  for (std::size_t c = 0; c < noted; ++c) {
-    const std::uint32_t k = which[c];
-    which[found] = k;
-    task.places[found] = place_of(task, homes[k], features[k]);
-    found += task.places[found] != kNoSlot;
-  }
-  return found;
+// The bucket a feature belongs in, of a power of two from 2 on. Fibonacci hashing: the high bits of
+// a product with 2^32/phi.
+[[gnu::always_inline]] inline std::uint32_t bucket_of(std::int32_t feature, std::uint32_t count) {
+  return static_cast<std::uint32_t>(feature) * 0x9E3779B1u >> (__builtin_clz(count) + 1);
 }
 
 template <class Real>
-std::size_t find(BucketTask<Real>& task) {
-  return task.values != nullptr ? find_some<Real, true>(task) : find_some<Real, false>(task);
-}
+struct HashFunctions {
+  // Of features in buckets; each returns how many it wrote of. `find`: of those that are there.
+  std::size_t (*find)(BucketTask<Real>& task);
+  // Makes new ones those of one example, with its values in `entries`; writes of all others.
+  std::size_t (*insert)(BucketTask<Real>& task, std::uint32_t example, Posting<Real>* entries);
+  // Takes out those of one example, all features being there; writes of all others.
+  std::size_t (*erase)(BucketTask<Real>& task);
+};
 
+// Of the instruction set that row_functions picked.
 template <class Real>
-std::size_t insert(BucketTask<Real>& task, std::uint32_t example, Posting<Real>* entries) {
-  std::uint32_t homes[BucketTask<Real>::kMost];
-  hash(task, homes);
-  Vector<Real> norm = all<Real>(task.norm);
-  Bucket* const buckets = task.buckets;
-  const std::int32_t* const features = task.features;
-  const Real* const values = task.values;
-  std::uint32_t* const which = task.which;
-  const std::size_t count = task.count;
-  std::size_t noted = 0;
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::uint32_t at = homes[k];
-    Bucket& bucket = buckets[at];
-    const auto feature = static_cast<std::uint32_t>(features[k]);
-    const std::uint32_t marks = bucket.marks();
-    const auto free = static_cast<std::uint32_t>(__builtin_ctz(~marks));
-    const Vector<Real> v = all<Real>(values[k]);
-    norm = multiply_add(v, v, norm);
-    which[noted] = static_cast<std::uint32_t>(k);
-    if ((free == Bucket::kPlaces) | (bucket.passed() != 0)) [[unlikely]] {
-      ++noted;
-      continue;
-    }
-    const auto other = static_cast<std::uint32_t>(any_match(bucket, features[k]));
-    // What is not in use may be written to.
-    bucket.words[free] = feature;
-    bucket.marks() = marks | (0x10001u & (other - 1)) << free;
-    entries[at * Bucket::kPitch + free] = {example, values[k]};
-    noted += other;
-  }
-  task.norm = norm[0];
-  add_places(task, homes, noted);
-  return noted;
-}
+const HashFunctions<Real>& hash_functions();
 
-template <class Real>
-std::size_t erase(BucketTask<Real>& task) {
-  std::uint32_t homes[BucketTask<Real>::kMost];
-  hash(task, homes);
-  Bucket* const buckets = task.buckets;
-  const std::int32_t* const features = task.features;
-  std::uint32_t* const which = task.which;
-  const std::size_t count = task.count;
-  std::size_t noted = 0;
-  for (std::size_t k = 0; k < count; ++k) {
-    Bucket& bucket = buckets[homes[k]];
-    const std::uint32_t marks = bucket.marks();
-    const std::uint32_t single = matches(bucket, features[k]) & marks & marks >> 16;
-    bucket.marks() = marks & ~(single * 0x10001u);
-    which[noted] = static_cast<std::uint32_t>(k);
-    noted += single == 0;
-  }
-  add_places(task, homes, noted);
-  return noted;
-}
-
-}  // namespace
 }  // namespace budgetron

@@ -128,7 +128,7 @@ std::size_t pack_as(PackTask<Real>& task) {
     for (std::size_t r = 0; r < kBlockRows; ++r) {
       const Real value = task.rows[r * task.width + k];
       const Vector<Real> v = all<Real>(value);
-      norms[r] = l1 ? norms[r] + absolute<Real>(v) : multiply_add(v, v, norms[r]);
+      norms[r] = l1 ? norms[r] + absolute(v) : multiply_add(v, v, norms[r]);
       nonzeros -= (Words)(v != Vector<Real>{});
       out[r] = value;
     }

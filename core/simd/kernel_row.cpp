@@ -11,7 +11,6 @@
 // times within.
 #include "simd/kernel_row.hpp"
 
-#include "simd/hash_probe.hpp"
 #include "simd/kernel_row_binary.hpp"
 #include "simd/kernel_values.hpp"
 #include "simd/vec.hpp"
@@ -187,7 +186,7 @@ Real absolute_norm(const Real* values, std::size_t count) {
   Vector<Real> sum{};
   for (std::size_t k = 0; k < count; ++k) {
     const Vector<Real> v = all<Real>(values[k]);
-    sum = sum + absolute<Real>(v);
+    sum = sum + absolute(v);
   }
   return sum[0];
 }
@@ -295,10 +294,7 @@ const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA) 
     dot<float>,
     least,
     at_most,
-    first_least<float>,
-    find<float>,
-    insert<float>,
-    erase<float>};
+    first_least<float>};
 const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA) = {
     row<double>,
     squared_norm<double>,
@@ -308,9 +304,6 @@ const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA
     dot<double>,
     least,
     at_most,
-    first_least<double>,
-    find<double>,
-    insert<double>,
-    erase<double>};
+    first_least<double>};
 
 }  // namespace budgetron

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -67,6 +68,9 @@ template <class Real>
 using Vector = typename Traits<Real>::Vector;
 template <class Real>
 constexpr std::size_t kWidth = kBytes / sizeof(Real);
+
+// Lanes of every sum over stored examples, on every instruction set: kLanes of aligned_vector.hpp.
+constexpr std::size_t kDotLanes = 16;
 
 template <class Real>
 inline Vector<Real> load(const Real* p) {
@@ -225,6 +229,18 @@ inline Doubles smaller(Doubles a, Doubles b) {
 #endif
 }
 
+// |x| of vectors, and of one double.
+template <class Numbers>
+inline Numbers absolute(Numbers x) {
+  if constexpr (sizeof(Numbers) == sizeof(double)) {
+    return __builtin_fabs(x);
+  } else {
+    using Words = decltype(x < x);
+    using Word = decltype(Words{}[0] + 0);
+    return (Numbers)((Words)x & (Words{} + std::numeric_limits<Word>::max()));
+  }
+}
+
 // Where the least of n numbers is, n > 0, none of them NaN; the first of the tied. Each lane
 // remembers the least it has seen, and where; two chains of them need not wait for each other.
 template <class Number>
@@ -266,6 +282,73 @@ std::size_t first_least(const Number* numbers, std::size_t n) {
   }
   for (; i < n; ++i) meet(i);
   return found;
+}
+
+// ---- one float64 or a vector of them
+// ------------------------------------------------------------- Passes over coefs are written once
+// for both: the last few numbers fill no vector.
+
+// Of one number or a vector, wherever they stand.
+template <class Numbers>
+inline Numbers read(const double* from) {
+  Numbers numbers;
+  __builtin_memcpy(&numbers, from, sizeof numbers);
+  return numbers;
+}
+template <class Numbers>
+inline void write(double* to, Numbers numbers) {
+  __builtin_memcpy(to, &numbers, sizeof numbers);
+}
+
+// Of a kernel row, at a multiple of kWidth<double> if it is a vector.
+template <class Numbers, class Real>
+inline Numbers read_row(const Real* from) {
+  if constexpr (sizeof(Numbers) == sizeof(double)) {
+    return static_cast<double>(*from);
+  } else {
+    return load_doubles(from);
+  }
+}
+
+// `size` is not negative.
+template <class Numbers>
+inline Numbers with_sign_of(Numbers x, Numbers size) {
+  return x < 0.0 ? -size : size;
+}
+
+inline double smaller(double a, double b) { return a < b ? a : b; }
+inline double larger(double a, double b) { return a > b ? a : b; }
+
+inline double root(double x) { return __builtin_sqrt(x); }
+inline Doubles root(Doubles x) {
+#if defined(__AVX512F__)
+  return (Doubles)_mm512_maskz_sqrt_pd(0xFF, (__m512d)x);
+#elif defined(__AVX2__)
+  return (Doubles)_mm256_sqrt_pd((__m256d)x);
+#elif defined(__x86_64__)
+  return (Doubles)_mm_sqrt_pd((__m128d)x);
+#else
+  for (std::size_t j = 0; j < kWidth<double>; ++j) {
+    x[static_cast<int>(j)] = __builtin_sqrt(x[static_cast<int>(j)]);
+  }
+  return x;
+#endif
+}
+
+// Calls `step(i, kind)` for every i that begins a vector, and then for each that is left alone;
+// `kind` is of the type of the numbers to use.
+template <class Step>
+inline void for_each(std::size_t n, Step step) {
+  std::size_t i = 0;
+#pragma GCC unroll 4
+  for (; i + kWidth<double> <= n; i += kWidth<double>) step(i, Doubles{});
+  for (; i < n; ++i) step(i, double{});
+}
+
+inline bool everywhere(bool holds) { return holds; }
+template <class Mask>
+inline bool everywhere(Mask holds) {
+  return lanes(holds) == (1u << kWidth<double>)-1;
 }
 
 }  // namespace

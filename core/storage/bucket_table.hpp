@@ -3,7 +3,7 @@
 // A bucket is one cache line: up to 14 features, which of its places are in use, and how many
 // features went on to the next bucket because this one was full (`passed`), so that a search ends
 // with the first bucket that nothing passed. All its features are compared at once (`find` of
-// kernel_row.hpp). Nothing ever moves but when the table grows, so places that were found stay.
+// hash_probe.hpp). Nothing ever moves but when the table grows, so places that were found stay.
 //
 // Beside each place is an entry: the value of the one example that has the feature (`single`), or
 // else a word of the caller's in `example`: its slot or its list (posting_lists.hpp).
@@ -22,7 +22,7 @@
 
 #include "base/aligned_vector.hpp"
 #include "base/state.hpp"
-#include "simd/kernel_row.hpp"
+#include "simd/hash_probe.hpp"
 
 namespace budgetron {
 
@@ -38,17 +38,17 @@ class Buckets {
     std::uint32_t which = 0;
     std::uint32_t place = kNoSlot;
     BucketTask<Real> work = task({&feature, 1}, nullptr, &which, &place);
-    return row_functions<Real>().find(work) == 1 ? place : kNoSlot;
+    return hash_functions<Real>().find(work) == 1 ? place : kNoSlot;
   }
-  // Many at once (kernel_row.hpp). For `insert` there is room.
-  std::size_t find(BucketTask<Real>& work) const { return row_functions<Real>().find(work); }
+  // Many at once (hash_probe.hpp). For `insert` there is room.
+  std::size_t find(BucketTask<Real>& work) const { return hash_functions<Real>().find(work); }
   std::size_t insert(BucketTask<Real>& work, std::uint32_t example) {
-    const std::size_t others = row_functions<Real>().insert(work, example, entries_.data());
+    const std::size_t others = hash_functions<Real>().insert(work, example, entries_.data());
     size_ += work.count - others;
     return others;
   }
   std::size_t erase(BucketTask<Real>& work) {
-    const std::size_t others = row_functions<Real>().erase(work);
+    const std::size_t others = hash_functions<Real>().erase(work);
     size_ -= work.count - others;
     return others;
   }

@@ -18,9 +18,14 @@
 
 #include "base/aligned_vector.hpp"
 #include "base/state.hpp"
+#include "simd/hash_probe.hpp"
 #include "simd/kernel_row.hpp"
 
 namespace budgetron {
+
+// Set in a feature's word that is no slot: the other bits are where its list is
+// (posting_lists.hpp).
+inline constexpr std::uint32_t kThin = 0x80000000u;
 
 template <class Real>
 class Lists {
