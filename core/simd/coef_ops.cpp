@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::size_t kWide = kWidth<double>;
 
-// ---- choosing who leaves
-// --------------------------------------------------------------------------
+// ---- choosing who leaves ------------------------------------------------------------------------
 
 void sizes(const double* coefs, std::size_t stride, std::size_t outputs, double factor,
            std::size_t n, double* sizes) {
@@ -82,8 +81,7 @@ std::size_t find(const double* numbers, std::size_t from, std::size_t n, double 
   return i;
 }
 
-// ---- chances to leave, and the growth of coefs that stay
-// ------------------------------------------
+// ---- chances to leave, and the growth of coefs that stay ----------------------------------------
 
 // Four numbers on every instruction set: the order of a block's sums.
 typedef double Four __attribute__((vector_size(32)));

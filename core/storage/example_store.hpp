@@ -15,8 +15,8 @@
 //
 // Which it is says the feature's word: its slot, kThin | its list, or kNone. The word stands in the
 // table of slots (feature_table.hpp); of a large feature in a bucket (bucket_table.hpp), where a
-// single value takes the word's place. sparse_features.hpp has all that words are changed by,
-// sparse_gather.hpp the terms of a row.
+// single value takes the word's place. example_store.cpp has all that words are changed by,
+// gather.cpp the terms of a row.
 //
 // Invariants: padding columns and absent features are 0; references[s] counts the examples that
 // have slot s; norms[i] is the norm of column i by the row's own arithmetic.
@@ -80,7 +80,7 @@ class Support {
   // The norm and the terms of x: what the row routine multiplies.
   void gather(const Sample<Real>& x, RowTerms<Real>& row) const;
   // ||x_i - x||^2 or ||x_i - x||_1 of the examples [first, last), from differences; 0 for padding
-  // (distances.hpp). `listed` is scratch.
+  // (distances.cpp). `listed` is scratch.
   void squared_distances(const Sample<Real>& x, std::size_t first, std::size_t last, Real* sums,
                          std::vector<std::int32_t>& listed) const;
   void absolute_distances(const Sample<Real>& x, std::size_t first, std::size_t last, Real* sums,
@@ -115,7 +115,11 @@ class Support {
 
     [[nodiscard]] bool anywhere() const { return slot != Slots::kNone || !few.empty(); }
   };
-  [[nodiscard]] Stored stored(std::int32_t feature) const;
+  [[nodiscard]] Stored stored(std::int32_t feature) const {
+    if (!in_bucket(feature)) return stored_by(slots_.find(feature));
+    const std::uint32_t place = buckets_.find(feature);
+    return place == kNoSlot ? Stored{} : stored_at(place);
+  }
   // What example i has there.
   [[nodiscard]] Real value(const Stored& stored, std::size_t i) const {
     if (stored.slot != Slots::kNone) return columns_.at(stored.slot, i);
@@ -142,8 +146,7 @@ class Support {
   // The Laplacian sums |v - s| over features nobody stored too: they read this slot of zeros.
   static constexpr std::uint32_t kZeroSlot = 0;
 
-  // ---- words (sparse_features.hpp)
-  // -----------------------------------------------------------------------
+  // ---- words of features -----------------------------------------------------------------------
   static constexpr std::size_t kThinShare = 32;
   // Features that are looked for at once, in buckets: nothing waits for the memory of another.
   static constexpr std::size_t kTogether = BucketTask<Real>::kMost;
@@ -156,8 +159,16 @@ class Support {
   [[nodiscard]] bool in_bucket(std::int32_t feature) const {
     return static_cast<std::size_t>(feature) >= Slots::kDirect && !room_.given();
   }
-  [[nodiscard]] Stored stored_at(std::uint32_t place) const;
-  [[nodiscard]] Stored stored_by(std::uint32_t word) const;
+  [[nodiscard]] Stored stored_at(std::uint32_t place) const {
+    const Posting<Real>& entry = buckets_[place];
+    if (buckets_.single(place)) return {Slots::kNone, {&entry, 1}};
+    return stored_by(entry.example);
+  }
+  [[nodiscard]] Stored stored_by(std::uint32_t word) const {
+    if (word == Slots::kNone) return {};
+    if ((word & kThin) != 0) return {Slots::kNone, lists_[word]};
+    return {word, {}};
+  }
   [[nodiscard]] std::size_t thin_features() const;
   std::uint32_t new_slot(std::int32_t feature);
   void free_slot(std::uint32_t slot);

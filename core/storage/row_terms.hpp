@@ -23,7 +23,7 @@ struct RowTerms {
   std::size_t terms = 0;                   // so many of them
   std::vector<Hit<Real>> hits;             // with features that few examples have ...
   std::vector<std::uint32_t> hits_before;  // ... of which so many before each term, and in all
-  std::vector<std::int32_t> listed;        // scratch: features of one example (distances.hpp)
+  std::vector<std::int32_t> listed;        // scratch: features of one example (distances.cpp)
   bool thin = false;                       // whether there are any hits
   bool all_ones = false;                   // of a support in bytes: all values of both are 1
 

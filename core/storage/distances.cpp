@@ -11,11 +11,8 @@
 // Terms are added in the order of the features, one sum per stored example, zeros included or not:
 // the bits do not depend on the layout of rows or examples.
 //
-// A part of example_store.cpp, which alone includes it.
-//
 // Cost: O(features stored and of x) per stored example, a few times the row's.
-#pragma once
-
+#include <algorithm>
 #include <cmath>
 
 #include "storage/example_store.hpp"
@@ -83,5 +80,14 @@ void Support<Real>::absolute_distances(const Sample<Real>& x, std::size_t first,
   add_differences(x, first, last, sums, listed,
                   [](Real difference) { return std::abs(difference); });
 }
+
+template void Support<float>::squared_distances(const Sample<float>&, std::size_t, std::size_t,
+                                                float*, std::vector<std::int32_t>&) const;
+template void Support<double>::squared_distances(const Sample<double>&, std::size_t, std::size_t,
+                                                 double*, std::vector<std::int32_t>&) const;
+template void Support<float>::absolute_distances(const Sample<float>&, std::size_t, std::size_t,
+                                                 float*, std::vector<std::int32_t>&) const;
+template void Support<double>::absolute_distances(const Sample<double>&, std::size_t, std::size_t,
+                                                  double*, std::vector<std::int32_t>&) const;
 
 }  // namespace budgetron

@@ -1,8 +1,4 @@
 // The terms of a row: the slots of its features, and its hits with features that few examples have.
-//
-// A part of example_store.cpp, which alone includes it.
-#pragma once
-
 #include <algorithm>
 
 #include "storage/example_store.hpp"
@@ -160,5 +156,8 @@ void Support<Real>::gather_from_buckets(const Sample<Real>& x, std::size_t k, Te
     k += count;
   }
 }
+
+template void Support<float>::gather(const Sample<float>&, RowTerms<float>&) const;
+template void Support<double>::gather(const Sample<double>&, RowTerms<double>&) const;
 
 }  // namespace budgetron
