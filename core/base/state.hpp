@@ -8,7 +8,7 @@
 //
 //   visitor.fixed("outputs", outputs_);        saved; what is loaded must be what it was built with
 //
-// A piece whose memory layout is not its saved form asks `mode()` and packs (see Support).
+// A piece whose memory layout is not its saved form asks `mode()` and packs (see ExampleStore).
 //
 // Loading trusts nothing: a saved state may come from a file somebody made up. Each piece checks
 // (`require`) that what it read fits itself and the rest, so that whatever loads can also be used.

@@ -56,7 +56,7 @@ void Expansion<Real>::make_table() {
 
 template <class Real>
 void Expansion<Real>::grow() {
-  const std::size_t wanted = places_for(support_.size(), capacity_);
+  const std::size_t wanted = next_capacity(support_.size(), capacity_);
   support_.reserve(wanted);
   set_stride(support_.stride());
   if (keeps_gram_) gram_.reserve(wanted * (wanted + 1) / 2);
@@ -77,8 +77,8 @@ void Expansion<Real>::set_stride(std::size_t stride) {
 }
 
 template <class Real>
-void Expansion<Real>::reserve(const Room& room) {
-  support_.reserve_all(capacity_, room);
+void Expansion<Real>::reserve(const ByteLimit& limit) {
+  support_.reserve_all(capacity_, limit);
   set_stride(support_.stride());
   if (keeps_gram_) gram_.reserve(capacity_ * (capacity_ + 1) / 2);
   if (keeps_norm_ && !keeps_gram_) reserve_row(side_row_);
@@ -96,7 +96,7 @@ void Expansion<Real>::reserve_row(Row<Real>& row) const {
 template <class Real>
 RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   RowTask<Real> task{};
-  const Columns<Real>& columns = support_.columns();
+  const ValueColumns<Real>& columns = support_.columns();
   task.support = columns.bytes() ? nullptr : columns.reals();
   task.ones = columns.bytes() ? columns.ones() : nullptr;
   task.stride = columns.stride();
@@ -561,7 +561,7 @@ void Expansion<Real>::check_loaded() {
       require(stored_coefs(k)[i] == 0.0, "padding");
     }
   }
-  // The state of a larger budget, or one that goes into a room.
+  // The state of a larger budget, or one that goes into a byte limit.
   const std::size_t most = padded(capacity_);
   if (capacity_ > 0 && (stride_ > most || (stride_ < most && support_.stride() == most))) {
     set_stride(most);

@@ -52,7 +52,7 @@ class Expansion {
   }
 
   // Takes all the memory there will be. Called before anything is stored.
-  void reserve(const Room& room);
+  void reserve(const ByteLimit& limit);
   // The same for a row, and for an example taken out.
   void reserve_row(Row<Real>& row) const;
   void reserve_sample(OwnedSample<Real>& sample) const { sample.reserve(support_.most_values()); }
@@ -71,7 +71,7 @@ class Expansion {
   [[nodiscard]] bool fits_alone(const Sample<Real>& x) const { return support_.fits_alone(x); }
   [[nodiscard]] std::size_t outputs() const { return outputs_; }
   [[nodiscard]] const Kernel& kernel() const { return kernel_; }
-  [[nodiscard]] const Support<Real>& support() const { return support_; }
+  [[nodiscard]] const ExampleStore<Real>& support() const { return support_; }
   [[nodiscard]] std::int64_t id(std::size_t i) const { return ids_[i]; }
   [[nodiscard]] const std::int64_t* ids() const { return ids_.data(); }
   // 0 if nothing is stored.
@@ -225,7 +225,7 @@ class Expansion {
   bool keeps_norm_ = false;
   bool keeps_gram_ = false;
   bool keeps_distances_ = false;
-  Support<Real> support_;
+  ExampleStore<Real> support_;
   std::size_t stride_ = 0;
   AlignedVector<double> coefs_;  // outputs x stride, before scale and rate
   std::vector<std::int64_t> ids_;

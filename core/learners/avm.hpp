@@ -98,8 +98,8 @@ class Avm final : public ExpansionLearner<Real> {
     zeros_.resize(f_.outputs(), 0.0);
   }
 
-  void reserve(const Room& room) override {
-    f_.reserve(room);
+  void reserve(const ByteLimit& limit) override {
+    f_.reserve(limit);
     if (cover_ == Cover::rectangle) {
       inside_.reserve(budget_);
       f_.reserve_sample(core_point_);
@@ -167,7 +167,7 @@ class Avm final : public ExpansionLearner<Real> {
   // Feature by feature of x, those core points drop out that are too far in it; few are left soon.
   // Only these are looked at for features that x has not.
   std::size_t first_within(const Turn<Real>& turn) {
-    const Support<Real>& support = f_.support();
+    const ExampleStore<Real>& support = f_.support();
     inside_.resize(f_.size());
     std::iota(inside_.begin(), inside_.end(), std::uint32_t{0});
     for (std::size_t k = 0; k < turn.x.count && !inside_.empty(); ++k) {

@@ -99,8 +99,8 @@ class Budgetron final : public ExpansionLearner<Real> {
     moves_.resize(f_.outputs(), 0.0);
   }
 
-  void reserve(const Room& room) override {
-    f_.reserve(room);
+  void reserve(const ByteLimit& limit) override {
+    f_.reserve(limit);
     belief_.reserve();
     prior_.reserve();
     reserve();
@@ -343,7 +343,7 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   void reserve() {
     if (weights_.size() > f_.size() || weights_.size() == budget_) return;
-    const std::size_t places = places_for(std::max(weights_.size(), f_.size()), budget_);
+    const std::size_t places = next_capacity(std::max(weights_.size(), f_.size()), budget_);
     const std::size_t most = (places + kPanel - 1) / kPanel * kPanel;
     kernel_.reserve(most);
     gain_.reserve(most);

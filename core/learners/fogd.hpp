@@ -15,7 +15,7 @@
 // are; weights are float64.
 //
 // Cost: D multiply-adds a non-zero of x, D cosines and sines, 2 D K for f and 2 D an output moved.
-// With a room (byte_limit.hpp) those beyond its slots are drawn each time. Memory: D Reals a
+// With a byte limit (byte_limit.hpp) those beyond its slots are drawn each time. Memory: D Reals a
 // feature seen, 2 D K float64 weights.
 #pragma once
 
@@ -78,17 +78,17 @@ class Fogd final : public Learner<Real> {
   }
 
   // Features that find no slot are drawn again whenever they occur.
-  void reserve(const Room& room) override {
-    room_ = room;
-    slots_.reserve(room.width, room.slots);
-    features_.reserve(room.slots);
-    frequencies_.reserve(room.slots * stride_);
+  void reserve(const ByteLimit& limit) override {
+    limit_ = limit;
+    slots_.reserve(limit.width, limit.slots);
+    features_.reserve(limit.slots);
+    frequencies_.reserve(limit.slots * stride_);
   }
   void reserve_row(Row<Real>& row) const override {
     row.values.resize(2 * stride_);
     row.distances.resize(stride_);
-    row.term_values.resize(room_.slots + 1);
-    row.term_slots.resize(room_.slots + 1);
+    row.term_values.resize(limit_.slots + 1);
+    row.term_slots.resize(limit_.slots + 1);
   }
   [[nodiscard]] std::size_t most_terms() const override { return 2 * stride_; }
 
@@ -172,8 +172,8 @@ class Fogd final : public Learner<Real> {
       const std::uint32_t slot = slots_.find(x.feature(k));
       values[terms] = x.values[k];
       slots[terms] = slot;
-      terms += there & (slot != Slots::kNone);
-      strangers += there & (slot == Slots::kNone);
+      terms += there & (slot != FeatureTable::kNone);
+      strangers += there & (slot == FeatureTable::kNone);
     }
     row.strangers = strangers;
     return terms;
@@ -183,7 +183,7 @@ class Fogd final : public Learner<Real> {
   void begin_angles(const Sample<Real>& x, Row<Real>& row) const {
     row.distances.assign(stride_, Real(0));
     for (std::size_t k = 0; k < x.count; ++k) {
-      if (x.values[k] == Real(0) || slots_.find(x.feature(k)) != Slots::kNone) continue;
+      if (x.values[k] == Real(0) || slots_.find(x.feature(k)) != FeatureTable::kNone) continue;
       draw(x.feature(k),
            [&](std::size_t i, Real frequency) { row.distances[i] += x.values[k] * frequency; });
     }
@@ -220,10 +220,11 @@ class Fogd final : public Learner<Real> {
 
   // x has so many features without a slot.
   void remember(const Sample<Real>& x, std::size_t strangers) {
-    if (x.dense() && !room_.given()) frequencies_.reserve((features_.size() + strangers) * stride_);
+    if (x.dense() && !limit_.given())
+      frequencies_.reserve((features_.size() + strangers) * stride_);
     for (std::size_t k = 0; k < x.count; ++k) {
-      if (room_.given() && features_.size() == room_.slots) return;
-      const bool strange = slots_.find(x.feature(k)) == Slots::kNone;
+      if (limit_.given() && features_.size() == limit_.slots) return;
+      const bool strange = slots_.find(x.feature(k)) == FeatureTable::kNone;
       if (x.values[k] != Real(0) && strange) remember(x.feature(k));
     }
   }
@@ -233,11 +234,11 @@ class Fogd final : public Learner<Real> {
     slots_.clear();
     features_.clear();
     frequencies_.clear();
-    if (!room_.given()) frequencies_.reserve(features.size() * stride_);
+    if (!limit_.given()) frequencies_.reserve(features.size() * stride_);
     for (const std::int32_t feature : features) {
-      require(feature >= 0 && slots_.find(feature) == Slots::kNone &&
-                  (!room_.given() || (features_.size() < room_.slots &&
-                                      static_cast<std::size_t>(feature) < room_.width)),
+      require(feature >= 0 && slots_.find(feature) == FeatureTable::kNone &&
+                  (!limit_.given() || (features_.size() < limit_.slots &&
+                                       static_cast<std::size_t>(feature) < limit_.width)),
               "features");
       remember(feature);
     }
@@ -270,8 +271,8 @@ class Fogd final : public Learner<Real> {
   std::uint64_t seed_;
   double root_;  // 1/sqrt(D)
   std::size_t outputs_;
-  Room room_;
-  Slots slots_;
+  ByteLimit limit_;
+  FeatureTable slots_;
   std::vector<std::int32_t> features_;  // per slot
   AlignedVector<Real> frequencies_;     // omega: slots x stride, the padding 0
   PaddedMatrix weights_;  // outputs x (those of the cosines, those of the sines), each padded

@@ -67,8 +67,8 @@ class Forgetron final : public ExpansionLearner<Real> {
     return true;
   }
 
-  void reserve(const Room& room) override {
-    f_.reserve(room);
+  void reserve(const ByteLimit& limit) override {
+    f_.reserve(limit);
     if (variant_ == Variant::self_tuned) f_.reserve_row(side_);
     values_.reserve(f_.outputs() * (variant_ == Variant::greedy ? size_ : 1));
     coefs_.reserve(f_.outputs());

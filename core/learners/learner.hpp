@@ -53,7 +53,7 @@ class Learner {
 
   // Takes all the memory this learner, and a row it decides, will ever need; called on a learner
   // that has seen nothing. Contract: nothing is allocated afterwards.
-  virtual void reserve(const Room& room) = 0;
+  virtual void reserve(const ByteLimit& limit) = 0;
   virtual void reserve_row(Row<Real>& row) const = 0;
   [[nodiscard]] virtual std::size_t most_terms() const = 0;
   // Whether x could be stored if nothing else were.
@@ -101,7 +101,7 @@ class ExpansionLearner : public Learner<Real> {
     return row_functions<Real>().dot(row.values.data(), coefs, count);
   }
   void rearrange(const ClassChange& change) override { f_.rearrange(change); }
-  void reserve(const Room& room) override { f_.reserve(room); }
+  void reserve(const ByteLimit& limit) override { f_.reserve(limit); }
   void reserve_row(Row<Real>& row) const override { f_.reserve_row(row); }
   [[nodiscard]] std::size_t most_terms() const override { return f_.capacity(); }
   [[nodiscard]] bool fits_alone(const Sample<Real>& x) const override { return f_.fits_alone(x); }

@@ -66,8 +66,8 @@ class Nogd final : public ExpansionLearner<Real> {
     coefs_.resize(f_.outputs());
   }
 
-  void reserve(const Room& room) override {
-    f_.reserve(room);
+  void reserve(const ByteLimit& limit) override {
+    f_.reserve(limit);
     take_memory();
     changing_.reserve(budget_);
     f_.reserve_row(changing_.row);

@@ -76,9 +76,9 @@ class Pomdr final : public ExpansionLearner<Real> {
     return true;
   }
 
-  void reserve(const Room& room) override {
-    f_.reserve(room);
-    window_.reserve(room);
+  void reserve(const ByteLimit& limit) override {
+    f_.reserve(limit);
+    window_.reserve(limit);
     projection_.reserve(false);
     f_.reserve_row(side_);
     coefs_.reserve(f_.outputs());

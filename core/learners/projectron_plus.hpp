@@ -48,8 +48,8 @@ class ProjectronPlus final : public ExpansionLearner<Real> {
     return true;
   }
 
-  void reserve(const Room& room) override {
-    f_.reserve(room);
+  void reserve(const ByteLimit& limit) override {
+    f_.reserve(limit);
     budget_.reserve(f_);
     coefs_.reserve(f_.outputs());
   }

@@ -45,8 +45,8 @@ class Round final : public ExpansionLearner<Real> {
     return changed;
   }
 
-  void reserve(const Room& room) override {
-    f_.reserve(room);
+  void reserve(const ByteLimit& limit) override {
+    f_.reserve(limit);
     budget_->reserve(f_);
     coefs_.reserve(f_.outputs());
   }

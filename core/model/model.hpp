@@ -65,18 +65,18 @@ class Model : private Live {
  public:
   // `wide`: two classes get two outputs, as more classes do, instead of one. Same decisions
   // f_1 - f_0; there to prove just that. `average`: what `predict` answers with, the "last"
-  // hypothesis or a mean (averaging.hpp); rounds decide and learn with the last. `room`: take all
+  // hypothesis or a mean (averaging.hpp); rounds decide and learn with the last. `limit`: take all
   // memory now (byte_limit.hpp); the classes are then those there will ever be.
   Model(const Spec& spec, Task task, std::size_t classes, std::uint64_t seed, bool wide = false,
         const PreparationRules& rules = {}, const std::string& average = "last",
-        const Room& room = {})
+        const ByteLimit& limit = {})
       : task_(task),
         classes_(classes),
         wide_(wide),
         random_(seed),
         learner_(make_learner<Real>(spec, outputs())),
         gamma_(make_kernel(spec.part("kernel")).gamma),
-        room_(room) {
+        limit_(limit) {
     spec.check_all_used();
     resize_outputs();
     if (rules.any()) {
@@ -84,7 +84,7 @@ class Model : private Live {
     }
     if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
     if (average != "last") averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
-    if (room.given()) reserve(rules);
+    if (limit.given()) reserve(rules);
   }
 
   [[nodiscard]] std::size_t outputs() const { return outputs_of(classes_); }
@@ -298,7 +298,7 @@ class Model : private Live {
   // The kernel row of row i if it was computed ahead, else null. Not where rows, or the learner,
   // may be others when their round comes, nor where all memory was taken in advance.
   Row<Real>* look_ahead(const Rows<Real>& rows, std::size_t i) {
-    if (room_.given() || scales() || !rows.dense() ||
+    if (limit_.given() || scales() || !rows.dense() ||
         (preparation_ != nullptr && preparation_->warming_up())) {
       return nullptr;
     }
@@ -342,11 +342,11 @@ class Model : private Live {
     if (preparation_ == nullptr) return;
     preparation_->reserve(rules);
     if (preparation_->warming_up()) decision_.reserve(outputs());
-    if (preparation_->scales()) prepared_.reserve(room_.width);
+    if (preparation_->scales()) prepared_.reserve(limit_.width);
   }
   void reserve_learner() {
-    if (!room_.given()) return;
-    learner_->reserve(room_);
+    if (!limit_.given()) return;
+    learner_->reserve(limit_);
     if (averaging_ == nullptr) return;
     averaging_->reserve(learner_->most_terms(), learner_->expansion() != nullptr);
   }
@@ -428,7 +428,7 @@ class Model : private Live {
     // overflows: one such row would leave nothing finite behind. So is a row with more features
     // than there is room for in all.
     bool sound = row.self > 0.0 && std::isfinite(row.self);
-    if (room_.given()) sound = sound && learner_->fits_alone(x);
+    if (limit_.given()) sound = sound && learner_->fits_alone(x);
     for (const double output : outputs_) sound = sound && std::abs(output) * weight < kLargest;
     sound = sound && std::abs(target) * weight < kLargest;
     if (sound) learn_turn(turn);
@@ -547,7 +547,7 @@ class Model : private Live {
   std::vector<double> averaged_;
   std::vector<double> probabilities_;
   std::vector<double> decision_;  // of the round in which the learner is made anew
-  Room room_;
+  ByteLimit limit_;
   std::unique_ptr<EventLog> log_;  // null: nobody looks on
   Gate gate_;
 };

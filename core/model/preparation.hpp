@@ -40,7 +40,7 @@ struct PreparationRules {
   std::string scale = "none";   // or "standard", "auto"
   std::string gamma = "fixed";  // as the spec has it, or "median"
   std::size_t width = 0;        // d; 0 if it grows with the stream
-  std::size_t rows = 0;         // with a room: the most rows that are kept ...
+  std::size_t rows = 0;         // with a byte limit: the most rows that are kept ...
   std::size_t values = 0;       // ... and values in all of them
 
   [[nodiscard]] bool any() const { return scale != "none" || gamma != "fixed"; }

@@ -27,7 +27,7 @@
 namespace budgetron {
 
 template <class Real>
-class Buckets {
+class BucketTable {
  public:
   static constexpr std::size_t kLoad = 8;  // features a bucket, at most, on average
 
@@ -79,7 +79,7 @@ class Buckets {
   }
 
   // For so many features more: none of them then moves what is found.
-  void make_room(std::size_t more) {
+  void reserve_more(std::size_t more) {
     if (size_ + more > kLoad * buckets_.size()) [[unlikely]] {
       grow(size_ + more);
     }
@@ -151,7 +151,7 @@ class Buckets {
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(buckets_.size()); }
   [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & (buckets_.size() - 1); }
   [[gnu::noinline]] void grow(std::size_t features) {
-    Buckets wider;
+    BucketTable wider;
     const std::size_t buckets =
         std::bit_ceil(std::max<std::size_t>(2, (features + kLoad - 1) / kLoad));
     wider.buckets_.resize(buckets, Bucket{});

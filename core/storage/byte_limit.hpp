@@ -1,7 +1,8 @@
 // How much a model may ever hold, for models that live in a given number of bytes.
 //
-// A model with a room takes all its memory when it is made: for `capacity` examples of rows of this
-// width in which at most `slots` different features occur at a time. What it holds then is its peak
+// A model with a byte limit takes all its memory when it is made: for `capacity` examples of rows
+// of this width in which at most `slots` different features occur at a time. What it holds then is
+// its peak
 // (`Model::memory_bytes`); nothing is allocated later. A row whose features find no slot is treated
 // as if the budget were full. Dense rows need slots == width, and then every row fits.
 #pragma once
@@ -13,7 +14,7 @@
 
 namespace budgetron {
 
-struct Room {
+struct ByteLimit {
   std::size_t width = 0;  // of every row
   std::size_t slots = 0;  // features stored at a time; 0: no room is set, memory follows need
 
@@ -26,7 +27,7 @@ struct Room {
 // where there is none (0), memory follows what is stored.
 inline constexpr std::size_t kAtOnce = 4096;
 
-inline std::size_t places_for(std::size_t size, std::size_t budget) {
+inline std::size_t next_capacity(std::size_t size, std::size_t budget) {
   if (budget > 0 && budget <= kAtOnce) return budget;
   const std::size_t twice = std::max<std::size_t>(kLanes, 2 * size);
   return budget == 0 ? twice : std::min(budget, twice);

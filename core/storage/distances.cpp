@@ -21,9 +21,9 @@ namespace budgetron {
 
 template <class Real>
 template <class Term>
-void Support<Real>::add_differences(const Sample<Real>& x, std::size_t first, std::size_t last,
-                                    Real* sums, std::vector<std::int32_t>& listed,
-                                    Term term) const {
+void ExampleStore<Real>::add_differences(const Sample<Real>& x, std::size_t first, std::size_t last,
+                                         Real* sums, std::vector<std::int32_t>& listed,
+                                         Term term) const {
   std::fill(sums, sums + (last - first), Real(0));
   last = std::min(last, size_);
   const std::vector<std::uint32_t>& direct = slots_.direct();
@@ -38,7 +38,7 @@ void Support<Real>::add_differences(const Sample<Real>& x, std::size_t first, st
       const bool there = k < x.count && static_cast<std::size_t>(x.feature(k)) == j;
       const Real value = there ? x.values[k++] : Real(0);
       const std::uint32_t slot = direct[j];
-      if (slot == Slots::kNone) {
+      if (slot == FeatureTable::kNone) {
         alone(value);
       } else if (columns_.bytes()) {
         for (std::size_t i = first; i < last; ++i) {
@@ -68,26 +68,31 @@ void Support<Real>::add_differences(const Sample<Real>& x, std::size_t first, st
 }
 
 template <class Real>
-void Support<Real>::squared_distances(const Sample<Real>& x, std::size_t first, std::size_t last,
-                                      Real* sums, std::vector<std::int32_t>& listed) const {
+void ExampleStore<Real>::squared_distances(const Sample<Real>& x, std::size_t first,
+                                           std::size_t last, Real* sums,
+                                           std::vector<std::int32_t>& listed) const {
   add_differences(x, first, last, sums, listed,
                   [](Real difference) { return difference * difference; });
 }
 
 template <class Real>
-void Support<Real>::absolute_distances(const Sample<Real>& x, std::size_t first, std::size_t last,
-                                       Real* sums, std::vector<std::int32_t>& listed) const {
+void ExampleStore<Real>::absolute_distances(const Sample<Real>& x, std::size_t first,
+                                            std::size_t last, Real* sums,
+                                            std::vector<std::int32_t>& listed) const {
   add_differences(x, first, last, sums, listed,
                   [](Real difference) { return std::abs(difference); });
 }
 
-template void Support<float>::squared_distances(const Sample<float>&, std::size_t, std::size_t,
-                                                float*, std::vector<std::int32_t>&) const;
-template void Support<double>::squared_distances(const Sample<double>&, std::size_t, std::size_t,
-                                                 double*, std::vector<std::int32_t>&) const;
-template void Support<float>::absolute_distances(const Sample<float>&, std::size_t, std::size_t,
-                                                 float*, std::vector<std::int32_t>&) const;
-template void Support<double>::absolute_distances(const Sample<double>&, std::size_t, std::size_t,
-                                                  double*, std::vector<std::int32_t>&) const;
+template void ExampleStore<float>::squared_distances(const Sample<float>&, std::size_t, std::size_t,
+                                                     float*, std::vector<std::int32_t>&) const;
+template void ExampleStore<double>::squared_distances(const Sample<double>&, std::size_t,
+                                                      std::size_t, double*,
+                                                      std::vector<std::int32_t>&) const;
+template void ExampleStore<float>::absolute_distances(const Sample<float>&, std::size_t,
+                                                      std::size_t, float*,
+                                                      std::vector<std::int32_t>&) const;
+template void ExampleStore<double>::absolute_distances(const Sample<double>&, std::size_t,
+                                                       std::size_t, double*,
+                                                       std::vector<std::int32_t>&) const;
 
 }  // namespace budgetron

@@ -10,7 +10,7 @@ namespace budgetron {
 // ---- slots and lists ---------------------------------------------------------------------------
 
 template <class Real>
-std::uint32_t Support<Real>::new_slot(std::int32_t feature) {
+std::uint32_t ExampleStore<Real>::new_slot(std::int32_t feature) {
   std::uint32_t slot = 0;
   if (free_.empty()) {
     slot = static_cast<std::uint32_t>(references_.size());
@@ -20,20 +20,20 @@ std::uint32_t Support<Real>::new_slot(std::int32_t feature) {
     slot = free_.back();
     free_.pop_back();
   }
-  if (room_.given()) slot_features_[slot] = feature;
+  if (limit_.given()) slot_features_[slot] = feature;
   slots_moved_ = ++clock_;
   return slot;
 }
 
 template <class Real>
-void Support<Real>::free_slot(std::uint32_t slot) {
+void ExampleStore<Real>::free_slot(std::uint32_t slot) {
   free_.push_back(slot);
   slots_moved_ = ++clock_;
 }
 
 // A slot instead of a list.
 template <class Real>
-void Support<Real>::fatten(std::uint32_t& word, std::int32_t feature) {
+void ExampleStore<Real>::fatten(std::uint32_t& word, std::int32_t feature) {
   const std::uint32_t slot = new_slot(feature);
   for (const Posting<Real>& posting : lists_[word]) {
     columns_.set(slot, posting.example, posting.value);
@@ -46,7 +46,7 @@ void Support<Real>::fatten(std::uint32_t& word, std::int32_t feature) {
 
 // A list instead of a slot.
 template <class Real>
-void Support<Real>::thin_down(std::uint32_t& word) {
+void ExampleStore<Real>::thin_down(std::uint32_t& word) {
   const std::uint32_t slot = word;
   word = kNoSlot;
   for (std::uint32_t i = 0; references_[slot] > 0; ++i) {
@@ -61,15 +61,15 @@ void Support<Real>::thin_down(std::uint32_t& word) {
 }
 
 template <class Real>
-void Support<Real>::put(std::uint32_t& word, std::int32_t feature, std::size_t i, Real value,
-                        bool thin) {
+void ExampleStore<Real>::put(std::uint32_t& word, std::int32_t feature, std::size_t i, Real value,
+                             bool thin) {
   if ((word & kThin) != 0) {
-    if (thin && few(word == Slots::kNone ? 0 : lists_.count(word))) {
+    if (thin && few(word == FeatureTable::kNone ? 0 : lists_.count(word))) {
       lists_.push(word, static_cast<std::uint32_t>(i), value);
       ++thin_;
       return;
     }
-    if (word == Slots::kNone) {
+    if (word == FeatureTable::kNone) {
       word = new_slot(feature);
     } else {
       fatten(word, feature);
@@ -80,7 +80,7 @@ void Support<Real>::put(std::uint32_t& word, std::int32_t feature, std::size_t i
 }
 
 template <class Real>
-void Support<Real>::drop(std::uint32_t& word, std::size_t i, bool hashed) {
+void ExampleStore<Real>::drop(std::uint32_t& word, std::size_t i, bool hashed) {
   if ((word & kThin) != 0) {
     lists_.pop(word, static_cast<std::uint32_t>(i));
     --thin_;
@@ -90,14 +90,14 @@ void Support<Real>::drop(std::uint32_t& word, std::size_t i, bool hashed) {
   const std::size_t left = --references_[word];
   if (left == 0) {
     free_slot(word);
-    word = Slots::kNone;
+    word = FeatureTable::kNone;
   } else if (hashed && too_few(left)) {
     thin_down(word);
   }
 }
 
 template <class Real>
-void Support<Real>::move(std::uint32_t word, std::size_t i, std::size_t to) {
+void ExampleStore<Real>::move(std::uint32_t word, std::size_t i, std::size_t to) {
   if ((word & kThin) != 0) {
     lists_.find(word, static_cast<std::uint32_t>(i))->example = static_cast<std::uint32_t>(to);
   } else {
@@ -111,14 +111,14 @@ void Support<Real>::move(std::uint32_t word, std::size_t i, std::size_t to) {
 // What these loops read is named before them: to the compiler a byte that is written may be any of
 // it.
 template <class Real>
-std::size_t Support<Real>::put_slots(std::size_t i, const Sample<Real>& x, std::size_t k) {
+std::size_t ExampleStore<Real>::put_slots(std::size_t i, const Sample<Real>& x, std::size_t k) {
   const std::span<const std::uint32_t> words(slots_.direct());
   std::uint32_t* const references = references_.data();
   return columns_.of_example(i, [&, words, references](auto* column, std::size_t stride) {
     std::size_t at = k;
     for (; at < x.count; ++at) {
       const auto feature = static_cast<std::size_t>(x.indices[at]);
-      const std::uint32_t word = feature < words.size() ? words[feature] : Slots::kNone;
+      const std::uint32_t word = feature < words.size() ? words[feature] : FeatureTable::kNone;
       if ((word & kThin) != 0 || x.values[at] == Real(0)) break;
       ++references[word];
       column[word * stride] = static_cast<std::remove_pointer_t<decltype(column)>>(x.values[at]);
@@ -129,15 +129,15 @@ std::size_t Support<Real>::put_slots(std::size_t i, const Sample<Real>& x, std::
 
 // One that nobody else has is met too.
 template <class Real>
-std::size_t Support<Real>::drop_slots(std::size_t i, std::span<const std::int32_t> features,
-                                      std::size_t k) {
+std::size_t ExampleStore<Real>::drop_slots(std::size_t i, std::span<const std::int32_t> features,
+                                           std::size_t k) {
   const std::span<const std::uint32_t> words(slots_.direct());
   std::uint32_t* const references = references_.data();
   return columns_.of_example(i, [=](auto* column, std::size_t stride) {
     std::size_t at = k;
     for (; at < features.size(); ++at) {
       const auto feature = static_cast<std::size_t>(features[at]);
-      const std::uint32_t word = feature < words.size() ? words[feature] : Slots::kNone;
+      const std::uint32_t word = feature < words.size() ? words[feature] : FeatureTable::kNone;
       if ((word & kThin) != 0 || references[word] == 1) break;
       --references[word];
       column[word * stride] = 0;
@@ -147,35 +147,35 @@ std::size_t Support<Real>::drop_slots(std::size_t i, std::span<const std::int32_
 }
 
 template <class Real>
-void Support<Real>::put(std::int32_t feature, std::size_t i, Real value, bool thin) {
+void ExampleStore<Real>::put(std::int32_t feature, std::size_t i, Real value, bool thin) {
   if (in_bucket(feature)) {
-    buckets_.make_room(1);
+    buckets_.reserve_more(1);
     put_at(buckets_.find(feature), feature, i, value, thin);
-  } else if (!room_.given()) {
+  } else if (!limit_.given()) {
     put(slots_.direct_word(feature), feature, i, value, thin);
   } else {
     std::uint32_t slot = slots_.find(feature);
-    const bool is_new = slot == Slots::kNone;
+    const bool is_new = slot == FeatureTable::kNone;
     put(slot, feature, i, value, thin);
     if (is_new) slots_.insert(feature, slot);
   }
 }
 
 template <class Real>
-void Support<Real>::drop(std::int32_t feature, std::size_t i) {
+void ExampleStore<Real>::drop(std::int32_t feature, std::size_t i) {
   if (in_bucket(feature)) {
     drop_at(buckets_.find(feature), feature, i);
-  } else if (!room_.given()) {
+  } else if (!limit_.given()) {
     drop(slots_.direct_word(feature), i, false);
   } else {
     std::uint32_t slot = slots_.find(feature);
     drop(slot, i, false);
-    if (slot == Slots::kNone) slots_.erase(feature);
+    if (slot == FeatureTable::kNone) slots_.erase(feature);
   }
 }
 
 template <class Real>
-void Support<Real>::move(std::int32_t feature, std::size_t i, std::size_t to) {
+void ExampleStore<Real>::move(std::int32_t feature, std::size_t i, std::size_t to) {
   if (!in_bucket(feature)) return move(slots_.find(feature), i, to);
   const std::uint32_t place = buckets_.find(feature);
   if (buckets_.single(place)) {
@@ -189,8 +189,8 @@ void Support<Real>::move(std::int32_t feature, std::size_t i, std::size_t to) {
 
 // `place` is the feature's, kNoSlot if it has none.
 template <class Real>
-void Support<Real>::put_at(std::uint32_t place, std::int32_t feature, std::size_t i, Real value,
-                           bool thin) {
+void ExampleStore<Real>::put_at(std::uint32_t place, std::int32_t feature, std::size_t i,
+                                Real value, bool thin) {
   if (place == kNoSlot && thin) {
     buckets_.insert(feature, true, {static_cast<std::uint32_t>(i), value});
     ++thin_;
@@ -208,7 +208,7 @@ void Support<Real>::put_at(std::uint32_t place, std::int32_t feature, std::size_
 }
 
 template <class Real>
-void Support<Real>::drop_at(std::uint32_t place, std::int32_t feature, std::size_t i) {
+void ExampleStore<Real>::drop_at(std::uint32_t place, std::int32_t feature, std::size_t i) {
   if (buckets_.single(place)) {
     buckets_.erase(place, feature);
     --thin_;
@@ -216,7 +216,7 @@ void Support<Real>::drop_at(std::uint32_t place, std::int32_t feature, std::size
   }
   Posting<Real>& entry = buckets_[place];
   drop(entry.example, i, true);
-  if (entry.example == Slots::kNone) {
+  if (entry.example == FeatureTable::kNone) {
     buckets_.erase(place, feature);
   } else if ((entry.example & kThin) != 0 && lists_.count(entry.example) == 1) {
     std::uint32_t list = entry.example;
@@ -229,7 +229,7 @@ void Support<Real>::drop_at(std::uint32_t place, std::int32_t feature, std::size
 // Asks for the memory of what is in these places of buckets, and of what words there lead to: the
 // list, or what the slot has of example i.
 template <class Real>
-void Support<Real>::ask_for(std::span<const std::uint32_t> places, std::size_t i) const {
+void ExampleStore<Real>::ask_for(std::span<const std::uint32_t> places, std::size_t i) const {
   for (const std::uint32_t place : places) {
     if (place != kNoSlot) __builtin_prefetch(&buckets_[place]);
   }
@@ -246,10 +246,11 @@ void Support<Real>::ask_for(std::span<const std::uint32_t> places, std::size_t i
 
 // The features of x from number k on come to example i. Returns `norm` and their squares.
 template <class Real>
-Real Support<Real>::put_in_buckets(std::size_t i, const Sample<Real>& x, std::size_t k, Real norm) {
+Real ExampleStore<Real>::put_in_buckets(std::size_t i, const Sample<Real>& x, std::size_t k,
+                                        Real norm) {
   std::uint32_t which[kTogether];
   std::uint32_t places[kTogether];
-  buckets_.make_room(x.count - k);
+  buckets_.reserve_more(x.count - k);
   while (k < x.count) {
     const std::size_t count = std::min(kTogether, x.count - k);
     BucketTask<Real> work = buckets_.task({x.indices + k, count}, x.values + k, which, places);
@@ -268,7 +269,7 @@ Real Support<Real>::put_in_buckets(std::size_t i, const Sample<Real>& x, std::si
 }
 
 template <class Real>
-void Support<Real>::drop_from_buckets(std::span<const std::int32_t> features, std::size_t i) {
+void ExampleStore<Real>::drop_from_buckets(std::span<const std::int32_t> features, std::size_t i) {
   std::uint32_t which[kTogether];
   std::uint32_t places[kTogether];
   while (!features.empty()) {
@@ -285,7 +286,7 @@ void Support<Real>::drop_from_buckets(std::span<const std::int32_t> features, st
 // ---- norms and memory --------------------------------------------------------------------------
 
 template <class Real>
-Real Support<Real>::norm_of(const Sample<Real>& x) const {
+Real ExampleStore<Real>::norm_of(const Sample<Real>& x) const {
   const auto& functions = row_functions<Real>();
   return l1_ ? functions.absolute_norm(x.values, x.count)
              : functions.squared_norm(x.values, x.count);
@@ -293,7 +294,7 @@ Real Support<Real>::norm_of(const Sample<Real>& x) const {
 
 // The end of storing x.
 template <class Real>
-void Support<Real>::set_norms(std::size_t i, const Sample<Real>& x, Real norm) {
+void ExampleStore<Real>::set_norms(std::size_t i, const Sample<Real>& x, Real norm) {
   mark(i, x.values);
   norms_[i] = norm;
   largest_norm_ = std::max(largest_norm_, static_cast<double>(norms_[i]));
@@ -306,7 +307,7 @@ void Support<Real>::set_norms(std::size_t i, const Sample<Real>& x, Real norm) {
 }
 
 template <class Real>
-void Support<Real>::reserve(std::size_t examples) {
+void ExampleStore<Real>::reserve(std::size_t examples) {
   const std::size_t stride = padded(examples);
   if (stride <= stride_) return;
   columns_.set_columns(stride, size_);
@@ -325,10 +326,10 @@ void Support<Real>::reserve(std::size_t examples) {
 }
 
 template <class Real>
-void Support<Real>::reserve_all(std::size_t examples, const Room& room) {
-  room_ = room;
+void ExampleStore<Real>::reserve_all(std::size_t examples, const ByteLimit& limit) {
+  limit_ = limit;
   stride_ = padded(examples);
-  const std::size_t slots = room.slots + (l1_ ? 1 : 0);
+  const std::size_t slots = limit.slots + (l1_ ? 1 : 0);
   columns_.widen();
   columns_.set_columns(stride_, 0);
   columns_.reserve_slots(slots);
@@ -336,7 +337,7 @@ void Support<Real>::reserve_all(std::size_t examples, const Room& room) {
   if (keeps_squares_) squared_norms_.resize(stride_, Real(0));
   widths_.resize(stride_, 0);
   changed_.resize(stride_ / kLanes, 0);
-  slots_.reserve(room.width, room.slots);
+  slots_.reserve(limit.width, limit.slots);
   references_.reserve(slots);
   free_.reserve(slots);
   slot_features_.resize(slots, -1);
@@ -348,11 +349,11 @@ void Support<Real>::reserve_all(std::size_t examples, const Room& room) {
 }
 
 template <class Real>
-std::size_t Support<Real>::thin_features() const {
+std::size_t ExampleStore<Real>::thin_features() const {
   if (thin_ == 0) return 0;
   std::size_t features = 0;
   for (const std::uint32_t word : slots_.direct()) {
-    features += word != Slots::kNone && (word & kThin) != 0;
+    features += word != FeatureTable::kNone && (word & kThin) != 0;
   }
   buckets_.for_each([&](std::int32_t, std::uint32_t place) {
     features += buckets_.single(place) || (buckets_[place].example & kThin) != 0;
@@ -361,27 +362,27 @@ std::size_t Support<Real>::thin_features() const {
 }
 
 template <class Real>
-std::size_t Support<Real>::free_slots() const {
-  return room_.slots - features();
+std::size_t ExampleStore<Real>::free_slots() const {
+  return limit_.slots - features();
 }
 
 // How many slots x would take.
 template <class Real>
-std::size_t Support<Real>::strangers(const Sample<Real>& x) const {
+std::size_t ExampleStore<Real>::strangers(const Sample<Real>& x) const {
   std::size_t count = 0;
   for (std::size_t k = 0; k < x.count; ++k) {
-    count += x.values[k] != Real(0) && slots_.find(x.feature(k)) == Slots::kNone;
+    count += x.values[k] != Real(0) && slots_.find(x.feature(k)) == FeatureTable::kNone;
   }
   return count;
 }
 
 template <class Real>
-bool Support<Real>::fits(const Sample<Real>& x) const {
-  return !room_.given() || room_.all() || strangers(x) <= free_slots();
+bool ExampleStore<Real>::fits(const Sample<Real>& x) const {
+  return !limit_.given() || limit_.all() || strangers(x) <= free_slots();
 }
 
 template <class Real>
-bool Support<Real>::fits_instead(std::size_t i, const Sample<Real>& x) const {
+bool ExampleStore<Real>::fits_instead(std::size_t i, const Sample<Real>& x) const {
   if (fits(x)) return true;
   const auto alone = [&](std::uint32_t slot) {  // only example i has it
     return references_[slot] == 1 && columns_.at(slot, i) != Real(0);
@@ -390,20 +391,20 @@ bool Support<Real>::fits_instead(std::size_t i, const Sample<Real>& x) const {
   for (std::uint32_t slot = l1_ ? 1 : 0; slot < references_.size(); ++slot) freed += alone(slot);
   for (std::size_t k = 0; k < x.count; ++k) {
     const std::uint32_t slot = slots_.find(x.feature(k));
-    freed -= x.values[k] != Real(0) && slot != Slots::kNone && alone(slot);
+    freed -= x.values[k] != Real(0) && slot != FeatureTable::kNone && alone(slot);
   }
   return strangers(x) <= free_slots() + freed;
 }
 
 template <class Real>
-bool Support<Real>::fits_alone(const Sample<Real>& x) const {
-  if (!room_.given() || room_.all() || x.count <= room_.slots) return true;
+bool ExampleStore<Real>::fits_alone(const Sample<Real>& x) const {
+  if (!limit_.given() || limit_.all() || x.count <= limit_.slots) return true;
   const auto zeros = std::count(x.values, x.values + x.count, Real(0));
-  return x.count - static_cast<std::size_t>(zeros) <= room_.slots;
+  return x.count - static_cast<std::size_t>(zeros) <= limit_.slots;
 }
 
 template <class Real>
-void Support<Real>::list_features(std::size_t i, std::vector<std::int32_t>& out) const {
+void ExampleStore<Real>::list_features(std::size_t i, std::vector<std::int32_t>& out) const {
   out.clear();
   for (std::uint32_t slot = l1_ ? 1 : 0; slot < references_.size(); ++slot) {
     if (columns_.at(slot, i) != Real(0)) out.push_back(slot_features_[slot]);
@@ -415,15 +416,15 @@ void Support<Real>::list_features(std::size_t i, std::vector<std::int32_t>& out)
 
 // Column i is all zeros and free.
 template <class Real>
-void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
-  if (columns_.bytes() && (whole(x) || !Columns<Real>::bytes_hold(x.values, x.count))) {
+void ExampleStore<Real>::occupy(std::size_t i, const Sample<Real>& x) {
+  if (columns_.bytes() && (whole(x) || !ValueColumns<Real>::bytes_hold(x.values, x.count))) {
     columns_.widen();
   }
   if (whole(x)) {
     // Exactly what is needed, in one piece: dense storage never holds more than it says.
     std::size_t missing = 0;
     for (std::size_t k = 0; k < x.count; ++k) {
-      missing += stored(x.feature(k)).slot == Slots::kNone;
+      missing += stored(x.feature(k)).slot == FeatureTable::kNone;
     }
     missing -= std::min(missing, free_.size());
     if (missing > 0) columns_.reserve_slots(references_.size() + missing);
@@ -440,7 +441,7 @@ void Support<Real>::occupy(std::size_t i, const Sample<Real>& x) {
 }
 
 template <class Real>
-Real Support<Real>::occupy_sparse(std::size_t i, const Sample<Real>& x) {
+Real ExampleStore<Real>::occupy_sparse(std::size_t i, const Sample<Real>& x) {
   const bool zeros = std::find(x.values, x.values + x.count, Real(0)) != x.values + x.count;
   const bool thin = may_be_thin();
   const bool together = thin && !zeros;
@@ -451,7 +452,7 @@ Real Support<Real>::occupy_sparse(std::size_t i, const Sample<Real>& x) {
     if (x.values[k] != Real(0)) put(x.feature(k), i, x.values[k], thin);
     ++k;
   }
-  if (!room_.given()) {
+  if (!limit_.given()) {
     features_[i].clear();
     if (zeros) {
       for (std::size_t j = 0; j < x.count; ++j) {
@@ -466,8 +467,8 @@ Real Support<Real>::occupy_sparse(std::size_t i, const Sample<Real>& x) {
 }
 
 template <class Real>
-void Support<Real>::vacate(std::size_t i) {
-  if (widths_[i] == kSparse && !room_.given()) {
+void ExampleStore<Real>::vacate(std::size_t i) {
+  if (widths_[i] == kSparse && !limit_.given()) {
     const std::span<const std::int32_t> features(features_[i]);
     std::size_t k = 0;
     while (true) {
@@ -483,18 +484,18 @@ void Support<Real>::vacate(std::size_t i) {
   norms_[i] = Real(0);
   if (keeps_squares_) squared_norms_[i] = Real(0);
   widths_[i] = 0;
-  if (!room_.given()) features_[i].clear();
+  if (!limit_.given()) features_[i].clear();
 }
 
 template <class Real>
-void Support<Real>::append(const Sample<Real>& x) {
+void ExampleStore<Real>::append(const Sample<Real>& x) {
   if (size_ == stride_) reserve(std::max<std::size_t>(kLanes, 2 * stride_));
   occupy(size_, x);
   ++size_;
 }
 
 template <class Real>
-void Support<Real>::replace(std::size_t i, const Sample<Real>& x) {
+void ExampleStore<Real>::replace(std::size_t i, const Sample<Real>& x) {
   if (x.dense() && widths_[i] == static_cast<std::int32_t>(x.count)) {
     for (std::size_t k = 0; k < x.count; ++k) {
       columns_.set(stored(x.feature(k)).slot, i, x.values[k]);
@@ -507,7 +508,7 @@ void Support<Real>::replace(std::size_t i, const Sample<Real>& x) {
 }
 
 template <class Real>
-void Support<Real>::remove(std::size_t i) {
+void ExampleStore<Real>::remove(std::size_t i) {
   const std::size_t last = size_ - 1;
   vacate(i);
   if (i != last) {
@@ -520,7 +521,7 @@ void Support<Real>::remove(std::size_t i) {
       squared_norms_[last] = Real(0);
     }
     widths_[i] = widths_[last];
-    if (!room_.given()) features_[i].swap(features_[last]);
+    if (!limit_.given()) features_[i].swap(features_[last]);
     norms_[last] = Real(0);
     widths_[last] = 0;
   }
@@ -528,11 +529,11 @@ void Support<Real>::remove(std::size_t i) {
 }
 
 template <class Real>
-void Support<Real>::extract(std::size_t i, OwnedSample<Real>& out) const {
+void ExampleStore<Real>::extract(std::size_t i, OwnedSample<Real>& out) const {
   out.dense = widths_[i] != kSparse;
   out.values.clear();
   out.indices.clear();
-  if (!out.dense && room_.given()) {
+  if (!out.dense && limit_.given()) {
     list_features(i, out.indices);
     for (const std::int32_t feature : out.indices) {
       out.values.push_back(columns_.at(slots_.find(feature), i));
@@ -549,15 +550,15 @@ void Support<Real>::extract(std::size_t i, OwnedSample<Real>& out) const {
 
 // Of loaded rows, which nobody has checked yet.
 template <class Real>
-bool Support<Real>::in_width(const Sample<Real>& x) const {
-  return x.count <= room_.width &&
-         (x.count == 0 || static_cast<std::size_t>(x.feature(x.count - 1)) < room_.width);
+bool ExampleStore<Real>::in_width(const Sample<Real>& x) const {
+  return x.count <= limit_.width &&
+         (x.count == 0 || static_cast<std::size_t>(x.feature(x.count - 1)) < limit_.width);
 }
 
 // Saved as rows, example by example; loading stores them again in the same columns. Slots may be
 // numbered differently afterwards, which changes no result.
 template <class Real>
-void Support<Real>::visit_state(StateVisitor& visitor) {
+void ExampleStore<Real>::visit_state(StateVisitor& visitor) {
   if (visitor.mode() == StateVisitor::Mode::count) {
     columns_.scratch(visitor);
     visitor.scratch(norms_);
@@ -600,11 +601,11 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
 
   const double largest_norm = largest_norm_;
   const bool squares = keeps_squares_;
-  const Room room = room_;
+  const ByteLimit limit = limit_;
   const std::size_t stride = stride_;
-  *this = Support(l1_);
+  *this = ExampleStore(l1_);
   keeps_squares_ = squares;
-  if (room.given()) reserve_all(stride, room);
+  if (limit.given()) reserve_all(stride, limit);
   require(ends.size() == widths.size() && all_finite(values) && largest_norm >= 0.0, "support");
   reserve(ends.size());
   std::size_t value_at = 0;
@@ -623,7 +624,7 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
       require(widths[i] >= 0 && static_cast<std::size_t>(widths[i]) == count, "support");
     }
     const Sample<Real> x{values.data() + value_at, features, count};
-    require(!room_.given() || (size_ < stride_ && fits(x) && in_width(x)), "support");
+    require(!limit_.given() || (size_ < stride_ && fits(x) && in_width(x)), "support");
     append(x);
     value_at = end;
   }
@@ -633,18 +634,18 @@ void Support<Real>::visit_state(StateVisitor& visitor) {
 
 // How much of the slots, values of thin features and room in lists the words lead to.
 template <class Real>
-auto Support<Real>::lead_to() const -> Extent {
+auto ExampleStore<Real>::lead_to() const -> Extent {
   Extent all;
   const auto look = [&](std::uint32_t word) {
     if ((word & kThin) == 0) {
       ++all.slots;
     } else {
       all.few += lists_.count(word);
-      all.room += lists_.room(word);
+      all.capacity += lists_.capacity(word);
     }
   };
   for (const std::uint32_t word : slots_.direct()) {
-    if (word != Slots::kNone) look(word);
+    if (word != FeatureTable::kNone) look(word);
   }
   buckets_.for_each([&](std::int32_t, std::uint32_t place) {
     if (buckets_.single(place)) {
@@ -657,7 +658,7 @@ auto Support<Real>::lead_to() const -> Extent {
 }
 
 template <class Real>
-void Support<Real>::check_invariants() const {
+void ExampleStore<Real>::check_invariants() const {
   const auto fail = [](const std::string& what) {
     throw std::logic_error("support invariant broken: " + what);
   };
@@ -673,7 +674,7 @@ void Support<Real>::check_invariants() const {
     for_each_feature(i, listed, [&](std::int32_t feature) {
       const Stored there = this->stored(feature);
       if (!there.anywhere()) fail("a stored feature has no slot");
-      if (there.slot == Slots::kNone) {
+      if (there.slot == FeatureTable::kNone) {
         if (value(there, i) == Real(0)) fail("a thin feature lacks a value");
         ++few;
         return;
@@ -697,12 +698,12 @@ void Support<Real>::check_invariants() const {
   if (few != thin_) fail("a thin feature has a value of no example");
   if (dense != dense_) fail("dense examples");
   if (!buckets_.consistent()) fail("buckets");
-  if (!room_.given()) {
+  if (!limit_.given()) {
     const Extent words = lead_to();
     const std::size_t zero = l1_ && !references_.empty() ? 1 : 0;
     if (words.slots + zero + free_.size() != references_.size()) fail("a slot was lost");
     if (words.few != thin_) fail("a thin feature has a value too many");
-    if (words.room + lists_.unused() != lists_.size()) fail("a list was lost");
+    if (words.capacity + lists_.unused() != lists_.size()) fail("a list was lost");
   }
   if (columns_.nonzeros() != stored) fail("a padding or absent value is not zero");
   for (std::size_t i = size_; i < stride_; ++i) {
@@ -710,7 +711,7 @@ void Support<Real>::check_invariants() const {
   }
 }
 
-template class Support<float>;
-template class Support<double>;
+template class ExampleStore<float>;
+template class ExampleStore<double>;
 
 }  // namespace budgetron

@@ -21,11 +21,11 @@
 // Invariants: padding columns and absent features are 0; references[s] counts the examples that
 // have slot s; norms[i] is the norm of column i by the row's own arithmetic.
 //
-// With a room (byte_limit.hpp) all memory is taken in advance and slots are limited. Which features
-// an example has is then not listed but read from its column: the slots where it is not 0.
+// With a byte limit (byte_limit.hpp) all memory is taken in advance and slots are limited. Which
+// features an example has is then not listed but read from its column: the slots where it is not 0.
 //
-// Cost: append, replace, remove and extract are O(features of the example), with a room O(slots);
-// growing is O(all).
+// Cost: append, replace, remove and extract are O(features of the example), with a byte limit
+// O(slots); growing is O(all).
 #pragma once
 
 #include <algorithm>
@@ -47,14 +47,14 @@
 namespace budgetron {
 
 template <class Real>
-class Support {
+class ExampleStore {
  public:
   // `l1` keeps ||x||_1 instead of ||x||^2 as the norm (Laplacian kernel).
-  explicit Support(bool l1) : l1_(l1), columns_(!l1) {}
+  explicit ExampleStore(bool l1) : l1_(l1), columns_(!l1) {}
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t stride() const { return stride_; }
-  [[nodiscard]] const Columns<Real>& columns() const { return columns_; }
+  [[nodiscard]] const ValueColumns<Real>& columns() const { return columns_; }
   [[nodiscard]] const Real* norms() const { return norms_.data(); }
   [[nodiscard]] const std::uint8_t* byte_norms() const { return byte_norms_.data(); }
   [[nodiscard]] double largest_norm() const { return largest_norm_; }
@@ -98,7 +98,7 @@ class Support {
 
   void reserve(std::size_t examples);
   // Takes all memory there will be, for so many examples. Precondition: empty.
-  void reserve_all(std::size_t examples, const Room& room);
+  void reserve_all(std::size_t examples, const ByteLimit& limit);
   // Whether the features of x find slots: beside what is stored, in the place of example i, alone.
   [[nodiscard]] bool fits(const Sample<Real>& x) const;
   [[nodiscard]] bool fits_instead(std::size_t i, const Sample<Real>& x) const;
@@ -110,10 +110,10 @@ class Support {
   [[nodiscard]] std::size_t thin() const { return thin_; }  // values of thin features
   // Where the values of a feature are: in a slot, or the few there are. Until something changes.
   struct Stored {
-    std::uint32_t slot = Slots::kNone;
+    std::uint32_t slot = FeatureTable::kNone;
     std::span<const Posting<Real>> few;
 
-    [[nodiscard]] bool anywhere() const { return slot != Slots::kNone || !few.empty(); }
+    [[nodiscard]] bool anywhere() const { return slot != FeatureTable::kNone || !few.empty(); }
   };
   [[nodiscard]] Stored stored(std::int32_t feature) const {
     if (!in_bucket(feature)) return stored_by(slots_.find(feature));
@@ -122,15 +122,15 @@ class Support {
   }
   // What example i has there.
   [[nodiscard]] Real value(const Stored& stored, std::size_t i) const {
-    if (stored.slot != Slots::kNone) return columns_.at(stored.slot, i);
+    if (stored.slot != FeatureTable::kNone) return columns_.at(stored.slot, i);
     for (const Posting<Real>& posting : stored.few) {
       if (posting.example == i) return posting.value;
     }
     return Real(0);
   }
-  // How many terms `gather` finds at most, and values `extract`. With a room.
-  [[nodiscard]] std::size_t most_terms() const { return l1_ ? room_.width : most_values(); }
-  [[nodiscard]] std::size_t most_values() const { return std::min(room_.width, room_.slots); }
+  // How many terms `gather` finds at most, and values `extract`. With a byte limit.
+  [[nodiscard]] std::size_t most_terms() const { return l1_ ? limit_.width : most_values(); }
+  [[nodiscard]] std::size_t most_values() const { return std::min(limit_.width, limit_.slots); }
   void append(const Sample<Real>& x);
   void replace(std::size_t i, const Sample<Real>& x);
   void remove(std::size_t i);
@@ -150,23 +150,23 @@ class Support {
   static constexpr std::size_t kThinShare = 32;
   // Features that are looked for at once, in buckets: nothing waits for the memory of another.
   static constexpr std::size_t kTogether = BucketTask<Real>::kMost;
-  [[nodiscard]] bool may_be_thin() const { return !l1_ && !room_.given(); }
+  [[nodiscard]] bool may_be_thin() const { return !l1_ && !limit_.given(); }
   // Whether one more may join so many without a slot; whether so many no longer need theirs.
   [[nodiscard]] bool few(std::size_t examples) const { return kThinShare * examples < stride_; }
   [[nodiscard]] bool too_few(std::size_t examples) const {
     return 2 * kThinShare * examples < stride_ && dense_ == 0 && may_be_thin();
   }
   [[nodiscard]] bool in_bucket(std::int32_t feature) const {
-    return static_cast<std::size_t>(feature) >= Slots::kDirect && !room_.given();
+    return static_cast<std::size_t>(feature) >= FeatureTable::kDirect && !limit_.given();
   }
   [[nodiscard]] Stored stored_at(std::uint32_t place) const {
     const Posting<Real>& entry = buckets_[place];
-    if (buckets_.single(place)) return {Slots::kNone, {&entry, 1}};
+    if (buckets_.single(place)) return {FeatureTable::kNone, {&entry, 1}};
     return stored_by(entry.example);
   }
   [[nodiscard]] Stored stored_by(std::uint32_t word) const {
-    if (word == Slots::kNone) return {};
-    if ((word & kThin) != 0) return {Slots::kNone, lists_[word]};
+    if (word == FeatureTable::kNone) return {};
+    if ((word & kThin) != 0) return {FeatureTable::kNone, lists_[word]};
     return {word, {}};
   }
   [[nodiscard]] std::size_t thin_features() const;
@@ -202,7 +202,7 @@ class Support {
   struct Extent {
     std::size_t slots = 0;
     std::size_t few = 0;
-    std::size_t room = 0;
+    std::size_t capacity = 0;
   };
   [[nodiscard]] Extent lead_to() const;
 
@@ -218,7 +218,7 @@ class Support {
   }
   // Stored with all its features, zeros too; else without its zeros.
   [[nodiscard]] bool whole(const Sample<Real>& x) const {
-    return x.dense() && (!room_.given() || room_.all());
+    return x.dense() && (!limit_.given() || limit_.all());
   }
   [[nodiscard]] std::size_t strangers(const Sample<Real>& x) const;
   [[nodiscard]] std::size_t free_slots() const;
@@ -227,7 +227,7 @@ class Support {
   // In their order; `listed` is where a column is read into, which takes turns with no one.
   template <class Visit>
   void for_each_feature(std::size_t i, std::vector<std::int32_t>& listed, Visit visit) const {
-    if (widths_[i] == kSparse && room_.given()) {
+    if (widths_[i] == kSparse && limit_.given()) {
       list_features(i, listed);
       for (const std::int32_t feature : listed) visit(feature);
     } else if (widths_[i] == kSparse) {
@@ -242,7 +242,7 @@ class Support {
   std::size_t size_ = 0;
   std::size_t stride_ = 0;
   double largest_norm_ = 0.0;  // of any example ever stored: an upper bound for the stored ones
-  Columns<Real> columns_;
+  ValueColumns<Real> columns_;
   AlignedVector<Real> norms_;
   AlignedVector<std::uint8_t> byte_norms_;  // the same as far as bytes hold them, with such columns
   AlignedVector<Real> squared_norms_;       // only if keeps_squares_
@@ -251,17 +251,17 @@ class Support {
   std::size_t newest_ = 0;
   const Real* newest_values_ = nullptr;
   std::vector<std::uint64_t> changed_;  // per kLanes examples
-  Slots slots_;
+  FeatureTable slots_;
   std::vector<std::uint32_t> references_;  // per slot
   std::vector<std::uint32_t> free_;        // slots without references
-  Buckets<Real> buckets_;                  // where large features are
-  Lists<Real> lists_;                      // of thin features
+  BucketTable<Real> buckets_;              // where large features are
+  PostingLists<Real> lists_;               // of thin features
   std::size_t thin_ = 0;                   // values of thin features
   std::size_t dense_ = 0;                  // stored examples that are dense
   std::vector<std::int32_t> widths_;       // per example: its width if dense, else kSparse
   std::vector<std::vector<std::int32_t>> features_;  // per example: its features if sparse
-  // With a room, instead:
-  Room room_;
+  // With a byte limit, instead:
+  ByteLimit limit_;
   std::vector<std::int32_t> slot_features_;  // per slot
   std::vector<std::int32_t> listed_;         // the features of the example that leaves or moves
 };

@@ -15,7 +15,7 @@
 
 namespace budgetron {
 
-class Slots {
+class FeatureTable {
  public:
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
   static constexpr std::size_t kDirect = 1u << 16;

@@ -6,7 +6,7 @@
 namespace budgetron {
 
 template <class Real>
-class Support<Real>::Terms {
+class ExampleStore<Real>::Terms {
  public:
   // Without features of few examples there are no hits to count either.
   Terms(RowTerms<Real>& row, std::size_t most, bool thin) : row_(row), thin_(thin) {
@@ -50,16 +50,16 @@ class Support<Real>::Terms {
 };
 
 template <class Real>
-void Support<Real>::gather(const Sample<Real>& x, RowTerms<Real>& row) const {
+void ExampleStore<Real>::gather(const Sample<Real>& x, RowTerms<Real>& row) const {
   const auto& functions = row_functions<Real>();
   row.all_ones = false;
-  if (room_.given() && !l1_ && !room_.all()) {
+  if (limit_.given() && !l1_ && !limit_.all()) {
     row.norm = norm_of(x);
     row.term_values.clear();
     row.term_slots.clear();
     for (std::size_t k = 0; k < x.count; ++k) {
       const std::uint32_t slot = slots_.find(x.feature(k));
-      if (x.values[k] == Real(0) || slot == Slots::kNone) continue;
+      if (x.values[k] == Real(0) || slot == FeatureTable::kNone) continue;
       row.term_values.push_back(x.values[k]);
       row.term_slots.push_back(slot);
     }
@@ -77,7 +77,7 @@ void Support<Real>::gather(const Sample<Real>& x, RowTerms<Real>& row) const {
     set_ones(row, false);
     return;
   }
-  if (l1_ || x.dense() || room_.given()) {
+  if (l1_ || x.dense() || limit_.given()) {
     row.norm = norm_of(x);
     for (std::size_t k = 0; k < x.count; ++k) {
       const Stored there = stored(x.feature(k));
@@ -94,10 +94,10 @@ void Support<Real>::gather(const Sample<Real>& x, RowTerms<Real>& row) const {
   for (; k < x.count && !in_bucket(x.indices[k]); ++k) {
     ones &= x.values[k] == Real(1);
     const auto feature = static_cast<std::size_t>(x.indices[k]);
-    const std::uint32_t word = feature < direct.size() ? direct[feature] : Slots::kNone;
+    const std::uint32_t word = feature < direct.size() ? direct[feature] : FeatureTable::kNone;
     terms.values()[count] = x.values[k];
     terms.slots()[count] = word;
-    count += (x.values[k] != Real(0)) & (word != Slots::kNone);
+    count += (x.values[k] != Real(0)) & (word != FeatureTable::kNone);
   }
   terms.set_count(count);
   if (thin_ > 0) gather_words(terms);
@@ -110,7 +110,7 @@ void Support<Real>::gather(const Sample<Real>& x, RowTerms<Real>& row) const {
 // Whether what x has in common with a support of bytes are ones, and no more of them than a byte
 // counts. `known`: they are ones.
 template <class Real>
-void Support<Real>::set_ones(RowTerms<Real>& row, bool known) const {
+void ExampleStore<Real>::set_ones(RowTerms<Real>& row, bool known) const {
   if (!columns_.bytes()) return;
   const std::size_t hits = row.thin ? row.hits_before[row.terms] : 0;
   bool ones = row.terms + hits < 256;
@@ -123,7 +123,7 @@ void Support<Real>::set_ones(RowTerms<Real>& row, bool known) const {
 
 // The terms so far are words: lists among them become hits.
 template <class Real>
-void Support<Real>::gather_words(Terms& terms) const {
+void ExampleStore<Real>::gather_words(Terms& terms) const {
   const std::size_t count = terms.count();
   std::uint32_t all = 0;
   for (std::size_t t = 0; t < count; ++t) all |= terms.slots()[t];
@@ -138,8 +138,8 @@ void Support<Real>::gather_words(Terms& terms) const {
 // The terms from x's feature k on, all of them to be looked for in buckets. First all are found, so
 // that nothing waits for their memory nor guesses which are there.
 template <class Real>
-void Support<Real>::gather_from_buckets(const Sample<Real>& x, std::size_t k, Terms& terms,
-                                        Real& norm) const {
+void ExampleStore<Real>::gather_from_buckets(const Sample<Real>& x, std::size_t k, Terms& terms,
+                                             Real& norm) const {
   std::uint32_t which[kTogether];
   std::uint32_t places[kTogether];
   while (k < x.count) {
@@ -157,7 +157,7 @@ void Support<Real>::gather_from_buckets(const Sample<Real>& x, std::size_t k, Te
   }
 }
 
-template void Support<float>::gather(const Sample<float>&, RowTerms<float>&) const;
-template void Support<double>::gather(const Sample<double>&, RowTerms<double>&) const;
+template void ExampleStore<float>::gather(const Sample<float>&, RowTerms<float>&) const;
+template void ExampleStore<double>::gather(const Sample<double>&, RowTerms<double>&) const;
 
 }  // namespace budgetron

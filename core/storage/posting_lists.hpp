@@ -28,9 +28,9 @@ namespace budgetron {
 inline constexpr std::uint32_t kThin = 0x80000000u;
 
 template <class Real>
-class Lists {
+class PostingLists {
  public:
-  Lists() { free_.fill(kNoSlot); }
+  PostingLists() { free_.fill(kNoSlot); }
 
   [[nodiscard]] std::span<const Posting<Real>> operator[](std::uint32_t list) const {
     const Posting<Real>* head = &all_[list & ~kThin];
@@ -42,8 +42,8 @@ class Lists {
   void push(std::uint32_t& list, std::uint32_t example, Real value) {
     if (list == kNoSlot) {
       list = take(2);
-    } else if (at(list).example + 1 == room(list)) {
-      move(list, 2 * room(list));
+    } else if (at(list).example + 1 == capacity(list)) {
+      move(list, 2 * capacity(list));
     }
     Posting<Real>* head = &at(list);
     head[++head->example] = {example, value};
@@ -56,8 +56,8 @@ class Lists {
     head->example = last - 1;
     if (last == 1) {
       release(list);
-    } else if (4 * last <= room(list)) {
-      move(list, room(list) / 2);
+    } else if (4 * last <= capacity(list)) {
+      move(list, capacity(list) / 2);
     }
   }
   // The value of this example, which is there.
@@ -67,21 +67,21 @@ class Lists {
     return posting;
   }
   void release(std::uint32_t& list) {
-    std::uint32_t& first = free_[chain(room(list))];
+    std::uint32_t& first = free_[chain(capacity(list))];
     at(list).example = std::exchange(first, list);
     list = kNoSlot;
   }
 
   // How much room a list takes, and how much those take that are not in use; and all together.
-  [[nodiscard]] std::size_t room(std::uint32_t list) const {
+  [[nodiscard]] std::size_t capacity(std::uint32_t list) const {
     return static_cast<std::size_t>(at(list).value);
   }
   [[nodiscard]] std::size_t unused() const {
-    std::size_t room_there = 0;
+    std::size_t found = 0;
     for (std::uint32_t list : free_) {
-      for (; list != kNoSlot; list = at(list).example) room_there += room(list);
+      for (; list != kNoSlot; list = at(list).example) found += capacity(list);
     }
-    return room_there;
+    return found;
   }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
   void scratch(StateVisitor& visitor) { visitor.scratch(all_); }
@@ -89,30 +89,30 @@ class Lists {
  private:
   [[nodiscard]] Posting<Real>& at(std::uint32_t list) { return all_[list & ~kThin]; }
   [[nodiscard]] const Posting<Real>& at(std::uint32_t list) const { return all_[list & ~kThin]; }
-  [[nodiscard]] static std::size_t chain(std::size_t room) {
-    return static_cast<std::size_t>(std::bit_width(room));
+  [[nodiscard]] static std::size_t chain(std::size_t capacity) {
+    return static_cast<std::size_t>(std::bit_width(capacity));
   }
   // A list of no values.
-  [[nodiscard]] std::uint32_t take(std::size_t room) {
-    std::uint32_t& first = free_[chain(room)];
+  [[nodiscard]] std::uint32_t take(std::size_t capacity) {
+    std::uint32_t& first = free_[chain(capacity)];
     std::uint32_t list = first;
     if (list != kNoSlot) {
       first = at(list).example;
-    } else if (room < kWhole) {  // half of a larger one
-      list = take(2 * room);
-      std::uint32_t other = list + static_cast<std::uint32_t>(room);
-      at(other).value = static_cast<Real>(room);
+    } else if (capacity < kWhole) {  // half of a larger one
+      list = take(2 * capacity);
+      std::uint32_t other = list + static_cast<std::uint32_t>(capacity);
+      at(other).value = static_cast<Real>(capacity);
       release(other);
     } else {
       list = kThin | static_cast<std::uint32_t>(all_.size());
-      all_.resize(all_.size() + room);
+      all_.resize(all_.size() + capacity);
     }
-    at(list).value = static_cast<Real>(room);
+    at(list).value = static_cast<Real>(capacity);
     at(list).example = 0;
     return list;
   }
-  void move(std::uint32_t& list, std::size_t room) {
-    const std::uint32_t wider = take(room);
+  void move(std::uint32_t& list, std::size_t capacity) {
+    const std::uint32_t wider = take(capacity);
     const std::uint32_t count = at(list).example;
     const Posting<Real>* from = &at(list);
     Posting<Real>* to = &at(wider);

@@ -1,9 +1,9 @@
 // What a row x has in common with the stored examples: the input of the kernel row
 // (kernel_row.hpp).
 //
-// Support::gather fills it, feature by feature in their order. A feature with a slot is a term:
-// the value of x and the slot. A feature with a posting list (posting_lists.hpp) is one hit per
-// posting: example, stored value, value of x.
+// ExampleStore::gather fills it, feature by feature in their order. A feature with a slot is a
+// term: the value of x and the slot. A feature with a posting list (posting_lists.hpp) is one hit
+// per posting: example, stored value, value of x.
 #pragma once
 
 #include <cstddef>

@@ -20,10 +20,10 @@
 namespace budgetron {
 
 template <class Real>
-class Columns {
+class ValueColumns {
  public:
   // `bytes`: as such, as long as that is possible.
-  explicit Columns(bool bytes) : bytes_(bytes) {}
+  explicit ValueColumns(bool bytes) : bytes_(bytes) {}
 
   [[nodiscard]] bool bytes() const { return bytes_; }
   [[nodiscard]] std::size_t stride() const { return stride_; }  // of what is kept

@@ -223,7 +223,7 @@ TEST(ones_beyond_what_a_byte_counts) {
 }
 
 TEST(slots_are_given_back) {
-  Support<double> support(false);
+  ExampleStore<double> support(false);
   Random random(5);
   const auto wide = [&](std::size_t i) {
     return static_cast<std::int32_t>(1000000 + 1000 * i + random.below(900));

@@ -1,8 +1,8 @@
 // memory_bytes against the allocator: this program's operator new counts what is asked of it.
 //
-// Every learner, dense and sparse. Without a room the two agree whenever they are compared. With a
-// room (byte_limit.hpp) moreover the allocator never sees more than the model said when it was
-// made, not even for a moment, and what it said is what it holds.
+// Every learner, dense and sparse. Without a byte limit the two agree whenever they are compared.
+// With a room (byte_limit.hpp) moreover the allocator never sees more than the model said when it
+// was made, not even for a moment, and what it said is what it holds.
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -95,7 +95,7 @@ struct Setting {
   Task task;
   std::size_t classes;
   bool sparse;
-  Room room;
+  ByteLimit limit;
   PreparationRules rules = {};
   std::string average = "last";
   double offset = 0.0;
@@ -108,7 +108,7 @@ void compare(const Spec& spec, const Setting& setting) {
                         setting.offset);
   const auto fresh = [&] {
     return std::make_unique<Model<Real>>(spec, setting.task, setting.classes, 5, false,
-                                         setting.rules, setting.average, setting.room);
+                                         setting.rules, setting.average, setting.limit);
   };
   fresh();  // the spec notes what it is asked for, in memory of its own
   const std::size_t before = live;
@@ -128,9 +128,9 @@ void compare(const Spec& spec, const Setting& setting) {
     model->learn(data.row(sparse, i), data.targets.data() + i, nullptr, nullptr, false);
     const std::size_t holds = model->memory_bytes();
     CHECK(agrees(holds));
-    if (setting.room.given()) CHECK(holds <= said);
+    if (setting.limit.given()) CHECK(holds <= said);
   }
-  if (setting.room.given()) CHECK(peak - before <= said + kTolerance + kStandIn);
+  if (setting.limit.given()) CHECK(peak - before <= said + kTolerance + kStandIn);
   CHECK(model->counts().updates > 0);
 }
 
@@ -169,9 +169,9 @@ TEST(with_a_room_nothing_is_allocated_later) {
   reference::install_lapack();
   every_setting([](const Spec& spec, Setting setting) {
     if (!budgeted(spec)) return;
-    setting.room = {Wide<float>::width, Wide<float>::width};
+    setting.limit = {Wide<float>::width, Wide<float>::width};
     compare<float>(spec, setting);
-    setting.room.slots = 22;  // fewer than there are features: rows that find no room
+    setting.limit.slots = 22;  // fewer than there are features: rows that find no room
     compare<float>(spec, setting);
     setting.average = "mean";
     compare<double>(spec, setting);
@@ -183,8 +183,9 @@ TEST(nor_where_distances_come_from_differences) {
   every_setting([](const Spec& spec, Setting setting) {
     if (!budgeted(spec)) return;
     setting.offset = 1e5;
-    for (const Room& room : {Room{Wide<float>::width, 22}, Room{1000, 22}}) {  // slots in a table
-      setting.room = room;
+    for (const ByteLimit& limit :
+         {ByteLimit{Wide<float>::width, 22}, ByteLimit{1000, 22}}) {  // slots in a table
+      setting.limit = limit;
       compare<float>(spec, setting);
     }
   });
@@ -195,7 +196,7 @@ TEST(a_warm_up_stays_in_its_room) {
   every_setting([](const Spec& spec, Setting setting) {
     if (!budgeted(spec)) return;
     const std::size_t width = Wide<float>::width;
-    setting.room = {width, width};
+    setting.limit = {width, width};
     for (const std::size_t values : {std::size_t{100 * width}, std::size_t{30 * width}}) {
       setting.rules = {"auto", "median", width, 100, values};
       compare<float>(spec, setting);

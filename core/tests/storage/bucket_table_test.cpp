@@ -29,7 +29,7 @@ struct Word {
 };
 
 template <class Real>
-void compare(const Buckets<Real>& buckets, const std::map<std::int32_t, Word>& expected,
+void compare(const BucketTable<Real>& buckets, const std::map<std::int32_t, Word>& expected,
              const std::vector<std::int32_t>& features) {
   CHECK(buckets.consistent());
   CHECK_EQ(buckets.size(), expected.size());
@@ -48,7 +48,7 @@ void compare(const Buckets<Real>& buckets, const std::map<std::int32_t, Word>& e
 template <class Real>
 void exercise(const std::vector<std::int32_t>& features) {
   Random random(3);
-  Buckets<Real> buckets;
+  BucketTable<Real> buckets;
   std::map<std::int32_t, Word> expected;
   std::uint32_t which[BucketTask<Real>::kMost];
   std::uint32_t places[BucketTask<Real>::kMost];
@@ -61,7 +61,7 @@ void exercise(const std::vector<std::int32_t>& features) {
       some.push_back(feature);
       values.push_back(static_cast<Real>(round + 1));
     }
-    buckets.make_room(some.size());
+    buckets.reserve_more(some.size());
     BucketTask<Real> work = buckets.task(some, values.data(), which, places);
     const std::size_t others = buckets.insert(work, round);
     std::vector<bool> other(some.size(), false);
@@ -127,9 +127,9 @@ TEST(buckets_that_are_full_pass_features_on) {
 
 TEST(buckets_find_only_what_is_there) {
   const std::vector<std::int32_t> features = neighbours(40);
-  Buckets<float> buckets;
+  BucketTable<float> buckets;
   CHECK_EQ(buckets.find(features[0]), kNoSlot);
-  buckets.make_room(features.size());
+  buckets.reserve_more(features.size());
   for (std::size_t k = 0; k < 30; ++k) buckets.insert(features[k], false, {7, 0.0f});
   std::uint32_t which[40];
   std::uint32_t places[40];

@@ -29,9 +29,9 @@ struct Example {
 };
 
 void fatten_and_thin_down(std::int32_t shared, bool hashed) {
-  Support<float> support(false);
+  ExampleStore<float> support(false);
   support.reserve(kExamples);
-  const auto has_slot = [&] { return support.stored(shared).slot != Slots::kNone; };
+  const auto has_slot = [&] { return support.stored(shared).slot != FeatureTable::kNone; };
   for (std::size_t i = 0; i < kExamples; ++i) {
     support.append(Example(shared, i, i < 20).view());
     support.check_invariants();
@@ -71,25 +71,25 @@ TEST(a_feature_has_a_slot_while_many_examples_have_it) {
 
 // A dense example has all its features, zeros too: they keep their slots as long as it stays.
 TEST(a_dense_example_keeps_slots) {
-  Support<float> support(false);
+  ExampleStore<float> support(false);
   support.reserve(kExamples);
   const std::vector<float> dense = {0.0f, 2.0f, 0.0f};
   support.append({dense.data(), nullptr, dense.size()});
   for (const std::int32_t shared : {1, 1 << 20}) {
     for (std::size_t i = 1; i < 20; ++i) support.append(Example(shared, i, true).view());
     for (std::size_t i = 19; i > 0; --i) {
-      CHECK(support.stored(shared).slot != Slots::kNone);
+      CHECK(support.stored(shared).slot != FeatureTable::kNone);
       support.remove(i);
       support.check_invariants();
     }
   }
   CHECK_EQ(support.features(), 3u);
-  CHECK(support.stored(1).slot != Slots::kNone);
+  CHECK(support.stored(1).slot != FeatureTable::kNone);
 }
 
 // Zeros in a sparse row are not stored.
 TEST(zeros_of_sparse_rows_are_left_out) {
-  Support<float> support(false);
+  ExampleStore<float> support(false);
   support.reserve(kExamples);
   const std::vector<std::int32_t> indices = {3, 9, 70000, 80000, 90000};
   const std::vector<float> values = {0.0f, 1.0f, 2.0f, 0.0f, 3.0f};
@@ -112,7 +112,7 @@ TEST(a_room_has_as_many_features_as_slots) {
   const Features first = {10, 20}, second = {20, 30}, one = {40}, two = {40, 50};
   const Features three = {40, 50, 60}, four = {40, 50, 60, 70};
   for (const bool l1 : {false, true}) {
-    Support<float> support(l1);
+    ExampleStore<float> support(l1);
     support.reserve_all(4, {.width = 100, .slots = 3});
     support.append(row(first));
     CHECK(support.fits(row(second)));

@@ -5,13 +5,13 @@
 #include "base/random.hpp"
 #include "tests/harness.hpp"
 
+using budgetron::FeatureTable;
 using budgetron::Random;
-using budgetron::Slots;
 
 // Random inserts and erases of small and huge feature numbers, against a map.
 TEST(slots_behave_like_a_map) {
   Random random(7);
-  Slots slots;
+  FeatureTable slots;
   std::map<std::int32_t, std::uint32_t> expected;
   for (int round = 0; round < 20000; ++round) {
     const bool huge = random.below(2) == 0;
@@ -24,7 +24,7 @@ TEST(slots_behave_like_a_map) {
         expected.erase(feature);
       }
     } else {
-      CHECK_EQ(slots.find(feature), Slots::kNone);
+      CHECK_EQ(slots.find(feature), FeatureTable::kNone);
       slots.insert(feature, static_cast<std::uint32_t>(round));
       expected[feature] = static_cast<std::uint32_t>(round);
     }

@@ -12,7 +12,7 @@ using namespace budgetron;
 // Lists that grow and shrink, against maps; what they take and what waits is all there is.
 TEST(lists_behave_like_maps) {
   Random random(11);
-  Lists<double> lists;
+  PostingLists<double> lists;
   std::vector<std::uint32_t> known(30, kNoSlot);
   std::vector<std::map<std::uint32_t, double>> expected(known.size());
   std::size_t most = 0;
@@ -32,9 +32,9 @@ TEST(lists_behave_like_maps) {
     for (const auto& [of, value] : lists[known[k]]) CHECK_EQ(expected[k].at(of), value);
     CHECK_EQ(lists.find(known[k], lists[known[k]].back().example), &lists[known[k]].back());
     if (round % 100 != 0) continue;
-    std::size_t room = lists.unused();
-    for (const std::uint32_t list : known) room += list == kNoSlot ? 0 : lists.room(list);
-    CHECK_EQ(room, lists.size());
+    std::size_t capacity = lists.unused();
+    for (const std::uint32_t list : known) capacity += list == kNoSlot ? 0 : lists.capacity(list);
+    CHECK_EQ(capacity, lists.size());
   }
   CHECK(most > 30);
   CHECK(lists.size() < 4 * known.size() * most);
