@@ -32,7 +32,7 @@ void rearrange_outputs(AlignedVector<double>& matrix, std::size_t stride,
     return;
   }
   if (before > 1 && change.one_joins()) {
-    insert_output(matrix, stride, change.place());
+    insert_output(matrix, stride, change.first_new());
     return;
   }
   AlignedVector<double> moved(after * stride, 0.0);

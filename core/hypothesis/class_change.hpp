@@ -19,13 +19,13 @@ struct ClassChange {
   static std::size_t outputs(std::size_t classes) { return classes <= 2 ? 1 : classes; }
 
   // Where the first new class is.
-  [[nodiscard]] std::size_t place() const {
+  [[nodiscard]] std::size_t first_new() const {
     return static_cast<std::size_t>(std::find(order.begin(), order.end(), -1) - order.begin());
   }
   // Whether it is the only one, and the others keep their order.
   [[nodiscard]] bool one_joins() const {
     if (after != before + 1) return false;
-    const auto new_at = static_cast<int>(place());
+    const auto new_at = static_cast<int>(first_new());
     for (int k = 0; k < static_cast<int>(after); ++k) {
       if (order[static_cast<std::size_t>(k)] != (k < new_at ? k : k == new_at ? -1 : k - 1)) {
         return false;

@@ -104,7 +104,7 @@ RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   task.values = row.term_values.data();
   task.slots = row.term_slots.data();
   task.count = row.terms;
-  task.hits = row.thin ? row.hits.data() : nullptr;
+  task.hits = row.has_hits ? row.hits.data() : nullptr;
   task.hits_before = row.hits_before.data();
   task.all_ones = row.all_ones;
   task.norms = support_.norms();
@@ -201,7 +201,7 @@ void Expansion<Real>::settle(Row<Real>& out) const {
 template <class Real>
 bool Expansion<Real>::pack(RowBlock<Real>& block) const {
   const std::vector<std::uint32_t>& slots = support_.direct_slots();
-  if (block.width > slots.size() || support_.thin() > 0 || support_.columns().bytes()) {
+  if (block.width > slots.size() || support_.listed_values() > 0 || support_.columns().bytes()) {
     return false;
   }
   block.values.resize(block.width * kBlockRows + kBlockPadding);
@@ -253,7 +253,7 @@ bool Expansion<Real>::fill(RowBlock<Real>& block, const Real* samples, std::size
 template <class Real>
 Row<Real>& Expansion<Real>::take(RowBlock<Real>& block, std::size_t r) const {
   // Not for blocks: since a sparse example came, or a large one.
-  if (support_.thin() > 0 || drowns(block.rows[r].norm)) {
+  if (support_.listed_values() > 0 || drowns(block.rows[r].norm)) {
     row({block.samples + r * block.width, nullptr, block.width}, block.rows[r]);
     return block.rows[r];
   }

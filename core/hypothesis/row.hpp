@@ -21,7 +21,7 @@ struct Row : RowTerms<Real> {
   AlignedVector<double> features;  // phi(x), for learners with a feature map, padded
   double self = 1.0;               // k(x, x)
   bool coarse = false;             // x is so large that float32 rounds it by 1e-3 of a width
-  std::uint32_t strangers = 0;     // features of x that a feature map has not met before
+  std::uint32_t new_features = 0;  // features of x that a feature map has not met before
 
   void visit_state(StateVisitor& visitor) {
     RowTerms<Real>::visit_state(visitor);

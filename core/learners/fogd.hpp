@@ -66,7 +66,7 @@ class Fogd final : public Learner<Real> {
   }
 
   bool learn(const Turn<Real>& turn) override {
-    if (turn.row->strangers > 0) remember(turn.x, turn.row->strangers);
+    if (turn.row->new_features > 0) remember(turn.x, turn.row->new_features);
     const double slope = loss_.slope(turn.margin);
     if (slope == 0.0) return false;
     for (std::size_t k = 0; k < outputs_; ++k) {
@@ -148,11 +148,11 @@ class Fogd final : public Learner<Real> {
   void map(const Sample<Real>& x, Row<Real>& row) const {
     if (row.values.size() < 2 * stride_) row.values.resize(2 * stride_);
     const std::size_t terms = gather(x, row);
-    if (row.strangers > 0) begin_angles(x, row);
+    if (row.new_features > 0) begin_angles(x, row);
     Real* const cosines = row.values.data();
     fourier_functions<Real>().map(
         {frequencies_.data(), stride_, row.term_values.data(), row.term_slots.data(), terms,
-         row.strangers > 0 ? row.distances.data() : nullptr, cosines, cosines + stride_});
+         row.new_features > 0 ? row.distances.data() : nullptr, cosines, cosines + stride_});
     std::fill(cosines + components_, cosines + stride_, Real(0));
     row.norm = row_functions<Real>().squared_norm(x.values, x.count);
     row.coarse = kernel_.rounds_coarsely(row.norm);
@@ -166,16 +166,16 @@ class Fogd final : public Learner<Real> {
     Real* const values = row.term_values.data();
     std::uint32_t* const slots = row.term_slots.data();
     std::size_t terms = 0;
-    std::uint32_t strangers = 0;
+    std::uint32_t new_features = 0;
     for (std::size_t k = 0; k < x.count; ++k) {
       const bool there = x.values[k] != Real(0);
       const std::uint32_t slot = slots_.find(x.feature(k));
       values[terms] = x.values[k];
       slots[terms] = slot;
       terms += there & (slot != FeatureTable::kNone);
-      strangers += there & (slot == FeatureTable::kNone);
+      new_features += there & (slot == FeatureTable::kNone);
     }
-    row.strangers = strangers;
+    row.new_features = new_features;
     return terms;
   }
 
@@ -219,9 +219,9 @@ class Fogd final : public Learner<Real> {
   }
 
   // x has so many features without a slot.
-  void remember(const Sample<Real>& x, std::size_t strangers) {
+  void remember(const Sample<Real>& x, std::size_t new_features) {
     if (x.dense() && !limit_.given())
-      frequencies_.reserve((features_.size() + strangers) * stride_);
+      frequencies_.reserve((features_.size() + new_features) * stride_);
     for (std::size_t k = 0; k < x.count; ++k) {
       if (limit_.given() && features_.size() == limit_.slots) return;
       const bool strange = slots_.find(x.feature(k)) == FeatureTable::kNone;

@@ -259,7 +259,8 @@ class Calibration {
     const std::size_t outputs = ClassChange::outputs(change.after);
     if (outputs == sigmoids_.size() && outputs == 1) return;  // one class alone was not counted
     if (sigmoids_.size() > 1 && change.one_joins()) {
-      sigmoids_.insert(sigmoids_.begin() + static_cast<std::ptrdiff_t>(change.place()), Sigmoid());
+      sigmoids_.insert(sigmoids_.begin() + static_cast<std::ptrdiff_t>(change.first_new()),
+                       Sigmoid());
       return;
     }
     std::vector<Sigmoid> known = std::move(sigmoids_);

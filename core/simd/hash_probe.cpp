@@ -75,7 +75,7 @@ inline std::uint32_t place_of(const BucketTask<Real>& task, std::uint32_t at,
     const Bucket& bucket = task.buckets[at];
     const std::uint32_t found = matches(bucket, feature) & bucket.marks() & Bucket::kFull;
     if (found != 0) return at * Bucket::kPitch + static_cast<std::uint32_t>(__builtin_ctz(found));
-    if (bucket.passed() == 0) return kNoSlot;
+    if (bucket.passed() == 0) return kNoPlace;
     at = (at + 1) & (task.buckets_count - 1);
   }
 }
@@ -116,7 +116,7 @@ std::size_t find_some(BucketTask<Real>& task) {
     const std::uint32_t k = which[c];
     which[found] = k;
     task.places[found] = place_of(task, homes[k], features[k]);
-    found += task.places[found] != kNoSlot;
+    found += task.places[found] != kNoPlace;
   }
   return found;
 }

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "simd/kernel_row.hpp"
-
 namespace budgetron {
+
+inline constexpr std::uint32_t kNoPlace = 0xFFFFFFFFu;  // of a feature that is not in the table
 
 // One value of a feature that few examples have, and whose it is (posting_lists.hpp).
 template <class Real>
@@ -46,7 +46,7 @@ struct BucketTask {
   std::size_t count;
   const Real* values;  // null for none
   Real norm;           // in and out: their squares are added as squared_norm does
-  // Out, for at most `count` of them: which, and their places, kNoSlot if they are not there.
+  // Out, for at most `count` of them: which, and their places, kNoPlace if they are not there.
   std::uint32_t* which;
   std::uint32_t* places;
 };

@@ -10,12 +10,12 @@
 //   poly   : (gamma dot_i + coef0)^degree      linear : dot_i      sigmoid : tanh(gamma dot_i +
 //   coef0)
 //
-// A feature that few examples have is a list of their values instead of a slot (example_store.hpp).
-// What x has in common with it are hits, multiply-adds for one example each, done in the feature's
+// A feature that few examples have is in a posting list instead of a slot (example_store.hpp). What
+// x has in common with it are hits, one multiply-add for one example each, done in the feature's
 // turn.
 //
-// A support of zeros and ones is bytes (value_columns.hpp). Of a row of ones its terms are then
-// counted, 16 to 64 examples an instruction; any other row reads them as the numbers they are.
+// Binary examples, all zeros and ones, are kept as bytes (value_columns.hpp). The terms of a binary
+// row are then counted, 16 to 64 examples per instruction; any other row reads bytes as numbers.
 //
 // kernel_row.cpp, kernel_block.cpp, coef_ops.cpp, fourier.cpp and packed_triangle.cpp are the SIMD
 // files, compiled once per instruction set; `row_functions` picks the best one the machine has when

@@ -1,15 +1,18 @@
-// Where features with large numbers are found, as hashed text has them.
+// A hash table of features with large numbers, as hashed text has them: F14 with inline values.
 //
 // A bucket is one cache line: up to 14 features, which of its places are in use, and how many
-// features went on to the next bucket because this one was full (`passed`), so that a search ends
-// with the first bucket that nothing passed. All its features are compared at once (`find` of
-// hash_probe.hpp). Nothing ever moves but when the table grows, so places that were found stay.
+// features overflowed to the next bucket because this one was full (`passed`), so that a search
+// ends with the first bucket that nothing passed. All features of a bucket are compared at once
+// (`find` of hash_probe.hpp). Only growth moves entries, so places that were found stay valid.
 //
-// Beside each place is an entry: the value of the one example that has the feature (`single`), or
-// else a word of the caller's in `example`: its slot or its list (posting_lists.hpp).
+//   bucket:   [f0 f1 ... f13 | marks: places in use, single values | passed]     64 bytes
+//   entries:  [e0 e1 ... e13 | - | -]                                            beside it
 //
-// Cost: one line to see that a feature is not there, or to take it out. Memory: 64 bytes a bucket
-// and 16 entries, for 4 to 8 features: of 7 on average, one bucket in 100 is full.
+// The entry of a place is the value of the one example that has the feature (`single`), or else a
+// word of the caller's in `example`: its slot or its posting list (example_store.hpp).
+//
+// Cost: one cache line to see that a feature is not there, or to erase it. Memory: 64 bytes and 16
+// entries per bucket, for 4 to 8 features: at 7 on average, one bucket in 100 is full.
 #pragma once
 
 #include <algorithm>
@@ -36,11 +39,11 @@ class BucketTable {
 
   [[nodiscard]] std::uint32_t find(std::int32_t feature) const {
     std::uint32_t which = 0;
-    std::uint32_t place = kNoSlot;
+    std::uint32_t place = kNoPlace;
     BucketTask<Real> work = task({&feature, 1}, nullptr, &which, &place);
-    return hash_functions<Real>().find(work) == 1 ? place : kNoSlot;
+    return hash_functions<Real>().find(work) == 1 ? place : kNoPlace;
   }
-  // Many at once (hash_probe.hpp). For `insert` there is room.
+  // Many at once (hash_probe.hpp). `insert` needs reserve_more before.
   std::size_t find(BucketTask<Real>& work) const { return hash_functions<Real>().find(work); }
   std::size_t insert(BucketTask<Real>& work, std::uint32_t example) {
     const std::size_t others = hash_functions<Real>().insert(work, example, entries_.data());
@@ -54,7 +57,7 @@ class BucketTable {
   }
   [[nodiscard]] BucketTask<Real> task(std::span<const std::int32_t> features, const Real* values,
                                       std::uint32_t* which, std::uint32_t* places) const {
-    static Bucket none[2] = {};  // never written to: what inserts makes room first
+    static Bucket none[2] = {};  // never written to: insert needs reserve_more before
     const bool any = !buckets_.empty();
     return {any ? const_cast<Bucket*>(buckets_.data()) : none,
             any ? count() : 2,
@@ -78,13 +81,13 @@ class BucketTable {
     marks = single ? marks | bit(place) << 16 : marks & ~(bit(place) << 16);
   }
 
-  // For so many features more: none of them then moves what is found.
+  // Memory for so many features more: inserting them then moves no entry.
   void reserve_more(std::size_t more) {
     if (size_ + more > kLoad * buckets_.size()) [[unlikely]] {
       grow(size_ + more);
     }
   }
-  // A feature that is not there; make_room came before.
+  // A feature that is not there; after reserve_more.
   std::uint32_t insert(std::int32_t feature, bool single, Posting<Real> entry) {
     std::size_t at = home(feature);
     while (used(at) == Bucket::kFull) {

@@ -16,7 +16,7 @@ namespace budgetron {
 
 struct ByteLimit {
   std::size_t width = 0;  // of every row
-  std::size_t slots = 0;  // features stored at a time; 0: no room is set, memory follows need
+  std::size_t slots = 0;  // features stored at a time; 0: no limit is set, memory follows need
 
   [[nodiscard]] bool given() const { return slots > 0; }
   [[nodiscard]] bool all() const { return slots >= width; }  // every feature has its slot

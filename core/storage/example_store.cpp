@@ -33,12 +33,12 @@ void ExampleStore<Real>::free_slot(std::uint32_t slot) {
 
 // A slot instead of a list.
 template <class Real>
-void ExampleStore<Real>::fatten(std::uint32_t& word, std::int32_t feature) {
+void ExampleStore<Real>::list_to_slot(std::uint32_t& word, std::int32_t feature) {
   const std::uint32_t slot = new_slot(feature);
   for (const Posting<Real>& posting : lists_[word]) {
     columns_.set(slot, posting.example, posting.value);
     ++references_[slot];
-    --thin_;
+    --listed_values_;
   }
   lists_.release(word);
   word = slot;
@@ -46,7 +46,7 @@ void ExampleStore<Real>::fatten(std::uint32_t& word, std::int32_t feature) {
 
 // A list instead of a slot.
 template <class Real>
-void ExampleStore<Real>::thin_down(std::uint32_t& word) {
+void ExampleStore<Real>::slot_to_list(std::uint32_t& word) {
   const std::uint32_t slot = word;
   word = kNoSlot;
   for (std::uint32_t i = 0; references_[slot] > 0; ++i) {
@@ -55,24 +55,24 @@ void ExampleStore<Real>::thin_down(std::uint32_t& word) {
     lists_.push(word, i, value);
     columns_.set(slot, i, Real(0));
     --references_[slot];
-    ++thin_;
+    ++listed_values_;
   }
   free_slot(slot);
 }
 
 template <class Real>
 void ExampleStore<Real>::put(std::uint32_t& word, std::int32_t feature, std::size_t i, Real value,
-                             bool thin) {
-  if ((word & kThin) != 0) {
-    if (thin && few(word == FeatureTable::kNone ? 0 : lists_.count(word))) {
+                             bool list) {
+  if ((word & kListFlag) != 0) {
+    if (list && list_may_grow(word == FeatureTable::kNone ? 0 : lists_.count(word))) {
       lists_.push(word, static_cast<std::uint32_t>(i), value);
-      ++thin_;
+      ++listed_values_;
       return;
     }
     if (word == FeatureTable::kNone) {
       word = new_slot(feature);
     } else {
-      fatten(word, feature);
+      list_to_slot(word, feature);
     }
   }
   ++references_[word];
@@ -81,9 +81,9 @@ void ExampleStore<Real>::put(std::uint32_t& word, std::int32_t feature, std::siz
 
 template <class Real>
 void ExampleStore<Real>::drop(std::uint32_t& word, std::size_t i, bool hashed) {
-  if ((word & kThin) != 0) {
+  if ((word & kListFlag) != 0) {
     lists_.pop(word, static_cast<std::uint32_t>(i));
-    --thin_;
+    --listed_values_;
     return;
   }
   columns_.set(word, i, Real(0));
@@ -91,14 +91,14 @@ void ExampleStore<Real>::drop(std::uint32_t& word, std::size_t i, bool hashed) {
   if (left == 0) {
     free_slot(word);
     word = FeatureTable::kNone;
-  } else if (hashed && too_few(left)) {
-    thin_down(word);
+  } else if (hashed && may_list_again(left)) {
+    slot_to_list(word);
   }
 }
 
 template <class Real>
-void ExampleStore<Real>::move(std::uint32_t word, std::size_t i, std::size_t to) {
-  if ((word & kThin) != 0) {
+void ExampleStore<Real>::reassign(std::uint32_t word, std::size_t i, std::size_t to) {
+  if ((word & kListFlag) != 0) {
     lists_.find(word, static_cast<std::uint32_t>(i))->example = static_cast<std::uint32_t>(to);
   } else {
     columns_.set(word, to, columns_.at(word, i));
@@ -106,10 +106,11 @@ void ExampleStore<Real>::move(std::uint32_t word, std::size_t i, std::size_t to)
   }
 }
 
-// ---- words in the table of slots ---------------------------------------------------------------
+// ---- words in FeatureTable
+// -----------------------------------------------------------------------
 
-// What these loops read is named before them: to the compiler a byte that is written may be any of
-// it.
+// The loops read local copies of pointers and sizes: a byte that is written may alias any of the
+// originals, as far as the compiler knows.
 template <class Real>
 std::size_t ExampleStore<Real>::put_slots(std::size_t i, const Sample<Real>& x, std::size_t k) {
   const std::span<const std::uint32_t> words(slots_.direct());
@@ -119,7 +120,7 @@ std::size_t ExampleStore<Real>::put_slots(std::size_t i, const Sample<Real>& x, 
     for (; at < x.count; ++at) {
       const auto feature = static_cast<std::size_t>(x.indices[at]);
       const std::uint32_t word = feature < words.size() ? words[feature] : FeatureTable::kNone;
-      if ((word & kThin) != 0 || x.values[at] == Real(0)) break;
+      if ((word & kListFlag) != 0 || x.values[at] == Real(0)) break;
       ++references[word];
       column[word * stride] = static_cast<std::remove_pointer_t<decltype(column)>>(x.values[at]);
     }
@@ -127,7 +128,7 @@ std::size_t ExampleStore<Real>::put_slots(std::size_t i, const Sample<Real>& x, 
   });
 }
 
-// One that nobody else has is met too.
+// Also stops at a feature whose only holder is example i: its slot has to be freed.
 template <class Real>
 std::size_t ExampleStore<Real>::drop_slots(std::size_t i, std::span<const std::int32_t> features,
                                            std::size_t k) {
@@ -138,7 +139,7 @@ std::size_t ExampleStore<Real>::drop_slots(std::size_t i, std::span<const std::i
     for (; at < features.size(); ++at) {
       const auto feature = static_cast<std::size_t>(features[at]);
       const std::uint32_t word = feature < words.size() ? words[feature] : FeatureTable::kNone;
-      if ((word & kThin) != 0 || references[word] == 1) break;
+      if ((word & kListFlag) != 0 || references[word] == 1) break;
       --references[word];
       column[word * stride] = 0;
     }
@@ -147,16 +148,16 @@ std::size_t ExampleStore<Real>::drop_slots(std::size_t i, std::span<const std::i
 }
 
 template <class Real>
-void ExampleStore<Real>::put(std::int32_t feature, std::size_t i, Real value, bool thin) {
+void ExampleStore<Real>::put(std::int32_t feature, std::size_t i, Real value, bool list) {
   if (in_bucket(feature)) {
     buckets_.reserve_more(1);
-    put_at(buckets_.find(feature), feature, i, value, thin);
+    put_at(buckets_.find(feature), feature, i, value, list);
   } else if (!limit_.given()) {
-    put(slots_.direct_word(feature), feature, i, value, thin);
+    put(slots_.direct_word(feature), feature, i, value, list);
   } else {
     std::uint32_t slot = slots_.find(feature);
     const bool is_new = slot == FeatureTable::kNone;
-    put(slot, feature, i, value, thin);
+    put(slot, feature, i, value, list);
     if (is_new) slots_.insert(feature, slot);
   }
 }
@@ -175,28 +176,29 @@ void ExampleStore<Real>::drop(std::int32_t feature, std::size_t i) {
 }
 
 template <class Real>
-void ExampleStore<Real>::move(std::int32_t feature, std::size_t i, std::size_t to) {
-  if (!in_bucket(feature)) return move(slots_.find(feature), i, to);
+void ExampleStore<Real>::reassign(std::int32_t feature, std::size_t i, std::size_t to) {
+  if (!in_bucket(feature)) return reassign(slots_.find(feature), i, to);
   const std::uint32_t place = buckets_.find(feature);
   if (buckets_.single(place)) {
     buckets_[place].example = static_cast<std::uint32_t>(to);
   } else {
-    move(buckets_[place].example, i, to);
+    reassign(buckets_[place].example, i, to);
   }
 }
 
-// ---- words in buckets --------------------------------------------------------------------------
+// ---- words in BucketTable
+// ------------------------------------------------------------------------
 
-// `place` is the feature's, kNoSlot if it has none.
+// `place` is the feature's, kNoPlace if it has none.
 template <class Real>
 void ExampleStore<Real>::put_at(std::uint32_t place, std::int32_t feature, std::size_t i,
-                                Real value, bool thin) {
-  if (place == kNoSlot && thin) {
+                                Real value, bool list) {
+  if (place == kNoPlace && list) {
     buckets_.insert(feature, true, {static_cast<std::uint32_t>(i), value});
-    ++thin_;
+    ++listed_values_;
     return;
   }
-  if (place == kNoSlot) {
+  if (place == kNoPlace) {
     place = buckets_.insert(feature, false, {kNoSlot, Real(0)});
   } else if (buckets_.single(place)) {
     const Posting<Real> only = buckets_[place];
@@ -204,21 +206,21 @@ void ExampleStore<Real>::put_at(std::uint32_t place, std::int32_t feature, std::
     buckets_.set_single(place, false);
     lists_.push(buckets_[place].example, only.example, only.value);
   }
-  put(buckets_[place].example, feature, i, value, thin);
+  put(buckets_[place].example, feature, i, value, list);
 }
 
 template <class Real>
 void ExampleStore<Real>::drop_at(std::uint32_t place, std::int32_t feature, std::size_t i) {
   if (buckets_.single(place)) {
     buckets_.erase(place, feature);
-    --thin_;
+    --listed_values_;
     return;
   }
   Posting<Real>& entry = buckets_[place];
   drop(entry.example, i, true);
   if (entry.example == FeatureTable::kNone) {
     buckets_.erase(place, feature);
-  } else if ((entry.example & kThin) != 0 && lists_.count(entry.example) == 1) {
+  } else if ((entry.example & kListFlag) != 0 && lists_.count(entry.example) == 1) {
     std::uint32_t list = entry.example;
     entry = lists_[list].front();
     lists_.release(list);
@@ -226,39 +228,40 @@ void ExampleStore<Real>::drop_at(std::uint32_t place, std::int32_t feature, std:
   }
 }
 
-// Asks for the memory of what is in these places of buckets, and of what words there lead to: the
-// list, or what the slot has of example i.
+// Prefetches the entries at these places of the hash table, and what their words lead to: the list,
+// or example i's value in the slot.
 template <class Real>
-void ExampleStore<Real>::ask_for(std::span<const std::uint32_t> places, std::size_t i) const {
+void ExampleStore<Real>::prefetch(std::span<const std::uint32_t> places, std::size_t i) const {
   for (const std::uint32_t place : places) {
-    if (place != kNoSlot) __builtin_prefetch(&buckets_[place]);
+    if (place != kNoPlace) __builtin_prefetch(&buckets_[place]);
   }
   for (const std::uint32_t place : places) {
-    if (place == kNoSlot || buckets_.single(place)) continue;
+    if (place == kNoPlace || buckets_.single(place)) continue;
     const std::uint32_t word = buckets_[place].example;
-    if ((word & kThin) != 0) {
+    if ((word & kListFlag) != 0) {
       __builtin_prefetch(lists_.address(word), 1);
     } else {
-      columns_.ask_for(word, i);
+      columns_.prefetch(word, i);
     }
   }
 }
 
-// The features of x from number k on come to example i. Returns `norm` and their squares.
+// Stores the features of x from number k on, all large, in example i. Returns `norm` + their
+// squares.
 template <class Real>
-Real ExampleStore<Real>::put_in_buckets(std::size_t i, const Sample<Real>& x, std::size_t k,
-                                        Real norm) {
-  std::uint32_t which[kTogether];
-  std::uint32_t places[kTogether];
+Real ExampleStore<Real>::put_hashed(std::size_t i, const Sample<Real>& x, std::size_t k,
+                                    Real norm) {
+  std::uint32_t which[kBatch];
+  std::uint32_t places[kBatch];
   buckets_.reserve_more(x.count - k);
   while (k < x.count) {
-    const std::size_t count = std::min(kTogether, x.count - k);
+    const std::size_t count = std::min(kBatch, x.count - k);
     BucketTask<Real> work = buckets_.task({x.indices + k, count}, x.values + k, which, places);
     work.norm = norm;
     const std::size_t others = buckets_.insert(work, static_cast<std::uint32_t>(i));
     norm = work.norm;
-    thin_ += count - others;
-    ask_for({places, others}, i);
+    listed_values_ += count - others;
+    prefetch({places, others}, i);
     for (std::size_t c = 0; c < others; ++c) {
       const std::size_t at = k + which[c];
       put_at(places[c], x.indices[at], i, x.values[at], true);
@@ -269,15 +272,15 @@ Real ExampleStore<Real>::put_in_buckets(std::size_t i, const Sample<Real>& x, st
 }
 
 template <class Real>
-void ExampleStore<Real>::drop_from_buckets(std::span<const std::int32_t> features, std::size_t i) {
-  std::uint32_t which[kTogether];
-  std::uint32_t places[kTogether];
+void ExampleStore<Real>::drop_hashed(std::span<const std::int32_t> features, std::size_t i) {
+  std::uint32_t which[kBatch];
+  std::uint32_t places[kBatch];
   while (!features.empty()) {
-    const auto some = features.first(std::min(kTogether, features.size()));
+    const auto some = features.first(std::min(kBatch, features.size()));
     BucketTask<Real> work = buckets_.task(some, nullptr, which, places);
     const std::size_t others = buckets_.erase(work);
-    thin_ -= some.size() - others;
-    ask_for({places, others}, i);
+    listed_values_ -= some.size() - others;
+    prefetch({places, others}, i);
     for (std::size_t c = 0; c < others; ++c) drop_at(places[c], some[which[c]], i);
     features = features.subspan(some.size());
   }
@@ -295,7 +298,7 @@ Real ExampleStore<Real>::norm_of(const Sample<Real>& x) const {
 // The end of storing x.
 template <class Real>
 void ExampleStore<Real>::set_norms(std::size_t i, const Sample<Real>& x, Real norm) {
-  mark(i, x.values);
+  record_change(i, x.values);
   norms_[i] = norm;
   largest_norm_ = std::max(largest_norm_, static_cast<double>(norms_[i]));
   if (columns_.bytes()) {
@@ -349,14 +352,14 @@ void ExampleStore<Real>::reserve_all(std::size_t examples, const ByteLimit& limi
 }
 
 template <class Real>
-std::size_t ExampleStore<Real>::thin_features() const {
-  if (thin_ == 0) return 0;
+std::size_t ExampleStore<Real>::listed_features() const {
+  if (listed_values_ == 0) return 0;
   std::size_t features = 0;
   for (const std::uint32_t word : slots_.direct()) {
-    features += word != FeatureTable::kNone && (word & kThin) != 0;
+    features += word != FeatureTable::kNone && (word & kListFlag) != 0;
   }
   buckets_.for_each([&](std::int32_t, std::uint32_t place) {
-    features += buckets_.single(place) || (buckets_[place].example & kThin) != 0;
+    features += buckets_.single(place) || (buckets_[place].example & kListFlag) != 0;
   });
   return features;
 }
@@ -368,7 +371,7 @@ std::size_t ExampleStore<Real>::free_slots() const {
 
 // How many slots x would take.
 template <class Real>
-std::size_t ExampleStore<Real>::strangers(const Sample<Real>& x) const {
+std::size_t ExampleStore<Real>::slots_needed(const Sample<Real>& x) const {
   std::size_t count = 0;
   for (std::size_t k = 0; k < x.count; ++k) {
     count += x.values[k] != Real(0) && slots_.find(x.feature(k)) == FeatureTable::kNone;
@@ -378,7 +381,7 @@ std::size_t ExampleStore<Real>::strangers(const Sample<Real>& x) const {
 
 template <class Real>
 bool ExampleStore<Real>::fits(const Sample<Real>& x) const {
-  return !limit_.given() || limit_.all() || strangers(x) <= free_slots();
+  return !limit_.given() || limit_.all() || slots_needed(x) <= free_slots();
 }
 
 template <class Real>
@@ -393,7 +396,7 @@ bool ExampleStore<Real>::fits_instead(std::size_t i, const Sample<Real>& x) cons
     const std::uint32_t slot = slots_.find(x.feature(k));
     freed -= x.values[k] != Real(0) && slot != FeatureTable::kNone && alone(slot);
   }
-  return strangers(x) <= free_slots() + freed;
+  return slots_needed(x) <= free_slots() + freed;
 }
 
 template <class Real>
@@ -443,13 +446,13 @@ void ExampleStore<Real>::occupy(std::size_t i, const Sample<Real>& x) {
 template <class Real>
 Real ExampleStore<Real>::occupy_sparse(std::size_t i, const Sample<Real>& x) {
   const bool zeros = std::find(x.values, x.values + x.count, Real(0)) != x.values + x.count;
-  const bool thin = may_be_thin();
-  const bool together = thin && !zeros;
+  const bool list = may_list();
+  const bool together = list && !zeros;
   std::size_t k = 0;
   while (true) {
-    if (thin) k = put_slots(i, x, k);
+    if (list) k = put_slots(i, x, k);
     if (k == x.count || (together && in_bucket(x.feature(k)))) break;
-    if (x.values[k] != Real(0)) put(x.feature(k), i, x.values[k], thin);
+    if (x.values[k] != Real(0)) put(x.feature(k), i, x.values[k], list);
     ++k;
   }
   if (!limit_.given()) {
@@ -463,7 +466,7 @@ Real ExampleStore<Real>::occupy_sparse(std::size_t i, const Sample<Real>& x) {
     }
   }
   if (!together) return norm_of(x);
-  return put_in_buckets(i, x, k, norm_of({x.values, x.indices, k}));
+  return put_hashed(i, x, k, norm_of({x.values, x.indices, k}));
 }
 
 template <class Real>
@@ -476,7 +479,7 @@ void ExampleStore<Real>::vacate(std::size_t i) {
       if (k == features.size() || in_bucket(features[k])) break;
       drop(features[k++], i);
     }
-    drop_from_buckets(features.subspan(k), i);
+    drop_hashed(features.subspan(k), i);
   } else {
     if (widths_[i] != kSparse) --dense_;
     for_each_feature(i, listed_, [&](std::int32_t feature) { drop(feature, i); });
@@ -512,8 +515,8 @@ void ExampleStore<Real>::remove(std::size_t i) {
   const std::size_t last = size_ - 1;
   vacate(i);
   if (i != last) {
-    for_each_feature(last, listed_, [&](std::int32_t feature) { move(feature, last, i); });
-    mark(i, nullptr);
+    for_each_feature(last, listed_, [&](std::int32_t feature) { reassign(feature, last, i); });
+    record_change(i, nullptr);
     norms_[i] = norms_[last];
     if (columns_.bytes()) byte_norms_[i] = byte_norms_[last];
     if (keeps_squares_) {
@@ -632,15 +635,15 @@ void ExampleStore<Real>::visit_state(StateVisitor& visitor) {
   largest_norm_ = largest_norm;
 }
 
-// How much of the slots, values of thin features and room in lists the words lead to.
+// Counts what all words lead to: slots, values in lists and single values, capacity of lists.
 template <class Real>
-auto ExampleStore<Real>::lead_to() const -> Extent {
+auto ExampleStore<Real>::count_words() const -> Extent {
   Extent all;
   const auto look = [&](std::uint32_t word) {
-    if ((word & kThin) == 0) {
+    if ((word & kListFlag) == 0) {
       ++all.slots;
     } else {
-      all.few += lists_.count(word);
+      all.listed += lists_.count(word);
       all.capacity += lists_.capacity(word);
     }
   };
@@ -649,7 +652,7 @@ auto ExampleStore<Real>::lead_to() const -> Extent {
   }
   buckets_.for_each([&](std::int32_t, std::uint32_t place) {
     if (buckets_.single(place)) {
-      ++all.few;
+      ++all.listed;
     } else {
       look(buckets_[place].example);
     }
@@ -667,7 +670,7 @@ void ExampleStore<Real>::check_invariants() const {
   if (l1_ && !references.empty()) references[kZeroSlot] = 1;
   std::size_t stored = 0;
   std::size_t dense = 0;
-  std::size_t few = 0;  // values of thin features
+  std::size_t in_lists = 0;  // values in lists and single values
   OwnedSample<Real> sample;
   for (std::size_t i = 0; i < size_; ++i) {
     dense += widths_[i] != kSparse;
@@ -676,7 +679,7 @@ void ExampleStore<Real>::check_invariants() const {
       if (!there.anywhere()) fail("a stored feature has no slot");
       if (there.slot == FeatureTable::kNone) {
         if (value(there, i) == Real(0)) fail("a thin feature lacks a value");
-        ++few;
+        ++in_lists;
         return;
       }
       ++references[there.slot];
@@ -695,14 +698,14 @@ void ExampleStore<Real>::check_invariants() const {
     }
   }
   if (references != references_) fail("references");
-  if (few != thin_) fail("a thin feature has a value of no example");
+  if (in_lists != listed_values_) fail("a thin feature has a value of no example");
   if (dense != dense_) fail("dense examples");
   if (!buckets_.consistent()) fail("buckets");
   if (!limit_.given()) {
-    const Extent words = lead_to();
+    const Extent words = count_words();
     const std::size_t zero = l1_ && !references_.empty() ? 1 : 0;
     if (words.slots + zero + free_.size() != references_.size()) fail("a slot was lost");
-    if (words.few != thin_) fail("a thin feature has a value too many");
+    if (words.listed != listed_values_) fail("a thin feature has a value too many");
     if (words.capacity + lists_.unused() != lists_.size()) fail("a list was lost");
   }
   if (columns_.nonzeros() != stored) fail("a padding or absent value is not zero");

@@ -1,28 +1,44 @@
-// The stored examples, feature-major: value j of example i in slot(j), column i
-// (value_columns.hpp).
+// The stored examples, feature by feature: value j of example i is with feature j.
 //
-// A feature gets a slot when it first occurs in a stored example and gives it back when the last
-// example that has it leaves, so memory follows what is stored. A dense example counts as having
-// all its features, zeros too. Examples sit in columns 0..size-1; removing one moves the last into
-// its place.
+// A table finds the values of a feature: an array for small feature numbers (FeatureTable), a hash
+// table for large ones (BucketTable). Its answer is a word, kept in the table:
 //
-// A feature that few sparse examples have is thin: a list of their values (posting_lists.hpp)
-// instead of a slot, so that memory follows the values and not the features times the examples. It
-// gets a slot when more than one in kThinShare columns have it, or a dense example does. A large
-// feature, of which there may be any number, is thin again when half as many do. Sums take terms in
-// the same order either way, so which it is changes no bit. Not with the Laplacian, which sums over
-// all examples.
+//   feature < 65,536           feature >= 65,536, as hashed text has
+//         |                          |
+//   FeatureTable               BucketTable
+//         |                          |
+//         |                          +---------> single value: the value of the only example that
+//         |                          |           has the feature, in the table in place of a word
+//         +--------- word -----------+
+//                      |
+//                      +-- kListFlag | start --> posting list: the examples that have the feature,
+//                      |                         each with its value (PostingLists)
+//                      +-- slot ---------------> slot: one value per example, 0 where it has none
+//                                                (ValueColumns)
 //
-// Which it is says the feature's word: its slot, kThin | its list, or kNone. The word stands in the
-// table of slots (feature_table.hpp); of a large feature in a bucket (bucket_table.hpp), where a
-// single value takes the word's place. example_store.cpp has all that words are changed by,
-// gather.cpp the terms of a row.
+// A feature changes between the three as examples come and go:
+//
+//                2nd example                    1 in kListShare columns, or a dense example
+//   single value ------------> posting list ------------------------------------------------> slot
+//                <------------              <------------------------------------------------
+//                1 is left                    half as many and none dense; hash table only
+//
+// So memory follows the values that are stored, not features times examples. Small features have no
+// single values and keep their slot until the last example that has them leaves. Sums take terms in
+// the same order whatever the form is, so it changes no bit. All features have slots with the
+// Laplacian kernel, which sums over all examples, and with a byte limit.
+//
+// Examples sit in columns 0..size-1 of all slots; removing one moves the last into its column. A
+// dense example counts as having all its features, zeros too.
 //
 // Invariants: padding columns and absent features are 0; references[s] counts the examples that
 // have slot s; norms[i] is the norm of column i by the row's own arithmetic.
 //
-// With a byte limit (byte_limit.hpp) all memory is taken in advance and slots are limited. Which
-// features an example has is then not listed but read from its column: the slots where it is not 0.
+// With a byte limit (byte_limit.hpp) all memory is taken in advance and slots are limited. The
+// features of an example are then not listed but read from its column: the slots where it is not 0.
+//
+// example_store.cpp stores and removes, gather.cpp looks up the terms of a row, distances.cpp sums
+// differences.
 //
 // Cost: append, replace, remove and extract are O(features of the example), with a byte limit
 // O(slots); growing is O(all).
@@ -93,7 +109,7 @@ class ExampleStore {
   }
   // Whether every stored feature is in a slot that is looked up directly.
   [[nodiscard]] bool direct_only() const {
-    return thin_ == 0 && buckets_.empty() && slots_.all_direct();
+    return listed_values_ == 0 && buckets_.empty() && slots_.all_direct();
   }
 
   void reserve(std::size_t examples);
@@ -105,10 +121,13 @@ class ExampleStore {
   [[nodiscard]] bool fits_alone(const Sample<Real>& x) const;
   [[nodiscard]] std::size_t features() const {  // that have a slot
     return references_.size() - free_.size() - (l1_ && !references_.empty() ? 1 : 0) +
-           thin_features();
+           listed_features();
   }
-  [[nodiscard]] std::size_t thin() const { return thin_; }  // values of thin features
-  // Where the values of a feature are: in a slot, or the few there are. Until something changes.
+  [[nodiscard]] std::size_t listed_values() const {
+    return listed_values_;
+  }  // values in lists and single values
+  // Where the values of a feature are: in a slot, or in `few` postings (a list, or a single value).
+  // Valid until something changes.
   struct Stored {
     std::uint32_t slot = FeatureTable::kNone;
     std::span<const Posting<Real>> few;
@@ -118,7 +137,7 @@ class ExampleStore {
   [[nodiscard]] Stored stored(std::int32_t feature) const {
     if (!in_bucket(feature)) return stored_by(slots_.find(feature));
     const std::uint32_t place = buckets_.find(feature);
-    return place == kNoSlot ? Stored{} : stored_at(place);
+    return place == kNoPlace ? Stored{} : stored_at(place);
   }
   // What example i has there.
   [[nodiscard]] Real value(const Stored& stored, std::size_t i) const {
@@ -147,14 +166,18 @@ class ExampleStore {
   static constexpr std::uint32_t kZeroSlot = 0;
 
   // ---- words of features -----------------------------------------------------------------------
-  static constexpr std::size_t kThinShare = 32;
-  // Features that are looked for at once, in buckets: nothing waits for the memory of another.
-  static constexpr std::size_t kTogether = BucketTask<Real>::kMost;
-  [[nodiscard]] bool may_be_thin() const { return !l1_ && !limit_.given(); }
-  // Whether one more may join so many without a slot; whether so many no longer need theirs.
-  [[nodiscard]] bool few(std::size_t examples) const { return kThinShare * examples < stride_; }
-  [[nodiscard]] bool too_few(std::size_t examples) const {
-    return 2 * kThinShare * examples < stride_ && dense_ == 0 && may_be_thin();
+  static constexpr std::size_t kListShare = 32;
+  // Features that are looked up in the hash table at once: no lookup waits for the memory of
+  // another.
+  static constexpr std::size_t kBatch = BucketTask<Real>::kMost;
+  [[nodiscard]] bool may_list() const { return !l1_ && !limit_.given(); }
+  // Whether a list of so many examples may take one more; whether a slot of so many may become a
+  // list.
+  [[nodiscard]] bool list_may_grow(std::size_t examples) const {
+    return kListShare * examples < stride_;
+  }
+  [[nodiscard]] bool may_list_again(std::size_t examples) const {
+    return 2 * kListShare * examples < stride_ && dense_ == 0 && may_list();
   }
   [[nodiscard]] bool in_bucket(std::int32_t feature) const {
     return static_cast<std::size_t>(feature) >= FeatureTable::kDirect && !limit_.given();
@@ -166,52 +189,53 @@ class ExampleStore {
   }
   [[nodiscard]] Stored stored_by(std::uint32_t word) const {
     if (word == FeatureTable::kNone) return {};
-    if ((word & kThin) != 0) return {FeatureTable::kNone, lists_[word]};
+    if ((word & kListFlag) != 0) return {FeatureTable::kNone, lists_[word]};
     return {word, {}};
   }
-  [[nodiscard]] std::size_t thin_features() const;
+  [[nodiscard]] std::size_t listed_features() const;
   std::uint32_t new_slot(std::int32_t feature);
   void free_slot(std::uint32_t slot);
-  void fatten(std::uint32_t& word, std::int32_t feature);
-  void thin_down(std::uint32_t& word);
-  // With `word` that of a feature, if thin one of a list. Example i has this value of it; no longer
-  // has it; has column `to` instead.
-  void put(std::uint32_t& word, std::int32_t feature, std::size_t i, Real value, bool thin);
+  void list_to_slot(std::uint32_t& word, std::int32_t feature);
+  void slot_to_list(std::uint32_t& word);
+  // `word` is a feature's. put: example i gets this value of it, in a list if `list` allows. drop:
+  // example i no longer has it. reassign: what was of example i is of example `to`.
+  void put(std::uint32_t& word, std::int32_t feature, std::size_t i, Real value, bool list);
   void drop(std::uint32_t& word, std::size_t i, bool hashed);
-  void move(std::uint32_t word, std::size_t i, std::size_t to);
-  // The same for features with slots and small numbers, from number k of them on: returns where it
-  // met another. Nearly all features of most streams are such.
+  void reassign(std::uint32_t word, std::size_t i, std::size_t to);
+  // The same for the features from number k on, as long as they are small and have a slot, as
+  // nearly all features of most streams; returns the number of the first that is not. drop_slots
+  // also stops at a feature whose only holder is example i: its slot has to be freed.
   std::size_t put_slots(std::size_t i, const Sample<Real>& x, std::size_t k);
   std::size_t drop_slots(std::size_t i, std::span<const std::int32_t> features, std::size_t k);
-  // The same of features wherever their words are.
-  void put(std::int32_t feature, std::size_t i, Real value, bool thin);
-  void put_at(std::uint32_t place, std::int32_t feature, std::size_t i, Real value, bool thin);
-  Real put_in_buckets(std::size_t i, const Sample<Real>& x, std::size_t k, Real norm);
+  // The same of a feature, wherever its word is.
+  void put(std::int32_t feature, std::size_t i, Real value, bool list);
+  void put_at(std::uint32_t place, std::int32_t feature, std::size_t i, Real value, bool list);
+  Real put_hashed(std::size_t i, const Sample<Real>& x, std::size_t k, Real norm);
   void drop(std::int32_t feature, std::size_t i);
   void drop_at(std::uint32_t place, std::int32_t feature, std::size_t i);
-  void ask_for(std::span<const std::uint32_t> places, std::size_t i) const;
-  void drop_from_buckets(std::span<const std::int32_t> features, std::size_t i);
-  void move(std::int32_t feature, std::size_t i, std::size_t to);
+  void prefetch(std::span<const std::uint32_t> places, std::size_t i) const;
+  void drop_hashed(std::span<const std::int32_t> features, std::size_t i);
+  void reassign(std::int32_t feature, std::size_t i, std::size_t to);
   template <class Term>
   void add_differences(const Sample<Real>& x, std::size_t first, std::size_t last, Real* sums,
                        std::vector<std::int32_t>& listed, Term term) const;
-  class Terms;  // of a row, as gather writes them
-  void gather_words(Terms& terms) const;
-  void set_ones(RowTerms<Real>& row, bool known) const;
-  void gather_from_buckets(const Sample<Real>& x, std::size_t k, Terms& terms, Real& norm) const;
+  class TermWriter;  // writes the terms of a row, for gather
+  void lists_to_hits(TermWriter& terms) const;
+  void mark_binary(RowTerms<Real>& row, bool known) const;
+  void gather_hashed(const Sample<Real>& x, std::size_t k, TermWriter& terms, Real& norm) const;
   struct Extent {
     std::size_t slots = 0;
-    std::size_t few = 0;
+    std::size_t listed = 0;
     std::size_t capacity = 0;
   };
-  [[nodiscard]] Extent lead_to() const;
+  [[nodiscard]] Extent count_words() const;
 
   void occupy(std::size_t i, const Sample<Real>& x);
   Real occupy_sparse(std::size_t i, const Sample<Real>& x);  // its norm
   void vacate(std::size_t i);
   void set_norms(std::size_t i, const Sample<Real>& x, Real norm);
-  // Another example is there, of these values.
-  void mark(std::size_t i, const Real* values) {
+  // Column i holds another example now, made of these values.
+  void record_change(std::size_t i, const Real* values) {
     changed_[i / kLanes] = ++clock_;
     newest_ = i;
     newest_values_ = values;
@@ -220,7 +244,7 @@ class ExampleStore {
   [[nodiscard]] bool whole(const Sample<Real>& x) const {
     return x.dense() && (!limit_.given() || limit_.all());
   }
-  [[nodiscard]] std::size_t strangers(const Sample<Real>& x) const;
+  [[nodiscard]] std::size_t slots_needed(const Sample<Real>& x) const;
   [[nodiscard]] std::size_t free_slots() const;
   [[nodiscard]] bool in_width(const Sample<Real>& x) const;
   void list_features(std::size_t i, std::vector<std::int32_t>& out) const;
@@ -255,10 +279,10 @@ class ExampleStore {
   std::vector<std::uint32_t> references_;  // per slot
   std::vector<std::uint32_t> free_;        // slots without references
   BucketTable<Real> buckets_;              // where large features are
-  PostingLists<Real> lists_;               // of thin features
-  std::size_t thin_ = 0;                   // values of thin features
-  std::size_t dense_ = 0;                  // stored examples that are dense
-  std::vector<std::int32_t> widths_;       // per example: its width if dense, else kSparse
+  PostingLists<Real> lists_;
+  std::size_t listed_values_ = 0;     // values in lists and single values
+  std::size_t dense_ = 0;             // stored examples that are dense
+  std::vector<std::int32_t> widths_;  // per example: its width if dense, else kSparse
   std::vector<std::vector<std::int32_t>> features_;  // per example: its features if sparse
   // With a byte limit, instead:
   ByteLimit limit_;

@@ -1,9 +1,8 @@
-// Feature number -> slot in the support, for features as they come.
+// Feature number -> slot, or another word of the caller's (example_store.hpp).
 //
-// Small feature numbers (all of a dense array, most LIBSVM files) are looked up in a plain vector;
-// those from kDirect on, as hashed text has, are in buckets instead (bucket_table.hpp). With memory
-// taken in advance (`reserve`) all features are here: in the vector or in an open-addressing table,
-// whichever is smaller.
+// Small feature numbers (all of a dense array, most LIBSVM files) are looked up in a plain array;
+// those from kDirect on are in a BucketTable instead. With memory taken in advance (`reserve`) all
+// features are here: in the array or in a hash table with open addressing, whichever is smaller.
 #pragma once
 
 #include <bit>
@@ -50,7 +49,7 @@ class FeatureTable {
       return;
     }
     if (2 * (used_ + 1) > table_.size()) rehash();
-    place({feature, slot});
+    insert_entry({feature, slot});
     ++used_;
   }
 
@@ -108,7 +107,7 @@ class FeatureTable {
     const auto word = static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u;
     return static_cast<std::size_t>(word >> 32) & (table_.size() - 1);
   }
-  void place(Entry entry) {
+  void insert_entry(Entry entry) {
     std::size_t i = home(entry.feature);
     while (table_[i].slot != kNone) i = (i + 1) & (table_.size() - 1);
     table_[i] = entry;
@@ -117,7 +116,7 @@ class FeatureTable {
     std::vector<Entry> old(table_.empty() ? 64 : 2 * table_.size());
     old.swap(table_);
     for (const Entry& entry : old) {
-      if (entry.slot != kNone) place(entry);
+      if (entry.slot != kNone) insert_entry(entry);
     }
   }
 

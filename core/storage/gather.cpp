@@ -1,4 +1,4 @@
-// The terms of a row: the slots of its features, and its hits with features that few examples have.
+// Gathering: the terms of a row x, and its hits with features in posting lists (row_terms.hpp).
 #include <algorithm>
 
 #include "storage/example_store.hpp"
@@ -6,15 +6,16 @@
 namespace budgetron {
 
 template <class Real>
-class ExampleStore<Real>::Terms {
+class ExampleStore<Real>::TermWriter {
  public:
-  // Without features of few examples there are no hits to count either.
-  Terms(RowTerms<Real>& row, std::size_t most, bool thin) : row_(row), thin_(thin) {
+  // `has_lists`: some features are in lists or single values; else there are no hits to count.
+  TermWriter(RowTerms<Real>& row, std::size_t most, bool has_lists)
+      : row_(row), has_lists_(has_lists) {
     if (row.term_values.size() < most) {
       row.term_values.resize(most);
       row.term_slots.resize(most);
     }
-    if (thin && row.hits_before.size() < most + 1) row.hits_before.resize(most + 1);
+    if (has_lists && row.hits_before.size() < most + 1) row.hits_before.resize(most + 1);
   }
   [[nodiscard]] Real* values() { return row_.term_values.data(); }
   [[nodiscard]] std::uint32_t* slots() { return row_.term_slots.data(); }
@@ -27,7 +28,7 @@ class ExampleStore<Real>::Terms {
   void add(Real value, std::uint32_t slot, std::span<const Posting<Real>> few) {
     values()[count_] = value;
     slots()[count_] = slot;
-    if (thin_) row_.hits_before[count_] = static_cast<std::uint32_t>(hits_);
+    if (has_lists_) row_.hits_before[count_] = static_cast<std::uint32_t>(hits_);
     count_ += few.empty();
     if (hits_ + few.size() > row_.hits.size()) [[unlikely]] {
       row_.hits.resize(2 * (hits_ + few.size()));
@@ -38,13 +39,13 @@ class ExampleStore<Real>::Terms {
   }
   void finish() {
     row_.terms = count_;
-    if (thin_) row_.hits_before[count_] = static_cast<std::uint32_t>(hits_);
-    row_.thin = hits_ > 0;
+    if (has_lists_) row_.hits_before[count_] = static_cast<std::uint32_t>(hits_);
+    row_.has_hits = hits_ > 0;
   }
 
  private:
   RowTerms<Real>& row_;
-  const bool thin_;
+  const bool has_lists_;
   std::size_t count_ = 0;
   std::size_t hits_ = 0;
 };
@@ -64,17 +65,17 @@ void ExampleStore<Real>::gather(const Sample<Real>& x, RowTerms<Real>& row) cons
       row.term_slots.push_back(slot);
     }
     row.terms = row.term_values.size();
-    row.thin = false;
+    row.has_hits = false;
     return;
   }
-  Terms terms(row, x.count, thin_ > 0);
+  TermWriter terms(row, x.count, listed_values_ > 0);
   const std::vector<std::uint32_t>& direct = slots_.direct();
   if (x.dense() && !l1_ && x.count <= direct.size()) {
     terms.set_count(functions.gather(x.values, direct.data(), x.count, terms.values(),
                                      terms.slots(), &row.norm));
-    if (thin_ > 0) gather_words(terms);
+    if (listed_values_ > 0) lists_to_hits(terms);
     terms.finish();
-    set_ones(row, false);
+    mark_binary(row, false);
     return;
   }
   if (l1_ || x.dense() || limit_.given()) {
@@ -85,7 +86,7 @@ void ExampleStore<Real>::gather(const Sample<Real>& x, RowTerms<Real>& row) cons
       terms.add(x.values[k], there.anywhere() ? there.slot : kZeroSlot, there.few);
     }
     terms.finish();
-    set_ones(row, false);
+    mark_binary(row, false);
     return;
   }
   std::size_t k = 0;
@@ -100,19 +101,19 @@ void ExampleStore<Real>::gather(const Sample<Real>& x, RowTerms<Real>& row) cons
     count += (x.values[k] != Real(0)) & (word != FeatureTable::kNone);
   }
   terms.set_count(count);
-  if (thin_ > 0) gather_words(terms);
+  if (listed_values_ > 0) lists_to_hits(terms);
   row.norm = ones ? static_cast<Real>(k) : functions.squared_norm(x.values, k);
-  if (k < x.count) gather_from_buckets(x, k, terms, row.norm);
+  if (k < x.count) gather_hashed(x, k, terms, row.norm);
   terms.finish();
-  set_ones(row, ones && k == x.count);
+  mark_binary(row, ones && k == x.count);
 }
 
-// Whether what x has in common with a support of bytes are ones, and no more of them than a byte
-// counts. `known`: they are ones.
+// Whether what x has in common with binary examples, kept as bytes, are ones, and no more of them
+// than a byte counts. `known`: they are ones.
 template <class Real>
-void ExampleStore<Real>::set_ones(RowTerms<Real>& row, bool known) const {
+void ExampleStore<Real>::mark_binary(RowTerms<Real>& row, bool known) const {
   if (!columns_.bytes()) return;
-  const std::size_t hits = row.thin ? row.hits_before[row.terms] : 0;
+  const std::size_t hits = row.has_hits ? row.hits_before[row.terms] : 0;
   bool ones = row.terms + hits < 256;
   if (!known) {
     for (std::size_t k = 0; k < row.terms; ++k) ones &= row.term_values[k] == Real(1);
@@ -121,13 +122,13 @@ void ExampleStore<Real>::set_ones(RowTerms<Real>& row, bool known) const {
   row.all_ones = ones;
 }
 
-// The terms so far are words: lists among them become hits.
+// The slots written so far are words: those of lists become hits.
 template <class Real>
-void ExampleStore<Real>::gather_words(Terms& terms) const {
+void ExampleStore<Real>::lists_to_hits(TermWriter& terms) const {
   const std::size_t count = terms.count();
   std::uint32_t all = 0;
   for (std::size_t t = 0; t < count; ++t) all |= terms.slots()[t];
-  if ((all & kThin) == 0) return terms.set_no_hits();
+  if ((all & kListFlag) == 0) return terms.set_no_hits();
   terms.set_count(0);
   for (std::size_t t = 0; t < count; ++t) {
     const Stored there = stored_by(terms.slots()[t]);
@@ -135,15 +136,15 @@ void ExampleStore<Real>::gather_words(Terms& terms) const {
   }
 }
 
-// The terms from x's feature k on, all of them to be looked for in buckets. First all are found, so
-// that nothing waits for their memory nor guesses which are there.
+// The terms from x's feature k on, all of them in the hash table. First all are looked up, so that
+// no lookup waits for the memory of another, and no branch guesses which are there.
 template <class Real>
-void ExampleStore<Real>::gather_from_buckets(const Sample<Real>& x, std::size_t k, Terms& terms,
-                                             Real& norm) const {
-  std::uint32_t which[kTogether];
-  std::uint32_t places[kTogether];
+void ExampleStore<Real>::gather_hashed(const Sample<Real>& x, std::size_t k, TermWriter& terms,
+                                       Real& norm) const {
+  std::uint32_t which[kBatch];
+  std::uint32_t places[kBatch];
   while (k < x.count) {
-    const std::size_t count = std::min(kTogether, x.count - k);
+    const std::size_t count = std::min(kBatch, x.count - k);
     BucketTask<Real> work = buckets_.task({x.indices + k, count}, x.values + k, which, places);
     work.norm = norm;
     const std::size_t found = buckets_.find(work);

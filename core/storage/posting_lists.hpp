@@ -1,9 +1,13 @@
-// The values of features that few examples have, as lists (example_store.hpp).
+// Posting lists: for each feature that few examples have, its (example, value) pairs, in any order.
 //
-// A list is a piece of one array that all lists share: first how many values it has and how much
-// room, then the values, each with the example whose it is, in any order. Room is a power of two
-// and grows and shrinks with the values; pieces that are not in use wait in chains, one for each
-// room. A list is known by kThin | where it begins, or kNoSlot if it has no values.
+// All lists lie in one array, each in a piece whose capacity is a power of two:
+//
+//   [count, capacity] [example, value] [example, value] ... [unused]
+//
+// The capacity doubles when a list is full and halves when it is a quarter full. Free pieces are
+// kept in one chain per capacity (a buddy allocator without merging); a piece smaller than a cache
+// line is half of a larger one. A list is known by kListFlag | its start, or kNoSlot if it has no
+// values.
 //
 // Cost: push O(1) amortised, pop O(values of the list).
 #pragma once
@@ -23,9 +27,8 @@
 
 namespace budgetron {
 
-// Set in a feature's word that is no slot: the other bits are where its list is
-// (posting_lists.hpp).
-inline constexpr std::uint32_t kThin = 0x80000000u;
+// Set in a feature's word that is not a slot: the other bits are the start of its list.
+inline constexpr std::uint32_t kListFlag = 0x80000000u;
 
 template <class Real>
 class PostingLists {
@@ -33,7 +36,7 @@ class PostingLists {
   PostingLists() { free_.fill(kNoSlot); }
 
   [[nodiscard]] std::span<const Posting<Real>> operator[](std::uint32_t list) const {
-    const Posting<Real>* head = &all_[list & ~kThin];
+    const Posting<Real>* head = &all_[list & ~kListFlag];
     return {head + 1, head->example};
   }
   [[nodiscard]] std::size_t count(std::uint32_t list) const { return at(list).example; }
@@ -43,7 +46,7 @@ class PostingLists {
     if (list == kNoSlot) {
       list = take(2);
     } else if (at(list).example + 1 == capacity(list)) {
-      move(list, 2 * capacity(list));
+      resize(list, 2 * capacity(list));
     }
     Posting<Real>* head = &at(list);
     head[++head->example] = {example, value};
@@ -57,7 +60,7 @@ class PostingLists {
     if (last == 1) {
       release(list);
     } else if (4 * last <= capacity(list)) {
-      move(list, capacity(list) / 2);
+      resize(list, capacity(list) / 2);
     }
   }
   // The value of this example, which is there.
@@ -72,7 +75,7 @@ class PostingLists {
     list = kNoSlot;
   }
 
-  // How much room a list takes, and how much those take that are not in use; and all together.
+  // The capacity of a list, of all free pieces, and of everything.
   [[nodiscard]] std::size_t capacity(std::uint32_t list) const {
     return static_cast<std::size_t>(at(list).value);
   }
@@ -87,8 +90,10 @@ class PostingLists {
   void scratch(StateVisitor& visitor) { visitor.scratch(all_); }
 
  private:
-  [[nodiscard]] Posting<Real>& at(std::uint32_t list) { return all_[list & ~kThin]; }
-  [[nodiscard]] const Posting<Real>& at(std::uint32_t list) const { return all_[list & ~kThin]; }
+  [[nodiscard]] Posting<Real>& at(std::uint32_t list) { return all_[list & ~kListFlag]; }
+  [[nodiscard]] const Posting<Real>& at(std::uint32_t list) const {
+    return all_[list & ~kListFlag];
+  }
   [[nodiscard]] static std::size_t chain(std::size_t capacity) {
     return static_cast<std::size_t>(std::bit_width(capacity));
   }
@@ -104,14 +109,14 @@ class PostingLists {
       at(other).value = static_cast<Real>(capacity);
       release(other);
     } else {
-      list = kThin | static_cast<std::uint32_t>(all_.size());
+      list = kListFlag | static_cast<std::uint32_t>(all_.size());
       all_.resize(all_.size() + capacity);
     }
     at(list).value = static_cast<Real>(capacity);
     at(list).example = 0;
     return list;
   }
-  void move(std::uint32_t& list, std::size_t capacity) {
+  void resize(std::uint32_t& list, std::size_t capacity) {
     const std::uint32_t wider = take(capacity);
     const std::uint32_t count = at(list).example;
     const Posting<Real>* from = &at(list);
@@ -125,7 +130,7 @@ class PostingLists {
   static constexpr std::size_t kWhole = 64 / sizeof(Posting<Real>);  // a cache line
 
   AlignedVector<Posting<Real>> all_;
-  std::array<std::uint32_t, 33> free_;  // by the width in bits of their room
+  std::array<std::uint32_t, 33> free_;  // first free piece, by the bit width of its capacity
 };
 
 }  // namespace budgetron

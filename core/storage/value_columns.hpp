@@ -56,7 +56,7 @@ class ValueColumns {
   }
 
   // Asks for its memory.
-  void ask_for(std::size_t slot, std::size_t i) const {
+  void prefetch(std::size_t slot, std::size_t i) const {
     if (bytes_) {
       __builtin_prefetch(&ones_[slot * stride_ + i], 1);
     } else {

@@ -215,7 +215,7 @@ TEST(ones_beyond_what_a_byte_counts) {
       }
       f.row({values.data(), indices.data(), count}, row);
       CHECK(f.support().columns().bytes());
-      CHECK_EQ(row.thin, shared < count);
+      CHECK_EQ(row.has_hits, shared < count);
       CHECK_EQ(row.values[0], static_cast<float>(count));
       CHECK_EQ(row.values[1], static_cast<float>(shared));
     }
@@ -266,7 +266,7 @@ TEST(rows_ahead_see_features_that_became_thin) {
   RowBlock<float> block;
   CHECK(f.fill(block, dense.data(), 3));
   add(3);
-  CHECK_EQ(f.support().thin(), 1u);
+  CHECK_EQ(f.support().listed_values(), 1u);
   for (std::size_t r = 0; r < kBlockRows; ++r) {
     const Row<float>& taken = f.take(block, r);
     f.row({dense.data() + 3 * r, nullptr, 3}, row);

@@ -36,8 +36,8 @@ void compare(const BucketTable<Real>& buckets, const std::map<std::int32_t, Word
   for (const std::int32_t feature : features) {
     const std::uint32_t place = buckets.find(feature);
     const auto there = expected.find(feature);
-    CHECK_EQ(place == kNoSlot, there == expected.end());
-    if (place == kNoSlot) continue;
+    CHECK_EQ(place == kNoPlace, there == expected.end());
+    if (place == kNoPlace) continue;
     CHECK_EQ(buckets[place].example, there->second.word);
     CHECK_EQ(static_cast<float>(buckets[place].value), there->second.value);
     CHECK_EQ(buckets.single(place), there->second.single);
@@ -68,8 +68,8 @@ void exercise(const std::vector<std::int32_t>& features) {
     for (std::size_t c = 0; c < others; ++c) {
       other[which[c]] = true;
       const std::int32_t feature = some[which[c]];
-      CHECK_EQ(places[c] == kNoSlot, !expected.contains(feature));
-      if (places[c] == kNoSlot) {
+      CHECK_EQ(places[c] == kNoPlace, !expected.contains(feature));
+      if (places[c] == kNoPlace) {
         buckets.insert(feature, true, {round, values[which[c]]});
         expected[feature] = {round, static_cast<float>(values[which[c]]), true};
       } else {
@@ -128,7 +128,7 @@ TEST(buckets_that_are_full_pass_features_on) {
 TEST(buckets_find_only_what_is_there) {
   const std::vector<std::int32_t> features = neighbours(40);
   BucketTable<float> buckets;
-  CHECK_EQ(buckets.find(features[0]), kNoSlot);
+  CHECK_EQ(buckets.find(features[0]), kNoPlace);
   buckets.reserve_more(features.size());
   for (std::size_t k = 0; k < 30; ++k) buckets.insert(features[k], false, {7, 0.0f});
   std::uint32_t which[40];
@@ -144,7 +144,7 @@ TEST(buckets_find_only_what_is_there) {
   }
   // What has left is not found again, although its word is still there.
   buckets.erase(places[3], features[3]);
-  CHECK_EQ(buckets.find(features[3]), kNoSlot);
-  CHECK(buckets.find(features[29]) != kNoSlot);
+  CHECK_EQ(buckets.find(features[3]), kNoPlace);
+  CHECK(buckets.find(features[29]) != kNoPlace);
   CHECK(buckets.consistent());
 }

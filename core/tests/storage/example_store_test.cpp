@@ -38,7 +38,7 @@ void fatten_and_thin_down(std::int32_t shared, bool hashed) {
     if (i < 4) CHECK_EQ(support.stored(shared).few.size(), i + 1);
     CHECK_EQ(has_slot(), i >= 4);
   }
-  CHECK_EQ(support.thin(), kExamples);  // all have a feature of their own
+  CHECK_EQ(support.listed_values(), kExamples);  // all have a feature of their own
   CHECK_EQ(support.features(), kExamples + 1);
   for (std::size_t i = 0; i < 20; ++i) {
     CHECK_EQ(has_slot(), i < 19 || !hashed);
