@@ -34,15 +34,15 @@ void Covariance::resize(std::size_t size) {
   alphas_.resize(length() + 1, 0.0);
 }
 
-void Covariance::weigh() {
-  panel_functions().weigh(size_, projected_.data(), variances_.data(), weights_.data(),
-                          energies_.data());
+void Covariance::scale_by_variances() {
+  panel_functions().scale_by_variances(size_, projected_.data(), variances_.data(), weights_.data(),
+                                       energies_.data());
 }
 
 double Covariance::project(const double* k, double r) {
   if (size_ == 0) return 0.0;
   panel_functions().project(columns_.data(), panels(), k, projected_.data());
-  weigh();
+  scale_by_variances();
   // Each sum waits for its last term: the two run beside each other.
   double energy = 0.0;
   double alpha = r;
@@ -61,7 +61,7 @@ void Covariance::product(double* out) {
 
 void Covariance::condition(double r, double* out) {
   if (alphas_[0] != r) add_up(0, r);
-  settle(0);
+  shrink_variances(0);
   panel_functions().condition(columns_.data(), panels(), weights_.data(), slopes_.data(), out);
 }
 
@@ -73,9 +73,10 @@ void Covariance::add_up(std::size_t first, double alpha) {
   alphas_[size_] = alpha;
 }
 
-void Covariance::settle(std::size_t first) {
-  panel_functions().settle(size_ - first, alphas_.data() + first, projected_.data() + first,
-                           kLeastVariance, variances_.data() + first, slopes_.data() + first);
+void Covariance::shrink_variances(std::size_t first) {
+  panel_functions().shrink_variances(size_ - first, alphas_.data() + first,
+                                     projected_.data() + first, kLeastVariance,
+                                     variances_.data() + first, slopes_.data() + first);
 }
 
 void Covariance::append(const double* d, double delta2) {
@@ -89,7 +90,7 @@ void Covariance::append(const double* d, double delta2) {
 
 void Covariance::project_unit(std::size_t i) {
   for (std::size_t j = 0; j < size_; ++j) projected_[j] = j < i ? 0.0 : columns_[start(j) + i];
-  weigh();
+  scale_by_variances();
 }
 
 void Covariance::column(std::size_t i, double* out) {
@@ -102,7 +103,7 @@ void Covariance::remove(std::size_t i) {
   // r = 0: nothing before column i matters, and after it alpha is D_i.
   for (std::size_t j = 0; j <= i; ++j) slopes_[j] = 0.0;
   add_up(i + 1, variances_[i]);
-  settle(i + 1);
+  shrink_variances(i + 1);
   panel_functions().condition(columns_.data(), panels(), weights_.data(), slopes_.data(),
                               projected_.data());
   const std::size_t last = size_ - 1;

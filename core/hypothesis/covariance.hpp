@@ -71,11 +71,11 @@ class Covariance {
   [[nodiscard]] static std::size_t height(std::size_t j) { return kPanel * (j / kPanel + 1); }
   void resize(std::size_t size);
   // D_j f_j^2 in `energies_`.
-  void weigh();
+  void scale_by_variances();
   // alpha_j-1 and the last alpha_j for the columns from `first` on, beginning with alpha.
   void add_up(std::size_t first, double alpha);
   // D and -f_j/alpha_j-1 for the columns from `first` on.
-  void settle(std::size_t first);
+  void shrink_variances(std::size_t first);
   // f <- U'e_i, row i of U.
   void project_unit(std::size_t i);
 

@@ -141,7 +141,7 @@ void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
     }
   }
   functions.row(work);
-  settle(out);
+  finish_row(out);
 }
 
 // Whether distances drown in the rounding of norms.
@@ -178,7 +178,7 @@ void Expansion<Real>::row_by_differences(const Sample<Real>& x, Row<Real>& out) 
     if (laplacian) support_.absolute_distances(x, first, last, sums, out.listed);
     row_functions<Real>().row(work);
   }
-  settle(out);
+  finish_row(out);
 }
 
 // If they are whole numbers, and few.
@@ -192,7 +192,7 @@ void Expansion<Real>::look_up_distances(RowTask<Real>& task) const {
 }
 
 template <class Real>
-void Expansion<Real>::settle(Row<Real>& out) const {
+void Expansion<Real>::finish_row(Row<Real>& out) const {
   out.self = kernel_.isotropic() ? 1.0 : static_cast<double>(row_functions<Real>().self(task(out)));
   out.coarse = kernel_.rounds_coarsely(out.norm);
 }
@@ -261,7 +261,7 @@ Row<Real>& Expansion<Real>::take(RowBlock<Real>& block, std::size_t r) const {
     bring_up_to_date(block, r);
     block.time = support_.clock();
   }
-  settle(block.rows[r]);
+  finish_row(block.rows[r]);
   return block.rows[r];
 }
 

@@ -214,7 +214,7 @@ class Expansion {
   [[nodiscard]] bool drowns(Real norm) const;
   void row_by_differences(const Sample<Real>& x, Row<Real>& out) const;
   void look_up_distances(RowTask<Real>& task) const;
-  void settle(Row<Real>& row) const;  // what a row says besides its values
+  void finish_row(Row<Real>& row) const;  // what a row says besides its values
   bool pack(RowBlock<Real>& block) const;
   BlockTask<Real> task(RowBlock<Real>& block, std::size_t from, RowTask<Real>* rows) const;
   void bring_up_to_date(RowBlock<Real>& block, std::size_t r) const;

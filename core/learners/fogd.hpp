@@ -53,15 +53,15 @@ class Fogd final : public Learner<Real> {
   void decide(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const override {
     map(x, row);
     for (std::size_t k = 0; k < outputs_; ++k) {
-      outputs[k] = root_ * weigh(row, weights_.row(k), 2 * stride_);
+      outputs[k] = root_ * decide_with(row, weights_.row(k), 2 * stride_);
     }
     row.self = 1.0;
   }
-  [[nodiscard]] Terms terms() const override {
+  [[nodiscard]] CoefView coef_view() const override {
     return {2 * stride_, weights_.row(0), weights_.stride(), root_, nullptr};
   }
-  [[nodiscard]] double weigh(const Row<Real>& row, const double* weights,
-                             std::size_t count) const override {
+  [[nodiscard]] double decide_with(const Row<Real>& row, const double* weights,
+                                   std::size_t count) const override {
     return row_functions<Real>().dot(row.values.data(), weights, count);
   }
 
@@ -72,7 +72,8 @@ class Fogd final : public Learner<Real> {
     for (std::size_t k = 0; k < outputs_; ++k) {
       const double by = -step_ * slope * root_ * turn.direction[k];
       if (by == 0.0) continue;
-      fourier_functions<Real>().move(weights_.row(k), turn.row->values.data(), by, 2 * stride_);
+      fourier_functions<Real>().add_scaled(weights_.row(k), turn.row->values.data(), by,
+                                           2 * stride_);
     }
     return true;
   }
@@ -90,7 +91,7 @@ class Fogd final : public Learner<Real> {
     row.term_values.resize(limit_.slots + 1);
     row.term_slots.resize(limit_.slots + 1);
   }
-  [[nodiscard]] std::size_t most_terms() const override { return 2 * stride_; }
+  [[nodiscard]] std::size_t most_coefs() const override { return 2 * stride_; }
 
   // The last frequencies leave. f, a mean over D frequencies, becomes the mean over the others.
   void lower(std::size_t components, std::size_t slots, Row<Real>&, Random&) override {

@@ -15,13 +15,14 @@
 
 namespace budgetron {
 
-// f as a sum of terms, for averaging: output k is factor * sum_i coefs[k * stride + i] term_i(x).
-struct Terms {
+// The coefs of f, for averaging: output k of f(x) is factor * sum_i coefs[k * stride + i] phi_i(x),
+// where phi_i(x) is a kernel value or a feature of the learner's map.
+struct CoefView {
   std::size_t count = 0;
   const double* coefs = nullptr;
   std::size_t stride = 0;
   double factor = 1.0;
-  const std::int64_t* ids = nullptr;  // of terms that may change places or leave
+  const std::int64_t* ids = nullptr;  // of coefs that may change places or leave
 };
 
 // Stored examples with the coefs that `predict` gives them: it answers the sum over all shares of
@@ -40,10 +41,11 @@ class Learner {
   // f(x), K numbers; fills `row` (kernel values, k(x, x)).
   virtual void decide(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const = 0;
 
-  [[nodiscard]] virtual Terms terms() const = 0;
-  // sum_i coefs[i] term_i(x) for the x whose row was decided last; `count` is padded.
-  [[nodiscard]] virtual double weigh(const Row<Real>& row, const double* coefs,
-                                     std::size_t count) const = 0;
+  [[nodiscard]] virtual CoefView coef_view() const = 0;
+  // f(x) with other coefs: sum_i coefs[i] phi_i(x) for the x whose row was decided last; `count` is
+  // padded.
+  [[nodiscard]] virtual double decide_with(const Row<Real>& row, const double* coefs,
+                                           std::size_t count) const = 0;
 
   // One update; true if it changed the model. Never called with k(x, x) <= 0.
   virtual bool learn(const Turn<Real>& turn) = 0;
@@ -55,7 +57,7 @@ class Learner {
   // that has seen nothing. Contract: nothing is allocated afterwards.
   virtual void reserve(const ByteLimit& limit) = 0;
   virtual void reserve_row(Row<Real>& row) const = 0;
-  [[nodiscard]] virtual std::size_t most_terms() const = 0;
+  [[nodiscard]] virtual std::size_t most_coefs() const = 0;
   // Whether x could be stored if nothing else were.
   [[nodiscard]] virtual bool fits_alone(const Sample<Real>&) const { return true; }
 
@@ -93,17 +95,17 @@ class ExpansionLearner : public Learner<Real> {
     f_.row(x, row);
     f_.decide(row, outputs);
   }
-  [[nodiscard]] Terms terms() const override {
+  [[nodiscard]] CoefView coef_view() const override {
     return {f_.size(), f_.stored_coefs(0), f_.stride(), f_.factor(), f_.ids()};
   }
-  [[nodiscard]] double weigh(const Row<Real>& row, const double* coefs,
-                             std::size_t count) const override {
+  [[nodiscard]] double decide_with(const Row<Real>& row, const double* coefs,
+                                   std::size_t count) const override {
     return row_functions<Real>().dot(row.values.data(), coefs, count);
   }
   void rearrange(const ClassChange& change) override { f_.rearrange(change); }
   void reserve(const ByteLimit& limit) override { f_.reserve(limit); }
   void reserve_row(Row<Real>& row) const override { f_.reserve_row(row); }
-  [[nodiscard]] std::size_t most_terms() const override { return f_.capacity(); }
+  [[nodiscard]] std::size_t most_coefs() const override { return f_.capacity(); }
   [[nodiscard]] bool fits_alone(const Sample<Real>& x) const override { return f_.fits_alone(x); }
   void lower(std::size_t budget, std::size_t slots, Row<Real>& row, Random& random) override {
     f_.reserve_row(row);

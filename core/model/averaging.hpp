@@ -4,9 +4,10 @@
 //   suffix  the mean of about the last half: two sums, of the rounds since the last power of two
 //           and of those between the two powers before, so that no horizon is needed
 //
-// f_t is a sum of terms (Learner::terms), so the mean is one with the mean coefs. A term that left
-// leaves with its sum: on a budget it is the mean over what is stored, and where nothing ever
-// leaves (unbounded learners, AVM, FOGD) it is the mean. A merged example starts a sum of its own.
+// f_t is linear in its coefs (Learner::coef_view), so the mean is f with the mean coefs. An example
+// that left leaves with its sum: on a budget it is the mean over what is stored, and where nothing
+// ever leaves (unbounded learners, AVM, FOGD) it is the mean. A merged example starts a sum of its
+// own.
 //
 // Cost: O(B K) a round, and O(B) for each stored example that changed its place. Memory: two sums,
 // B K float64 each, and one to rearrange them in.
@@ -36,41 +37,41 @@ class Averaging {
 
   // Counts f_t, before round t = rounds + 1 changes it.
   void count(const Learner<Real>& learner) {
-    const Terms terms = learner.terms();
-    follow(terms);
+    const CoefView view = learner.coef_view();
+    follow(view);
     const auto t = static_cast<std::uint64_t>(++rounds_);
     if (suffix_ && std::has_single_bit(t)) {
       older_.swap(newer_);
       newer_.fill(0.0);
     }
     for (std::size_t k = 0; k < newer_.rows(); ++k) {
-      const double* a = terms.coefs + k * terms.stride;
+      const double* a = view.coefs + k * view.stride;
       double* sum = newer_.row(k);
-      for (std::size_t i = 0; i < terms.count; ++i) sum[i] += terms.factor * a[i];
+      for (std::size_t i = 0; i < view.count; ++i) sum[i] += view.factor * a[i];
     }
   }
 
-  // After round t: the sums follow the terms to where they are now.
-  void follow(const Learner<Real>& learner) { follow(learner.terms()); }
+  // After round t: the sums follow the coefs to where they are now.
+  void follow(const Learner<Real>& learner) { follow(learner.coef_view()); }
 
   // The mean's decision on the row that `learner` has just decided; before any round, its own.
   void decide(const Learner<Real>& learner, const Row<Real>& row, std::span<double> outputs) const {
     if (rounds_ == 0) return;
     for (std::size_t k = 0; k < outputs.size(); ++k) {
-      outputs[k] = (learner.weigh(row, older_.row(k), padded(count_)) +
-                    learner.weigh(row, newer_.row(k), padded(count_))) /
+      outputs[k] = (learner.decide_with(row, older_.row(k), padded(count_)) +
+                    learner.decide_with(row, newer_.row(k), padded(count_))) /
                    averaged_rounds();
     }
   }
 
-  // Whether the sums are those of the learner's terms, as they are after every round.
+  // Whether the sums are those of the learner's coefs, as they are after every round.
   [[nodiscard]] bool fits(const Learner<Real>& learner) const {
-    const Terms terms = learner.terms();
+    const CoefView view = learner.coef_view();
     if (rounds_ == 0) return count_ == 0;
-    return count_ == terms.count &&
-           (terms.ids == nullptr
+    return count_ == view.count &&
+           (view.ids == nullptr
                 ? ids_.empty()
-                : std::equal(ids_.begin(), ids_.end(), terms.ids, terms.ids + terms.count));
+                : std::equal(ids_.begin(), ids_.end(), view.ids, view.ids + view.count));
   }
   [[nodiscard]] bool any() const { return rounds_ > 0; }
   // The stored examples with their coefs in the mean; none where nothing is stored.
@@ -81,13 +82,13 @@ class Averaging {
              }}};
   }
 
-  // Takes the memory for so many terms; with ids for those that may move.
-  void reserve(std::size_t terms, bool moving) {
-    for (PaddedMatrix* sums : {&older_, &newer_}) sums->widen(terms);
+  // Takes the memory for so many coefs; with ids for those that may move.
+  void reserve(std::size_t coefs, bool moving) {
+    for (PaddedMatrix* sums : {&older_, &newer_}) sums->widen(coefs);
     if (!moving) return;
-    moved_.widen(terms);
-    ids_.reserve(terms);
-    origins_.reserve(terms);
+    moved_.widen(coefs);
+    ids_.reserve(coefs);
+    origins_.reserve(coefs);
   }
 
   // The learner starts anew.
@@ -114,25 +115,25 @@ class Averaging {
  private:
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
-  // Puts the sums in the order of the terms; new terms start at 0.
-  void follow(const Terms& terms) {
-    older_.widen(terms.count);
-    newer_.widen(terms.count);
-    if (terms.ids != nullptr) {
-      const bool same = count_ <= terms.count && std::equal(ids_.begin(), ids_.end(), terms.ids);
-      if (!same) rearrange(terms);
-      ids_.assign(terms.ids, terms.ids + terms.count);
+  // Puts the sums in the order of the coefs; new coefs start at 0.
+  void follow(const CoefView& view) {
+    older_.widen(view.count);
+    newer_.widen(view.count);
+    if (view.ids != nullptr) {
+      const bool same = count_ <= view.count && std::equal(ids_.begin(), ids_.end(), view.ids);
+      if (!same) rearrange(view);
+      ids_.assign(view.ids, view.ids + view.count);
     }
-    count_ = terms.count;
+    count_ = view.count;
   }
 
-  void rearrange(const Terms& terms) {
-    find_origins(terms);
+  void rearrange(const CoefView& view) {
+    find_origins(view);
     moved_.widen(newer_.stride());
     for (PaddedMatrix* sums : {&older_, &newer_}) {
       moved_.fill(0.0);
       for (std::size_t k = 0; k < sums->rows(); ++k) {
-        for (std::size_t i = 0; i < terms.count; ++i) {
+        for (std::size_t i = 0; i < view.count; ++i) {
           if (origins_[i] != kNone) moved_.row(k)[i] = sums->row(k)[origins_[i]];
         }
       }
@@ -140,19 +141,19 @@ class Averaging {
     }
   }
 
-  // Where each term stood: in its place, or wherever its id is. (Of two made in one round, as a
+  // Where each coef stood: in its place, or wherever its id is. (Of two made in one round, as a
   // merge does, at most one has moved.)
-  void find_origins(const Terms& terms) {
-    origins_.assign(terms.count, kNone);
-    for (std::size_t i = 0; i < std::min(count_, terms.count); ++i) {
-      if (ids_[i] == terms.ids[i]) {
+  void find_origins(const CoefView& view) {
+    origins_.assign(view.count, kNone);
+    for (std::size_t i = 0; i < std::min(count_, view.count); ++i) {
+      if (ids_[i] == view.ids[i]) {
         origins_[i] = static_cast<std::uint32_t>(i);
         ids_[i] = -1;  // taken
       }
     }
-    for (std::size_t i = 0; i < terms.count; ++i) {
+    for (std::size_t i = 0; i < view.count; ++i) {
       if (origins_[i] != kNone) continue;
-      const auto found = std::find(ids_.begin(), ids_.end(), terms.ids[i]);
+      const auto found = std::find(ids_.begin(), ids_.end(), view.ids[i]);
       if (found == ids_.end()) continue;
       origins_[i] = static_cast<std::uint32_t>(found - ids_.begin());
       *found = -1;
@@ -169,12 +170,12 @@ class Averaging {
 
   bool suffix_;
   std::int64_t rounds_ = 0;
-  std::size_t count_ = 0;               // terms summed
+  std::size_t count_ = 0;               // coefs summed
   std::vector<std::int64_t> ids_;       // theirs, where they may move
   PaddedMatrix older_;                  // coefs of the averaged f_t, summed: before ...
-  PaddedMatrix newer_;                  // ... and since the last restart; outputs x terms
+  PaddedMatrix newer_;                  // ... and since the last restart; outputs x coefs
   PaddedMatrix moved_;                  // to rearrange them in
-  std::vector<std::uint32_t> origins_;  // per term: where its sums were
+  std::vector<std::uint32_t> origins_;  // per coef: where its sums were
 };
 
 }  // namespace budgetron

@@ -185,7 +185,7 @@ class Calibration {
    public:
     // Null: nothing is counted.
     explicit Counter(Calibration* calibration) : calibration_(calibration) {}
-    ~Counter() { settle(); }
+    ~Counter() { flush(); }
     Counter(const Counter&) = delete;
     Counter& operator=(const Counter&) = delete;
 
@@ -208,13 +208,13 @@ class Calibration {
       }
       const std::int64_t rows = ++calibration_->rows_;
       if (rows > kEach && rows % kBlock != 0) return;
-      settle();
+      flush();
       calibration_->solve(rows <= kEach ? 1.0 : static_cast<double>(kBlock));
     }
 
    private:
     // The rows that wait, as they came.
-    void settle() {
+    void flush() {
       if (waiting_ == 0) return;
       Sigmoid sigmoid = calibration_->sigmoids_[0];  // in registers
       for (std::size_t i = 0; i < waiting_; ++i) {

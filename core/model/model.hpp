@@ -348,7 +348,7 @@ class Model : private Live {
     if (!limit_.given()) return;
     learner_->reserve(limit_);
     if (averaging_ == nullptr) return;
-    averaging_->reserve(learner_->most_terms(), learner_->expansion() != nullptr);
+    averaging_->reserve(learner_->most_coefs(), learner_->expansion() != nullptr);
   }
 
   void learn_row(const Sample<Real>& x, double target, double weight, bool unseen,

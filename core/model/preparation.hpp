@@ -111,13 +111,13 @@ class Preparation {
       if (x.values[k] == Real(0)) continue;
       features_ = std::max(features_, static_cast<std::size_t>(x.feature(k)) + 1);
     }
-    settle(warmup_.full(), rebuild);
+    choose_scale_and_gamma(warmup_.full(), rebuild);
   }
 
   // Before the round of x: without a place to keep it the warm-up is over.
   template <class Rebuild>
   void make_place(const Sample<Real>& x, Rebuild rebuild) {
-    if (warming_up_ && !warmup_.fits(x)) settle(true, rebuild);
+    if (warming_up_ && !warmup_.fits(x)) choose_scale_and_gamma(true, rebuild);
   }
 
   void join(const ClassChange& change) {
@@ -152,7 +152,7 @@ class Preparation {
   enum class Scale { none, standard, undecided };
 
   template <class Rebuild>
-  void settle(bool last, Rebuild rebuild) {
+  void choose_scale_and_gamma(bool last, Rebuild rebuild) {
     bool changed = last && scale_ == Scale::undecided && decide_scale();
     if (finds_gamma_ && (last || due(warmup_.size()))) {
       const double gamma = find_gamma();
@@ -190,7 +190,7 @@ class Preparation {
       scaler_ = Scaler();
       return false;
     }
-    scaler_.settle();
+    scaler_.freeze();
     warmup_.change_rows([&](const Sample<Real>& x) { return scaler_.transform(x, scaled_); });
     return true;
   }

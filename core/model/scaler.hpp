@@ -10,7 +10,7 @@
 //
 //   t s^2 = q + m^2 n (t - n) / t
 //
-// Settled (`settle`, for scale = "auto"): the deviations of the rows counted until then stand for
+// Frozen (`freeze`, for scale = "auto"): the deviations of the rows counted until then stand for
 // good. A feature that had none is divided by its running root mean square where that exceeds 1:
 //
 //   x_j <- x_j / max(1, sqrt((q + n m^2) / t))
@@ -22,7 +22,7 @@
 // and sparse rows give the same bits, and a constant feature has q = 0 exactly.
 //
 // Cost: O(non-zeros of x) to count and to transform. Memory: 28 bytes a feature seen, 8 more once
-// settled, and its slot.
+// frozen, and its slot.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ inline double median(std::span<double> values) {
 
 class Scaler {
  public:
-  // x over the deviations of the rows counted so far, or those settled on. The answer looks into
+  // x over the deviations of the rows counted so far, or the frozen ones. The answer looks into
   // `out`.
   template <class Real>
   Sample<Real> transform(const Sample<Real>& x, OwnedSample<Real>& out) const {
@@ -74,7 +74,7 @@ class Scaler {
     for (std::size_t k = 0; k < x.count; ++k) {
       if (x.values[k] == Real(0)) continue;
       const std::size_t slot = slot_of(x.feature(k));
-      if (settled(slot) > 0.0) continue;
+      if (frozen(slot) > 0.0) continue;
       const double value = countable(x.values[k]);
       const double before = value - means_[slot];
       means_[slot] += before / static_cast<double>(++counts_[slot]);
@@ -94,7 +94,7 @@ class Scaler {
   }
 
   // From here on rows are divided by the deviations of those counted so far.
-  void settle() { find_deviations(); }
+  void freeze() { find_deviations(); }
 
   // Takes the memory for rows of this width; `decides`: uneven() will be asked.
   void reserve(std::size_t width, bool decides) {
@@ -159,14 +159,14 @@ class Scaler {
     }
   }
 
-  // The deviation settled on; 0 if nothing is settled, or the feature had none.
-  [[nodiscard]] double settled(std::size_t slot) const {
+  // The frozen deviation; 0 if nothing is frozen, or the feature had none.
+  [[nodiscard]] double frozen(std::size_t slot) const {
     return slot < deviations_.size() ? deviations_[slot] : 0.0;
   }
 
   [[nodiscard]] double divisor(std::size_t slot) const {
     if (deviations_.empty()) return deviation(slot);
-    const double s = settled(slot);
+    const double s = frozen(slot);
     return s > 0.0 ? s : std::max(root_mean_square(slot), 1.0);
   }
 
@@ -202,7 +202,7 @@ class Scaler {
   std::vector<std::int64_t> counts_;    // n
   std::vector<double> means_;           // m
   std::vector<double> squares_;         // q
-  std::vector<double> deviations_;      // settled on, per slot known then; else empty
+  std::vector<double> deviations_;      // frozen, per slot known then; else empty
 };
 
 }  // namespace budgetron

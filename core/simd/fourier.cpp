@@ -44,7 +44,7 @@ void map(const FourierTask<Real>& task) {
 }
 
 template <class Real>
-void move(double* weights, const Real* features, double by, std::size_t n) {
+void add_scaled(double* weights, const Real* features, double by, std::size_t n) {
   const Doubles factor = all<double>(by);
   for (std::size_t i = 0; i < n; i += kDotLanes) {
 #pragma GCC unroll 8
@@ -60,8 +60,8 @@ void move(double* weights, const Real* features, double by, std::size_t n) {
 extern const FourierFunctions<float> BUDGETRON_CONCAT(fourier_functions_float_, BUDGETRON_ISA);
 extern const FourierFunctions<double> BUDGETRON_CONCAT(fourier_functions_double_, BUDGETRON_ISA);
 const FourierFunctions<float> BUDGETRON_CONCAT(fourier_functions_float_, BUDGETRON_ISA) = {
-    map<float>, move<float>};
+    map<float>, add_scaled<float>};
 const FourierFunctions<double> BUDGETRON_CONCAT(fourier_functions_double_, BUDGETRON_ISA) = {
-    map<double>, move<double>};
+    map<double>, add_scaled<double>};
 
 }  // namespace budgetron

@@ -32,7 +32,7 @@ struct FourierFunctions {
   // angle itself; always on the unit circle.
   void (*map)(const FourierTask<Real>& task);
   // weights += by * features, of n numbers, a multiple of kLanes.
-  void (*move)(double* weights, const Real* features, double by, std::size_t n);
+  void (*add_scaled)(double* weights, const Real* features, double by, std::size_t n);
 };
 
 // Of the instruction set that row_functions picked.

@@ -114,16 +114,16 @@ void condition(double* columns, std::size_t panels, const double* v, const doubl
   sweep<true>(columns, panels, v, l, g);
 }
 
-void weigh(std::size_t count, const double* __restrict f, const double* __restrict d,
-           double* __restrict v, double* __restrict e) {
+void scale_by_variances(std::size_t count, const double* __restrict f, const double* __restrict d,
+                        double* __restrict v, double* __restrict e) {
   for (std::size_t j = 0; j < count; ++j) {
     v[j] = d[j] * f[j];
     e[j] = f[j] * v[j];
   }
 }
 
-void settle(std::size_t count, const double* __restrict alpha, const double* __restrict f,
-            double least, double* __restrict d, double* __restrict l) {
+void shrink_variances(std::size_t count, const double* __restrict alpha, const double* __restrict f,
+                      double least, double* __restrict d, double* __restrict l) {
   for (std::size_t j = 0; j < count; ++j) {
     const double variance = d[j] * (alpha[j] / alpha[j + 1]);
     d[j] = variance > least ? variance : least;
@@ -134,7 +134,7 @@ void settle(std::size_t count, const double* __restrict alpha, const double* __r
 }  // namespace
 
 extern const PanelFunctions BUDGETRON_CONCAT(panel_functions_, BUDGETRON_ISA);
-const PanelFunctions BUDGETRON_CONCAT(panel_functions_, BUDGETRON_ISA) = {project, combine,
-                                                                          condition, weigh, settle};
+const PanelFunctions BUDGETRON_CONCAT(panel_functions_, BUDGETRON_ISA) = {
+    project, combine, condition, scale_by_variances, shrink_variances};
 
 }  // namespace budgetron

@@ -32,10 +32,11 @@ struct PanelFunctions {
   void (*condition)(double* columns, std::size_t panels, const double* v, const double* l,
                     double* g);
   // Per column: v_j = d_j f_j, and f_j v_j in e_j.
-  void (*weigh)(std::size_t count, const double* f, const double* d, double* v, double* e);
+  void (*scale_by_variances)(std::size_t count, const double* f, const double* d, double* v,
+                             double* e);
   // Per column: d_j <- max(d_j alpha_j/alpha_j+1, least), l_j = -f_j/alpha_j.
-  void (*settle)(std::size_t count, const double* alpha, const double* f, double least, double* d,
-                 double* l);
+  void (*shrink_variances)(std::size_t count, const double* alpha, const double* f, double least,
+                           double* d, double* l);
 };
 
 // Of the instruction set that row_functions picked.

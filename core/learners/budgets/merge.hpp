@@ -230,7 +230,7 @@ class Merge final : public Budget<Real> {
     const double square_m = f.inner(mine_, mine_);
     Search search{{m}};
     if (products_[newcomer] > 0.0) {
-      weigh(newcomer, static_cast<double>(turn.row->values[m]), square_m, turn.round, search);
+      try_pair(newcomer, static_cast<double>(turn.row->values[m]), square_m, turn.round, search);
     }
     const auto& functions = row_functions<Real>();
     find_distances(row);
@@ -238,13 +238,13 @@ class Merge final : public Budget<Real> {
     if (nearest > 0.0) return search.best;  // nobody else has the sign of m
     candidates_.resize(newcomer);
     functions.at_most(distances_.data(), newcomer, nearest, candidates_.data());
-    weigh_stored(f, candidates_[0], square_m, search);
+    try_stored(f, candidates_[0], square_m, search);
     const double largest = -functions.least(minus_squares_.data(), newcomer + 1);
     const double farthest = -least_kappa(search.least, square_m, largest);
     const std::size_t count =
         functions.at_most(distances_.data(), newcomer, farthest, candidates_.data());
     for (std::size_t c = 0; c < count; ++c) {
-      weigh_stored(f, candidates_[c], square_m, search);
+      try_stored(f, candidates_[c], square_m, search);
     }
     return search.best;
   }
@@ -260,12 +260,12 @@ class Merge final : public Budget<Real> {
     }
   }
 
-  void weigh_stored(const Expansion<Real>& f, std::size_t n, double square_m,
-                    Search& search) const {
-    weigh(n, -distances_[n], square_m, f.id(n), search);
+  void try_stored(const Expansion<Real>& f, std::size_t n, double square_m, Search& search) const {
+    try_pair(n, -distances_[n], square_m, f.id(n), search);
   }
   // What merging n with m costs, into the search.
-  void weigh(std::size_t n, double kappa, double square_m, std::int64_t id, Search& search) const {
+  void try_pair(std::size_t n, double kappa, double square_m, std::int64_t id,
+                Search& search) const {
     const double size_m = std::sqrt(square_m);
     const double product = products_[n];
     const double square_n = -minus_squares_[n];

@@ -94,7 +94,7 @@ class Sampled final : public Budget<Real> {
     double total = 0.0;  // of the chances
     if (!uniform_) {
       const auto& functions = coef_functions<Real>();
-      chances = weigh(f);
+      chances = weights_of(f);
       sums_.resize(blocks(n));
       const double weight = functions.sum_weights(chances, n, sums_.data());
       even = weight == 0.0;
@@ -107,7 +107,7 @@ class Sampled final : public Budget<Real> {
   }
 
   // The weights w_i: where they are the sizes of coefs, by the coefs themselves.
-  Chances weigh(const Expansion<Real>& f) {
+  Chances weights_of(const Expansion<Real>& f) {
     const bool isotropic = f.kernel().isotropic();
     if (isotropic && f.outputs() == 1) {
       const bool alike = coef_functions<Real>().alike(f.stored_coefs(0), f.size());

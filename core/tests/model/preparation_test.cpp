@@ -84,7 +84,7 @@ TEST(scaler_keeps_what_it_settled_on_and_lets_no_late_feature_drown_the_rest) {
   };
   count({10.0, 300.0});
   count({-10.0, 300.0});
-  scaler.settle();
+  scaler.freeze();
   CHECK_EQ(scaled(0, 5.0), 0.5);
   CHECK_EQ(scaled(1, 300.0), 1.0);  // constant: over its root mean square
   CHECK_EQ(scaled(2, 1.0), 1.0);    // never seen

@@ -132,7 +132,7 @@ TEST(weights_move_by_their_features) {
   AlignedVector<double> weights(16, 1.0);
   AlignedVector<float> features(16);
   for (std::size_t i = 0; i < 16; ++i) features[i] = static_cast<float>(i);
-  fourier_functions<float>().move(weights.data(), features.data(), -0.5, 16);
+  fourier_functions<float>().add_scaled(weights.data(), features.data(), -0.5, 16);
   for (std::size_t i = 0; i < 16; ++i) CHECK_EQ(weights[i], 1.0 - 0.5 * static_cast<double>(i));
 }
 
