@@ -9,12 +9,12 @@ namespace budgetron {
 inline std::atomic<std::int64_t> live_models = 0;
 
 // What is derived from it is counted. It takes no bytes.
-class Live {
+class InstanceCount {
  public:
-  Live() { ++live_models; }
-  ~Live() { --live_models; }
-  Live(const Live&) = delete;
-  Live& operator=(const Live&) = delete;
+  InstanceCount() { ++live_models; }
+  ~InstanceCount() { --live_models; }
+  InstanceCount(const InstanceCount&) = delete;
+  InstanceCount& operator=(const InstanceCount&) = delete;
 };
 
 }  // namespace budgetron

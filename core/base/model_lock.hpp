@@ -1,15 +1,28 @@
-// Who may be inside a model: any number that look, or one that changes it.
+// The lock of a model: a shared lock. Any number of threads read, or one changes the model.
 //
-// A shared mutex as the platform gives it may let lookers in for ever while a changer waits. Here
-// everyone passes a turnstile first, and a changer keeps it until it is inside: those who look wait
-// behind it, and both make progress.
+// std::shared_mutex may let readers in for ever while a writer waits. Here every thread passes a
+// turnstile first, and a writer keeps it until it is inside: later readers queue behind it, and
+// both make progress.
 //
-// Who has to wait may hold something that those inside need to get out: the bindings have the GIL
-// let go of for the time (`while_waiting`). Nothing is let go of where nobody is in the way.
+//              turnstile_ (mutex)             inside_ (shared_mutex)
+//   reader --> locked until it is inside --> shared: deciding, one row or block of rows
+//   writer --> locked until it is inside --> exclusive: learning (from Python 256 rows at a time),
+//                                            saving, and whatever uses the model's scratch
 //
-// A process that forks while a thread is inside leaves the child a locked gate whose owner does not
-// exist there, around a model that may be half changed. The child is refused with an error instead
-// of waiting for ever; a model that nobody was inside works in the child as in its parent.
+// Lock order: a thread waits only for a lock below those it holds.
+//
+//   1. turn of the estimator   Python (estimators/shared.py): one call that learns or copies
+//   2. turnstile_              one per model; nobody holds the locks of two models
+//   3. inside_                 one per model
+//   4. the GIL                 released before waiting for 2 or 3, taken back when inside
+//   5. BLAS threads            linalg.cpp: while their number is set, nothing is locked below
+//
+// So a thread that holds the GIL never waits for a model: `while_waiting`, set by the bindings,
+// releases it. Where no thread is in the way nothing is released.
+//
+// A process that forks while a thread is inside leaves the child a lock whose owner does not exist
+// there, around a model that may be half changed. The child gets an error instead of a deadlock; a
+// model that no thread was inside works in the child as in its parent.
 //
 // Cost: two uncontended locks, some 30 ns.
 #pragma once
@@ -46,12 +59,12 @@ class Forks {
   }
 };
 
-class Gate {
+class ModelLock {
  public:
-  [[nodiscard]] std::unique_lock<std::shared_mutex> to_change() {
+  [[nodiscard]] std::unique_lock<std::shared_mutex> exclusive() {
     return enter<std::unique_lock<std::shared_mutex>>();
   }
-  [[nodiscard]] std::shared_lock<std::shared_mutex> to_look() {
+  [[nodiscard]] std::shared_lock<std::shared_mutex> shared() {
     return enter<std::shared_lock<std::shared_mutex>>();
   }
 
@@ -71,7 +84,7 @@ class Gate {
 
   template <class Inside>
   Inside enter() {
-    if (forks_.load(std::memory_order_relaxed) != Forks::count()) look_after_fork();
+    if (forks_.load(std::memory_order_relaxed) != Forks::count()) check_after_fork();
     if (std::unique_lock passing(turnstile_, std::try_to_lock); passing) {
       if (Inside inside(inside_, std::try_to_lock); inside) return inside;
     }
@@ -80,12 +93,12 @@ class Gate {
     return Inside(inside_);
   }
 
-  // The first to enter in a child process.
-  void look_after_fork() {
+  // The first thread to enter in a child process.
+  void check_after_fork() {
     static std::mutex one_at_a_time;
     const std::lock_guard alone(one_at_a_time);
     if (forks_.load() == Forks::count()) return;
-    // Nobody of this process has been here: what is locked was so in the parent.
+    // No thread of this process has been here: what is locked was locked in the parent.
     const std::unique_lock passing(turnstile_, std::try_to_lock);
     const std::unique_lock inside(inside_, std::try_to_lock);
     if (!passing || !inside) {

@@ -1,4 +1,4 @@
-// A range of independent pieces of work, shared out to threads.
+// A parallel loop over independent pieces of work.
 //
 // Threads take the next piece when they are done with one, so that a thread that came late, or was
 // held up, leaves more of them to the others.
@@ -35,7 +35,7 @@ class Pieces {
 // `each` to do. Pieces are of `size`, smaller than that, so that at the end nobody waits long for
 // the others. Returns when all are done; rethrows what one of them threw.
 template <class Work>
-void share_out(std::size_t count, std::size_t size, std::size_t each, std::size_t threads,
+void parallel_for(std::size_t count, std::size_t size, std::size_t each, std::size_t threads,
                Work work) {
   threads = std::max<std::size_t>(1, std::min(threads, (count + each - 1) / each));
   Pieces pieces(count, size);

@@ -13,8 +13,8 @@
 // Probabilities (calibration.hpp) rest on the decisions as they were recorded: what a warm-up
 // replays or a later epoch repeats is not counted again.
 //
-// Threads: who learns is alone inside for the whole call; who decides goes in for one row at a
-// time, together with others who decide, so that a row is always decided by one model between two
+// Threads: learning holds the model's lock exclusively for the whole call; prediction holds it shared,
+// one row or block of rows at a time, so that a row is always decided by one model between two
 // rounds (model_lock.hpp). Looking inside is deciding (`inspect`).
 #pragma once
 
@@ -61,7 +61,7 @@ struct Counts {
 };
 
 template <class Real>
-class Model : private Live {
+class Model : private InstanceCount {
  public:
   // `wide`: two classes get two outputs, as more classes do, instead of one. Same decisions
   // f_1 - f_0; there to prove just that. `average`: what `predict` answers with, the "last"
@@ -107,7 +107,7 @@ class Model : private Live {
   // their decisions say something of those on new rows.
   std::size_t learn(const Rows<Real>& rows, const double* targets, const double* weights,
                     std::vector<double>* decisions, bool unseen, bool calibrate = true) {
-    const auto inside = gate_.to_change();
+    const auto inside = lock_.exclusive();
     const std::size_t begin = decisions != nullptr ? decisions->size() : 0;
     if (decisions != nullptr) decisions->resize(begin + rows.count * outputs());
     const Rest resting{ahead_};
@@ -129,7 +129,7 @@ class Model : private Live {
   // checked that the row is finite: one that is not is decided and not learned.
   template <class Take = Itself>
   auto learn_one(const Sample<Real>& x, double target, double weight = 1.0, Take take = {}) {
-    const auto inside = gate_.to_change();
+    const auto inside = lock_.exclusive();
     if (!finite(x) || !std::isfinite(target)) weight = 0.0;
     {
       Calibration::Counter counter(calibration_.get());
@@ -149,7 +149,7 @@ class Model : private Live {
       const std::size_t width = this->width(kind, classes);
       answers.resize(rows.count * width);
       std::atomic<bool> stale = false;
-      share_out(rows.count, kPiece, kThreadRows, threads, [&, classes, when](Pieces& pieces) {
+      parallel_for(rows.count, kPiece, kThreadRows, threads, [&, classes, when](Pieces& pieces) {
         Row<Real> row;
         OwnedSample<Real> scaled;
         Ahead<Real> ahead(when);
@@ -158,7 +158,7 @@ class Model : private Live {
         Rows<Real> share = rows.first(0);
         for (std::size_t i = 0; !stale;) {
           if (i == share.count && !pieces.take(i, share.count)) break;
-          const auto inside = gate_.to_look();
+          const auto inside = lock_.shared();
           if (classes_ != classes) stale = true;
           ahead.start();  // rows of a block are decided together: by one model
           do {
@@ -179,14 +179,14 @@ class Model : private Live {
 
   template <class Take = Itself>
   auto predict_one(const Sample<Real>& x, Take take = {}) {
-    const auto inside = gate_.to_change();  // of row_ and outputs_
+    const auto inside = lock_.exclusive();  // of row_ and outputs_
     predict_row(x, row_, prepared_, outputs_);
     return take(std::span<const double>(outputs_));
   }
   // The probability of every class.
   template <class Take = Itself>
   auto probabilities_one(const Sample<Real>& x, Take take = {}) {
-    const auto inside = gate_.to_change();  // of row_, outputs_ and probabilities_
+    const auto inside = lock_.exclusive();  // of row_, outputs_ and probabilities_
     predict_row(x, row_, prepared_, outputs_);
     probabilities_.resize(width(Answer::probabilities, classes_));
     calibration_->answer(outputs_, probabilities_);
@@ -194,14 +194,14 @@ class Model : private Live {
   }
 
   void join(const ClassChange& change) {
-    const auto inside = gate_.to_change();
+    const auto inside = lock_.exclusive();
     if (preparation_ != nullptr) preparation_->join(change);
     if (calibration_ != nullptr) calibration_->rearrange(change);
     rearrange(change);
   }
 
   void look_ahead(LookAhead when) {
-    const auto inside = gate_.to_change();
+    const auto inside = lock_.exclusive();
     looks_ahead_ = when;
     ahead_ = Ahead<Real>(when);
   }
@@ -212,14 +212,14 @@ class Model : private Live {
   // Calls `look(learner)` while nothing changes.
   template <class Look>
   auto inspect(Look look) {
-    const auto inside = gate_.to_look();
+    const auto inside = lock_.shared();
     return look(*learner_);
   }
 
   // Calls `look(shares, x)`: what `predict` sums up, and x as the learner is to see it.
   template <class Look>
   auto explain(const Sample<Real>& x, Look look) {
-    const auto inside = gate_.to_look();
+    const auto inside = lock_.shared();
     OwnedSample<Real> scaled;
     const bool averaged = averaging_ != nullptr && averaging_->any();
     return look(averaged ? averaging_->shares(*learner_) : learner_->shares(), prepared(x, scaled));
@@ -227,23 +227,23 @@ class Model : private Live {
 
   // From now on what happens to stored examples is kept for `take_events`, or no more.
   void watch(bool on) {
-    const auto inside = gate_.to_change();
+    const auto inside = lock_.exclusive();
     log_ = on ? std::make_unique<EventLog>(counts_.seen) : nullptr;
     learner_->watch(log_.get());
   }
   std::vector<Event> take_events() {
-    const auto inside = gate_.to_change();
+    const auto inside = lock_.exclusive();
     return log_ != nullptr ? log_->take() : std::vector<Event>{};
   }
 
   State save() {
-    const auto inside = gate_.to_change();  // of scratch
+    const auto inside = lock_.exclusive();  // of scratch
     StateVisitor visitor = StateVisitor::saver();
     visit_state(visitor);
     return visitor.take();
   }
   void load(const State& state) {
-    const auto inside = gate_.to_change();
+    const auto inside = lock_.exclusive();
     StateVisitor visitor = StateVisitor::loader(state);
     visit_state(visitor);
     visitor.check_all_read();
@@ -252,7 +252,7 @@ class Model : private Live {
   }
   // Makes what is stored fit a model of a smaller budget, which can then load this one's state.
   void lower(std::size_t budget, std::size_t slots) {
-    const auto inside = gate_.to_change();
+    const auto inside = lock_.exclusive();
     learner_->lower(budget, slots, row_, random_);
     if (averaging_ == nullptr) return;
     if (learner_->expansion() != nullptr) {
@@ -262,13 +262,13 @@ class Model : private Live {
     }
   }
   std::size_t memory_bytes() {
-    const auto inside = gate_.to_change();  // of scratch
+    const auto inside = lock_.exclusive();  // of scratch
     StateVisitor visitor = StateVisitor::counter();
     visit_state(visitor);
     return visitor.bytes();
   }
   void check_invariants() {
-    const auto inside = gate_.to_change();  // of scratch
+    const auto inside = lock_.exclusive();  // of scratch
     learner_->check_invariants();
   }
 
@@ -549,7 +549,7 @@ class Model : private Live {
   std::vector<double> decision_;  // of the round in which the learner is made anew
   ByteLimit limit_;
   std::unique_ptr<EventLog> log_;  // null: nobody looks on
-  Gate gate_;
+  ModelLock lock_;
 };
 
 extern template class Model<float>;  // model.cpp
