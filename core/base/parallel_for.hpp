@@ -36,7 +36,7 @@ class Pieces {
 // the others. Returns when all are done; rethrows what one of them threw.
 template <class Work>
 void parallel_for(std::size_t count, std::size_t size, std::size_t each, std::size_t threads,
-               Work work) {
+                  Work work) {
   threads = std::max<std::size_t>(1, std::min(threads, (count + each - 1) / each));
   Pieces pieces(count, size);
   std::vector<std::exception_ptr> errors(threads);

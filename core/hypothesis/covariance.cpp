@@ -35,13 +35,13 @@ void Covariance::resize(std::size_t size) {
 }
 
 void Covariance::scale_by_variances() {
-  panel_functions().scale_by_variances(size_, projected_.data(), variances_.data(), weights_.data(),
-                                       energies_.data());
+  triangle_functions().scale_by_variances(size_, projected_.data(), variances_.data(),
+                                          weights_.data(), energies_.data());
 }
 
 double Covariance::project(const double* k, double r) {
   if (size_ == 0) return 0.0;
-  panel_functions().project(columns_.data(), panels(), k, projected_.data());
+  triangle_functions().project(columns_.data(), panels(), k, projected_.data());
   scale_by_variances();
   // Each sum waits for its last term: the two run beside each other.
   double energy = 0.0;
@@ -56,13 +56,13 @@ double Covariance::project(const double* k, double r) {
 }
 
 void Covariance::product(double* out) {
-  panel_functions().combine(columns_.data(), panels(), weights_.data(), out);
+  triangle_functions().combine(columns_.data(), panels(), weights_.data(), out);
 }
 
 void Covariance::condition(double r, double* out) {
   if (alphas_[0] != r) add_up(0, r);
   shrink_variances(0);
-  panel_functions().condition(columns_.data(), panels(), weights_.data(), slopes_.data(), out);
+  triangle_functions().condition(columns_.data(), panels(), weights_.data(), slopes_.data(), out);
 }
 
 void Covariance::add_up(std::size_t first, double alpha) {
@@ -74,9 +74,9 @@ void Covariance::add_up(std::size_t first, double alpha) {
 }
 
 void Covariance::shrink_variances(std::size_t first) {
-  panel_functions().shrink_variances(size_ - first, alphas_.data() + first,
-                                     projected_.data() + first, kLeastVariance,
-                                     variances_.data() + first, slopes_.data() + first);
+  triangle_functions().shrink_variances(size_ - first, alphas_.data() + first,
+                                        projected_.data() + first, kLeastVariance,
+                                        variances_.data() + first, slopes_.data() + first);
 }
 
 void Covariance::append(const double* d, double delta2) {
@@ -104,8 +104,8 @@ void Covariance::remove(std::size_t i) {
   for (std::size_t j = 0; j <= i; ++j) slopes_[j] = 0.0;
   add_up(i + 1, variances_[i]);
   shrink_variances(i + 1);
-  panel_functions().condition(columns_.data(), panels(), weights_.data(), slopes_.data(),
-                              projected_.data());
+  triangle_functions().condition(columns_.data(), panels(), weights_.data(), slopes_.data(),
+                                 projected_.data());
   const std::size_t last = size_ - 1;
   for (std::size_t j = i + 1; j <= last; ++j) {
     const double* from = columns_.data() + start(j);

@@ -10,7 +10,7 @@
 
 namespace budgetron {
 
-double Projection::measure(double self) {
+double GramFactor::measure(double self) {
   border_.assign(row_.begin(), row_.end());
   lapack::packed_solve(size_, factor_.data(), border_.data(), false);
   double squares = 0.0;  // k (K + jitter I)^-1 k = |L^-1 k|^2
@@ -21,7 +21,7 @@ double Projection::measure(double self) {
   return distance;
 }
 
-double Projection::solve(double self) {
+double GramFactor::solve(double self) {
   const double distance = measure(self);
   weights_.assign(border_.begin(), border_.end());
   lapack::packed_solve(size_, factor_.data(), weights_.data(), true);
@@ -33,7 +33,7 @@ double Projection::solve(double self) {
   return distance;
 }
 
-void Projection::reserve(bool removes) {
+void GramFactor::reserve(bool removes) {
   factor_.reserve(capacity_ * (capacity_ + 1) / 2);
   for (auto* numbers : {&row_, &border_, &weights_}) numbers->reserve(capacity_);
   if (!removes) return;
@@ -42,7 +42,7 @@ void Projection::reserve(bool removes) {
   second_.reserve(capacity_);
 }
 
-void Projection::append() {
+void GramFactor::append() {
   const std::size_t needed = (size_ + 1) * (size_ + 2) / 2;
   if (factor_.capacity() < needed && size_ < capacity_ && capacity_ <= kAtOnce) {
     factor_.reserve(capacity_ * (capacity_ + 1) / 2);
@@ -54,7 +54,7 @@ void Projection::append() {
   ++size_;
 }
 
-Projection::Rotation Projection::annihilate(double& a, double b) {
+GramFactor::Rotation GramFactor::annihilate(double& a, double b) {
   const double length = std::hypot(a, b);
   const Rotation rotation{a / length, b / length};
   a = length;
@@ -64,7 +64,7 @@ Projection::Rotation Projection::annihilate(double& a, double b) {
 // Both sweeps of a removal over the rows j, j + 1, ...: a turn waits for the one before it in its
 // row, and what other rows need can be done meanwhile.
 template <std::size_t rows>
-void Projection::turn_rows(std::size_t i, std::size_t j) {
+void GramFactor::turn_rows(std::size_t i, std::size_t j) {
   double* row[rows];
   double beyond[rows] = {};  // column j + r + 1 of row j + r
   for (std::size_t r = 0; r < rows; ++r) {
@@ -88,7 +88,7 @@ void Projection::turn_rows(std::size_t i, std::size_t j) {
 // but row i is too long. Turning its columns c - 1 and c, c from the last down to i + 1, shortens
 // it, and each row j below gets one number beyond its diagonal. Turning columns j and j + 1, j
 // upwards, takes those away again (Golub & Van Loan, Matrix Computations).
-void Projection::remove(std::size_t i) {
+void GramFactor::remove(std::size_t i) {
   const std::size_t last = size_ - 1;
   if (i != last) {
     moved_.assign(factor_row(last), factor_row(last) + size_);
@@ -104,13 +104,13 @@ void Projection::remove(std::size_t i) {
   size_ = last;
 }
 
-void Projection::clear(double jitter) {
+void GramFactor::clear(double jitter) {
   factor_.clear();
   size_ = 0;
   jitter_ = jitter;
 }
 
-void Projection::visit_state(StateVisitor& visitor) {
+void GramFactor::visit_state(StateVisitor& visitor) {
   visitor.field("size", size_);
   visitor.field("jitter", jitter_);
   visitor.field("factor", factor_);
@@ -125,7 +125,7 @@ void Projection::visit_state(StateVisitor& visitor) {
 }
 
 template <class Real>
-void Projection::check_invariants(const Expansion<Real>& f) const {
+void GramFactor::check_invariants(const Expansion<Real>& f) const {
   if (size_ != f.size()) throw std::logic_error("projection invariant broken: size");
   Row<Real> fresh;
   for (std::size_t i = 0; i < size_; ++i) {
@@ -147,7 +147,7 @@ void Projection::check_invariants(const Expansion<Real>& f) const {
   }
 }
 
-template void Projection::check_invariants<float>(const Expansion<float>&) const;
-template void Projection::check_invariants<double>(const Expansion<double>&) const;
+template void GramFactor::check_invariants<float>(const Expansion<float>&) const;
+template void GramFactor::check_invariants<double>(const Expansion<double>&) const;
 
 }  // namespace budgetron

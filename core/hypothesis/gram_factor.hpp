@@ -29,9 +29,9 @@ namespace budgetron {
 template <class Real>
 inline constexpr double kInSpan = std::is_same_v<Real, float> ? 1e-4 : 1e-10;
 
-class Projection {
+class GramFactor {
  public:
-  explicit Projection(std::size_t capacity, double jitter = 0.0)
+  explicit GramFactor(std::size_t capacity, double jitter = 0.0)
       : capacity_(capacity), jitter_(jitter) {}
 
   [[nodiscard]] std::size_t size() const { return size_; }

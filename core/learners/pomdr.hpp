@@ -39,7 +39,7 @@ class Pomdr final : public ExpansionLearner<Real> {
         first_(spec.count("first")),
         near_(spec.number("near")),
         window_(f_.kernel(), outputs, span_),
-        projection_(first_) {
+        gram_factor_(first_) {
     f_.keep_norm();
     f_.keep_gram();
   }
@@ -79,7 +79,7 @@ class Pomdr final : public ExpansionLearner<Real> {
   void reserve(const ByteLimit& limit) override {
     f_.reserve(limit);
     window_.reserve(limit);
-    projection_.reserve(false);
+    gram_factor_.reserve(false);
     f_.reserve_row(side_);
     coefs_.reserve(f_.outputs());
     guess_.reserve(f_.outputs());
@@ -104,12 +104,12 @@ class Pomdr final : public ExpansionLearner<Real> {
     visitor.field("halvings", halvings_);
     visitor.field("projections", projections_);
     visitor.field("additions", additions_);
-    visitor.part("projection", projection_);
+    visitor.part("projection", gram_factor_);
     if (visitor.loading()) {
       const bool first_phase = f_.size() < first_ && halvings_ == 0;
-      require(!first_phase || projection_.size() == f_.size(), "projection");
+      require(!first_phase || gram_factor_.size() == f_.size(), "projection");
       require(f_.size() < size_ && alignment_ >= 0.0, "pomdr");
-      if (!first_phase) projection_ = Projection(first_);
+      if (!first_phase) gram_factor_ = GramFactor(first_);
     }
     visitor.part("side", side_);
     visitor.scratch(coefs_);
@@ -120,7 +120,7 @@ class Pomdr final : public ExpansionLearner<Real> {
   void check_invariants() const override {
     f_.check_invariants();
     window_.check_invariants();
-    if (projection_.size() > 0) projection_.check_invariants(f_);
+    if (gram_factor_.size() > 0) gram_factor_.check_invariants(f_);
   }
 
   void lower(std::size_t budget, std::size_t slots, Row<Real>& row, Random& random) override {
@@ -164,12 +164,12 @@ class Pomdr final : public ExpansionLearner<Real> {
 
     const bool first_phase = f_.size() < first_ && halvings_ == 0;
     if (first_phase) {
-      const double distance = projection_.project(turn.row->values.data(), turn.self);
+      const double distance = gram_factor_.project(turn.row->values.data(), turn.self);
       const bool near = std::sqrt(distance) <= near_ || distance <= kInSpan<Real> * turn.self;
       if (near && f_.size() > 0) {
         guess_projected();
-        alignment_ += missed(projection_.reach(), turn, guess_);
-        f_.shift(projection_.weights(), projection_.values(), coefs_);
+        alignment_ += missed(gram_factor_.reach(), turn, guess_);
+        f_.shift(gram_factor_.weights(), gram_factor_.values(), coefs_);
         f_.tell(EventKind::project, turn, coefs_);
         ++projections_;
         hold();
@@ -179,8 +179,8 @@ class Pomdr final : public ExpansionLearner<Real> {
     alignment_ += missed(turn.self, turn, turn.row->features);
     f_.add(turn, coefs_);
     ++additions_;
-    if (first_phase) projection_.append();
-    if (f_.size() == first_) projection_ = Projection(first_);  // no longer needed: free it
+    if (first_phase) gram_factor_.append();
+    if (f_.size() == first_) gram_factor_ = GramFactor(first_);  // no longer needed: free it
     hold();
     if (f_.size() == size_) halve(*turn.row);
   }
@@ -200,7 +200,7 @@ class Pomdr final : public ExpansionLearner<Real> {
       f_.row(past_.view(), side_);
       double value = 0.0;
       for (std::size_t i = 0; i < f_.size(); ++i) {
-        value += projection_.weights()[i] * static_cast<double>(side_.values[i]);
+        value += gram_factor_.weights()[i] * static_cast<double>(side_.values[i]);
       }
       for (std::size_t k = 0; k < guess_.size(); ++k) guess_[k] += window_.coef(r, k) * value;
     }
@@ -234,7 +234,7 @@ class Pomdr final : public ExpansionLearner<Real> {
     if (norm > 0.0) f_.scale(radius_ / norm);
     alignment_ = 0.0;
     ++halvings_;
-    if (projection_.size() > 0) projection_ = Projection(first_);  // the first phase is over
+    if (gram_factor_.size() > 0) gram_factor_ = GramFactor(first_);  // the first phase is over
   }
 
   std::size_t size_;
@@ -243,7 +243,7 @@ class Pomdr final : public ExpansionLearner<Real> {
   std::size_t first_;       // B0
   double near_;             // T^(-1/2)
   Expansion<Real> window_;  // the last M rows, y_r their coefs
-  Projection projection_;   // phase 1
+  GramFactor gram_factor_;  // phase 1
   double alignment_ = 0.0;  // A
   std::int64_t halvings_ = 0;
   std::int64_t projections_ = 0;

@@ -37,14 +37,14 @@ class ProjectronPlus final : public ExpansionLearner<Real> {
       budget_.admit(f_, turn, turn.direction);
       return true;
     }
-    Projection& projection = budget_.projection();
-    const double distance = projection.project(turn.row->values.data(), turn.self);
-    const double tau = portion(1.0 - turn.margin, projection.reach(), std::sqrt(distance));
+    GramFactor& gram_factor = budget_.gram_factor();
+    const double distance = gram_factor.project(turn.row->values.data(), turn.self);
+    const double tau = portion(1.0 - turn.margin, gram_factor.reach(), std::sqrt(distance));
     if (tau == 0.0) return false;
     ++margin_steps_;
     coefs_.resize(turn.direction.size());
     for (std::size_t k = 0; k < coefs_.size(); ++k) coefs_[k] = tau * turn.direction[k];
-    f_.shift(projection.weights(), projection.values(), coefs_);
+    f_.shift(gram_factor.weights(), gram_factor.values(), coefs_);
     return true;
   }
 

@@ -13,9 +13,9 @@
 // Probabilities (calibration.hpp) rest on the decisions as they were recorded: what a warm-up
 // replays or a later epoch repeats is not counted again.
 //
-// Threads: learning holds the model's lock exclusively for the whole call; prediction holds it shared,
-// one row or block of rows at a time, so that a row is always decided by one model between two
-// rounds (model_lock.hpp). Looking inside is deciding (`inspect`).
+// Threads: learning holds the model's lock exclusively for the whole call; prediction holds it
+// shared, one row or block of rows at a time, so that a row is always decided by one model between
+// two rounds (model_lock.hpp). Looking inside is deciding (`inspect`).
 #pragma once
 
 #include <algorithm>

@@ -37,7 +37,7 @@ struct InstructionSet {
   Both<CoefFunctions> coef;
   Both<FourierFunctions> fourier;
   Both<HashFunctions> hash;
-  const PanelFunctions* panel;
+  const TriangleFunctions* triangle;
 };
 
 }  // namespace
@@ -53,14 +53,14 @@ struct InstructionSet {
   BUDGETRON_DECLARE(CoefFunctions, coef_functions, set)                          \
   BUDGETRON_DECLARE(FourierFunctions, fourier_functions, set)                    \
   BUDGETRON_DECLARE(HashFunctions, hash_functions, set)                          \
-  extern const PanelFunctions panel_functions_##set;                             \
+  extern const TriangleFunctions triangle_functions_##set;                       \
   static constexpr InstructionSet set = {#set,                                   \
                                          BUDGETRON_BOTH(row_functions, set),     \
                                          BUDGETRON_BOTH(block_functions, set),   \
                                          BUDGETRON_BOTH(coef_functions, set),    \
                                          BUDGETRON_BOTH(fourier_functions, set), \
                                          BUDGETRON_BOTH(hash_functions, set),    \
-                                         &panel_functions_##set};
+                                         &triangle_functions_##set};
 
 BUDGETRON_INSTRUCTION_SET(baseline)
 #if defined(__x86_64__)
@@ -108,7 +108,7 @@ BUDGETRON_ACCESS(BlockFunctions, block_functions, block)
 BUDGETRON_ACCESS(CoefFunctions, coef_functions, coef)
 BUDGETRON_ACCESS(FourierFunctions, fourier_functions, fourier)
 BUDGETRON_ACCESS(HashFunctions, hash_functions, hash)
-const PanelFunctions& panel_functions() { return *chosen().panel; }
+const TriangleFunctions& triangle_functions() { return *chosen().triangle; }
 const char* instruction_set() { return chosen().name; }
 
 }  // namespace budgetron

@@ -133,8 +133,8 @@ void shrink_variances(std::size_t count, const double* __restrict alpha, const d
 
 }  // namespace
 
-extern const PanelFunctions BUDGETRON_CONCAT(panel_functions_, BUDGETRON_ISA);
-const PanelFunctions BUDGETRON_CONCAT(panel_functions_, BUDGETRON_ISA) = {
+extern const TriangleFunctions BUDGETRON_CONCAT(triangle_functions_, BUDGETRON_ISA);
+const TriangleFunctions BUDGETRON_CONCAT(triangle_functions_, BUDGETRON_ISA) = {
     project, combine, condition, scale_by_variances, shrink_variances};
 
 }  // namespace budgetron

@@ -26,7 +26,7 @@ static inline constexpr std::size_t panel_numbers(std::size_t panels) {
   return kPanel * kPanel * panels * (panels + 1) / 2;
 }
 
-struct PanelFunctions {
+struct TriangleFunctions {
   void (*project)(const double* columns, std::size_t panels, const double* k, double* f);
   void (*combine)(const double* columns, std::size_t panels, const double* v, double* g);
   void (*condition)(double* columns, std::size_t panels, const double* v, const double* l,
@@ -40,6 +40,6 @@ struct PanelFunctions {
 };
 
 // Of the instruction set that row_functions picked.
-const PanelFunctions& panel_functions();
+const TriangleFunctions& triangle_functions();
 
 }  // namespace budgetron

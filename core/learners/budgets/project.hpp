@@ -26,21 +26,21 @@ template <class Real>
 class Project final : public Budget<Real> {
  public:
   explicit Project(const Spec& spec)
-      : size_(spec.count("size")), threshold_(spec.number("threshold")), projection_(size_) {}
+      : size_(spec.count("size")), threshold_(spec.number("threshold")), gram_factor_(size_) {}
 
   [[nodiscard]] std::size_t capacity() const override { return size_; }
 
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
-    const double distance = projection_.project(turn.row->values.data(), turn.self);
+    const double distance = gram_factor_.project(turn.row->values.data(), turn.self);
     const bool full = !f.has_room(turn.x);
     const bool near = std::sqrt(distance) <= threshold_;
     if (f.size() > 0 && (full || near || distance <= kInSpan<Real> * turn.self)) {
-      f.shift(projection_.weights(), projection_.values(), coefs);
+      f.shift(gram_factor_.weights(), gram_factor_.values(), coefs);
       f.tell(EventKind::project, turn, coefs);
       ++projections_;
     } else {
       f.add(turn, coefs);
-      projection_.append();
+      gram_factor_.append();
       ++additions_;
     }
   }
@@ -49,30 +49,30 @@ class Project final : public Budget<Real> {
     while (f.size() > size) {
       const std::size_t i = f.oldest();
       f.remove(i, row);
-      projection_.remove(i);
+      gram_factor_.remove(i);
     }
   }
-  void reserve(const Expansion<Real>&) override { projection_.reserve(false); }
+  void reserve(const Expansion<Real>&) override { gram_factor_.reserve(false); }
 
   // For rules that ask first how far x is from the span.
-  [[nodiscard]] Projection& projection() { return projection_; }
+  [[nodiscard]] GramFactor& gram_factor() { return gram_factor_; }
 
   void visit_state(StateVisitor& visitor) override {
     visitor.field("projections", projections_);
     visitor.field("additions", additions_);
-    visitor.part("projection", projection_);
+    visitor.part("projection", gram_factor_);
   }
   void check_loaded(const Expansion<Real>& f) const override {
-    require(projection_.size() == f.size(), "projection");
+    require(gram_factor_.size() == f.size(), "projection");
   }
   void check_invariants(const Expansion<Real>& f) const override {
-    projection_.check_invariants(f);
+    gram_factor_.check_invariants(f);
   }
 
  private:
   std::size_t size_;  // 0: no limit
   double threshold_;  // below 0: none
-  Projection projection_;
+  GramFactor gram_factor_;
   std::int64_t projections_ = 0;
   std::int64_t additions_ = 0;
 };
@@ -80,7 +80,7 @@ class Project final : public Budget<Real> {
 template <class Real>
 class ProjectSmallest final : public Budget<Real> {
  public:
-  explicit ProjectSmallest(const Spec& spec) : size_(spec.count("size")), projection_(size_) {}
+  explicit ProjectSmallest(const Spec& spec) : size_(spec.count("size")), gram_factor_(size_) {}
 
   [[nodiscard]] std::size_t capacity() const override { return size_; }
 
@@ -90,8 +90,8 @@ class ProjectSmallest final : public Budget<Real> {
       ++projections_;
       const std::size_t m = lightest(f, turn, coefs, weights_);
       if (m == f.size()) {
-        projection_.project(turn.row->values.data(), turn.self);
-        f.shift(projection_.weights(), projection_.values(), coefs);
+        gram_factor_.project(turn.row->values.data(), turn.self);
+        f.shift(gram_factor_.weights(), gram_factor_.values(), coefs);
         f.tell(EventKind::project, turn, coefs);
         return;
       }
@@ -118,7 +118,7 @@ class ProjectSmallest final : public Budget<Real> {
     }
   }
   void reserve(const Expansion<Real>& f) override {
-    projection_.reserve(true);
+    gram_factor_.reserve(true);
     weights_.reserve(size_);
     leaving_.reserve(f.outputs());
     f.reserve_row(side_);
@@ -126,13 +126,13 @@ class ProjectSmallest final : public Budget<Real> {
 
   void visit_state(StateVisitor& visitor) override {
     visitor.field("projections", projections_);
-    visitor.part("projection", projection_);
+    visitor.part("projection", gram_factor_);
     weights_.visit_state(visitor);
     visitor.scratch(leaving_);
     visitor.part("side", side_);
   }
   void check_invariants(const Expansion<Real>& f) const override {
-    if (projection_.size() == f.size() && f.size() > 0) projection_.check_invariants(f);
+    if (gram_factor_.size() == f.size() && f.size() > 0) gram_factor_.check_invariants(f);
   }
 
  private:
@@ -142,29 +142,29 @@ class ProjectSmallest final : public Budget<Real> {
     for (std::size_t k = 0; k < leaving_.size(); ++k) leaving_[k] = f.coef(m, k);
     f.row_of_stored(m, side_);
     f.remove(m, row, EventKind::project);
-    projection_.remove(m);
+    gram_factor_.remove(m);
   }
 
   // m, taken out, is projected onto the others.
   void spread(Expansion<Real>& f, std::size_t m, double self) {
     if (f.size() == 0) return;
     side_.values[m] = side_.values[f.size()];  // of the column that moved to m
-    projection_.project(side_.values.data(), self);
-    f.shift(projection_.weights(), projection_.values(), leaving_);
+    gram_factor_.project(side_.values.data(), self);
+    f.shift(gram_factor_.weights(), gram_factor_.values(), leaving_);
   }
 
   // x comes in for m, which has left column m, and m is projected onto all there is then.
   void enter(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs,
              std::size_t m, Real joint, double self) {
-    projection_.measure(turn.row->values.data(), turn.self);
-    projection_.append();
+    gram_factor_.measure(turn.row->values.data(), turn.self);
+    gram_factor_.append();
     f.add(turn, coefs);
 
     const std::size_t last = f.size() - 1;  // the column that moved to m, now the newcomer's
     side_.values[m] = side_.values[last];
     side_.values[last] = joint;
-    projection_.project(side_.values.data(), self);
-    f.shift(projection_.weights(), projection_.values(), leaving_);
+    gram_factor_.project(side_.values.data(), self);
+    f.shift(gram_factor_.weights(), gram_factor_.values(), leaving_);
   }
 
   // The factor, where there is none yet or its jitter does not fit any more.
@@ -172,18 +172,18 @@ class ProjectSmallest final : public Budget<Real> {
     double wanted = 0.0;
     for (std::size_t i = 0; i < f.size(); ++i) wanted += f.stored_self(i);
     wanted *= kInSpan<Real> / static_cast<double>(f.size());
-    const double ratio = projection_.jitter() / wanted;
-    if (projection_.size() == f.size() && ratio > 0.5 && ratio < 2.0) return;
-    projection_.clear(wanted);
+    const double ratio = gram_factor_.jitter() / wanted;
+    if (gram_factor_.size() == f.size() && ratio > 0.5 && ratio < 2.0) return;
+    gram_factor_.clear(wanted);
     for (std::size_t i = 0; i < f.size(); ++i) {
       f.row_of_stored(i, side_);
-      projection_.measure(side_.values.data(), f.stored_self(i));
-      projection_.append();
+      gram_factor_.measure(side_.values.data(), f.stored_self(i));
+      gram_factor_.append();
     }
   }
 
   std::size_t size_;
-  Projection projection_;
+  GramFactor gram_factor_;
   std::int64_t projections_ = 0;
   Weights weights_;
   std::vector<double> leaving_;  // a_m
