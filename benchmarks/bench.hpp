@@ -85,8 +85,8 @@ struct Data {
     }
   }
 
-  [[nodiscard]] Rows<Real> view(bool dense) const {
-    Rows<Real> view;
+  [[nodiscard]] Batch<Real> view(bool dense) const {
+    Batch<Real> view;
     view.count = rows.count;
     if (dense) {
       view.values = grid.data();
@@ -136,7 +136,7 @@ inline void require(bool holds, const char* what) {
 
 // A model that stores `rows`: each is learned as what it was not taken for.
 template <class Real>
-std::unique_ptr<Model<Real>> filled(const Shape& shape, double gamma, const Rows<Real>& rows) {
+std::unique_ptr<Model<Real>> filled(const Shape& shape, double gamma, const Batch<Real>& rows) {
   auto model = std::make_unique<Model<Real>>(machine(shape, gamma), Task::classification, 2, 0);
   for (std::size_t i = 0; i < rows.count; ++i) {
     const bool positive = model->predict_one(rows[i])[0] >= 0.0;
@@ -147,7 +147,7 @@ std::unique_ptr<Model<Real>> filled(const Shape& shape, double gamma, const Rows
 
 // The classes that rows are taken for: to learn them as such updates nothing.
 template <class Real>
-std::vector<double> taken_for(Model<Real>& model, const Rows<Real>& rows) {
+std::vector<double> taken_for(Model<Real>& model, const Batch<Real>& rows) {
   std::vector<double> targets(rows.count);
   for (std::size_t i = 0; i < rows.count; ++i) {
     targets[i] = model.predict_one(rows[i])[0] >= 0.0 ? 1.0 : 0.0;
@@ -162,7 +162,7 @@ const Expansion<Real>& expansion(Model<Real>& model) {
 
 // The row function's task for every query, `rows` holding their terms and `values` the result.
 template <class Real>
-std::vector<RowTask<Real>> row_tasks(const Expansion<Real>& f, const Rows<Real>& queries,
+std::vector<RowTask<Real>> row_tasks(const Expansion<Real>& f, const Batch<Real>& queries,
                                      std::vector<Row<Real>>& rows, AlignedVector<Real>& values) {
   rows.resize(queries.count);
   values.resize(padded(f.size()));

@@ -46,8 +46,8 @@ struct Stream {
     }
   }
 
-  [[nodiscard]] Rows<float> rows(bool sparse) const {
-    Rows<float> rows;
+  [[nodiscard]] Batch<float> rows(bool sparse) const {
+    Batch<float> rows;
     rows.count = kRows;
     if (sparse) {
       rows.values = values.data();

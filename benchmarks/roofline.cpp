@@ -50,7 +50,7 @@ void print_shape(const Shape& shape, int bursts, bool last) {
   const double gamma = 1.0 / static_cast<double>(shape.nonzeros);
   const Data<float> stored(shape, shape.examples, 1);
   const Data<float> queries(shape, kRows, 2);
-  const Rows<float> query_rows = queries.view(true);
+  const Batch<float> query_rows = queries.view(true);
   const auto model = filled(shape, gamma, stored.view(true));
   const Expansion<float>& f = expansion(*model);
   require(f.size() == shape.examples, "every example was stored");

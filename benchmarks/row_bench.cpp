@@ -68,8 +68,8 @@ std::vector<Measurement> time_shape(const Shape& shape, int bursts) {
   const double gamma = 1.0 / static_cast<double>(shape.nonzeros);
   const Data<Real> stored(shape, shape.examples, 1);
   const Data<Real> queries(shape, kQueries, 2);
-  const Rows<Real> stored_rows = stored.view(shape.dense);
-  const Rows<Real> query_rows = queries.view(shape.dense);
+  const Batch<Real> stored_rows = stored.view(shape.dense);
+  const Batch<Real> query_rows = queries.view(shape.dense);
 
   const auto model = filled(shape, gamma, stored_rows);
   model->look_ahead(LookAhead::never);  // a round with its own row, as the row beside it

@@ -86,8 +86,8 @@ State to_state(const nb::dict& dict) {
 }
 
 template <class Real>
-Rows<Real> dense_rows(const Matrix<Real>& x) {
-  Rows<Real> rows;
+Batch<Real> dense_rows(const Matrix<Real>& x) {
+  Batch<Real> rows;
   rows.count = x.shape(0);
   rows.width = x.shape(1);
   rows.values = x.data();
@@ -95,9 +95,9 @@ Rows<Real> dense_rows(const Matrix<Real>& x) {
 }
 
 template <class Real>
-Rows<Real> csr_rows(const Vector<std::int64_t>& indptr, const Vector<std::int32_t>& indices,
-                    const Vector<Real>& values) {
-  Rows<Real> rows;
+Batch<Real> csr_rows(const Vector<std::int64_t>& indptr, const Vector<std::int32_t>& indices,
+                     const Vector<Real>& values) {
+  Batch<Real> rows;
   rows.count = indptr.size() > 0 ? indptr.size() - 1 : 0;
   rows.values = values.data();
   rows.ends = indptr.data();
@@ -110,7 +110,7 @@ Answer to_answer(bool probabilities) {
 }
 
 template <class Real>
-nb::object learn(Served<Real>& model, const Rows<Real>& rows, const Vector<double>& targets,
+nb::object learn(Served<Real>& model, const Batch<Real>& rows, const Vector<double>& targets,
                  const std::optional<Vector<double>>& weights, bool record, bool unseen,
                  bool calibrate) {
   if (targets.size() != rows.count || (weights && weights->size() != rows.count))
@@ -125,7 +125,7 @@ nb::object learn(Served<Real>& model, const Rows<Real>& rows, const Vector<doubl
 
 // The answers, and how many classes were known to all of them.
 template <class Real>
-nb::tuple predict(Model<Real>& model, const Rows<Real>& rows, std::size_t threads,
+nb::tuple predict(Model<Real>& model, const Batch<Real>& rows, std::size_t threads,
                   bool probabilities) {
   std::vector<double> answers;
   std::size_t width = 0;

@@ -55,7 +55,7 @@ class Served : public Model<Real> {
     if (listener.is_valid() && nanobind::len(told) > 0) listener(told);
   }
 
-  std::size_t learn_in_pieces(const Rows<Real>& rows, const double* targets, const double* weights,
+  std::size_t learn_in_pieces(const Batch<Real>& rows, const double* targets, const double* weights,
                               std::vector<double>* decisions, bool unseen, bool calibrate) {
     std::exception_ptr raised;
     std::size_t outputs = 0;
@@ -101,7 +101,7 @@ class Served : public Model<Real> {
   }
 
  private:
-  static Rows<Real> piece(Rows<Real> rows, std::size_t begin, std::size_t end) {
+  static Batch<Real> piece(Batch<Real> rows, std::size_t begin, std::size_t end) {
     rows.count = end - begin;
     if (rows.ends != nullptr) {
       rows.ends += begin;

@@ -106,14 +106,14 @@ RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   task.count = row.terms;
   task.hits = row.has_hits ? row.hits.data() : nullptr;
   task.hits_before = row.hits_before.data();
-  task.all_ones = row.all_ones;
+  task.binary = row.binary;
   task.norms = support_.norms();
   task.norm = row.norm;
   task.kind = kernel_.kind;
   task.gamma = static_cast<Real>(kernel_.gamma);
   task.coef0 = static_cast<Real>(kernel_.coef0);
   task.degree = kernel_.degree;
-  if (row.all_ones && !table_.empty()) look_up_distances(task);
+  if (row.binary && !table_.empty()) look_up_distances(task);
   return task;
 }
 

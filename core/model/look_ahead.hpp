@@ -1,5 +1,4 @@
-// The rows of a call, and looking ahead in them: kernel rows computed in blocks before their
-// rounds.
+// Looking ahead in the rows of a call: kernel rows computed in blocks before their rounds.
 //
 // A row that waits is brought up to date when its round comes (Expansion::take), so each round
 // sees, to the bit, what it would have computed itself. Whether to look ahead is a matter of speed
@@ -12,32 +11,10 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/batch.hpp"
 #include "learners/learner.hpp"
 
 namespace budgetron {
-
-// The rows of one call: dense (row-major) or CSR with sorted indices.
-template <class Real>
-struct Rows {
-  std::size_t count = 0;
-  const Real* values = nullptr;
-  std::size_t width = 0;                  // dense
-  const std::int64_t* ends = nullptr;     // CSR: indptr, count + 1 numbers
-  const std::int32_t* indices = nullptr;  // CSR
-
-  [[nodiscard]] bool dense() const { return ends == nullptr; }
-  [[nodiscard]] Sample<Real> operator[](std::size_t i) const {
-    if (dense()) return {values + i * width, nullptr, width};
-    const auto begin = static_cast<std::size_t>(ends[i]);
-    const auto end = static_cast<std::size_t>(ends[i + 1]);
-    return {values + begin, indices + begin, end - begin};
-  }
-  [[nodiscard]] Rows first(std::size_t rows) const {
-    Rows some = *this;
-    some.count = rows;
-    return some;
-  }
-};
 
 // Where it pays; or, to prove that it changes nothing and to measure what it saves, all or nothing.
 enum class LookAhead { automatic, always, never };
@@ -60,7 +37,7 @@ class Ahead {
   [[nodiscard]] bool waiting() const { return next_ < kBlockRows; }
 
   // Row i, to be asked for in turn; null if it is not computed ahead.
-  Row<Real>* row(const Learner<Real>& learner, const Rows<Real>& rows, std::size_t i) {
+  Row<Real>* row(const Learner<Real>& learner, const Batch<Real>& rows, std::size_t i) {
     const Expansion<Real>* f = learner.by_row();
     if (!waiting() && !(f != nullptr && rows.dense() && fill(*f, rows, i))) return nullptr;
     const std::uint64_t time = block_->time;
@@ -78,7 +55,7 @@ class Ahead {
   static constexpr double kWorthwhile = 200.0;
   static constexpr std::size_t kPause = 60;  // rows alone after a block that did not pay
 
-  bool fill(const Expansion<Real>& f, const Rows<Real>& rows, std::size_t i) {
+  bool fill(const Expansion<Real>& f, const Batch<Real>& rows, std::size_t i) {
     if (rows.count - i < kBlockRows) return false;
     if (when_ == LookAhead::never) return false;
     if (++skipped_ <= kPause && when_ != LookAhead::always) return false;

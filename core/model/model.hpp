@@ -105,7 +105,7 @@ class Model : private InstanceCount {
   // how many each has. `weights`: null for all 1. `unseen`: the first row's class has just joined,
   // so no prediction of it could be right. `calibrate`: these rows were not learned before, so
   // their decisions say something of those on new rows.
-  std::size_t learn(const Rows<Real>& rows, const double* targets, const double* weights,
+  std::size_t learn(const Batch<Real>& rows, const double* targets, const double* weights,
                     std::vector<double>* decisions, bool unseen, bool calibrate = true) {
     const auto inside = lock_.exclusive();
     const std::size_t begin = decisions != nullptr ? decisions->size() : 0;
@@ -141,8 +141,9 @@ class Model : private InstanceCount {
   // The answer on every row, on so many threads; returns how many numbers each has. If a class
   // joins meanwhile it starts anew, so that all rows of an answer speak of the same classes, of
   // which there are `known`.
-  std::size_t predict(const Rows<Real>& rows, std::vector<double>& answers, std::size_t threads = 1,
-                      Answer kind = Answer::outputs, std::size_t* known = nullptr) {
+  std::size_t predict(const Batch<Real>& rows, std::vector<double>& answers,
+                      std::size_t threads = 1, Answer kind = Answer::outputs,
+                      std::size_t* known = nullptr) {
     while (true) {
       const auto [classes, when] =
           inspect([&](const auto&) { return std::pair(classes_, looks_ahead_); });
@@ -155,7 +156,7 @@ class Model : private InstanceCount {
         Ahead<Real> ahead(when);
         const bool plain = kind == Answer::outputs;
         std::vector<double> outputs(plain ? 0 : outputs_of(classes));
-        Rows<Real> share = rows.first(0);
+        Batch<Real> share = rows.first(0);
         for (std::size_t i = 0; !stale;) {
           if (i == share.count && !pieces.take(i, share.count)) break;
           const auto inside = lock_.shared();
@@ -297,7 +298,7 @@ class Model : private InstanceCount {
   [[nodiscard]] bool scales() const { return preparation_ != nullptr && preparation_->scales(); }
   // The kernel row of row i if it was computed ahead, else null. Not where rows, or the learner,
   // may be others when their round comes, nor where all memory was taken in advance.
-  Row<Real>* look_ahead(const Rows<Real>& rows, std::size_t i) {
+  Row<Real>* look_ahead(const Batch<Real>& rows, std::size_t i) {
     if (limit_.given() || scales() || !rows.dense() ||
         (preparation_ != nullptr && preparation_->warming_up())) {
       return nullptr;

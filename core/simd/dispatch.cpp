@@ -1,4 +1,22 @@
-// Picks the functions of the best instruction set this machine has, once, at first use.
+// Dispatch: picks the functions of the best instruction set this machine has, once, at first use.
+//
+//   who calls              declares              compiled once per instruction set
+//   ---------------------  --------------------  -----------------------------------------
+//   ExampleStore,          kernel_row.hpp        kernel_row.cpp (with kernel_row_binary.hpp
+//     Expansion, learners                          and kernel_values.hpp)
+//   Expansion: row blocks  kernel_block.hpp      kernel_block.cpp (with kernel_values.hpp)
+//   Expansion, budgets     coef_ops.hpp          coef_ops.cpp
+//   FOGD                   fourier.hpp           fourier.cpp
+//   BucketTable            hash_probe.hpp        hash_probe.cpp
+//   Covariance             packed_triangle.hpp   packed_triangle.cpp
+//                                |                      |
+//                         row_functions(), ...   row_functions_float_avx2, ...
+//                                |                      |
+//                                +--- dispatch.cpp -----+
+//                                one InstructionSet each: baseline, avx2, avx512
+//
+// All of them are written in vec.hpp (vector types) and math.hpp (exp, tanh, cosine, sine).
+// BUDGETRON_ISA=baseline or avx2 in the environment picks a lesser set than the machine has.
 #include <cstdlib>
 #include <string_view>
 #include <type_traits>

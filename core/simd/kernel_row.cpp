@@ -137,8 +137,8 @@ void row_of(const RowTask<Real>& task) {
     const std::size_t last = task.examples - first < tile ? task.examples : first + tile;
     if (task.ones == nullptr || kind == KernelKind::laplacian) {
       add_all<Real, Real, kind>(task, first, last);
-    } else if (task.all_ones) {
-      row_of_ones<Real, kind>(task, first, last);
+    } else if (task.binary) {
+      binary_row<Real, kind>(task, first, last);
       continue;
     } else {
       add_all<Real, std::uint8_t, kind>(task, first, last);

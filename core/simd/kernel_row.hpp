@@ -17,9 +17,8 @@
 // Binary examples, all zeros and ones, are kept as bytes (value_columns.hpp). The terms of a binary
 // row are then counted, 16 to 64 examples per instruction; any other row reads bytes as numbers.
 //
-// kernel_row.cpp, kernel_block.cpp, coef_ops.cpp, fourier.cpp and packed_triangle.cpp are the SIMD
-// files, compiled once per instruction set; `row_functions` picks the best one the machine has when
-// the library is loaded. BUDGETRON_ISA=baseline|avx2|avx512 in the environment picks a lesser one.
+// kernel_row.cpp is compiled once per instruction set, as all SIMD files; dispatch.cpp picks one
+// when the library is loaded.
 //
 // Cost: padded(n) * count multiply-adds, plus one vectorised exp per stored example.
 #pragma once
@@ -52,7 +51,7 @@ struct RowTask {
   const Real* values;          // the terms of x: value ...
   const std::uint32_t* slots;  // ... and slot of each feature that has one
   std::size_t count;
-  bool all_ones;  // all of x's values in terms and hits are 1, and there are at most 255
+  bool binary;  // all of x's values in terms and hits are 1, and there are at most 255
   // Of an x of ones, ones and few enough, with `ones`, and else null: the Gaussian of every squared
   // distance up to `farthest` < 64 (kernel_row_binary.hpp), and the stored examples' squared norms.
   const std::uint8_t* table;  // first bytes, second bytes, ... of 64 floats each

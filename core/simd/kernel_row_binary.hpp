@@ -1,12 +1,12 @@
-// The row of an x whose terms are all 1 against a support of ones (value_columns.hpp), in SIMD:
-// sums are counts, in bytes.
+// The kernel row of a binary x (all its terms are 1) against binary examples kept as bytes
+// (value_columns.hpp): dot products are counts, in bytes.
 //
-// The Gaussian of it has a few values only, since squared distances are whole numbers,
+// Squared distances are then whole numbers,
 //
 //   ||x||^2 + ||x_i||^2 - 2 count_i
 //
-// up to 63 of which are looked up by their bytes instead of computed (`table`: they were computed
-// by the very operations of kernel_values.hpp, so the bits are the same).
+// and up to 63 their Gaussians are looked up in a table by byte shuffles instead of computed. The
+// table was computed by the very operations of kernel_values.hpp, so the bits are the same.
 //
 // Included by kernel_row.cpp alone, and in an unnamed namespace, as vec.hpp is.
 #pragma once
@@ -135,7 +135,7 @@ inline void look_up(const RowTask<float>& task, const std::uint8_t* counts, std:
 
 // The values of the examples [first, last).
 template <class Real, KernelKind kind>
-void row_of_ones(const RowTask<Real>& task, std::size_t first, std::size_t last) {
+void binary_row(const RowTask<Real>& task, std::size_t first, std::size_t last) {
   alignas(kLine) std::uint8_t counts[kTileBytes / sizeof(Real) + kLine];
   count<Real>(task, first, last, counts);
   if (task.hits != nullptr) {

@@ -1,5 +1,5 @@
-// The vector types of the instruction set that a SIMD file (kernel_row.cpp, kernel_block.cpp,
-// coef_ops.cpp, fourier.cpp, packed_triangle.cpp) is compiled for.
+// The vector types of the instruction set that a SIMD file is compiled for (dispatch.cpp lists
+// them).
 //
 // Included by those files alone, and in an unnamed namespace: each instruction set has its own
 // copy, which the linker must not share.

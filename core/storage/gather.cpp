@@ -53,7 +53,7 @@ class ExampleStore<Real>::TermWriter {
 template <class Real>
 void ExampleStore<Real>::gather(const Sample<Real>& x, RowTerms<Real>& row) const {
   const auto& functions = row_functions<Real>();
-  row.all_ones = false;
+  row.binary = false;
   if (limit_.given() && !l1_ && !limit_.all()) {
     row.norm = norm_of(x);
     row.term_values.clear();
@@ -119,7 +119,7 @@ void ExampleStore<Real>::mark_binary(RowTerms<Real>& row, bool known) const {
     for (std::size_t k = 0; k < row.terms; ++k) ones &= row.term_values[k] == Real(1);
     for (std::size_t h = 0; h < hits; ++h) ones &= row.hits[h].value == Real(1);
   }
-  row.all_ones = ones;
+  row.binary = ones;
 }
 
 // The slots written so far are words: those of lists become hits.

@@ -25,7 +25,7 @@ struct RowTerms {
   std::vector<std::uint32_t> hits_before;  // ... of which so many before each term, and in all
   std::vector<std::int32_t> listed;        // scratch: features of one example (distances.cpp)
   bool has_hits = false;                   // whether there are any hits
-  bool all_ones = false;                   // of a support in bytes: all values of both are 1
+  bool binary = false;                     // of a support in bytes: all values of both are 1
 
   void reserve_terms(std::size_t count) {
     term_values.reserve(count);

@@ -185,8 +185,8 @@ struct Data {
       targets.push_back(static_cast<double>(random.below(classes)));
     }
   }
-  [[nodiscard]] Rows<Real> rows(bool sparse, std::size_t from, std::size_t to) const {
-    Rows<Real> out;
+  [[nodiscard]] Batch<Real> rows(bool sparse, std::size_t from, std::size_t to) const {
+    Batch<Real> out;
     out.count = to - from;
     if (sparse) {
       out.values = values.data();

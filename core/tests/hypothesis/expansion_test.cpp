@@ -175,7 +175,7 @@ void compare_ones(KernelKind kind, std::size_t examples, std::size_t terms, bool
     x.values = scaled.data();
     bytes.row(x, row);
     numbers.row(x, expected);
-    CHECK_EQ(row.all_ones, ones && indices.size() < 256);
+    CHECK_EQ(row.binary, ones && indices.size() < 256);
     for (std::size_t i = 0; i < examples; ++i) {
       CHECK_EQ(row.values[i], expected.values[i]);
       if (distances) CHECK_EQ(row.distances[i], expected.distances[i]);

@@ -85,7 +85,7 @@ struct Wide {
       targets.push_back(static_cast<double>(random.below(classes)));
     }
   }
-  [[nodiscard]] Rows<Real> row(bool sparse, std::size_t i) const {
+  [[nodiscard]] Batch<Real> row(bool sparse, std::size_t i) const {
     if (!sparse) return {1, dense.data() + i * width, width};
     return {1, values.data(), 0, ends.data() + i, indices.data()};
   }

@@ -38,8 +38,8 @@ struct Data {
       targets.push_back(static_cast<double>(random.below(classes)));
     }
   }
-  [[nodiscard]] Rows<float> rows(std::size_t from, std::size_t to) const {
-    Rows<float> rows;
+  [[nodiscard]] Batch<float> rows(std::size_t from, std::size_t to) const {
+    Batch<float> rows;
     rows.count = to - from;
     rows.values = values.data() + from * width;
     rows.width = width;

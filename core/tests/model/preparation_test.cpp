@@ -119,7 +119,7 @@ TEST(preparation_resumes_in_mid_warm_up_and_refuses_a_damaged_state) {
   std::vector<double> targets;
   for (std::size_t i = 0; i < 260; ++i) targets.push_back(static_cast<double>(i % 3 == 0));
   const auto rows = [&](std::size_t from, std::size_t to) {
-    Rows<float> some;
+    Batch<float> some;
     some.count = to - from;
     some.width = kWidth;
     some.values = values.data() + from * kWidth;

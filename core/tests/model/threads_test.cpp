@@ -90,7 +90,7 @@ TEST(threads_see_a_row_between_two_rounds) {
       part("unlimited"));
   Model<double> model(*spec, Task::regression, 1, 0);
   const std::vector<double> x{0.5, 0.25};
-  const Rows<double> row{1, x.data(), x.size()};
+  const Batch<double> row{1, x.data(), x.size()};
   const double target = 1e9;
   std::atomic<bool> done = false;
   const std::jthread learner([&] {
