@@ -110,7 +110,7 @@ Answer to_answer(bool probabilities) {
 }
 
 template <class Real>
-nb::object learn(Served<Real>& model, const Batch<Real>& rows, const Vector<double>& targets,
+nb::object learn(PythonModel<Real>& model, const Batch<Real>& rows, const Vector<double>& targets,
                  const std::optional<Vector<double>>& weights, bool record, bool unseen,
                  bool calibrate) {
   if (targets.size() != rows.count || (weights && weights->size() != rows.count))
@@ -153,19 +153,20 @@ nb::object decision_of_one() {
 }
 
 template <class Real>
-nb::object learn_one(Served<Real>& model, const Sample<Real>& x, double target, double weight) {
+nb::object learn_one(PythonModel<Real>& model, const Sample<Real>& x, double target,
+                     double weight) {
   model.learn_one(x, target, weight, take_one);
   nb::object decision = decision_of_one();
   model.tell();
   return decision;
 }
 template <class Real>
-nb::object predict_one(Served<Real>& model, const Sample<Real>& x) {
+nb::object predict_one(PythonModel<Real>& model, const Sample<Real>& x) {
   model.predict_one(x, take_one);
   return decision_of_one();
 }
 template <class Real>
-nb::object probabilities_one(Served<Real>& model, const Sample<Real>& x) {
+nb::object probabilities_one(PythonModel<Real>& model, const Sample<Real>& x) {
   model.probabilities_one(x, take_one);
   return to_numpy(std::vector<double>(numbers_of_one()));
 }
@@ -206,7 +207,7 @@ auto look(Model<Real>& model, Method method) {
 }
 
 template <class Real>
-nb::tuple support(Served<Real>& model) {
+nb::tuple support(PythonModel<Real>& model) {
   Examples<Real> examples;
   model.inspect([&](const Learner<Real>& learner) {
     if (learner.expansion() != nullptr) examples.take(*learner.expansion());
@@ -217,7 +218,7 @@ nb::tuple support(Served<Real>& model) {
 // Of every stored example behind the answer to a sparse row: itself, its id, k(x_i, x), and its
 // share in each output.
 template <class Real>
-nb::tuple explain(Served<Real>& model, const Vector<std::int32_t>& indices,
+nb::tuple explain(PythonModel<Real>& model, const Vector<std::int32_t>& indices,
                   const Vector<Real>& values) {
   Examples<Real> examples;
   std::vector<std::int64_t> ids;
@@ -248,7 +249,7 @@ nb::tuple explain(Served<Real>& model, const Vector<std::int32_t>& indices,
 }
 
 template <class Real>
-nb::object coefs(Served<Real>& model) {
+nb::object coefs(PythonModel<Real>& model) {
   std::vector<double> out;
   std::size_t size = 0;
   std::size_t outputs = look(model, &Model<Real>::outputs);
@@ -265,7 +266,7 @@ nb::object coefs(Served<Real>& model) {
 }
 
 template <class Real>
-nb::object ids(Served<Real>& model) {
+nb::object ids(PythonModel<Real>& model) {
   std::vector<std::int64_t> out;
   model.inspect([&](const Learner<Real>& learner) {
     const Expansion<Real>* f = learner.expansion();
@@ -275,7 +276,7 @@ nb::object ids(Served<Real>& model) {
 }
 
 template <class Real>
-nb::object drifts(Served<Real>& model) {
+nb::object drifts(PythonModel<Real>& model) {
   return to_numpy(model.inspect([](const Learner<Real>& learner) {
     const std::span<const std::int64_t> rounds = learner.drifts();
     return std::vector<std::int64_t>(rounds.begin(), rounds.end());
@@ -283,7 +284,7 @@ nb::object drifts(Served<Real>& model) {
 }
 
 template <class Real>
-std::size_t size(Served<Real>& model) {
+std::size_t size(PythonModel<Real>& model) {
   return model.inspect([](const Learner<Real>& learner) {
     const Expansion<Real>* f = learner.expansion();
     return f != nullptr ? f->size() : std::size_t{0};
@@ -292,7 +293,7 @@ std::size_t size(Served<Real>& model) {
 
 template <class Real>
 void bind(nb::module_& m, const char* name) {
-  using M = Served<Real>;
+  using M = PythonModel<Real>;
   static PyType_Slot collecting[] = {{Py_tp_traverse, reinterpret_cast<void*>(&M::traverse)},
                                      {Py_tp_clear, reinterpret_cast<void*>(&M::clear)},
                                      {0, nullptr}};

@@ -26,7 +26,7 @@ inline constexpr std::size_t kPiece = 256;  // rows; shorter than a millisecond 
 inline constexpr std::chrono::milliseconds kPatience{100};
 
 template <class Real>
-class Served : public Model<Real> {
+class PythonModel : public Model<Real> {
  public:
   using Model<Real>::Model;
 
@@ -91,12 +91,12 @@ class Served : public Model<Real> {
   static int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
     if (nanobind::inst_ready(self)) {
-      Py_VISIT(nanobind::inst_ptr<Served>(self)->listener_.ptr());
+      Py_VISIT(nanobind::inst_ptr<PythonModel>(self)->listener_.ptr());
     }
     return 0;
   }
   static int clear(PyObject* self) {
-    nanobind::inst_ptr<Served>(self)->listener_.reset();
+    nanobind::inst_ptr<PythonModel>(self)->listener_.reset();
     return 0;
   }
 
