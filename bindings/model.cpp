@@ -157,7 +157,7 @@ nb::object learn_one(PythonModel<Real>& model, const Sample<Real>& x, double tar
                      double weight) {
   model.learn_one(x, target, weight, take_one);
   nb::object decision = decision_of_one();
-  model.tell();
+  model.call_listener();
   return decision;
 }
 template <class Real>
@@ -399,7 +399,7 @@ void bind(nb::module_& m, const char* name) {
           "lower",
           [](M& self, std::size_t budget, std::size_t slots) {
             self.lower(budget, slots);
-            self.tell();
+            self.call_listener();
           },
           "budget"_a, "slots"_a)
       .def("listen", &M::listen, "listener"_a.none())

@@ -1,12 +1,12 @@
-// A model as Python holds it: with who listens to it, and learning in pieces.
+// A model as Python holds it: with a listener, and learning in pieces.
 //
-// A call's rows are learned a piece at a time. Between pieces the model is free, so that threads
-// which predict get in while another learns a long batch, and what happened is told. No row can
-// tell the difference: a batch in pieces leaves the same bits.
+// The rows of a call are learned 256 at a time. Between pieces the lock is free, so that threads
+// which predict get in while another learns a long batch, and the listener is called. A batch in
+// pieces leaves the same bits.
 //
-// The listener is called by the thread that learns, with nothing locked: it may look into the
-// model. If it raises, the rows of the call are learned to the end, without it, and then it is
-// raised.
+// The thread that learns calls the listener, with nothing locked: the listener may look into the
+// model. If it raises, the rows of the call are learned to the end, without it, and then the
+// exception is raised.
 //
 // Ctrl-C ends a call between two pieces, at most kPatience after it: the rows before are learned.
 #pragma once
@@ -30,7 +30,7 @@ class PythonModel : public Model<Real> {
  public:
   using Model<Real>::Model;
 
-  // None: nobody listens. Else it is called with a list of (kind, round, example, other, coef).
+  // None: no listener. Else it is called with a list of (kind, round, example, other, coef).
   void listen(nanobind::object listener) {
     const bool heard = !listener.is_none();
     this->watch(heard);
@@ -40,7 +40,7 @@ class PythonModel : public Model<Real> {
   }
 
   // Needs the GIL, as all that follows.
-  void tell() {
+  void call_listener() {
     if (!heard_.load(std::memory_order_relaxed)) return;
     nanobind::object listener;
     {
@@ -77,7 +77,7 @@ class PythonModel : public Model<Real> {
         if (!heard_.load(std::memory_order_relaxed) || raised != nullptr) continue;
         const nanobind::gil_scoped_acquire acquired;
         try {
-          tell();
+          call_listener();
         } catch (...) {
           raised = std::current_exception();
         }

@@ -32,8 +32,8 @@ class Pieces {
 };
 
 // Calls work(pieces) on so many threads, the first of which is this one, but on no more than have
-// `each` to do. Pieces are of `size`, smaller than that, so that at the end nobody waits long for
-// the others. Returns when all are done; rethrows what one of them threw.
+// `each` to do. Pieces are of `size`, smaller than that, so that at the end no thread waits long
+// for the others. Returns when all are done; rethrows what one of them threw.
 template <class Work>
 void parallel_for(std::size_t count, std::size_t size, std::size_t each, std::size_t threads,
                   Work work) {

@@ -1,9 +1,10 @@
-// What happens to stored examples, for whoever looks on.
+// Events: what happens to stored examples, for a listener.
 //
-// Examples leave an expansion in one place (Expansion::forget), which tells the log it was given;
-// where more is known (with whom an example merges, that the stream changed) the budget or page
-// tells it. Without a log, which is how models are made, that is one branch where an example leaves
-// and nothing elsewhere. A log is no part of the model's state: watched or not, it learns the same.
+// Examples leave an expansion in one place (Expansion::forget), which reports it to the log. Where
+// more is known (with which example one merges, that the stream changed) the budget or learner
+// reports. Models are made without a log: then the cost is one branch where an example leaves, and
+// nothing elsewhere. A log is no part of the model's state: with or without it the model learns the
+// same.
 //
 //   evict    `example` left, and its share of f with it
 //   project  `example` left or was not stored; what is stored took over what it could of its share
@@ -21,7 +22,7 @@
 
 namespace budgetron {
 
-// `none`: an example leaves of which all has been told.
+// `none`: an example leaves whose event was already reported.
 enum class EventKind : std::uint8_t { evict, project, merge, refuse, drift, restart, none };
 
 struct Event {

@@ -156,7 +156,7 @@ bool Expansion<Real>::drowns(Real norm) const {
          share * (x + support_.largest_norm_now()) > 1.0;
 }
 
-// The row function is told the distances as if they were norms, and that x is 0.
+// The row function gets the distances as if they were norms, and x = 0.
 template <class Real>
 void Expansion<Real>::row_by_differences(const Sample<Real>& x, Row<Real>& out) const {
   constexpr std::size_t tile = 8 * kLanes;
@@ -440,7 +440,7 @@ void Expansion<Real>::refresh_norm() {
 
 template <class Real>
 void Expansion<Real>::forget(std::size_t i, EventKind why) {
-  if (why != EventKind::none) tell(why, i);
+  if (why != EventKind::none) report(why, i);
   if (keeps_norm_) squared_norm_ = std::max(0.0, squared_norm_ - norm_share(i));
   for (std::size_t k = 0; k < outputs_; ++k) stored_coefs(k)[i] = 0.0;
 }

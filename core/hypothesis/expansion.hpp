@@ -112,7 +112,7 @@ class Expansion {
   bool fill(RowBlock<Real>& block, const Real* samples, std::size_t width) const;
   // Row r of the block as it is now: what changed since is computed anew, in all rows from r on.
   Row<Real>& take(RowBlock<Real>& block, std::size_t r) const;
-  // What the row function is told of a row whose terms were gathered, but where to write.
+  // The task of the row function for a row whose terms were gathered, without where to write.
   [[nodiscard]] RowTask<Real> task(const Row<Real>& row) const;
   // The kernel row of stored example i, computed afresh.
   void row_of_stored(std::size_t i, Row<Real>& out) const;
@@ -145,7 +145,7 @@ class Expansion {
 
   // ---- storing --------------------------------------------------------------------------------
   // `row` is the kernel row of x; it is kept in step with the columns. `why` an example leaves is
-  // told to those who listen (events.hpp).
+  // reported to the log (events.hpp).
   void add(const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs, std::int64_t id);
   void replace(std::size_t i, const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs,
                std::int64_t id, EventKind why = EventKind::evict);
@@ -164,18 +164,18 @@ class Expansion {
   void shift(std::span<const double> weights, std::span<const double> values,
              std::span<const double> coefs);
 
-  // ---- telling --------------------------------------------------------------------------------
-  void watch(EventLog* log) { log_ = log; }  // null: nobody listens
-  void tell(const Event& event) const {
+  // ---- events ---------------------------------------------------------------------------------
+  void watch(EventLog* log) { log_ = log; }  // null: nothing is reported
+  void report(const Event& event) const {
     if (log_ != nullptr) log_->add(event);
   }
   // Of stored example i, as it is now.
-  void tell(EventKind kind, std::size_t i, std::int64_t other = -1) const {
+  void report(EventKind kind, std::size_t i, std::int64_t other = -1) const {
     if (log_ != nullptr) log_->add({kind, id(i), other, coef_size(i)});
   }
   // Of the newcomer.
-  void tell(EventKind kind, const Turn<Real>& turn, std::span<const double> coefs,
-            std::int64_t other = -1) const {
+  void report(EventKind kind, const Turn<Real>& turn, std::span<const double> coefs,
+              std::int64_t other = -1) const {
     if (log_ != nullptr) log_->add({kind, turn.round, other, std::sqrt(inner(coefs, coefs))});
   }
 

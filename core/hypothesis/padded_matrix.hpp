@@ -1,6 +1,6 @@
 // A float64 matrix in rows that are padded with zeros to whole vectors, so that the row routines
-// (kernel_row.hpp) can run along them: the weights of a feature map and sums of coefs, a row an
-// output.
+// (kernel_row.hpp) can run along them: the weights of a feature map and sums of coefs, one row
+// per output.
 //
 // Saved without the padding and column by column, as the NumPy pages hold it: shape (columns,
 // rows).

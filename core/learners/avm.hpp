@@ -75,8 +75,8 @@ class Avm final : public ExpansionLearner<Real> {
     const double length = f_.outputs() > 2 ? 2.0 : 1.0;
     if (capped_ > capped && slope != 0.0) {
       const double move = std::abs(slope) * length * rate;
-      f_.tell({EventKind::merge, turn.round, f_.id(i),
-               move * std::sqrt(f_.inner(turn.direction, turn.direction))});
+      f_.report({EventKind::merge, turn.round, f_.id(i),
+                 move * std::sqrt(f_.inner(turn.direction, turn.direction))});
     }
     largest_target_ = std::max(largest_target_, std::sqrt(turn.weight) * std::abs(turn.target));
     const bool opens = i == kNone;

@@ -189,7 +189,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (replace_ != Replace::automatic) return;
     if (!drift_.count(turn.margin <= 0.0, turn.round)) return;
     belief_.copy(prior_);
-    f_.tell({EventKind::drift});
+    f_.report({EventKind::drift});
   }
 
   // Whether x is to be stored; counts the error.
@@ -304,7 +304,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     }
     const std::size_t column = order_[i];
     const double variance = gain_[i];
-    f_.tell(EventKind::evict, column);
+    f_.report(EventKind::evict, column);
     belief_.column(i, gain_.data());
     for (std::size_t k = 0; k < f_.outputs(); ++k) {
       double* a = f_.stored_coefs(k);

@@ -77,7 +77,7 @@ class Learner {
   // The rounds in which it saw the stream change; for learners that watch for it.
   [[nodiscard]] virtual std::span<const std::int64_t> drifts() const { return {}; }
 
-  // Tells the log from now on what happens to stored examples; null: nobody.
+  // From now on reports to this log what happens to stored examples; null: nothing is reported.
   virtual void watch(EventLog*) {}
 
   virtual void visit_state(StateVisitor& visitor) = 0;

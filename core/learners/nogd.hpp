@@ -47,7 +47,7 @@ class Nogd final : public ExpansionLearner<Real> {
       return true;
     }
     if (rank_ == 0) change_over();
-    f_.tell(EventKind::project, turn, coefs_);
+    f_.report(EventKind::project, turn, coefs_);
     const auto dot = row_functions<Real>().dot;
     for (std::size_t r = 0; r < rank_; ++r) {
       phi_[r] = dot(turn.row->values.data(), projection_.row(r), projection_.stride());

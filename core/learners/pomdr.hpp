@@ -170,7 +170,7 @@ class Pomdr final : public ExpansionLearner<Real> {
         guess_projected();
         alignment_ += missed(gram_factor_.reach(), turn, guess_);
         f_.shift(gram_factor_.weights(), gram_factor_.values(), coefs_);
-        f_.tell(EventKind::project, turn, coefs_);
+        f_.report(EventKind::project, turn, coefs_);
         ++projections_;
         hold();
         return;
@@ -220,7 +220,7 @@ class Pomdr final : public ExpansionLearner<Real> {
       for (std::size_t i = 1; i < kept; ++i) {
         if (f_.gram(j, i) > f_.gram(j, nearest)) nearest = i;
       }
-      f_.tell(EventKind::merge, j, f_.id(nearest));
+      f_.report(EventKind::merge, j, f_.id(nearest));
       for (std::size_t k = 0; k < f_.outputs(); ++k) {
         double* a = f_.stored_coefs(k);
         a[nearest] += a[j];

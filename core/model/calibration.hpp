@@ -180,7 +180,7 @@ class Calibration {
 
   explicit Calibration(std::size_t outputs) : sigmoids_(outputs) {}
 
-  // Counts the rows of one call, during which nobody else looks: all of them when it ends.
+  // Counts the rows of one call, which holds the lock: all of them are counted when it ends.
   class Counter {
    public:
     // Null: nothing is counted.

@@ -43,7 +43,7 @@ namespace budgetron {
 
 enum class Task { classification, regression };
 
-// What predict tells of a row: the outputs of f, or the probability of every class.
+// What predict returns per row: the outputs of f, or the probability of every class.
 enum class Answer { outputs, probabilities };
 
 #ifndef NDEBUG
@@ -124,9 +124,9 @@ class Model : private InstanceCount {
     return outputs();
   }
 
-  // One row; the decision before it was learned, outputs() numbers. `take` sees them while nobody
-  // else is inside; what is returned without it is for those who know that nobody is. Nobody has
-  // checked that the row is finite: one that is not is decided and not learned.
+  // One row; the decision before it was learned, outputs() numbers. `take` gets them while the
+  // lock is held; without `take` the caller must know that no other thread uses the model. The row
+  // need not be finite: one that is not is decided and not learned.
   template <class Take = Itself>
   auto learn_one(const Sample<Real>& x, double target, double weight = 1.0, Take take = {}) {
     const auto inside = lock_.exclusive();
@@ -549,7 +549,7 @@ class Model : private InstanceCount {
   std::vector<double> probabilities_;
   std::vector<double> decision_;  // of the round in which the learner is made anew
   ByteLimit limit_;
-  std::unique_ptr<EventLog> log_;  // null: nobody looks on
+  std::unique_ptr<EventLog> log_;  // null: nothing is reported
   ModelLock lock_;
 };
 

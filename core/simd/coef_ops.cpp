@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kWide = kWidth<double>;
 
-// ---- choosing who leaves ------------------------------------------------------------------------
+// ---- choosing what leaves -----------------------------------------------------------------------
 
 void sizes(const double* coefs, std::size_t stride, std::size_t outputs, double factor,
            std::size_t n, double* sizes) {

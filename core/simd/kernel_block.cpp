@@ -10,8 +10,8 @@ namespace {
 
 // Examples whose sums are made before they become kernel values, which goes best in many at once.
 constexpr std::size_t kTile = 128;
-// Slots are far apart in memory, each read in another page: too far for the machine to see coming.
-// It is told so many slots before.
+// Slots are far apart in memory, each in another page: too far for the hardware prefetcher. So many
+// slots ahead are prefetched by hand.
 constexpr std::size_t kFetchAhead = 16;
 
 // The sums of the last `wanted` rows for `vectors` vectors of examples from i on.
@@ -132,7 +132,7 @@ std::size_t pack_as(PackTask<Real>& task) {
       nonzeros -= (Words)(v != Vector<Real>{});
       out[r] = value;
     }
-    // The Laplacian sums over features nobody stored too, in the slot of zeros, which is the first.
+    // The Laplacian sums over features that no example has too: in the slot of zeros, the first.
     const bool stored = task.slots[k] != kNoSlot;
     task.offsets[count] = stored ? task.slots[k] * task.stride : 0;
     count += stored || l1;

@@ -28,7 +28,7 @@ void ExampleStore<Real>::add_differences(const Sample<Real>& x, std::size_t firs
   last = std::min(last, size_);
   const std::vector<std::uint32_t>& direct = slots_.direct();
   if (direct_only()) {
-    // Feature by feature, in all examples at once; at the end those that nobody has stored.
+    // Feature by feature, in all examples at once; at the end those that no example has.
     const auto alone = [&](Real value) {
       if (value == Real(0)) return;
       for (std::size_t i = first; i < last; ++i) sums[i - first] += term(value);

@@ -551,7 +551,7 @@ void ExampleStore<Real>::extract(std::size_t i, OwnedSample<Real>& out) const {
 
 // ---- state and invariants -----------------------------------------------------------------------
 
-// Of loaded rows, which nobody has checked yet.
+// For loaded rows, which are not checked yet.
 template <class Real>
 bool ExampleStore<Real>::in_width(const Sample<Real>& x) const {
   return x.count <= limit_.width &&

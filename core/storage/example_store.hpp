@@ -76,13 +76,13 @@ class ExampleStore {
   [[nodiscard]] double largest_norm() const { return largest_norm_; }
   [[nodiscard]] bool l1() const { return l1_; }
 
-  // When what changed, for those who computed something from it: the time now, the time at which
-  // one of the examples [kLanes group, kLanes (group + 1)) came last, and at which slots moved.
+  // Times of changes, for caches of what was computed from the store: now; when one of the examples
+  // [kLanes group, kLanes (group + 1)) last changed; when slots last moved.
   [[nodiscard]] std::uint64_t clock() const { return clock_; }
   [[nodiscard]] std::uint64_t changed(std::size_t group) const { return changed_[group]; }
   [[nodiscard]] std::uint64_t slots_moved() const { return slots_moved_; }
-  // The example that came last, and the values it was made of, to be told apart by their address;
-  // null if another was moved there.
+  // The example stored last, and the address of the values it was made of; null if another example
+  // was moved there.
   [[nodiscard]] std::size_t newest() const { return newest_; }
   [[nodiscard]] const Real* newest_values() const { return newest_values_; }
   // Slots of the features 0, 1, ..., as far as they are looked up directly.
@@ -162,7 +162,7 @@ class ExampleStore {
 
  private:
   static constexpr std::int32_t kSparse = -1;
-  // The Laplacian sums |v - s| over features nobody stored too: they read this slot of zeros.
+  // The Laplacian sums |v - s| over features that no example has too: they read this slot of zeros.
   static constexpr std::uint32_t kZeroSlot = 0;
 
   // ---- words of features -----------------------------------------------------------------------

@@ -122,7 +122,7 @@ class Halve final : public Budget<Real> {
     }
     norm = std::max(0.0, (outputs == 1 ? norm : 2.0 * norm) * f.factor() * f.factor());
 
-    for (std::size_t i = kept; i < n; ++i) f.tell(EventKind::project, order_[i]);
+    for (std::size_t i = kept; i < n; ++i) f.report(EventKind::project, order_[i]);
     // S1 leaves, its share of the norm with it: the coefs are zeroed first, so nothing is counted.
     for (std::size_t k = 0; k < outputs; ++k) {
       for (std::size_t i = kept; i < n; ++i) f.stored_coefs(k)[order_[i]] = 0.0;

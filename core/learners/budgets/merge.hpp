@@ -120,7 +120,7 @@ class Merge final : public Budget<Real> {
       const std::size_t m = lightest(f, turn, coefs, weights_);
       ++removals_;
       if (m == f.size()) {
-        f.tell(EventKind::refuse, turn, coefs);
+        f.report(EventKind::refuse, turn, coefs);
         return;
       }
       f.remove(m, *turn.row);
@@ -140,15 +140,15 @@ class Merge final : public Budget<Real> {
       if (m != newcomer) {
         f.replace(m, turn, coefs);
       } else {
-        f.tell(EventKind::refuse, turn, coefs);
+        f.report(EventKind::refuse, turn, coefs);
       }
       return;
     }
     ++merges_;
     if (m == newcomer) {
-      f.tell(EventKind::merge, turn, coefs, f.id(pair.n));
+      f.report(EventKind::merge, turn, coefs, f.id(pair.n));
     } else {
-      f.tell(EventKind::merge, m, pair.n == newcomer ? turn.round : f.id(pair.n));
+      f.report(EventKind::merge, m, pair.n == newcomer ? turn.round : f.id(pair.n));
     }
     const double h = best_merge(pair.w, pair.kappa);
     const double p = std::pow(pair.kappa, (1.0 - h) * (1.0 - h));

@@ -36,7 +36,7 @@ class Project final : public Budget<Real> {
     const bool near = std::sqrt(distance) <= threshold_;
     if (f.size() > 0 && (full || near || distance <= kInSpan<Real> * turn.self)) {
       f.shift(gram_factor_.weights(), gram_factor_.values(), coefs);
-      f.tell(EventKind::project, turn, coefs);
+      f.report(EventKind::project, turn, coefs);
       ++projections_;
     } else {
       f.add(turn, coefs);
@@ -92,7 +92,7 @@ class ProjectSmallest final : public Budget<Real> {
       if (m == f.size()) {
         gram_factor_.project(turn.row->values.data(), turn.self);
         f.shift(gram_factor_.weights(), gram_factor_.values(), coefs);
-        f.tell(EventKind::project, turn, coefs);
+        f.report(EventKind::project, turn, coefs);
         return;
       }
       const double self = f.stored_self(m);

@@ -35,7 +35,7 @@ class Remove : public Budget<Real> {
       const std::size_t i = leaver(f, turn, coefs);
       if (i == f.size()) {
         ++refusals_;
-        f.tell(EventKind::refuse, turn, coefs);
+        f.report(EventKind::refuse, turn, coefs);
         return;
       }
       ++removals_;

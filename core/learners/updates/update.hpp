@@ -17,7 +17,7 @@ namespace budgetron {
 
 struct Move {
   double decay = 1.0;
-  double rate = 0.0;  // if not 0: what Expansion::set_rate is told, before anything is stored
+  double rate = 0.0;  // if not 0: given to Expansion::set_rate before anything is stored
   double coef = 0.0;
   bool store = false;
 };
