@@ -10,7 +10,7 @@ SETUP   := $(VENV)/.setup
 BUILT   := $(VENV)/.built
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard core/*/*.?pp core/*/*/*.?pp bindings/*.?pp)
 CPP     := $(wildcard core/*/*.?pp core/*/*/*.?pp bindings/*.?pp benchmarks/*.?pp)
-PYTHONS := src tests papers benchmarks docs examples
+PYTHONS := src tests papers studies benchmarks docs examples
 JOBS    := $(shell nproc 2>/dev/null || echo 2)
 # Data sets beside the repository, unless another folder is named.
 ifneq ($(wildcard ../shared/data),)
@@ -183,7 +183,7 @@ papers: $(BUILT)
 
 # Budgetron beside every other learner; hours, and it goes on where it stopped.
 proof: $(BUILT)
-	$(BIN)/python -m budgetron.proof --out proof
+	$(BIN)/python -m studies.proof --out proof
 
 docs: $(BUILT)
 	$(BIN)/python -m pip install --quiet -e ".[docs]" --no-build-isolation

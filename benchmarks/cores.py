@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import budgetron
-from budgetron.compare import Settings, compare
-from budgetron.pool import workers
+from budgetron.lab.compare import Settings, compare
+from budgetron.lab.workers import workers
 
 FASTER, PASSES, CALLS = 1.8, 3, 150
 ROWS, WIDTH, BUDGET, REPEATS = 40_000, 100, 1000, 10

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from budgetron.experiments import Row, Set, data, read, runner
-from budgetron.experiments.protocols import Outcome
+from budgetron.lab.reproduce import Row, Set, data, read, runner
+from budgetron.lab.reproduce.protocols import Outcome
 
 PATH = Path(__file__).with_suffix(".toml")
 HEAD = """\

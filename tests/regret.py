@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 from theory import GAMMA, Array, Pool
 
 import budgetron
-from budgetron.engine import Engine
+from budgetron._engine import Engine
 
 ROWS = 3000
 NOISE = 0.05  # share of turned labels

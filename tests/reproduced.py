@@ -3,7 +3,7 @@
     python tests/reproduced.py --check [FILE]    compare with FILE (default: tests/reproduced.json)
     python tests/reproduced.py --record [FILE]   write FILE anew
 
-A cell is one line of a table or figure (src/budgetron/experiments/*.toml), with its setting, on the
+A cell is one line of a table or figure (src/budgetron/lab/reproduce/*.toml), with its setting, on the
 first permutation. FILE holds its value and the number of examples stored at the end, both exact,
 and a hash of the value at every checkpoint of the stream. Seconds are left out, and so are the
 lines that the clock may stop. A change that is meant to alter results records them anew and says
@@ -40,10 +40,10 @@ def made_with() -> str:
 
 def cells(only: str = "") -> dict[str, list[Any]]:
     """Of every cell that can be run here: value, stored, hash of its curve."""
-    from budgetron.experiments import data, names, read
-    from budgetron.experiments.cells import Cells
-    from budgetron.experiments.runner import Lab, Measured, measure
-    from budgetron.pool import workers
+    from budgetron.lab.reproduce import data, names, read
+    from budgetron.lab.reproduce.cells import Cells
+    from budgetron.lab.reproduce.runner import Lab, Measured, measure
+    from budgetron.lab.workers import workers
 
     found: dict[str, list[Any]] = {}
     with workers(os.cpu_count() or 1) as pool:
@@ -77,7 +77,7 @@ def write(path: Path, recorded: dict[str, Any]) -> None:
 
 def absent() -> set[str]:
     """The sets, as table | set, whose data are not here."""
-    from budgetron.experiments import data, names, read
+    from budgetron.lab.reproduce import data, names, read
 
     tables = [read(name) for name in names()]
     return {f"{each.name} | {s.name}" for each in tables for s in each.sets if data.missing(s)}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from budgetron.streams import LibsvmStream, StreamError
-from budgetron.streams.ahead import Place, read_ahead
+from budgetron.streams.read_ahead import Place, read_ahead
 
 LINES = [f"{(-1) ** i} 1:{i} {i + 2}:0.5" for i in range(40)]
 

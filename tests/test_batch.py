@@ -10,8 +10,8 @@ import pytest
 from cases import BY_NAME, CASES, REGRESSION, Case, as_format, numeric_stream, same_state, stream
 
 import budgetron
-from budgetron import engine
-from budgetron.estimators import base
+from budgetron import _engine as engine
+from budgetron.estimators._base import estimator as base
 
 
 def orders(model: Any, rows: int) -> np.ndarray:

@@ -16,8 +16,8 @@ from sklearn.base import clone
 
 import budgetron
 from budgetron import parts
+from budgetron.estimators._base.sizes import parse_bytes
 from budgetron.evaluate import prequential
-from budgetron.sizes import parse_bytes
 
 WIDTH = 6
 LIMIT = 9_000
@@ -237,7 +237,7 @@ def test_a_live_budget_can_be_lowered(case: Case, smaller: int | str) -> None:
 
 def copy_of(model: Any) -> Any:
     """The model out of its own file."""
-    from budgetron.model_document import describe, restore
+    from budgetron.model_file.document import describe, restore
 
     return restore(*describe(model))
 

@@ -22,9 +22,9 @@ from cases import stream
 
 from budgetron.catalogue import CATALOGUE
 from budgetron.cli import main
-from budgetron.cli.interruption import Interruption
-from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.streams.protocol import CHUNK_ROWS
+from budgetron.cli._interruption import Interruption
+from budgetron.estimators._base.classifier import OnlineClassifier
+from budgetron.streams.base import CHUNK_ROWS
 
 ROWS = 100_000
 EVERY = 500
@@ -416,7 +416,7 @@ def test_a_checkpoint_without_messages_is_resumed(
 def test_two_runs_do_not_share_a_checkpoint(
     short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from budgetron.durable import hold
+    from budgetron.model_file.atomic import hold
 
     pytest.importorskip("fcntl")
     kept = tmp_path / "model.btn"
@@ -436,7 +436,7 @@ def test_two_runs_do_not_share_a_checkpoint(
 def test_a_run_holds_its_checkpoint_until_it_ends(
     short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from budgetron import durable
+    from budgetron.model_file import atomic as durable
 
     pytest.importorskip("fcntl")
     kept = tmp_path / "model.btn"
@@ -490,7 +490,7 @@ def test_places_that_are_no_files(
 def test_a_model_that_is_damaged_ends_the_run_and_leaves_the_last_checkpoint(
     short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from budgetron import model_document
+    from budgetron.model_file import document as model_document
 
     kept, model = tmp_path / "kept.btn", tmp_path / "model.btn"
     model.write_bytes(b"what was there before")
@@ -638,7 +638,7 @@ def test_a_killed_run_goes_on_though_its_source_grew(
     short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A log may end in the middle of a line when the run starts; that line was not learned yet."""
-    from budgetron.estimators.classifier import OnlineClassifier
+    from budgetron.estimators._base.classifier import OnlineClassifier
 
     text = short.read_bytes()
     cut = len(text) * 2 // 3

@@ -19,8 +19,8 @@ import pytest
 
 import budgetron
 from budgetron.cli import main
+from budgetron.cli._console import bytes_text
 from budgetron.cli.algorithms import jsonable, parse_value
-from budgetron.cli.console import bytes_text
 from budgetron.streams import two_gaussians
 
 COMMAND = [sys.executable, "-c", "from budgetron.cli import main; main()"]
@@ -500,7 +500,8 @@ def test_help_is_one_screen(cli: Cli) -> None:
 
 
 def test_data(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from budgetron.datasets import DataSet, File, catalogue
+    from budgetron.datasets import DataSet, File
+    from budgetron.datasets import registry as catalogue
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("BUDGETRON_DATA", raising=False)

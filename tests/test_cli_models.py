@@ -22,8 +22,8 @@ import budgetron
 from budgetron.catalogue import CATALOGUE
 from budgetron.cli import main
 from budgetron.cli.info import _lines, as_text
-from budgetron.model_document import describe
-from budgetron.model_values import PARTS
+from budgetron.model_file.document import describe
+from budgetron.model_file.values import PARTS
 from budgetron.parts import Part
 
 

@@ -28,19 +28,19 @@ from scipy.stats import ttest_rel
 
 import budgetron
 from budgetron.cli import main
-from budgetron.compare import Settings, compare, figures, tables
-from budgetron.compare.figures import draw, file_names
-from budgetron.compare.scratch import scratch
-from budgetron.compare.store import Store
-from budgetron.compare.summary import Line, summarise
-from budgetron.compare.tables import markdown
-from budgetron.learners import named
-from budgetron.pool import workers
+from budgetron.lab.compare import Settings, compare, figures, tables
+from budgetron.lab.compare.figures import draw, file_names
+from budgetron.lab.compare.scratch import scratch
+from budgetron.lab.compare.store import Store
+from budgetron.lab.compare.summary import Line, summarise
+from budgetron.lab.compare.tables import markdown
+from budgetron.lab.learners_by_name import named
+from budgetron.lab.workers import workers
 from budgetron.streams import two_gaussians
 
 # Drawing takes most of the time of a small comparison; here only two are drawn.
 UNDRAWN = (
-    "import budgetron.compare.figures as f; "
+    "import budgetron.lab.compare.figures as f; "
     "f.draw = lambda folder, summary, pool: ((stream, []) for stream in summary); "
 )
 COMMAND = [sys.executable, "-c", UNDRAWN + "from budgetron.cli import main; main()"]
@@ -67,7 +67,7 @@ def numbers(folder: Path) -> list[dict[str, str]]:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "budgetron.compare.figures.draw",
+        "budgetron.lab.compare.figures.draw",
         lambda folder, summary, pool: ((stream, []) for stream in summary),
     )
 
@@ -189,7 +189,7 @@ def test_records_and_figures(done: tuple[Path, Any]) -> None:
 def test_log_axes_have_ticks_to_read(low: float, high: float) -> None:
     from matplotlib.figure import Figure
 
-    from budgetron.compare.figures import _label_log
+    from budgetron.lab.compare.figures import _label_log
 
     figure = Figure(figsize=(5.2, 3.4))
     axis = figure.subplots()
@@ -338,7 +338,7 @@ def test_streams_of_nearly_one_name_have_figures_of_their_own(
 
 
 def test_finished_cells_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("budgetron.compare._write", lambda *_: None)
+    monkeypatch.setattr("budgetron.lab.compare._write", lambda *_: None)
 
     def run(names: str = "forgetron,stoptron", **changed: Any) -> tuple[int, Any]:
         todo: list[int] = []

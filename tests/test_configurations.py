@@ -25,7 +25,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 import budgetron
 from budgetron import KernelClassifier, model_file, parts
 from budgetron.catalogue import CATALOGUE
-from budgetron.estimators.ranges import RANGES, STRICTER
+from budgetron.estimators._base.ranges import RANGES, STRICTER
 
 OF_PARTS = "of parts"
 LEARNERS = [(name, task) for name, entry in CATALOGUE.items() for task in entry.tasks]

@@ -29,7 +29,7 @@ DOCUMENTS = [
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 # A file or folder of the repository, named in backticks and without a placeholder in it.
-NAMED = re.compile(r"`((?:bindings|benchmarks|core|docs|papers|src|tests)/[\w./+-]+)`")
+NAMED = re.compile(r"`((?:bindings|benchmarks|core|docs|papers|src|studies|tests)/[\w./+-]+)`")
 # There after `make docs` only, or in the copy that the walk-through of CONTRIBUTING.md makes.
 BUILT = ("docs/_build", "docs/pages", "core/learners/budgets/remove_newest.hpp")
 MADE = {"gallery", "glossary", "index", *(name.replace("+", "-plus") for name in CATALOGUE)}
@@ -159,7 +159,7 @@ def test_the_way_of_a_row_names_what_is_there() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     section = text.partition("## One row, from the shell to the support")[2].partition("\n## ")[0]
     files = NAMED.findall(section)
-    assert files[0] == "src/budgetron/cli/command.py"
+    assert files[0] == "src/budgetron/cli/_command.py"
     assert {"core/storage/example_store.cpp", "core/model/model.hpp", "bindings/model.cpp"} <= set(
         files
     )

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from budgetron import durable
-from budgetron.durable import BusyError, check_place, hold, sweep, write_whole
+from budgetron.model_file import atomic as durable
+from budgetron.model_file.atomic import BusyError, check_place, hold, sweep, write_whole
 
 fcntl = pytest.importorskip("fcntl")
 pytestmark = pytest.mark.thread_unsafe(
@@ -184,8 +184,8 @@ def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
     code = f"""
 import os, signal, sys
 sys.path.insert(0, {str(Path(durable.__file__).parent)!r})
-import durable
-durable.hold({str(path)!r})
+import atomic
+atomic.hold({str(path)!r})
 os.kill(os.getpid(), signal.SIGKILL)
 """
     assert subprocess.run([sys.executable, "-S", "-c", code], check=False).returncode == -9

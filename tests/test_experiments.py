@@ -20,15 +20,15 @@ from conftest import made_set
 import budgetron
 from budgetron import datasets
 from budgetron.datasets import DataSet, File
-from budgetron.experiments import Row, Set, data, names, protocols, read, report, runner
-from budgetron.experiments.baselines import BASELINES
-from budgetron.experiments.cells import Cells
-from budgetron.experiments.formulas import needs_p, value
-from budgetron.experiments.protocols import PROTOCOLS, Outcome
-from budgetron.experiments.runner import Job, Lab, Measured
-from budgetron.experiments.tables import Params, Table
-from budgetron.pool import Workers
-from budgetron.proof.sets import SETS
+from budgetron.lab.reproduce import Row, Set, data, names, protocols, read, report, runner
+from budgetron.lab.reproduce.baselines import BASELINES
+from budgetron.lab.reproduce.cells import Cells
+from budgetron.lab.reproduce.formulas import needs_p, value
+from budgetron.lab.reproduce.protocols import PROTOCOLS, Outcome
+from budgetron.lab.reproduce.runner import Job, Lab, Measured
+from budgetron.lab.reproduce.tables import Params, Table
+from budgetron.lab.workers import Workers
+from studies.proof.sets import SETS
 
 
 class Here(Workers):

@@ -15,7 +15,7 @@ import pytest
 from cases import BY_NAME, REGRESSION, Case, numeric_stream, same_state, stream
 
 import budgetron
-from budgetron.estimators.frames import in_order
+from budgetron.estimators._base.frames import in_order
 
 NAMES = ["a", "b", "ä", "select"]  # the last is also a method of polars and Arrow
 TURNED = ["ä", "select", "b", "a"]

@@ -17,8 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from budgetron import KernelClassifier, parts
-from budgetron.compatibility import COMPATIBILITY, check_fits, kernels_for
-from budgetron.estimators.ranges import RANGES, check_part
+from budgetron.estimators._base.ranges import RANGES, check_part
 from budgetron.parts import (
     BUDGETS,
     KERNELS,
@@ -39,6 +38,7 @@ from budgetron.parts import (
     Sigmoid,
     SmoothHinge,
 )
+from budgetron.parts.compatibility import COMPATIBILITY, check_fits, kernels_for
 
 BUDGET = 5
 ROWS = 90

@@ -19,7 +19,8 @@ import scipy.sparse
 from cases import BY_NAME, CASES, REGRESSION, Case, numeric_stream, same_state, stream
 
 import budgetron
-from budgetron import ModelFileError, durable, model_file
+from budgetron import ModelFileError, model_file
+from budgetron.model_file import atomic as durable
 from budgetron.model_file import to_bytes
 from budgetron.parts import Merge, SmoothHinge
 

@@ -18,8 +18,8 @@ import pytest
 import recorded
 from recorded import BAR, Line
 
-from budgetron.experiments import data, read, report
-from budgetron.experiments.protocols import PROTOCOLS, Outcome
+from budgetron.lab.reproduce import data, read, report
+from budgetron.lab.reproduce.protocols import PROTOCOLS, Outcome
 
 
 def params(lines: Iterable[Line], group: str = "") -> list[Any]:

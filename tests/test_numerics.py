@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 import budgetron
 from budgetron import _core
-from budgetron.engine import Engine, blas_of_scipy
+from budgetron._engine import Engine, blas_of_scipy
 from budgetron.parts import (
     Gaussian,
     Laplacian,

@@ -11,8 +11,8 @@ import scipy.sparse
 
 import budgetron
 from budgetron import _core
-from budgetron.csr import sparse_rows
-from budgetron.estimators.plain import codes, plain_labels, plain_rows
+from budgetron._csr import sparse_rows
+from budgetron.estimators._base.plain import codes, plain_labels, plain_rows
 
 ROWS = np.arange(6, dtype=np.float32).reshape(2, 3)
 

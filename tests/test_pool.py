@@ -13,7 +13,7 @@ import pytest
 OTHERS = """
 import multiprocessing, os, sys
 from multiprocessing import forkserver
-from budgetron.pool import workers
+from budgetron.lab.workers import workers
 
 def look(job):
     from threadpoolctl import threadpool_info
@@ -33,7 +33,7 @@ if __name__ == "__main__":
 FORKED = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from budgetron.pool import workers
+from budgetron.lab.workers import workers
 
 def draw(job):
     import signal, numpy, of_this_path
@@ -56,7 +56,7 @@ if __name__ == "__main__":
 # As in a terminal, all processes get the signal.
 INTERRUPTED = """
 import os, signal, time
-from budgetron.pool import expect
+from budgetron.lab.workers import expect
 
 expect(2)
 time.sleep(0.7)
@@ -106,12 +106,12 @@ def test_workers_draw_their_own_numbers_find_our_modules_and_serve_forks(
 def test_a_server_does_not_outlive_a_parent_that_ends_early() -> None:
     """What it imports is shown on the parent's output, so its end is awaited here."""
     ended = running(
-        ["-c", "from budgetron.pool import expect; expect(2)"], PYTHONPROFILEIMPORTTIME="1"
+        ["-c", "from budgetron.lab.workers import expect; expect(2)"], PYTHONPROFILEIMPORTTIME="1"
     )
     assert ended.returncode == 0
     modules = {line.rpartition("|")[2].strip() for line in ended.stderr.splitlines()}
     assert "multiprocessing.forkserver" in modules
-    assert "budgetron.preload" not in modules  # named when all of it is imported
+    assert "budgetron.lab.preload" not in modules  # named when all of it is imported
 
 
 def test_ctrl_c_while_the_server_imports_is_left_to_the_parent() -> None:

@@ -14,8 +14,8 @@ from scipy.special import expit
 from sklearn.metrics import log_loss
 
 import budgetron
-from benchmarks.calibration import LEARNERS, expected_calibration_error, improvement, make, walk
 from papers.calibration import SUMS, Calibration
+from studies.calibration import LEARNERS, expected_calibration_error, improvement, make, walk
 
 
 def sigmoids(model: Any) -> dict[str, np.ndarray]:

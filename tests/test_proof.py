@@ -12,12 +12,13 @@ from conftest import made_set
 from typer.testing import CliRunner
 
 import budgetron
-from budgetron.datasets import File, catalogue
-from budgetron.experiments.tables import Set
-from budgetron.proof import figure, plan, report, rivals, running, standing, tuning
-from budgetron.proof.__main__ import main
-from budgetron.proof.running import Results, run
-from budgetron.proof.sets import SETS, ProofSet
+from budgetron.datasets import File
+from budgetron.datasets import registry as catalogue
+from budgetron.lab.reproduce.tables import Set
+from studies.proof import figure, plan, report, rivals, running, standing, tuning
+from studies.proof.__main__ import main
+from studies.proof.running import Results, run
+from studies.proof.sets import SETS, ProofSet
 
 TINY = ProofSet(
     Set("tiny", 240, ("tiny",)), raw=True, unbounded=True, targets=((6, 60.0), (5, 0.0))

@@ -14,7 +14,7 @@ from conftest import made_set
 from budgetron import datasets
 from budgetron.cli import main
 from budgetron.datasets import DataSet, File
-from budgetron.experiments import names, read, tables
+from budgetron.lab.reproduce import names, read, tables
 
 TABLE = """
 paper = "small"
@@ -81,7 +81,7 @@ def small(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
     """A paper of our own; returns the folder to write to."""
-    from budgetron.experiments import tables
+    from budgetron.lab.reproduce import tables
 
     folder = tmp_path / "tables"
     folder.mkdir()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import reproduced
 
-from budgetron.experiments import names, read
+from budgetron.lab.reproduce import names, read
 
 NOT_HAD = {"slice"}  # its file cannot be had
 

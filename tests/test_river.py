@@ -24,8 +24,8 @@ import budgetron
 import budgetron.river
 from budgetron import parts
 from budgetron.catalogue import CATALOGUE
-from budgetron.river.making import DROPPED
-from budgetron.river.names import LARGEST, Names, hashed
+from budgetron.river.factory import DROPPED
+from budgetron.river.feature_names import LARGEST, Names, hashed
 
 NAMES = [name for name in budgetron.river.__all__ if name != "make"]
 each_class = pytest.mark.parametrize("name", NAMES)
@@ -266,7 +266,7 @@ def test_frequencies_do_not_depend_on_when_a_feature_appears() -> None:
 
 
 def test_two_names_of_one_hash_are_one_feature(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("budgetron.river.names.hashed", lambda name: 7)
+    monkeypatch.setattr("budgetron.river.feature_names.hashed", lambda name: 7)
     model = budgetron.river.FOGDRegressor(gamma=0.5, seed=1)
     same = model.clone()
     model.learn_one({"a": 1.0, "b": 2.0}, 1.0)
@@ -532,7 +532,7 @@ def test_pipelines_of_batches() -> None:
 
 
 def test_learners_are_found_by_the_evaluation() -> None:
-    from budgetron.evaluate.faces import face, task_of
+    from budgetron.evaluate.adapters import face, task_of
 
     X, y = stream(120, WIDTH)
     model = budgetron.river.AhpatronClassifier(gamma=0.5, budget=20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budgetron.estimators.room import _most, _most_within
+from budgetron.estimators._base.byte_budget import _most, _most_within
 
 
 @given(

@@ -13,7 +13,7 @@ import pytest
 # Forks after the imports, which take longer than the runs. A child ends as a program does.
 PROGRAM = """
 import contextlib, gc, io, json, os, sys
-import budgetron.cli, budgetron.model_file, budgetron.streams.libsvm, budgetron.streams.ahead
+import budgetron.cli, budgetron.model_file, budgetron.streams.libsvm, budgetron.streams.read_ahead
 import rich.table
 
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):

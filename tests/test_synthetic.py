@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from budgetron.streams import Stream, SyntheticStream, open_stream, synthetic, two_gaussians
-from budgetron.streams.concepts import (
+from budgetron.streams.synthetic.concepts import (
     Abrupt,
     Checkerboard,
     Gaussians,

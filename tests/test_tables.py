@@ -28,10 +28,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from budgetron.streams import SourceOptions, Stream, StreamError, csv_text, open_stream
-from budgetron.streams.columns import MAX_CATEGORIES, Encoder
-from budgetron.streams.roles import Layout, Roles
+from budgetron.streams import SourceOptions, Stream, StreamError, open_stream
 from budgetron.streams.source import Source
+from budgetron.streams.table import csv_text
+from budgetron.streams.table.columns import MAX_CATEGORIES, Encoder
+from budgetron.streams.table.roles import Layout, Roles
 
 N = 500
 RANDOM = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from typer.main import get_command
 from budgetron.cards import card, cards, papers, section
 from budgetron.catalogue import CATALOGUE
 from budgetron.cli import main
-from budgetron.cli.command import _with_the_verb, app
+from budgetron.cli._command import _with_the_verb, app
 from budgetron.cli.demo import NEXT
 
 COMMAND = [sys.executable, "-c", "from budgetron.cli import main; main()"]

@@ -28,8 +28,8 @@ from theory import (
 )
 
 import budgetron
+from budgetron._engine import Engine
 from budgetron.catalogue import CATALOGUE
-from budgetron.engine import Engine
 from papers.bogd.bogd import BOGD
 from papers.ogd.ogd import OGD
 from papers.page import Page

@@ -12,10 +12,10 @@ import pytest
 
 import budgetron
 from budgetron.cli import main
-from budgetron.learners import named
+from budgetron.lab.learners_by_name import named
+from budgetron.lab.tune import FEWEST_ROWS, combinations, paper_grid, tune
+from budgetron.lab.tune.grids import value
 from budgetron.streams import two_gaussians
-from budgetron.tune import FEWEST_ROWS, combinations, paper_grid, tune
-from budgetron.tune.grids import value
 
 X, Y = two_gaussians(1000, seed=5)
 NOISY = ("noisy", X, Y)

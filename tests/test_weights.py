@@ -11,7 +11,7 @@ import pytest
 from cases import BY_NAME, CASES, REGRESSION, Case, numeric_stream, same_state, stream
 
 import budgetron
-from budgetron.estimators.weights import ClassWeights
+from budgetron.estimators._base.weights import ClassWeights
 
 
 def balanced(y: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetron.engine import Engine
+from budgetron._engine import Engine
 from budgetron.parts import Part
 from papers.kernels import make_kernel
 

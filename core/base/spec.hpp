@@ -1,7 +1,7 @@
 // What to build: a tree of named values that the Python dataclasses write and the registry reads.
 //
 // The native side has no defaults: a missing name is an error, and so is a name nobody asked for.
-// So the dataclasses (src/budgetron/parts.py) stay the only place of defaults, and a parameter that
+// So the dataclasses (src/budgetron/parts/) stay the only place of defaults, and a parameter that
 // one side has and the other has not cannot go unnoticed.
 #pragma once
 

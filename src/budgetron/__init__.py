@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from budgetron._engine import PrecisionWarning
     from budgetron.catalogue import algorithms, make
-    from budgetron.diameter import suggest_delta
-    from budgetron.engine import PrecisionWarning
     from budgetron.estimators.ahpatron import AhpatronClassifier
     from budgetron.estimators.alma import ALMAClassifier
     from budgetron.estimators.avm import AVMClassifier, AVMRegressor
@@ -31,9 +30,10 @@ if TYPE_CHECKING:
         BudgetPerceptronRegressor,
     )
     from budgetron.estimators.budgetron import BudgetronClassifier, BudgetronRegressor
+    from budgetron.estimators.custom import KernelClassifier
+    from budgetron.estimators.diameter import suggest_delta
     from budgetron.estimators.fogd import FOGDClassifier, FOGDRegressor
     from budgetron.estimators.forgetron import ForgetronClassifier, ForgetronRegressor
-    from budgetron.estimators.free import KernelClassifier
     from budgetron.estimators.nogd import NOGDClassifier, NOGDRegressor
     from budgetron.estimators.ogd import OGDClassifier, OGDRegressor
     from budgetron.estimators.passive_aggressive import (
@@ -70,7 +70,7 @@ _HOMES = {
     "FOGDRegressor": "budgetron.estimators.fogd",
     "ForgetronClassifier": "budgetron.estimators.forgetron",
     "ForgetronRegressor": "budgetron.estimators.forgetron",
-    "KernelClassifier": "budgetron.estimators.free",
+    "KernelClassifier": "budgetron.estimators.custom",
     "ModelFileError": "budgetron.model_file",
     "NOGDClassifier": "budgetron.estimators.nogd",
     "NOGDRegressor": "budgetron.estimators.nogd",
@@ -81,7 +81,7 @@ _HOMES = {
     "PassiveAggressiveRegressor": "budgetron.estimators.passive_aggressive",
     "PegasosClassifier": "budgetron.estimators.pegasos",
     "PerceptronClassifier": "budgetron.estimators.perceptron",
-    "PrecisionWarning": "budgetron.engine",
+    "PrecisionWarning": "budgetron._engine",
     "ProjectronClassifier": "budgetron.estimators.projectron",
     "ProjectronRegressor": "budgetron.estimators.projectron",
     "ProjectronPlusClassifier": "budgetron.estimators.projectron",
@@ -90,7 +90,7 @@ _HOMES = {
     "load": "budgetron.model_file",
     "make": "budgetron.catalogue",
     "save": "budgetron.model_file",
-    "suggest_delta": "budgetron.diameter",
+    "suggest_delta": "budgetron.estimators.diameter",
 }
 
 __all__ = [

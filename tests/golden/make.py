@@ -3,7 +3,7 @@
     python tests/golden/make.py
 
 A file is never written again: those of earlier formats must go on being read, or refused by name.
-When `FORMAT` in budgetron/model_file.py goes up, add a model that has what is new.
+When `FORMAT` in budgetron/model_file/__init__.py goes up, add a model that has what is new.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ def main(arguments: list[str] | None = None) -> None:
     away, as a shell says of a program that is ended by a broken pipe.
     """
     try:
-        from budgetron.cli.command import execute
+        from budgetron.cli._command import execute
 
         code = execute(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:

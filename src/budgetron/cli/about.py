@@ -6,8 +6,8 @@ import sys
 from typing import Annotated
 
 from budgetron.catalogue import CATALOGUE
+from budgetron.cli._console import fail, output
 from budgetron.cli.algorithms import NAME, find, nearest_or_all, trial
-from budgetron.cli.console import fail, output
 
 
 def about(name: Annotated[str, NAME]) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from budgetron.catalogue import CATALOGUE, nearest
-from budgetron.cli.console import fail, output
+from budgetron.cli._console import fail, output
 
 
 def _names(incomplete: str) -> list[tuple[str, str]]:

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from budgetron.cli import sources
+from budgetron.cli import _sources as sources
+from budgetron.cli._console import Bar, fail, note, output, print_table
 from budgetron.cli.algorithms import parse_value
-from budgetron.cli.console import Bar, fail, note, output, print_table
 
 
 def compare(
@@ -84,9 +84,9 @@ def compare(
         dtype=dtype,
         skip_bad=skip_bad,
     )
-    from budgetron.compare import Settings
-    from budgetron.compare import compare as run
-    from budgetron.compare.tables import LEGEND, rich_table
+    from budgetron.lab.compare import Settings
+    from budgetron.lab.compare import compare as run
+    from budgetron.lab.compare.tables import LEGEND, rich_table
     from budgetron.streams import StreamError
 
     common, own = split_settings(settings or [])

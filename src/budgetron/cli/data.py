@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from budgetron.cli.console import bytes_text, fail, note, output, print_table, progress
-from budgetron.cli.verbs import Verbs, add
+from budgetron.cli._console import bytes_text, fail, note, output, print_table, progress
+from budgetron.cli._verbs import Verbs, add
 
 if TYPE_CHECKING:
     from budgetron.datasets import DataSet, File

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from budgetron.cli.console import bytes_text, fail, output, print_table, progress
+from budgetron.cli._console import bytes_text, fail, output, print_table, progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +58,7 @@ def demo(
         import matplotlib  # noqa: F401
     except ImportError:
         fail("budgetron: the demo draws a figure: pip install 'budgetron[lab]'")
-    from budgetron.cli.demo_report import draw, write_report
+    from budgetron.cli._demo_report import draw, write_report
 
     _check_writable(out)
     streams = _streams(10 if quick else 1)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from budgetron.cli.console import bytes_text, fail, output, printable
+from budgetron.cli._console import bytes_text, fail, output, printable
 
 
 def info(

@@ -14,9 +14,9 @@ from typing import Annotated, Any
 
 import typer
 
-from budgetron.cli import sources
-from budgetron.cli.checkpoint import layout_in
-from budgetron.cli.console import Ticker, fail, note, progress, shown, spreadsheet
+from budgetron.cli import _sources as sources
+from budgetron.cli._checkpoint import layout_in
+from budgetron.cli._console import Ticker, fail, note, progress, shown, spreadsheet
 
 
 class Output(StrEnum):
@@ -107,7 +107,7 @@ def _is_table(file: str, format: str | None) -> bool:
 
 def _by_name(learner: Any) -> Any:
     """The layout of a table for a model that knows its features by name; None for others."""
-    from budgetron.streams.roles import Layout
+    from budgetron.streams.table.roles import Layout
 
     names = getattr(learner, "feature_names_in_", None)
     return None if names is None else Layout(names.tolist(), [], 1, [], [])

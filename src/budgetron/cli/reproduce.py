@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from budgetron.cli.console import fail, note, progress
+from budgetron.cli._console import fail, note, progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from budgetron.cli.console import Report
-    from budgetron.experiments.report import Results
-    from budgetron.experiments.runner import Lab
-    from budgetron.experiments.tables import Figure, Table
+    from budgetron.cli._console import Report
+    from budgetron.lab.reproduce.report import Results
+    from budgetron.lab.reproduce.runner import Lab
+    from budgetron.lab.reproduce.tables import Figure, Table
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ def reproduce(
     after an interruption.
     """
     from budgetron import datasets
-    from budgetron.experiments import report, runner
-    from budgetron.experiments.cells import Cells
-    from budgetron.pool import workers
+    from budgetron.lab.reproduce import report, runner
+    from budgetron.lab.reproduce.cells import Cells
+    from budgetron.lab.workers import workers
 
     tasks = _tasks(paper, table, figure)
     if any(task.figures for task in tasks):
@@ -105,7 +105,7 @@ def reproduce(
 
 def _tasks(paper: str, number: str | None, figure: str | None) -> list[Task]:
     """What was asked for, or the end of the command."""
-    from budgetron.experiments import names, read
+    from budgetron.lab.reproduce import names, read
 
     every = [read(name) for name in names()]
     papers = sorted({entry.paper for entry in every})
@@ -148,8 +148,8 @@ def _kept(table: Table, sets: str | None, *, quick: bool) -> Table:
 
 
 def _run(table: Table, permutations: int | None, lab: Lab, *, tune: bool) -> Results:
-    from budgetron.experiments import data, runner
-    from budgetron.experiments.report import Result
+    from budgetron.lab.reproduce import data, runner
+    from budgetron.lab.reproduce.report import Result
 
     results: list[Result] = []
     for data_set in table.sets:
@@ -175,8 +175,8 @@ def _run(table: Table, permutations: int | None, lab: Lab, *, tune: bool) -> Res
 
 def _save(out: Path, table: Table, results: Results, text: str) -> None:
     """The table as Markdown, and every outcome as JSON."""
-    from budgetron.experiments.protocols import PROTOCOLS
-    from budgetron.experiments.report import measured, verdict
+    from budgetron.lab.reproduce.protocols import PROTOCOLS
+    from budgetron.lab.reproduce.report import measured, verdict
 
     (out / f"{table.name}.md").write_text(text, encoding="utf-8")
     lines = [
@@ -194,7 +194,7 @@ def _save(out: Path, table: Table, results: Results, text: str) -> None:
 
 
 def _draw(out: Path, table: Table, figure: Figure, results: Results) -> None:
-    from budgetron.experiments import figures
+    from budgetron.lab.reproduce import figures
 
     path = out / f"{table.paper}_figure{figure.number}.png"
     if figures.draw(table, figure, results, path):

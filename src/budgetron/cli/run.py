@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from budgetron.cli import sources
+from budgetron.cli import _sources as sources
+from budgetron.cli._checkpoint import Checkpoint, check_place, layout_extra, reason
+from budgetron.cli._console import Ticker, bytes_text, fail, note, output, progress, shown
+from budgetron.cli._interruption import Interruption
+from budgetron.cli._tally import Errors, Mistakes
 from budgetron.cli.algorithms import (
     AlgorithmName,
     check_parameters,
@@ -21,14 +25,10 @@ from budgetron.cli.algorithms import (
     parse_setting,
     parse_value,
 )
-from budgetron.cli.checkpoint import Checkpoint, check_place, layout_extra, reason
-from budgetron.cli.console import Ticker, bytes_text, fail, note, output, progress, shown
-from budgetron.cli.interruption import Interruption
-from budgetron.cli.tally import Errors, Mistakes
 
 if TYPE_CHECKING:
     from budgetron.streams import RowStream, SourceOptions
-    from budgetron.streams.ahead import Place
+    from budgetron.streams.read_ahead import Place
 
 # Kernels whose value does not depend on gamma: no need to know the width for "auto".
 _WITHOUT_GAMMA = {"linear"}
@@ -168,8 +168,8 @@ def run(
 
 
 def _save(model: Any, path: str, stream: RowStream) -> None:
-    from budgetron.durable import write_whole
     from budgetron.model_file import ModelFileError, to_bytes
+    from budgetron.model_file.atomic import write_whole
 
     try:
         write_whole(path, to_bytes(model, layout_extra(stream.layout) or None))
@@ -257,7 +257,7 @@ def _learn(
     With a checkpoint Ctrl-C and SIGTERM wait for the end of the chunk, which is then kept.
     `waits`: the rows come from a pipe, so they cannot be read ahead.
     """
-    from budgetron.streams.ahead import read_ahead
+    from budgetron.streams.read_ahead import read_ahead
 
     now_and_then = Ticker()
     code = None

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from budgetron.cli import sources
+from budgetron.cli import _sources as sources
+from budgetron.cli._console import Bar, fail, note, output
 from budgetron.cli.algorithms import AlgorithmName, jsonable, parse_setting, parse_value
 from budgetron.cli.compare import parse_budget
-from budgetron.cli.console import Bar, fail, note, output
 
 if TYPE_CHECKING:
-    from budgetron.tune import Tuning
+    from budgetron.lab.tune import Tuning
 
 _SHOWN = 12
 
@@ -86,8 +86,8 @@ def tune(
         "skip_bad": skip_bad,
     }
     options = sources.learning_options(**typed)
+    from budgetron.lab.tune import tune as search
     from budgetron.streams import StreamError
-    from budgetron.tune import tune as search
 
     given = {"gamma": gamma, "kernel": kernel, "scale": scale}
     fixed = {name: parse_value(text) for name, text in given.items() if text is not None}

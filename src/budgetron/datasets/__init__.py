@@ -10,8 +10,8 @@ that is looked into first.
 """
 
 from budgetron.datasets.cache import cache_folder, fetch, local_folder, locate, verify
-from budgetron.datasets.catalogue import DataError, DataSet, File, data_sets, find
 from budgetron.datasets.reading import here, load, named, paths, rows_missing, sources
+from budgetron.datasets.registry import DataError, DataSet, File, data_sets, find
 
 __all__ = [
     "DataError",

@@ -17,7 +17,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from budgetron.datasets.catalogue import DataError, DataSet, File
+from budgetron.datasets.registry import DataError, DataSet, File
 
 Report = Callable[[int, int | None], None]
 _BLOCK = 1 << 18

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from budgetron.datasets.cache import local_folder, locate
-from budgetron.datasets.catalogue import DataError, DataSet, File, find
+from budgetron.datasets.registry import DataError, DataSet, File, find
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +19,7 @@ def options(data_set: DataSet, file: File, path: Path) -> SourceOptions:
     """How to read the file at `path`, which is the origin's own or one that stands for it."""
     from budgetron.streams import SourceOptions
     from budgetron.streams.opening import format_of
-    from budgetron.streams.roles import spans
+    from budgetron.streams.table.roles import spans
 
     kind = format_of(path.name)
     held = path.name in file.held
@@ -46,7 +46,7 @@ def rows_missing(file: File, path: Path) -> int:
 
     Converted files are asked by their headers; others have all (what `verify` counts).
     """
-    from budgetron.streams.memory import count_npz
+    from budgetron.streams.arrays import count_npz
     from budgetron.streams.opening import format_of
 
     if path.name not in file.held or format_of(path.name) != "npz":

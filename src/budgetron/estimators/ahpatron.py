@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import HALVED_BUDGET, RANGES, ranges
+from budgetron.estimators import recipes
+from budgetron.estimators._base.classifier import OnlineClassifier
+from budgetron.estimators._base.ranges import HALVED_BUDGET, RANGES, ranges
 from budgetron.parts import Halve, Part
 
 

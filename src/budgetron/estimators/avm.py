@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from budgetron import recipes
-from budgetron.estimators.base import OnlineEstimator
-from budgetron.estimators.descent import GradientClassifier
-from budgetron.estimators.ranges import RANGES, regression_ranges
-from budgetron.estimators.regressor import TubeRegressor
+from budgetron.estimators import recipes
+from budgetron.estimators._base.estimator import OnlineEstimator
+from budgetron.estimators._base.gradient import GradientClassifier
+from budgetron.estimators._base.ranges import RANGES, regression_ranges
+from budgetron.estimators._base.regressor import TubeRegressor
 from budgetron.parts import Avm, Part, Squared
 
 

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
-from budgetron import recipes
-from budgetron.estimators.descent import GradientClassifier
-from budgetron.estimators.ranges import RANGES, ranges
+from budgetron.estimators import recipes
+from budgetron.estimators._base.gradient import GradientClassifier
+from budgetron.estimators._base.ranges import RANGES, ranges
 from budgetron.parts import Part, PegasosUpdate, RemoveSmallest
 
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
-from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import ranges, regression_ranges
-from budgetron.estimators.regressor import SignRegressor
+from budgetron.estimators import recipes
+from budgetron.estimators._base.classifier import OnlineClassifier
+from budgetron.estimators._base.ranges import ranges, regression_ranges
+from budgetron.estimators._base.regressor import SignRegressor
 from budgetron.parts import Part, RemoveRandom
 
 

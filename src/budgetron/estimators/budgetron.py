@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import ranges, regression_ranges
-from budgetron.estimators.regressor import OnlineRegressor
+from budgetron.estimators import recipes
+from budgetron.estimators._base.classifier import OnlineClassifier
+from budgetron.estimators._base.ranges import ranges, regression_ranges
+from budgetron.estimators._base.regressor import OnlineRegressor
 from budgetron.parts import Budgetron, Part
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from budgetron import recipes
-from budgetron.estimators.base import OnlineEstimator
-from budgetron.estimators.descent import GradientClassifier, GradientRegressor
-from budgetron.estimators.ranges import RANGES, ranges
+from budgetron.estimators import recipes
+from budgetron.estimators._base.estimator import OnlineEstimator
+from budgetron.estimators._base.gradient import GradientClassifier, GradientRegressor
+from budgetron.estimators._base.ranges import RANGES, ranges
 from budgetron.parts import Fogd, Part
 
 

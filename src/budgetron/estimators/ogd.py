@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from budgetron import recipes
-from budgetron.estimators.descent import GradientClassifier, GradientRegressor
-from budgetron.estimators.ranges import ranges, regression_ranges
+from budgetron.estimators import recipes
+from budgetron.estimators._base.gradient import GradientClassifier, GradientRegressor
+from budgetron.estimators._base.ranges import ranges, regression_ranges
 from budgetron.parts import GradientUpdate, Part
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import ranges, regression_ranges
-from budgetron.estimators.regressor import TubeRegressor
+from budgetron.estimators import recipes
+from budgetron.estimators._base.classifier import OnlineClassifier
+from budgetron.estimators._base.ranges import ranges, regression_ranges
+from budgetron.estimators._base.regressor import TubeRegressor
 from budgetron.parts import Part, PassiveAggressiveUpdate
 
 

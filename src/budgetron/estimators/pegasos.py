@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from budgetron import recipes
-from budgetron.estimators.descent import GradientClassifier
-from budgetron.estimators.ranges import RANGES
+from budgetron.estimators import recipes
+from budgetron.estimators._base.gradient import GradientClassifier
+from budgetron.estimators._base.ranges import RANGES
 from budgetron.parts import Part, PegasosUpdate
 
 

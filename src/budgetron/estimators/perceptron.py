@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
+from budgetron.estimators import recipes
+from budgetron.estimators._base.classifier import OnlineClassifier
 from budgetron.parts import Part
 
 

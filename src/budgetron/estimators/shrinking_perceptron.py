@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from budgetron import recipes
-from budgetron.estimators.classifier import OnlineClassifier
-from budgetron.estimators.ranges import ranges
+from budgetron.estimators import recipes
+from budgetron.estimators._base.classifier import OnlineClassifier
+from budgetron.estimators._base.ranges import ranges
 from budgetron.parts import Part, ShrinkingUpdate
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetron.estimators.targets import any_labels, numbers
-from budgetron.evaluate.answers import Answers
-from budgetron.evaluate.faces import Face, face, task_of
+from budgetron.estimators._base.targets import any_labels, numbers
+from budgetron.evaluate.adapters import Face, face, task_of
 from budgetron.evaluate.metrics import ClassificationMetrics, RegressionMetrics
+from budgetron.evaluate.predictions import Answers
 
 CHUNK_ROWS = 4096
 

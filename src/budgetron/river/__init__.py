@@ -25,7 +25,7 @@ except ModuleNotFoundError as missing:
         "budgetron.river needs River: pip install 'budgetron[river]'", name="river"
     ) from None
 
-from budgetron.river.making import make, river_classes
+from budgetron.river.factory import make, river_classes
 
 if TYPE_CHECKING:
 

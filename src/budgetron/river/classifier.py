@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from river.base import MiniBatchClassifier
 
-from budgetron.engine import Floats
-from budgetron.estimators.targets import check_labels, told_apart
-from budgetron.estimators.weights import product_one
-from budgetron.river.learner import FLOAT64, RiverLearner
+from budgetron._engine import Floats
+from budgetron.estimators._base.targets import check_labels, told_apart
+from budgetron.estimators._base.weights import product_one
+from budgetron.river.model import FLOAT64, RiverLearner
 
 
 class RiverClassifier(RiverLearner, MiniBatchClassifier):

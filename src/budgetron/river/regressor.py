@@ -6,8 +6,8 @@ from typing import Any
 
 from river.base import MiniBatchRegressor
 
-from budgetron.estimators.targets import number
-from budgetron.river.learner import FLOAT64, RiverLearner
+from budgetron.estimators._base.targets import number
+from budgetron.river.model import FLOAT64, RiverLearner
 
 
 class RiverRegressor(RiverLearner, MiniBatchRegressor):

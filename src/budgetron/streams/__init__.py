@@ -5,10 +5,10 @@ tables in memory, data sets and synthetic streams by name. The protocol is `Stre
 in a source is a `StreamError`.
 """
 
+from budgetron.streams.arrays import ArrayStream
+from budgetron.streams.base import RowStream, Stream, StreamError
 from budgetron.streams.libsvm import LibsvmStream
-from budgetron.streams.memory import ArrayStream
 from budgetron.streams.opening import SourceOptions, open_stream
-from budgetron.streams.protocol import RowStream, Stream, StreamError
 from budgetron.streams.synthetic import SyntheticStream, synthetic, two_gaussians
 from budgetron.streams.table import TableStream
 

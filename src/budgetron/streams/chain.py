@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from budgetron.streams.protocol import (
+from budgetron.streams.base import (
     CHUNK_ROWS,
     RowStream,
     StreamError,
@@ -18,7 +18,7 @@ from budgetron.streams.protocol import (
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from budgetron.streams.protocol import Bookmark, Chunk, Position
+    from budgetron.streams.base import Bookmark, Chunk, Position
 
 
 class ChainStream(RowStream):

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from budgetron import _core
-from budgetron.streams.protocol import (
+from budgetron.streams.base import (
     CHUNK_ROWS,
     KEPT,
     RowStream,
@@ -31,7 +31,7 @@ from budgetron.streams.source import Source
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from budgetron.streams.protocol import Bookmark, Chunk, Position
+    from budgetron.streams.base import Bookmark, Chunk, Position
 
 # A chunk ends after this much text even if it has few rows: a row can be of any width.
 CHUNK_BYTES = 1 << 20

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from budgetron.streams.protocol import CHUNK_ROWS, StreamError
+from budgetron.streams.base import CHUNK_ROWS, StreamError
 
 if TYPE_CHECKING:
-    from budgetron.streams.protocol import Position, RowStream
-    from budgetron.streams.roles import Column
+    from budgetron.streams.base import Position, RowStream
+    from budgetron.streams.table.roles import Column
 
 FORMATS = ("libsvm", "csv", "parquet", "npz")
 _PACKED = (".gz", ".xz", ".bz2", ".zst")
@@ -178,7 +178,7 @@ def _libsvm(source: Any, options: SourceOptions, position: Position) -> RowStrea
 
 
 def _roles(options: SourceOptions, **changes: Any) -> Any:
-    from budgetron.streams.roles import Roles
+    from budgetron.streams.table.roles import Roles
 
     chosen = {
         "label": options.label,
@@ -193,8 +193,8 @@ def _roles(options: SourceOptions, **changes: Any) -> Any:
 
 
 def _file_table(name: str, kind: str, options: SourceOptions, position: Position) -> RowStream:
-    from budgetron.streams.csv_text import CsvBatches
     from budgetron.streams.table import ParquetBatches, TableStream
+    from budgetron.streams.table.csv_text import CsvBatches
 
     if kind == "parquet":
         _refuse(name, "Parquet", options, "delimiter", "header")
@@ -231,7 +231,7 @@ def _table(table: Any, options: SourceOptions, position: Position, **roles: Any)
 def _arrays(
     X: Any, y: Any = None, *, options: SourceOptions, position: Position, name: str = "<memory>"
 ) -> RowStream:
-    from budgetron.streams.memory import ArrayStream, frame_of
+    from budgetron.streams.arrays import ArrayStream, frame_of
 
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "iloc"):
         from budgetron.streams.table import FrameBatches
@@ -245,7 +245,7 @@ def _arrays(
 
 
 def _npz(name: str, options: SourceOptions, position: Position) -> RowStream:
-    from budgetron.streams.memory import frame_of, load_npz
+    from budgetron.streams.arrays import frame_of, load_npz
 
     if name == "-":
         raise StreamError("<stdin>", None, "npz is not read from standard input: save it first")

@@ -10,7 +10,7 @@ import errno
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from budgetron.streams.protocol import StreamError
+from budgetron.streams.base import StreamError
 
 # Of zstd's window, as the zstd command has it. A larger one is refused.
 _WINDOW_LOG = 27

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, cast
 
+from budgetron.streams.base import StreamError
 from budgetron.streams.packed import unpacker
-from budgetron.streams.protocol import StreamError
 
 if TYPE_CHECKING:
     from typing import Self

@@ -1,0 +1,227 @@
+"""A compiled model and what Python needs around it: dtype, dense or sparse rows, pickling.
+
+The engine takes validated rows and numeric targets. It knows nothing of labels, which are the
+estimators' business, nor of algorithms, which are the spec's.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from budgetron import _core
+from budgetron._csr import SparseRows, sparse_rows
+from budgetron.parts import Spec
+
+Floats = NDArray[np.float64]
+
+
+LEAST_ROWS_A_THREAD = 256  # below, starting a thread costs more than it saves
+
+
+class PrecisionWarning(UserWarning):
+    """Features are so large that float32 rounds them by too much for this kernel width."""
+
+
+@cache
+def _install_lapack() -> None:
+    """Hand SciPy's LAPACK to the core, once."""
+    from scipy.linalg import cython_lapack
+
+    capsules: Any = cython_lapack.__pyx_capi__
+    for routine in _core.lapack_routines():
+        _core.install_lapack(routine, capsules[routine])
+    _install_thread_control()
+
+
+def blas_of_scipy(libraries: Sequence[Any]) -> Any | None:
+    """Of the libraries threadpoolctl found, in any order, the OpenBLAS that SciPy calls, if any.
+
+    NumPy's wheels carry one of their own, under a name with `scipy` in it too; so what tells is the
+    folder. One OpenBLAS alone is SciPy's wherever it lies.
+    """
+    found = [library for library in libraries if library.internal_api == "openblas"]
+    for library in found:
+        folder = PurePath(library.filepath).parent
+        if folder.name == "scipy.libs" or folder.parent.name == "scipy":  # .dylibs on macOS
+            return library
+    return found[0] if len(found) == 1 else None
+
+
+def _install_thread_control() -> None:
+    """Let the core run SciPy's OpenBLAS on one thread (another BLAS is left as it is)."""
+    import ctypes
+
+    from threadpoolctl import ThreadpoolController
+
+    library = blas_of_scipy(ThreadpoolController().lib_controllers)
+    if library is not None:
+        for prefix, suffix in itertools.product(("scipy_openblas", "openblas"), ("64_", "")):
+            get = getattr(library.dynlib, f"{prefix}_get_num_threads{suffix}", None)
+            put = getattr(library.dynlib, f"{prefix}_set_num_threads{suffix}", None)
+            if get is not None and put is not None:
+                addresses = (ctypes.cast(function, ctypes.c_void_p) for function in (get, put))
+                _core.install_thread_control(*(address.value or 0 for address in addresses))
+                return
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What rows go through before the learner sees them; unless told, nothing.
+
+    Parameters
+    ----------
+    scale : "none", "standard" or "auto"
+    gamma_rule : "fixed", as the spec has it, or "median"
+    width : of the rows; 0 if it grows with the stream
+    """
+
+    scale: str = "none"
+    gamma_rule: str = "fixed"
+    width: int = 0
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a native model takes its memory for; unless told, no limits.
+
+    Parameters
+    ----------
+    limit : bytes the model may take
+    slots : features that are stored at a time; 0 for any number
+    warmup_rows, warmup_values : rows kept until gamma and scale are settled, and values in them
+    """
+
+    limit: int = 0
+    slots: int = 0
+    warmup_rows: int = 0
+    warmup_values: int = 0
+
+
+class Engine:
+    """One native model, float32 or float64 by the dtype of the first batch.
+
+    Parameters
+    ----------
+    spec : what to build, from `Part.spec()`
+    task : "classification" or "regression"
+    classes : number of classes known so far (1 for regression)
+    seed : of the model's generator
+    dtype : of the rows
+    preparation : what rows go through before the learner sees them
+    average : what `predict` answers with: the "last" hypothesis, the "mean" of all, or of a
+        "suffix" of them
+    room : what the model takes its memory for, all of it at once; then width and classes are fixed
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        task: str,
+        classes: int,
+        seed: int,
+        dtype: np.dtype[Any],
+        preparation: Preparation | None = None,
+        average: str = "last",
+        room: Room | None = None,
+    ) -> None:
+        _install_lapack()
+        self.spec, self.task, self.seed = spec, task, seed
+        self.dtype = np.dtype(dtype)
+        self.preparation = preparation or Preparation()
+        self.average = average
+        self.room = room or Room()
+        model = _core.Model32 if self.dtype == np.float32 else _core.Model64
+        limits = asdict(self.room)
+        del limits["limit"]
+        self.native = model(
+            spec, task, classes, seed, **asdict(self.preparation), average=average, **limits
+        )
+
+    def learn(
+        self,
+        X: Any,
+        targets: Floats,
+        weights: Floats | None = None,
+        *,
+        start: int = 0,
+        record: bool = False,
+        unseen: bool = False,
+        calibrate: bool = True,
+    ) -> Floats | None:
+        """Test then train, row by row; the decisions (n, outputs) if they are to be recorded.
+
+        Learns as many rows as there are targets, from row `start` on, without copying any. X is an
+        array or `SparseRows`; another sparse matrix is checked and put in order first.
+        `calibrate` is False for rows that were learned before: decisions on them are too sure for
+        probabilities to be fitted to.
+        """
+        end = start + len(targets)
+        how = (targets, weights, record, unseen, calibrate)
+        if scipy.sparse.issparse(X):
+            X = sparse_rows(X)
+        if isinstance(X, SparseRows):
+            return self.native.learn_csr(X.indptr[start : end + 1], X.indices, X.values, *how)
+        return self.native.learn_dense(X[start:end], *how)
+
+    def predict(self, X: Any, *, threads: int = 1, probabilities: bool = False) -> Floats:
+        """Decisions, (n, outputs), or probabilities, (n, classes), on up to so many threads."""
+        return self.answer(X, threads=threads, probabilities=probabilities)[0]
+
+    def answer(
+        self, X: Any, *, threads: int = 1, probabilities: bool = False
+    ) -> tuple[Floats, int]:
+        """What `predict` says, and how many classes were known to every row of it."""
+        threads = max(1, min(threads, X.shape[0] // LEAST_ROWS_A_THREAD))
+        if scipy.sparse.issparse(X):
+            X = sparse_rows(X)
+        if isinstance(X, SparseRows):
+            return self.native.predict_csr(X.indptr, X.indices, X.values, threads, probabilities)
+        return self.native.predict_dense(X, threads, probabilities)
+
+    def copy(self) -> Engine:
+        """A model of its own, as this one is between two rounds."""
+        saved = self._made_from()
+        twin = Engine.__new__(Engine)
+        twin._make(saved)
+        twin.native.copy(self.native)
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self._made_from(), "state": self.native.save()}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self._make(saved)
+        self.native.load(saved["state"])
+
+    def _made_from(self) -> dict[str, Any]:
+        return {
+            "spec": self.spec,
+            "task": self.task,
+            "seed": self.seed,
+            "dtype": self.dtype.str,
+            "classes": self.native.classes,
+            "preparation": asdict(self.preparation),
+            "average": self.average,
+            "room": asdict(self.room),
+        }
+
+    def _make(self, saved: dict[str, Any]) -> None:
+        self.__init__(  # type: ignore[misc]
+            saved["spec"],
+            saved["task"],
+            saved["classes"],
+            saved["seed"],
+            np.dtype(saved["dtype"]),
+            Preparation(**saved["preparation"]),
+            saved["average"],
+            Room(**saved["room"]),
+        )

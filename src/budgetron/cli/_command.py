@@ -1,0 +1,168 @@
+"""The `budgetron` command: its verbs, and how it ends.
+
+Only typer is imported here, so that `--help` is quick; each command imports what it needs. A user's
+mistake is one line on standard error and exit code 2, never a traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+from copy import copy
+from typing import Annotated, Any
+
+import typer
+
+from budgetron.cli._console import note
+from budgetron.cli._standard import BROKEN_PIPE, OutputFailed, standard_streams
+from budgetron.cli._verbs import Verbs, add, help_width
+from budgetron.cli.about import about
+from budgetron.cli.algorithms import algorithms
+from budgetron.cli.compare import compare
+from budgetron.cli.data import data
+from budgetron.cli.demo import demo
+from budgetron.cli.info import info
+from budgetron.cli.predict import predict
+from budgetron.cli.reproduce import reproduce
+from budgetron.cli.run import run
+from budgetron.cli.tune import tune
+
+app = typer.Typer(
+    name="budgetron",
+    help="Kernel machines that learn from a stream in fixed memory.",
+    cls=Verbs,
+    epilog="Example:\n  budgetron run synthetic:sea,rows=10000 -a budgetron --budget 50\n"
+    "Next:\n  budgetron algorithms; budgetron run --help",
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+add(
+    app,
+    run,
+    "Learn a stream in one pass and count the mistakes.",
+    "budgetron run synthetic:sea,rows=10000 -a budgetron --budget 50 --save sea.btn",
+    "budgetron info sea.btn; budgetron predict sea.btn FILE",
+)
+add(
+    app,
+    predict,
+    "Predict the rows of a file with a saved model.",
+    "budgetron predict sea.btn synthetic:sea,rows=5,seed=1 --output probabilities",
+    "budgetron predict sea.btn FILE > answers.csv",
+)
+add(
+    app,
+    info,
+    "Tell what is in a model file.",
+    "budgetron info sea.btn",
+    "budgetron predict sea.btn FILE",
+)
+add(
+    app,
+    algorithms,
+    "List the algorithms, or the parameters of one.",
+    "budgetron algorithms ahpatron",
+    "budgetron about ahpatron; budgetron run FILE -a ahpatron",
+)
+add(
+    app,
+    about,
+    "Print an algorithm's card: idea, pseudocode, numbers.",
+    "budgetron about forgetron",
+    "budgetron algorithms forgetron; budgetron run FILE -a forgetron",
+)
+add(
+    app,
+    compare,
+    "Compare learners and budgets on streams; writes a report.",
+    "budgetron compare synthetic:sea,rows=2000 -a rbp,ahpatron -b 20,50 --repeats 2",
+    "open comparison/report.html; budgetron tune STREAM -a THE_BEST",
+)
+add(
+    app,
+    tune,
+    "Find good parameters on the first rows of a stream.",
+    "budgetron tune synthetic:sea -a ahpatron --budget 50 --rows 1000",
+    "the command it prints last, with --save MODEL",
+)
+add(
+    app,
+    demo,
+    "Compare all learners on data that needs no download.",
+    "budgetron demo --out demo-output",
+    "open demo-output/report.html; budgetron algorithms",
+)
+add(
+    app,
+    reproduce,
+    "Run a paper's tables and figures again, ours beside theirs.",
+    "budgetron reproduce forgetron --table 8.1 --quick",
+    "budgetron data list; budgetron reproduce all",
+)
+app.add_typer(data, name="data")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from budgetron import __version__
+
+        print(f"budgetron {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+# click's base of usage errors, wherever the installed typer keeps click
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+def _complaint(error: Any) -> str:
+    """A mistake in the command as one line: what is wrong, what was probably meant, who helps."""
+    near = getattr(error, "possibilities", None)  # options, the nearest first
+    text = f"{error.message}; did you mean {near[0]}?" if near else error.format_message()
+    where = error.ctx.command_path if error.ctx else "budgetron"
+    return f"budgetron: {' '.join(text.split())} ({where} --help shows more)"
+
+
+def _with_the_verb(name: str) -> typer.Typer:
+    """The command with this verb alone: to set up all of them takes longer than many a run."""
+    wanted = [verb for verb in app.registered_commands if name == _name(verb)]
+    if not wanted:
+        return app
+    alone = copy(app)
+    alone.registered_commands, alone.registered_groups = wanted, []
+    return alone
+
+
+def _name(verb: Any) -> str:
+    return str(verb.name or verb.callback.__name__)
+
+
+def execute(arguments: list[str]) -> int:
+    """Run the command line; the exit code."""
+    with standard_streams() as streams:
+        try:
+            code = _with_the_verb(arguments[0] if arguments else "")(
+                arguments, prog_name="budgetron", standalone_mode=False, terminal_width=help_width()
+            )
+            sys.stdout.flush()
+        except _UsageError as error:
+            note(_complaint(error))
+            code = 2
+        except OutputFailed as failed:
+            streams.forget_output()
+            if failed.broken_pipe:
+                return BROKEN_PIPE
+            note(f"budgetron: standard output: {failed}")
+            code = 2
+    return code if isinstance(code, int) else 0

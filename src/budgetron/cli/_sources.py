@@ -1,0 +1,239 @@
+"""What every verb that reads rows shares: the options of a source, and its width.
+
+A verb takes the options it wants by their types here, makes `SourceOptions` by `source_options` and
+opens `budgetron.streams.open_stream(source, options)`; both say what is wrong by a `StreamError` or
+by ending the command.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from budgetron.cli._console import fail, progress
+from budgetron.cli._verbs import READING
+
+if TYPE_CHECKING:
+    from budgetron.streams import SourceOptions
+
+SOURCE_HELP = "LIBSVM, CSV, Parquet or npz file; -; data:NAME; synthetic:NAME."
+
+Source = Annotated[str, typer.Argument(metavar="FILE", help=SOURCE_HELP)]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="libsvm, csv, parquet or npz, if FILE does not say.",
+        rich_help_panel=READING,
+        autocompletion=lambda: ["libsvm", "csv", "parquet", "npz"],
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Name, number from 0, or none.", rich_help_panel=READING),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LIST",
+        help="Features, as in age,pay,3-7; else all columns.",
+        rich_help_panel=READING,
+    ),
+]
+Categorical = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="Columns of words to one-hot.", rich_help_panel=READING),
+]
+Hashed = Annotated[
+    str | None,
+    typer.Option(
+        "--hash", metavar="LIST", help="Columns of words to hash.", rich_help_panel=READING
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(metavar="CHAR", help="Of CSV, if not the commonest.", rich_help_panel=READING),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether CSV names its columns, if unclear.",
+        rich_help_panel=READING,
+    ),
+]
+Rows = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Stop after so many.", rich_help_panel=READING),
+]
+Dtype = Annotated[
+    str, typer.Option(metavar="NAME", help="float32 or float64.", rich_help_panel=READING)
+]
+NFeatures = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=2**31 - 1,
+        metavar="N",
+        help="Width of X, if known beforehand.",
+        rich_help_panel=READING,
+    ),
+]
+SkipBad = Annotated[
+    bool,
+    typer.Option(
+        "--skip-bad", help="Pass over malformed rows, and count them.", rich_help_panel=READING
+    ),
+]
+
+# What verbs that learn share.
+Kernel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="rbf, laplacian, poly, linear or sigmoid.",
+        autocompletion=lambda: ["rbf", "laplacian", "poly", "linear", "sigmoid"],
+    ),
+]
+Scale = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Over deviations: standard, auto or none.",
+        autocompletion=lambda: ["standard", "auto", "none"],
+    ),
+]
+Task = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="classification or regression, if unclear.",
+        autocompletion=lambda: ["classification", "regression"],
+    ),
+]
+
+
+def source_options(
+    *,
+    format: str | None = None,
+    label: str | None = None,
+    columns: str | None = None,
+    categorical: str | None = None,
+    hashed: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    rows: int | None = None,
+    dtype: str = "float32",
+    n_features: int | None = None,
+    skip_bad: bool = False,
+) -> SourceOptions:
+    """The options as the user typed them, for `open_stream`; ends the command if one is wrong."""
+    from budgetron.streams import SourceOptions
+    from budgetron.streams.table.roles import spans
+
+    if dtype not in ("float32", "float64"):
+        fail(f"budgetron: --dtype is float32 or float64, not {dtype!r}")
+    if delimiter in ("tab", "\\t"):
+        delimiter = "\t"
+    if delimiter is not None and not (len(delimiter) == 1 and delimiter.isascii()):
+        fail(f"budgetron: --delimiter is one ASCII character or tab, not {delimiter!r}")
+    try:
+        return SourceOptions(
+            format=format,
+            label=False if label == "none" else label,
+            columns=None if columns is None else spans(columns),
+            categorical=() if categorical is None else spans(categorical),
+            hashed=() if hashed is None else spans(hashed),
+            delimiter=delimiter,
+            header=header,
+            n_features=n_features,
+            skip_bad=skip_bad,
+            rows=rows,
+            dtype=dtype,
+        )
+    except ValueError as error:
+        fail(f"budgetron: {error}")
+
+
+def learning_options(**typed: Any) -> SourceOptions:
+    """`source_options` of a verb that learns: there must be labels."""
+    options = source_options(**typed)
+    if options.label is False:
+        fail("budgetron: learning takes labels: --label none is for rows without")
+    return options
+
+
+def as_typed(typed: Mapping[str, Any]) -> list[str]:
+    """Options by their names in `source_options` as words of a command; defaults are left out.
+
+    >>> as_typed({"label": "pay", "hashed": "town", "header": False, "skip_bad": True})
+    ['--label=pay', '--hash=town', '--no-header', '--skip-bad']
+    """
+    words = []
+    for name, value in typed.items():
+        flag = "hash" if name == "hashed" else name.replace("_", "-")
+        if value is None or (name == "skip_bad" and not value):
+            continue
+        if isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        elif (name, value) != ("dtype", "float32"):
+            words.append(f"--{flag}={value}")
+    return words
+
+
+def readable_twice(source: str) -> bool:
+    """Whether it can be opened again from its start.
+
+    A file that cannot be looked at is for the stream to refuse.
+    """
+    if source == "-":
+        return False
+    if source.startswith(("synthetic:", "data:")):
+        return True
+    try:
+        mode = Path(source).stat().st_mode
+    except OSError:
+        return True
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
+def full_width(source: str, options: SourceOptions) -> int | None:
+    """The number of features of all of the source; None if only reading it once would tell.
+
+    Where the width grows with the rows this takes a pass over the source.
+    """
+    from budgetron.streams import open_stream
+
+    if options.n_features is not None:
+        return options.n_features
+    if not readable_twice(source):
+        return None
+    with open_stream(source, options) as stream:
+        if stream.grows:
+            with progress("counting features", stream.bytes_total) as report:
+                for _ in stream.skim():
+                    report(stream.bytes_read, f"{stream.position:,} rows")
+        return max(stream.n_features, 1)
+
+
+def all_labels(source: str, options: SourceOptions) -> list[Any] | None:
+    """The labels of all of the source, by a pass over it; None if it can be read only once."""
+    import numpy as np
+
+    from budgetron.streams import open_stream
+
+    if not readable_twice(source):
+        return None
+    found: set[Any] = set()
+    with (
+        open_stream(source, options) as stream,
+        progress("finding classes", stream.bytes_total) as report,
+    ):
+        for _, y in stream:
+            found.update(np.unique(y).tolist())
+            report(stream.bytes_read, f"{stream.position:,} rows")
+    return sorted(found)

@@ -1,0 +1,5 @@
+"""The public door to comparisons: run learners over data sets, write a report."""
+
+from budgetron.lab.compare import Comparison, Failure, Line, Rows, Settings, compare, load
+
+__all__ = ["Comparison", "Failure", "Line", "Rows", "Settings", "compare", "load"]

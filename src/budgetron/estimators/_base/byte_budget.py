@@ -1,0 +1,143 @@
+"""Budgets in bytes: the largest budget whose whole model fits.
+
+Nothing here knows what a learner keeps. A native model that is given room takes all the memory it
+will ever need when it is made, and says how much that is: so the largest budget is searched for, by
+making models. It depends on the parameters, the width, the classes and the dtype alone.
+
+Sparse rows: how many different features the stored examples will have is not known in advance, and
+each takes a slot as long as the budget. There is room for `SLOTS_AN_EXAMPLE` times the budget, or
+the whole width if that is less, and for as many more as fit. Rows whose features find no slot meet
+a full budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from budgetron._engine import Room
+
+SLOTS_AN_EXAMPLE = 64
+SLOTS_OF_A_MAP = 256  # where no examples are stored: other features are drawn when they occur
+WARM_UP_ROWS = 200
+_PROBE = 16  # columns are taken in groups of so many
+WARM_UP_SHARE = 4  # the warm-up takes at most a quarter of the bytes
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is known of the rows before the first.
+
+    Parameters
+    ----------
+    width : number of features
+    itemsize : bytes of a number
+    sparse : whether they come sparse
+    stores : whether the learner stores examples
+    """
+
+    width: int
+    itemsize: int
+    sparse: bool
+    stores: bool
+
+    def slots(self, budget: int) -> int:
+        """The slots that go with a budget."""
+        if not self.sparse:
+            return self.width
+        return min(self.width, SLOTS_AN_EXAMPLE * budget if self.stores else SLOTS_OF_A_MAP)
+
+    def room(self, limit: int, slots: int) -> Room:
+        """Room for so many slots, and for a warm-up of at most a quarter of the bytes."""
+        values = min(self.width, SLOTS_AN_EXAMPLE) if self.sparse else self.width
+        a_row = values * (self.itemsize + 4) + 64
+
+        def fits(rows: int) -> bool:  # its numbers, and the distances between all
+            return rows * a_row + 4 * rows * (rows - 1) <= limit // WARM_UP_SHARE
+
+        rows = _most(fits, 2, WARM_UP_ROWS)
+        return Room(limit, slots, rows, rows * values)
+
+
+def largest(
+    limit: int, least: int, most: int, shape: Shape, peak: Callable[[int, Room], int], name: str
+) -> tuple[int, Room]:
+    """The largest budget whose model, at its peak, takes at most `limit` bytes, and its room.
+
+    Parameters
+    ----------
+    limit : bytes
+    least, most : what the budget may be
+    shape : of the rows
+    peak : the bytes of a model with this budget and room
+    name : of the parameter, for the error
+
+    Raises
+    ------
+    ValueError
+        If the least budget takes more; it says how much.
+    """
+
+    def bytes_of(budget: int) -> int:
+        return peak(budget, shape.room(limit, shape.slots(budget)))
+
+    needed = bytes_of(least)
+    if needed > limit:
+        raise ValueError(
+            f"{name}: {limit} bytes are too few for a budget of {least} with {shape.width} "
+            f"features: the least that works is about '{_enough(needed, least, shape, peak)}B'"
+        )
+    budget = _most_within(bytes_of, limit, least, most)
+    slots = shape.slots(budget)
+    if slots < shape.width:
+        slots = _most_within(
+            lambda n: peak(budget, shape.room(limit, n)), limit, slots, shape.width
+        )
+    return budget, shape.room(limit, slots)
+
+
+def _enough(needed: int, least: int, shape: Shape, peak: Callable[[int, Room], int]) -> int:
+    """The least limit that works: the warm-up grows with it, up to a quarter."""
+    low, high = needed // 2, 2 * needed
+
+    def works(limit: int) -> bool:
+        return peak(least, shape.room(limit, shape.slots(least))) <= limit
+
+    while not works(high):
+        high *= 2
+    while low + 1 < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if works(middle) else (middle, high)
+    return high
+
+
+def _most_within(cost: Callable[[int], int], limit: int, least: int, most: int) -> int:
+    """The largest number from `least`, which is within the limit, to `most` that costs no more.
+
+    To ask is to take the memory, so that what is asked about stays below the limit but for the last
+    steps. Costs grow with the number at most as its square: where it grows by no more than itself
+    the slope at most doubles, and is at most three times that of the step before.
+    """
+    low, paid, slope = least, cost(least), 0.0
+    step = min(_PROBE, most - low)
+    while step > 0 and (now := cost(low + step)) <= limit:
+        slope = max(slope, (now - paid) / step)
+        low, paid = low + step, now
+        step = min(low, most - low)
+        if slope > 0:
+            step = min(step, int((limit - paid) / (3 * slope)))
+    return _most(lambda number: cost(number) <= limit, low, most)
+
+
+def _most(holds: Callable[[int], bool], least: int, most: int) -> int:
+    """The largest number from `least` to `most` that holds, if smaller ones do; or `least`."""
+    step = 1
+    low = least
+    while low + step <= most and holds(low + step):
+        low += step
+        step *= 2
+    high = min(low + step, most + 1)  # does not hold
+    while low + 1 < high:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

@@ -1,0 +1,516 @@
+"""Classification: labels to class codes, classes closed or joining, decisions to labels."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import StrOptions
+
+from budgetron._engine import Floats
+from budgetron.estimators._base.estimator import Batch, OnlineEstimator
+from budgetron.estimators._base.plain import codes, comparable, numeric
+from budgetron.estimators._base.targets import labels
+from budgetron.estimators._base.weights import LARGEST, ClassWeights, product
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
+    """A classifier that learns row by row; any number of classes, labels of any type.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
+        classes so far, and the rows of its class, itself included.
+    """
+
+    class_weight: dict[Any, float] | str | None = None
+
+    _task: ClassVar[str] = "classification"
+    _fitted: ClassVar[dict[str, type]] = {
+        **OnlineEstimator._fitted,
+        "classes_": np.ndarray,
+        "_class_counts": np.ndarray,
+        "_closed": bool,
+    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineEstimator._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    # ---- learning --------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Start anew and learn the rows `n_epochs` times, in their order or shuffled.
+
+        Equals `partial_fit` over the rows in the order of all epochs, but that only the first epoch
+        says something of probabilities.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n, d)
+        y : labels, shape (n,); their distinct values are the classes, another one later is an error
+        sample_weight : numbers >= 0, shape (n,); a row of weight w moves f by w times as much
+        """
+        y = labels(y)
+        self._learn(X, y, sample_weight, classes=np.unique(y), anew=True)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the rows, in their order, after all learned before.
+
+        One call with n rows leaves the same bits as n calls with one row.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n, d)
+        y : labels, shape (n,)
+        classes : all labels there will be, in the first call. Without it classes join as they occur
+        sample_weight : numbers >= 0, shape (n,); a row of weight w moves f by w times as much
+        """
+        self._learn(X, labels(y), sample_weight, classes=classes)
+        return self
+
+    def prequential(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Floats:
+        """Test, then train, row by row: each row's decision before it was learned.
+
+        Learns exactly as `partial_fit` does.
+
+        Returns
+        -------
+        decisions : (n,) for up to two classes, where >= 0 stands for ``classes_[1]``; else (n, K)
+            with -inf where a class had not been seen yet
+        """
+        decisions = self._learn(X, labels(y), sample_weight, classes=classes, record=True)
+        assert decisions is not None
+        return decisions
+
+    def _prequential_growing(self, X: Any, y: Any, classes: Any = None) -> Floats:
+        """`prequential` for streams whose width grows: a chunk may have more features."""
+        decisions = self._learn(X, labels(y), None, classes=classes, record=True, growing=True)
+        assert decisions is not None
+        return decisions
+
+    def learn_one(self, x: NDArray[Any], y: Any) -> float | Floats:
+        """Learn one row; the decision before it was learned.
+
+        The quick way in: x goes to the compiled round as it is. It must be a 1-d contiguous array
+        of the model's dtype, else TypeError, and of its width, else ValueError. NOT checked: that
+        it is finite (a row with a NaN or an infinity is predicted as it may and not learned).
+        """
+        try:
+            code = self._codes[y]
+        except (AttributeError, KeyError, TypeError):  # not started, or a label not seen yet
+            decisions = self.prequential(np.asarray(x)[None, :], np.array([y]))
+            return decisions[0] if decisions.ndim > 1 else float(decisions[0])
+        self._check_width(x)
+        if self._changed:
+            with self._unchanged_if_refused():
+                self._follow_params()
+                return self._learn_known(x, y, code)
+        return self._learn_known(x, y, code)
+
+    def _learn_known(self, x: NDArray[Any], y: Any, code: float) -> float | Floats:
+        decision: float | Floats
+        if self._class_weights is None:
+            decision = self._engine.native.learn_one(x, code)
+        else:
+            native = self._engine.native
+            seen = native.seen
+            decision = native.learn_one(x, code, self._class_weights.of_one(y))
+            if native.seen > seen:  # not where the row is not finite
+                self._class_weights.count(y)
+        return decision
+
+    def decision_one(self, x: NDArray[Any]) -> float | Floats:
+        """The decision on one row, under `learn_one`'s conditions."""
+        native = self._deciding
+        self._check_width(x)
+        decision: float | Floats = native.predict_one(x)
+        return decision
+
+    # ---- deciding --------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Floats:
+        """f(x): (n,) for up to two classes, where >= 0 stands for ``classes_[1]``; else (n, K)."""
+        self._deciding  # noqa: B018 (raises if nothing was learned)
+        return _of_each(self._predict(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row; of tied classes the first, of two the second."""
+        self._deciding  # noqa: B018 (raises if nothing was learned)
+        rows = self._rows(X, first=False)
+        while True:
+            classes = self.classes_
+            decisions, known = self._answer(rows)
+            if known == len(classes):
+                return self._choose(_of_each(decisions), classes)
+            time.sleep(0)  # in another thread a class has joined, and is about to have its name
+
+    def _choose(self, decisions: Floats, classes: NDArray[Any] | None = None) -> NDArray[Any]:
+        classes = self.classes_ if classes is None else classes
+        if decisions.ndim > 1:
+            codes = decisions.argmax(axis=1)
+        elif len(classes) == 1:
+            codes = np.zeros(len(decisions), dtype=np.intp)
+        else:
+            codes = (decisions >= 0).astype(np.intp)
+        labels: NDArray[Any] = classes[codes]
+        return labels
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of each class, (n, K), in the order of ``classes_``.
+
+        A sigmoid of the decision, fitted while learning to the decisions made before each row was
+        learned; beyond two classes one a class, normalised. The offset of the sigmoid need not be
+        0, so the likeliest class may be another than `predict`'s, which goes by f alone. Of rows
+        that `fit` visits again only the first visit counts. With `class_weight` or `sample_weight`
+        probabilities are those of the weighted stream.
+
+        Raises
+        ------
+        NotFittedError
+            If no class is known yet: nothing was learned, or all rows had the weight 0. So do all
+            questions.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from budgetron import PerceptronClassifier
+        >>> X = np.tile([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], (50, 1))
+        >>> model = PerceptronClassifier(gamma=1.0).fit(X, X[:, 0] == X[:, 1])
+        >>> model.predict_proba(X[:2]).round(2)
+        array([[0.08, 0.92],
+               [0.92, 0.08]])
+        """
+        self._deciding  # noqa: B018 (raises if nothing was learned)
+        return self._predict(X, probabilities=True)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The logarithm of `predict_proba`; -inf where that is 0."""
+        with np.errstate(divide="ignore"):
+            logs: Floats = np.log(self.predict_proba(X))
+        return logs
+
+    def probabilities_one(self, x: NDArray[Any]) -> Floats:
+        """The probability of each class for one row, (K,), under `learn_one`'s conditions."""
+        native = self._deciding
+        self._check_width(x)
+        probabilities: Floats = native.probabilities_one(x)
+        return probabilities
+
+    @property
+    def _deciding(self) -> Any:
+        native = self._native
+        if len(self.classes_) == 0:
+            raise NotFittedError("no class is known yet: all rows so far had the weight 0")
+        return native
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Wrong predictions among the rows learned, each made before the row was learned."""
+        return int(self._native.mistakes)
+
+    # ---- inside ----------------------------------------------------------------------------------
+
+    def _ready(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        sample_weight: Any,
+        *,
+        classes: Any = None,
+        anew: bool = False,
+        growing: bool = False,
+    ) -> Batch:
+        batch = self._checked(X, y, sample_weight, anew=anew, growing=growing)
+        if batch.first:
+            closed = classes is not None
+            known = np.unique(labels(classes, "classes")) if closed else y[:0]
+        else:
+            closed, known = self._closed, self.classes_
+            if classes is not None and not _same(np.unique(labels(classes, "classes")), known):
+                raise ValueError(
+                    f"classes={list(classes)} is not what the first call said: {list(known)}"
+                )
+        known, y = _all_known(known, y) if closed else _may_join(known, y)
+        if batch.first:
+            rows = batch.rows
+            self._begin(known, rows.shape[1], rows.dtype, closed=closed, growing=growing)
+        elif known is not self.classes_:
+            self._know(known)  # the same in a type that can be compared with y
+        return self._weighted(batch if y is batch.y else replace(batch, y=y))
+
+    def _weighted(self, batch: Batch) -> Batch:
+        """The batch with the weights of its classes too, but for those that count rows."""
+        by_class = self._class_weights
+        if by_class is None:
+            return batch
+        if not by_class.counts_rows:
+            return replace(batch, weights=product(batch.weights, by_class.of_rows(batch.y)))
+        if batch.weights is not None:
+            most = by_class.seen + len(batch.y) * (self.n_epochs if batch.anew else 1)
+            if batch.weights.max() * most > LARGEST:  # perhaps too large: try
+                trial = deepcopy(by_class)
+                for _, rows in self._passes(batch):
+                    _balanced(rows, trial)
+                    trial.count_rows(_come(rows.y, rows.weights))
+        return batch
+
+    def _begin(
+        self,
+        known: NDArray[Any],
+        width: int,
+        dtype: np.dtype[Any],
+        *,
+        closed: bool,
+        growing: bool,
+    ) -> None:
+        """Build the model for the classes known so far, all there will be if they are closed."""
+        self._closed: bool = closed
+        self._know(known)
+        self._class_weights: ClassWeights | None = None
+        if self.class_weight is not None:
+            self._class_weights = ClassWeights(self.class_weight)
+            if closed:
+                self._class_weights.check(known)
+        self._start(width, len(known), dtype, growing=growing)
+
+    def _restored(self) -> None:
+        super()._restored()
+        if not np.array_equal(np.unique(self.classes_), self.classes_):
+            raise ValueError("classes_ are not in their order")
+        if self.classes_.dtype.kind == "f" and not np.isfinite(self.classes_).all():
+            raise ValueError("classes_ are not finite")
+        if self._origin.room.slots and not self._closed:
+            raise ValueError("a budget in bytes needs all classes")
+        self._know(self.classes_)
+        rule = self._origin.params.get("class_weight")
+        self._class_weights = None if rule is None else ClassWeights(rule)
+        if self._class_weights is not None and self._closed:
+            self._class_weights.check(self.classes_)
+        counts = self.__dict__.pop("_counts_from_file")
+        if counts.dtype.kind not in "iu" or len(counts) not in (0, len(self.classes_)):
+            raise ValueError("the rows of the classes are not counted")
+        if any(count < 0 for count in counts.tolist()) or sum(counts.tolist()) >= 2**62:
+            raise ValueError("the rows of the classes are miscounted")
+        if self._class_weights is not None:
+            pairs = zip(self.classes_.tolist(), counts.tolist(), strict=False)
+            self._class_weights.counts = {label: count for label, count in pairs if count > 0}
+
+    @property
+    def _class_counts(self) -> NDArray[np.int64]:
+        """Rows learned of each class, where class_weight="balanced" counts them."""
+        if self._class_weights is None or not self._class_weights.counts:
+            return np.zeros(0, dtype=np.int64)
+        counts = [self._class_weights.counts.get(label, 0) for label in self.classes_.tolist()]
+        return np.array(counts, dtype=np.int64)
+
+    @_class_counts.setter
+    def _class_counts(self, counts: NDArray[Any]) -> None:
+        self._counts_from_file = counts
+
+    def _know(self, classes: NDArray[Any]) -> None:
+        self.classes_ = classes
+        self._codes = Codes(classes)
+
+    def _join(self, label: Any) -> None:
+        """A class joins: it takes its place in the sorted order, the others keep what they have."""
+        known, new = _may_join(self.classes_, np.array([label]))
+        place = int(np.searchsorted(known, new)[0])
+        after = np.insert(known.astype(np.result_type(known, new)), place, new[0])
+        order = [*range(place), -1, *range(place, len(known))]
+        native = self._engine.native
+        try:
+            native.join(len(after), order)
+        finally:  # Ctrl-C may come between the two
+            if native.classes == len(after):
+                self._know(after)
+
+    def _learn_rows(self, batch: Batch, *, record: bool, calibrate: bool) -> Floats | None:
+        """Learn rows in runs between which a class joins (closed classes: one run)."""
+        y, weights = batch.y, batch.weights
+        if self._class_weights is not None and self._class_weights.counts_rows:
+            weights = _balanced(batch, self._class_weights)
+        joins = set() if self._closed else self._joining(y, weights)
+        runs: list[Run] = []
+        for start, end in itertools.pairwise(sorted({0, len(y), *joins})):
+            joined = start in joins
+            if joined:
+                self._join(y[start])
+            targets = self._targets(y[start:end])
+            own = None if weights is None else weights[start:end]
+            with self._counting(y[start:end], own):
+                decisions = self._engine.learn(
+                    batch.rows,
+                    targets,
+                    own,
+                    start=start,
+                    record=record,
+                    unseen=joined,
+                    calibrate=calibrate,
+                )
+            if decisions is not None:
+                runs.append(Run(self.classes_, decisions, y[start] if joined else None))
+        return self._assemble(runs) if record else None
+
+    @contextmanager
+    def _counting(self, y: NDArray[Any], weights: Floats | None) -> Iterator[None]:
+        """Count the rows learned inside, as many as there were if learning ends early."""
+        by_class = self._class_weights
+        if by_class is None or not by_class.counts_rows:
+            yield
+            return
+        come = _come(y, weights)
+        before = self.n_seen_
+        try:
+            yield
+        except BaseException:
+            come = come[: self.n_seen_ - before]
+            raise
+        finally:
+            by_class.count_rows(come)
+
+    def _joining(self, y: NDArray[Any], weights: Floats | None) -> set[int]:
+        """The rows with which a class joins."""
+        if codes(y, self.classes_) is not None:
+            return set()
+        # A row of weight 0 joins no class; it is only decided, whatever its code.
+        come = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+        labels, firsts = np.unique(y[come], return_index=True)
+        new = np.ones(len(labels), dtype=bool)
+        if len(self.classes_):
+            places = np.searchsorted(self.classes_[1:], labels, side="right")
+            new = self.classes_[places] != labels
+        return set(come[firsts[new]].tolist())
+
+    def _targets(self, y: NDArray[Any]) -> Floats:
+        """The class codes of labels that are all known."""
+        two = len(self.classes_) == 2
+        codes = y == self.classes_[1] if two else np.searchsorted(self.classes_, y)
+        return np.asarray(codes, dtype=np.float64)
+
+    def _assemble(self, runs: list[Run]) -> Floats:
+        """The decisions of all runs in terms of the classes known at the end."""
+        final = self.classes_
+        if len(final) <= 2:
+            # A class that was alone was learned as the positive one; it may have become the other.
+            turned = [
+                len(run.classes) == 1 < len(final) and run.classes[0] == final[0] for run in runs
+            ]
+            signed = [
+                -run.decisions[:, 0] if turn else run.decisions[:, 0]
+                for run, turn in zip(runs, turned, strict=True)
+            ]
+            return signed[0] if len(signed) == 1 else np.concatenate(signed)
+        decisions = np.full((sum(len(run.decisions) for run in runs), len(final)), -np.inf)
+        start = 0
+        for run in runs:
+            places = np.searchsorted(final, run.classes)
+            rows = decisions[start : start + len(run.decisions)]
+            if len(run.classes) > 2:
+                rows[:, places] = run.decisions
+            elif len(run.classes) == 2:
+                rows[:, places] = run.decisions * [-0.5, 0.5]
+            else:
+                rows[:, places] = run.decisions / 2
+            if run.joined is not None:  # not seen before its own first row
+                rows[0, np.searchsorted(final, run.joined)] = -np.inf
+            start += len(run.decisions)
+        return decisions
+
+
+@dataclass(frozen=True)
+class Run:
+    """Rows learned with the same classes known."""
+
+    classes: NDArray[Any]
+    decisions: Floats
+    joined: Any  # the label that joined with the first row, or None
+
+
+class Codes(dict[Any, float]):
+    """Label -> class code; a label is searched for when it is first asked for.
+
+    Parameters
+    ----------
+    classes : the labels, sorted
+    """
+
+    def __init__(self, classes: NDArray[Any]) -> None:
+        super().__init__()
+        self.classes = classes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Codes, (self.classes,)  # what was asked for is no part of the model
+
+    def __missing__(self, label: Any) -> float:
+        one = np.array([label])
+        found = codes(one, self.classes) if one.ndim == 1 else None
+        if found is None or self.classes[found].tolist()[0] != label:  # as Python compares: exactly
+            raise KeyError(label)
+        self[label] = code = float(found[0])
+        return code
+
+
+def _same(classes: NDArray[Any], known: NDArray[Any]) -> bool:
+    if classes.dtype == known.dtype:
+        return np.array_equal(classes, known)
+    return bool(classes.tolist() == known.tolist())  # as Python compares: exactly
+
+
+def _all_known(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Classes that were declared and labels of them, comparable; ValueError where one is not."""
+    if codes(y, classes) is None:
+        known = set(classes.tolist())
+        strange = next((label for label in y.tolist() if label not in known), None)
+        if strange is not None:
+            raise ValueError(
+                f"label {strange!r} is not among the classes {classes.tolist()}; "
+                "name every class in the first call, or none to let classes join"
+            )
+    return comparable(classes, y) or (classes, y)
+
+
+def _may_join(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Classes and labels that may be new, comparable; ValueError where they cannot be."""
+    pair = comparable(classes, y)
+    if pair is None:
+        one, other = y.tolist()[0], classes.tolist()[0]
+        if numeric(y) != numeric(classes):
+            raise ValueError(
+                f"labels like {one!r} cannot join classes like {other!r}: "
+                "all are numbers or none is"
+            )
+        largest = max(y.tolist() + classes.tolist(), key=abs)
+        raise ValueError(
+            f"labels of type {y.dtype} cannot join classes of type {classes.dtype}: no type holds "
+            f"all exactly, {largest!r} among them; pass labels of one type, or text"
+        )
+    return pair
+
+
+def _come(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
+    """The labels of rows that count: those of weight 0 are as if they had not come."""
+    return y if weights is None else y[weights > 0]
+
+
+def _balanced(batch: Batch, by_class: ClassWeights) -> Floats:
+    """The weights of rows times those that balance their classes."""
+    counted = None if batch.weights is None else batch.weights > 0
+    return product(batch.weights, by_class.of_rows(batch.y, counted))
+
+
+def _of_each(decisions: Floats) -> Floats:
+    """Decisions as they are given out: one number a row where there is one output."""
+    return decisions[:, 0] if decisions.shape[1] == 1 else decisions

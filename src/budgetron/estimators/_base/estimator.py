@@ -1,0 +1,514 @@
+"""What every estimator shares: parameters of the kernel, the engine's life, looking inside.
+
+Estimators are dataclasses: a field is a parameter, its default stands in the class body, and
+scikit-learn reads both from the generated ``__init__``. An estimator names its own parameters,
+their constraints, and how they become parts (`_machine`); all else is here, in classifier.py and in
+regressor.py, also the words for parameters that all share (docstrings.py puts them together).
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+
+from budgetron._csr import SparseRows, sparse_rows
+from budgetron._engine import (
+    LEAST_ROWS_A_THREAD,
+    Engine,
+    Floats,
+    PrecisionWarning,
+    Preparation,
+    Room,
+)
+from budgetron.estimators._base.budgeted import Budgeted
+from budgetron.estimators._base.docstrings import complete
+from budgetron.estimators._base.explanation import Explanation
+from budgetron.estimators._base.frames import float_types, in_order, one_row
+from budgetron.estimators._base.plain import plain_rows
+from budgetron.estimators._base.ranges import RANGES, ranges
+from budgetron.estimators._base.sharing import in_turn
+from budgetron.estimators._base.sizes import parse_bytes
+from budgetron.estimators._base.weights import sample_weights
+from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid, Spec
+from budgetron.parts.compatibility import check_fits
+
+PIECE = 8192  # rows that are gathered at a time where `fit` shuffles
+
+PRECISION_MESSAGE = (
+    "the features are so large that float32 rounds them by more than a thousandth of the kernel's "
+    "width; scale the data or pass float64"
+)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What an engine was built from; parameters that are set later are held to it (budgeted.py).
+
+    Parameters
+    ----------
+    params : of the estimator, but for random_state, which became the seed; a budget in bytes has
+        become a number
+    width : of the first rows
+    growing : whether later rows may be wider
+    room : what a budget in bytes has room for
+    """
+
+    params: dict[str, Any]
+    width: int
+    growing: bool
+    room: Room = field(default_factory=Room)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows to learn, all of them checked: nothing about them is refused any more.
+
+    Parameters
+    ----------
+    rows : array or `SparseRows`, of the model's dtype
+    y : labels, or numbers in regression
+    weights : one per row; None for all 1
+    first : whether they start the model
+    anew : whether `fit` learns them, `n_epochs` times
+    """
+
+    rows: Any
+    y: NDArray[Any]
+    weights: Floats | None
+    first: bool
+    anew: bool
+
+    def __getitem__(self, rows: NDArray[np.intp]) -> Batch:
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, rows=self.rows[rows], y=self.y[rows], weights=weights)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OnlineEstimator(Budgeted):
+    """A learner behind scikit-learn's interface; subclasses say what it is made of.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}
+    gamma : float, "auto" or "median"
+        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
+        distance between the first 200 rows.
+    degree, coef0 : int, float
+        Of the polynomial kernel; coef0 of the sigmoid kernel too.
+    scale : {None, "standard", "auto"}
+        "standard" divides features by their running standard deviations; "auto" by those of the
+        first 200 rows, if these need it.
+    average : {"last", "mean", "suffix"}
+        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
+        the last half. Examples that left take their share of the mean with them.
+    n_epochs, shuffle : int, bool
+        How often ``fit`` goes over the rows, and whether in a new random order each time.
+    n_jobs : int or None
+        Threads of ``predict`` on many rows; None is 1, -1 all processors.
+    random_state : int, RandomState instance or None
+        Seed of ``shuffle`` and of what the learner draws, if it draws anything.
+    """
+
+    kernel: str = "rbf"
+    gamma: float | str = "auto"
+    degree: int = Polynomial.degree
+    coef0: float = Polynomial.coef0
+    scale: str | None = None
+    average: str = "last"
+    n_epochs: int = 1
+    shuffle: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    _task: ClassVar[str]
+    _stores_examples: ClassVar[bool] = True
+    # What learning sets beside `_engine` and `_origin`, with its type: what a model file holds.
+    _fitted: ClassVar[dict[str, type]] = {
+        "n_features_in_": int,
+        "feature_names_in_": np.ndarray,
+        "_seed": int,
+        "_sparse": bool,
+        "_warned": bool,
+    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions({"rbf", "laplacian", "poly", "linear", "sigmoid"})],
+        "gamma": [*RANGES["gamma"], StrOptions({"auto", "median"})],
+        **ranges("degree", "coef0"),
+        "scale": [StrOptions({"standard", "auto"}), None],
+        "average": [StrOptions({"last", "mean", "suffix"})],
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
+        "random_state": ["random_state"],
+    }
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        complete(cls)
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return list(cls._param_names())
+
+    @classmethod
+    @cache
+    def _param_names(cls) -> tuple[str, ...]:
+        return tuple(super()._get_param_names())  # from the signature, which takes its time
+
+    def _machine(self, kernel: Part) -> Part:
+        """The parts this estimator's parameters describe.
+
+        `_seed`, drawn from random_state, and `n_features_in_` are known by then.
+        """
+        raise NotImplementedError
+
+    # ---- the engine ------------------------------------------------------------------------------
+
+    def _kernel_part(self, width: int) -> Part:
+        # With "median" it is 1/d until there are distances.
+        gamma = 1.0 / max(width, 1) if isinstance(self.gamma, str) else float(self.gamma)
+        coef0 = float(self.coef0)
+        kernels: dict[str, Part] = {
+            "rbf": Gaussian(gamma),
+            "laplacian": Laplacian(gamma),
+            "poly": Polynomial(gamma, self.degree, coef0),
+            "linear": Linear(),
+            "sigmoid": Sigmoid(gamma, coef0),
+        }
+        return kernels[self.kernel]
+
+    def _preparation(self, width: int) -> Preparation:
+        """What happens to rows first; `width` is 0 where it grows with the stream."""
+        rule = "median" if self.gamma == "median" else "fixed"
+        return Preparation(self.scale or "none", rule, width)
+
+    def _start(
+        self, width: int, classes: int, dtype: np.dtype[Any], *, growing: bool = False
+    ) -> None:
+        """Build the engine; gamma "auto" is frozen here."""
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        params = self.get_params(deep=False)
+        del params["random_state"]
+        self._origin = Origin(params, width, growing)
+        budget = self._budget_in(params)
+        if isinstance(budget, str):
+            limit = parse_bytes(budget, self._budget_name)
+            self._origin = self._within(self._origin, limit, classes, dtype)
+        self._engine = self._watched(self._build(self._origin, classes, dtype))
+        self._warned = False
+        self.__dict__.pop("_changed", None)
+
+    def _build(
+        self,
+        origin: Origin,
+        classes: int,
+        dtype: np.dtype[Any],
+        refuse: Callable[[Spec], None] | None = None,
+    ) -> Engine:
+        """The engine that this origin and `_seed` make, for the first time or out of a file.
+
+        `refuse` may raise at what is about to be built.
+        """
+        twin = type(self)(**origin.params)
+        twin._validate_params()
+        twin._seed, twin.n_features_in_ = self._seed, origin.width
+        machine = twin._machine(twin._kernel_part(origin.width))
+        check_fits(machine)
+        if refuse is not None:
+            refuse(machine.spec())
+        preparation = twin._preparation(0 if origin.growing else origin.width)
+        return Engine(
+            machine.spec(),
+            self._task,
+            classes,
+            self._seed,
+            dtype,
+            preparation,
+            twin.average,
+            origin.room,
+        )
+
+    def _restored(self) -> None:
+        """The attributes of `_fitted` came out of a file: check them, and set what follows."""
+        self._changed = True  # perhaps: the file has the parameters as they were when it was saved
+        names = getattr(self, "feature_names_in_", None)
+        if not 1 <= self.n_features_in_ < 2**31 or (
+            names is not None and len(names) != self.n_features_in_
+        ):
+            raise ValueError("n_features_in_ and feature_names_in_ do not go together")
+        width, growing, room = self._origin.width, self._origin.growing, self._origin.room
+        # Rows of hashed features become wider than the first; a room was taken for one width.
+        if self.n_features_in_ < width or (room.slots and (growing or self.n_features_in_ > width)):
+            raise ValueError("n_features_in_ is not the width that the model was made for")
+        if not 0 <= self._seed < 2**31:
+            raise ValueError("_seed is no seed")
+        if names is not None and not all(isinstance(name, str) for name in names.tolist()):
+            raise ValueError("feature_names_in_ are not all text")
+
+    # ---- learning: first all is checked, then all is learned ----------------------------------
+
+    @in_turn
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any, /, *, record: bool = False, **how: Any
+    ) -> Floats | None:
+        """Learn rows; what was said to them before, if that is to be recorded."""
+        with self._unchanged_if_refused():
+            batch = self._ready(X, y, sample_weight, **how)
+        return self._learn_batch(batch, record=record)
+
+    def _ready(
+        self, X: Any, y: Any, sample_weight: Any, *, anew: bool = False, growing: bool = False
+    ) -> Batch:
+        """Check everything about a call and, the first time, build the model; learn nothing.
+
+        Changes attributes at most, which `_unchanged_if_refused` puts back, nothing inside them.
+        """
+        raise NotImplementedError
+
+    def _learn_rows(self, batch: Batch, *, record: bool, calibrate: bool) -> Floats | None:
+        """Learn the rows of a batch once, in their order."""
+        raise NotImplementedError
+
+    def _learn_batch(self, batch: Batch, *, record: bool = False) -> Floats | None:
+        """Learn what `_ready` let through.
+
+        Where it ends early, by Ctrl-C or for want of memory, the rows before have been learned.
+        """
+        said = None
+        for epoch, rows in self._passes(batch):
+            said = self._learn_rows(rows, record=record, calibrate=epoch == 0)
+        self._warn_if_coarse()
+        return said
+
+    def _checked(
+        self, X: Any, y: NDArray[Any], sample_weight: Any, *, anew: bool, growing: bool
+    ) -> Batch:
+        """The rows, valid and as many as there are targets and weights."""
+        first = anew or not hasattr(self, "_engine")
+        if first:
+            self._validate_params()
+        elif self._changed:
+            self._follow_params()
+        if getattr(X, "shape", ())[:1] != y.shape:
+            check_consistent_length(X, y)
+        weights = sample_weights(sample_weight, len(y), some=anew)
+        rows = self._rows(X, first=first, growing=growing)
+        if growing:
+            self.n_features_in_: int = max(self.n_features_in_, rows.shape[1])
+        if first:
+            self._sparse = not isinstance(rows, np.ndarray)
+        return Batch(rows, y, weights, first, anew)
+
+    def _passes(self, batch: Batch) -> Iterator[tuple[int, Batch]]:
+        """The rows to learn, piece by piece over all epochs of `fit`, with their epochs from 0."""
+        epochs = self.n_epochs if batch.anew else 1
+        if not (batch.anew and self.shuffle):
+            yield from ((epoch, batch) for epoch in range(epochs))
+            return
+        generator = np.random.default_rng(self._seed)
+        for epoch in range(epochs):
+            order = generator.permutation(len(batch.y))
+            yield from ((epoch, batch[order[i : i + PIECE]]) for i in range(0, len(order), PIECE))
+
+    def _predict(self, X: Any, *, probabilities: bool = False) -> Floats:
+        """The outputs of every row, (n, outputs), or its probabilities, (n, classes)."""
+        return self._answer(self._rows(X, first=False), probabilities=probabilities)[0]
+
+    def _answer(self, rows: Any, *, probabilities: bool = False) -> tuple[Floats, int]:
+        """The same of checked rows, and how many classes were known."""
+        threads = 1
+        if rows.shape[0] >= 2 * LEAST_ROWS_A_THREAD:
+            threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
+        return self._engine.answer(rows, threads=threads, probabilities=probabilities)
+
+    @contextmanager
+    def _unchanged_if_refused(self) -> Iterator[None]:
+        """A call that is refused leaves the estimator as it was."""
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:  # Ctrl-C too
+            self.__dict__ = before
+            raise
+
+    def _check_width(self, x: NDArray[Any]) -> None:
+        """All that the one-row ways in look at."""
+        if len(x) != self.n_features_in_:
+            raise ValueError(f"x has {len(x)} features, the model {self.n_features_in_}")
+
+    def _rows(self, X: Any, *, first: bool, growing: bool = False) -> Any:
+        """X as the engine reads it: C-ordered array or `SparseRows`, of its dtype, all finite."""
+        if scipy.sparse.issparse(X):
+            X = sparse_rows(X)  # before SciPy touches it
+        dtype: list[Any] = float_types(X) if first else [self._engine.dtype]
+        names = None if first else getattr(self, "feature_names_in_", None)
+        if names is None and plain_rows(X, dtype, None if first else self.n_features_in_):
+            if first:
+                self._is_wide(X.shape[1])
+            return X
+        X = X.matrix() if isinstance(X, SparseRows) else in_order(X, names, type(self).__name__)
+        how: dict[str, Any] = {"accept_sparse": "csr", "dtype": dtype, "order": "C"}
+        try:
+            if growing and not first and names is None:
+                rows = check_array(X, estimator=self, **how)
+                if rows.shape[1] > self.n_features_in_ and self._origin.room.slots:
+                    raise ValueError(
+                        f"X has {rows.shape[1]} features; a model with a budget in bytes keeps to "
+                        f"the {self.n_features_in_} it was made for"
+                    )
+            else:
+                rows = validate_data(self, X, reset=first, **how)
+        except OverflowError:  # a whole number of Python
+            raise ValueError(
+                "X has a number that is too large for float64; its numbers must be finite"
+            ) from None
+        return sparse_rows(rows) if scipy.sparse.issparse(rows) else rows
+
+    def _is_wide(self, width: int) -> None:
+        """What scikit-learn notes of the first rows, if they have no names."""
+        self.n_features_in_ = width
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _warn_if_coarse(self) -> None:
+        if self._engine.native.coarse and not self._warned:
+            self._warned = True
+            warnings.warn(PRECISION_MESSAGE, PrecisionWarning, stacklevel=5)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_engine")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # ---- looking inside --------------------------------------------------------------------------
+
+    def explain(self, x: Any) -> Explanation:
+        """The stored examples behind the decision on one row, with their share in it.
+
+        Parameters
+        ----------
+        x : one row: an array of shape (d,) or (1, d), a sparse matrix of one row, or a row of a
+            frame
+
+        Returns
+        -------
+        explanation : Explanation
+            Its shares sum to what `decision_function` (of a regressor: `predict`) answers, up to
+            rounding. Merged examples count from the round of their merger. With averaging ("mean"
+            or "suffix" of AVM) coefs are the averaged ones; those of NOGD are what its weights on
+            features amount to; POMDR's last rows, from which it guesses, have shares as well.
+
+        Raises
+        ------
+        ValueError
+            If the learner stores no examples, as FOGD.
+        """
+        native = self._deciding
+        if not self._stores_examples:
+            raise ValueError(
+                f"{type(self).__name__} stores no examples, so none can explain its decisions"
+            )
+        rows = self._rows(one_row(x), first=False)
+        if rows.shape[0] != 1:
+            raise ValueError(f"explain takes one row, not {rows.shape[0]}")
+        if isinstance(rows, np.ndarray):
+            rows = sparse_rows(scipy.sparse.csr_array(rows))
+        examples, rounds, kernels, shares = native.explain(rows.indices, rows.values)
+        return Explanation(
+            classes=getattr(self, "classes_", None),
+            examples=self._as_rows(*examples),
+            rounds=rounds,
+            kernels=kernels,
+            shares=shares,
+        ).by_size()
+
+    @property
+    def _native(self) -> Any:
+        if not hasattr(self, "_engine"):
+            raise NotFittedError(f"this {type(self).__name__} has not learned anything yet")
+        return self._engine.native
+
+    @property
+    def _deciding(self) -> Any:
+        """The compiled model, to be asked; NotFittedError where it has no answer yet."""
+        return self._native
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The stored examples, (n_support_, n_features_in_); sparse if the first batch was.
+
+        With scaling these are the scaled values they entered with, not those of the stream.
+        """
+        return self._as_rows(*self._native.support())
+
+    def _as_rows(self, indptr: Any, indices: Any, values: Any) -> Any:
+        width = max(self.n_features_in_, int(indices.max(initial=-1)) + 1)
+        shape = (len(indptr) - 1, width)
+        rows = scipy.sparse.csr_array((values, indices, indptr), shape=shape)
+        return rows if self._sparse else rows.toarray()
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """Coefs of the stored examples: one row, or one a class beyond two classes."""
+        coefs: Floats = self._native.coefs()
+        return np.ascontiguousarray(coefs.T)
+
+    @property
+    def gamma_(self) -> float | None:
+        """The kernel's gamma in force; None for a kernel without.
+
+        With gamma="median" it changes after rows 2, 4, 8, ..., 128 and, for the last time, 200.
+        """
+        gamma = float(self._native.gamma)
+        return gamma if "gamma" in self._engine.spec["kernel"] else None
+
+    @property
+    def scale_(self) -> str | None:
+        """How rows are scaled: "standard" or None; "undecided" in the first 200 rows of "auto".
+
+        While undecided rows are learned as they come.
+        """
+        scale: str = self._native.scale
+        return None if scale == "none" else scale
+
+    @property
+    def n_support_(self) -> int:
+        """Number of stored examples."""
+        return int(self._native.size)
+
+    @property
+    def n_seen_(self) -> int:
+        """Rows learned so far."""
+        return int(self._native.seen)
+
+    @property
+    def n_updates_(self) -> int:
+        """Rounds that changed the model."""
+        return int(self._native.updates)
+
+    @property
+    def memory_bytes_(self) -> int:
+        """Bytes the compiled model holds: support, coefs, matrices, buffers and scratch."""
+        return int(self._native.memory_bytes)

@@ -1,0 +1,70 @@
+"""Why a learner decided as it did: the stored examples behind one decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from budgetron._engine import Floats
+
+SHOWN = 10  # examples in the text
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """The stored examples behind one decision, those with the largest share first.
+
+    Attributes
+    ----------
+    classes : labels of the classes; None for a regressor
+    examples : the n examples, an array or CSR matrix; with scaling as they were stored, scaled
+    rounds : when each was stored: how many rows had been learned before it, so 0 is the first row
+    kernels : k(x_i, x) of each
+    shares : (n, outputs), coef times kernel value. Up to two classes and regression have one
+        output, where a share above 0 speaks for ``classes[1]``; more classes have one each
+    """
+
+    classes: NDArray[Any] | None
+    examples: Any
+    rounds: NDArray[np.int64]
+    kernels: Floats
+    shares: Floats
+
+    @property
+    def decision(self) -> Floats:
+        """f(x), one number an output: the sum of the shares."""
+        total: Floats = self.shares.sum(axis=0)
+        return total
+
+    def by_size(self) -> Explanation:
+        """The same, the largest share of any output first, the older of the tied."""
+        sizes = np.abs(self.shares).max(axis=1, initial=0.0)
+        order = np.lexsort((self.rounds, -sizes))
+        return replace(
+            self,
+            examples=self.examples[order],
+            rounds=self.rounds[order],
+            kernels=self.kernels[order],
+            shares=self.shares[order],
+        )
+
+    def __repr__(self) -> str:
+        classes = [] if self.classes is None else self.classes.tolist()
+        several = self.shares.shape[1] > 1
+        towards = classes if several else [f"towards {classes[1]}"] if len(classes) == 2 else ["f"]
+        heads = ["round", "k(x_i, x)", *map(str, towards)]
+        lines = [[str(head) for head in heads]]
+        for i in range(min(SHOWN, len(self.rounds))):
+            numbers = [f"{share:+.4g}" for share in self.shares[i]]
+            lines.append([str(self.rounds[i]), f"{self.kernels[i]:.4g}", *numbers])
+        rest = self.shares[SHOWN:]
+        if len(rest):
+            numbers = [f"{share:+.4g}" for share in rest.sum(axis=0)]
+            lines.append([f"{len(rest)} more", "", *numbers])
+        lines.append(["sum", "", *[f"{total:+.4g}" for total in self.decision]])
+        widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
+        table = ["  ".join(map(str.rjust, line, widths)) for line in lines]
+        return f"{len(self.rounds)} stored examples\n" + "\n".join(table)

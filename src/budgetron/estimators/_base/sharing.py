@@ -1,0 +1,125 @@
+"""An estimator among threads and onlookers: taking turns, snapshots, listeners.
+
+The compiled model lets threads in by itself: any number that predict, or one that learns, row by
+row of a prediction and a few hundred rows of a batch at a time. What an estimator keeps beside it
+(classes, widths) is guarded here: calls that learn take turns (`_turn`), and a snapshot waits for
+its turn.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from copy import deepcopy
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from sklearn.base import BaseEstimator
+
+from budgetron._engine import Engine
+from budgetron.events import Listener, Teller, log
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_PRIVATE = ("_turn_lock", "_told")  # of this estimator alone: not copied, pickled or saved
+
+
+def in_turn(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """A method of an estimator that only one thread at a time is in."""
+
+    @wraps(method)
+    def waiting(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self._turn:
+            return method(self, *args, **kwargs)
+
+    return waiting
+
+
+class Shared(BaseEstimator):  # type: ignore[misc]
+    """What estimators have because others use and watch them."""
+
+    _engine: Engine
+
+    @property
+    def _turn(self) -> Any:
+        """A lock held by whoever learns, or copies what others learn.
+
+        A process that forks while another thread holds it would leave the child a lock that nobody
+        gives back: each process has its own. Whether the model is sound there the core knows.
+        """
+        process, lock = self.__dict__.setdefault("_turn_lock", (os.getpid(), threading.RLock()))
+        if process != os.getpid():
+            self.__dict__["_turn_lock"] = (os.getpid(), threading.RLock())
+            lock = self.__dict__["_turn_lock"][1]
+        return lock
+
+    @property
+    def _teller(self) -> Teller | None:
+        """What tells the listener; None: nobody listens."""
+        return self.__dict__.get("_told")
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._turn:
+            state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in _PRIVATE}
+
+    @in_turn
+    def snapshot(self) -> Self:
+        """A copy as the model is now, which later learning does not change: for serving.
+
+        Its answers are the model's own to the bit, and if it is taught the same rows it goes on to
+        the bit as the model does. It has its own memory, as much as the model. Nobody watches it.
+        While another thread learns it waits for that call to end.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_circles
+        >>> from budgetron import ForgetronClassifier
+        >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+        >>> model = ForgetronClassifier(budget=20, gamma=1.0).partial_fit(X[:200], y[:200])
+        >>> served = model.snapshot()
+        >>> model.partial_fit(X[200:], y[200:]).n_seen_, served.n_seen_
+        (400, 200)
+        """
+        engine = getattr(self, "_engine", None)
+        known = {} if engine is None else {id(engine): engine.copy()}
+        return deepcopy(self, known)
+
+    def watch(self, listener: Listener | None = log) -> Self:
+        """Have `listener` called with every event inside: evictions, merges, drift.
+
+        The thread that learns calls it, every 256 rows of a batch and at its end. It may look into
+        the model. If it raises, the batch is first learned to its end, without further calls. A
+        watched model learns to the bit what it would have learned; a listener is no part of what is
+        saved, pickled, cloned or copied. There is one at a time.
+
+        Parameters
+        ----------
+        listener : called with each `budgetron.events.Event`; the default writes them to the logger
+            "budgetron", drift as INFO, the rest as DEBUG. None: nobody listens any more.
+
+        Examples
+        --------
+        >>> from collections import Counter
+        >>> from sklearn.datasets import make_circles
+        >>> from budgetron import BSGDClassifier
+        >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+        >>> seen = Counter()
+        >>> model = BSGDClassifier(budget=20, gamma=1.0, maintenance="merge")
+        >>> model = model.watch(lambda event: seen.update([event.kind])).fit(X, y)
+        >>> sorted(seen)
+        ['merge']
+        """
+        if listener is not None and not callable(listener):
+            raise ValueError(f"listener={listener!r} must be a function of an event, or None")
+        self._told = None if listener is None else Teller(listener)
+        if hasattr(self, "_engine"):
+            self._engine.native.listen(self._teller)
+        return self
+
+    def _watched(self, engine: Engine) -> Engine:
+        """The engine, with whoever listens to this estimator."""
+        if self._teller is not None:
+            engine.native.listen(self._teller)
+        return engine

@@ -1,0 +1,187 @@
+"""Parts combined by hand: the machines no paper has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from math import inf
+from typing import Any, ClassVar, Self
+
+from sklearn.utils._param_validation import StrOptions
+
+from budgetron._engine import Preparation
+from budgetron.estimators._base.classifier import OnlineClassifier
+from budgetron.estimators._base.ranges import RANGES, check_part
+from budgetron.parts import BUDGETS, KERNELS, LOSSES, UPDATES, Part, Round
+
+FAMILIES: dict[str, dict[str, type[Part]]] = {
+    name: {part.kind: part for part in family}
+    for name, family in {
+        "kernel": KERNELS,
+        "loss": LOSSES,
+        "update": UPDATES,
+        "budget": BUDGETS,
+    }.items()
+}
+
+
+def _either(family: str) -> list[Any]:
+    """A part of the family, or the name of one."""
+    return [StrOptions(set(FAMILIES[family])), *FAMILIES[family].values()]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KernelClassifier(OnlineClassifier):
+    """A learner of one's own making: any update with any budget, kernel, loss and radius.
+
+    Parts are given by name, with their default parameters, or as objects of `budgetron.parts`.
+    Either way their parameters can be searched and set, as ``budget__size`` or ``kernel__gamma``.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"} or part
+        A named kernel takes gamma, degree and coef0 from the parameters below, a part has its own.
+    loss : {"hinge", "smooth-hinge", "logistic"}, part or None
+        For updates that descend a loss, "gradient" and "pegasos"; None leaves them the one they
+        have, the hinge unless it was changed.
+    update : str or part
+        How f moves: "perceptron", "shrinking", "avp", "alma", "passive-aggressive", "gradient",
+        "pegasos".
+    budget : str or part
+        What happens when there is no more room: see ``budgetron.parts.BUDGETS``.
+    radius : float or None
+        f is scaled back to this norm where it passes it.
+
+    Notes
+    -----
+    Every update goes with every budget. Kernels are restricted where a norm, a projection or a
+    square root of k(x, x) is needed; a ValueError then says which kernels would do.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from budgetron import KernelClassifier
+    >>> from budgetron.parts import RemoveSmallest
+    >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
+    >>> model = KernelClassifier(update="alma", budget=RemoveSmallest(size=10), radius=1, gamma=1)
+    >>> model.fit(X, y).n_support_
+    10
+    >>> model.set_params(budget__size=5).fit(X, y).n_support_
+    5
+    """
+
+    kernel: Any = "rbf"
+    loss: Any = None
+    update: Any = "passive-aggressive"
+    budget: Any = "absorb"
+    radius: float | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        "kernel": _either("kernel"),
+        "loss": [*_either("loss"), None],
+        "update": _either("update"),
+        "budget": _either("budget"),
+        "radius": [*RANGES["radius"], None],
+    }
+
+    # ---- parameters of parts ---------------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; `deep` adds those of the parts, named ones too."""
+        params: dict[str, Any] = super().get_params(deep=deep)
+        if deep:
+            for family in FAMILIES:
+                inner = self._inner_params(family)
+                params |= {f"{family}__{name}": value for name, value in inner.items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; those of a part put another part in its place, shared ones stay."""
+        super().set_params(**{name: value for name, value in params.items() if "__" not in name})
+        inner: dict[str, dict[str, Any]] = {}
+        for name, value in params.items():
+            family, nested, key = name.partition("__")
+            if nested:
+                inner.setdefault(family, {})[key] = value
+        for family, changes in inner.items():
+            known = self._inner_params(family) if family in FAMILIES else {}
+            for key in changes:
+                if key not in known:
+                    has = ", ".join(f"{family}__{name}" for name in known) or "none of that kind"
+                    raise ValueError(f"no parameter is called {family}__{key}; there is {has}")
+            if family == "kernel" and not isinstance(self.kernel, Part):
+                super().set_params(**changes)  # a named kernel's parameters are the estimator's own
+            else:
+                setattr(self, family, self._part(family).set_params(**changes))
+        return self
+
+    def _part(self, family: str) -> Part:
+        value = getattr(self, family)
+        return value if isinstance(value, Part) else FAMILIES[family][value]()
+
+    def _inner_params(self, family: str) -> dict[str, Any]:
+        """Parameters of the part in use; none where no part is."""
+        value = getattr(self, family)
+        if isinstance(value, Part):
+            return value.get_params()
+        if not isinstance(value, str) or value not in FAMILIES[family]:
+            return {}
+        if family == "kernel":
+            return {
+                field.name: getattr(self, field.name) for field in fields(FAMILIES[family][value])
+            }
+        return self._part(family).get_params()
+
+    # ---- the budget, which is a part's size ------------------------------------------------------
+
+    def _budget_in(self, params: dict[str, Any]) -> Any:
+        # A name stands for its class, which has the default; a wrong one is refused elsewhere.
+        budget = params["budget"]
+        part = FAMILIES["budget"].get(budget) if isinstance(budget, str) else budget
+        return getattr(part, "size", None) or None  # 0 is no limit
+
+    def _with_budget(self, params: dict[str, Any], budget: Any) -> dict[str, Any]:
+        now = params["budget"]
+        part = now if isinstance(now, Part) else FAMILIES["budget"][now]()
+        if not hasattr(part, "size"):
+            raise ValueError(f"budget {part.kind!r} has no size to set")
+        return {**params, "budget": part.set_params(size=budget)}
+
+    def _apart_from_budget(self, params: dict[str, Any]) -> dict[str, Any]:
+        parts = {family: params[family] for family in ("loss", "update", "budget")}
+        for family, part in parts.items():  # a name stands for a part with its default parameters
+            known = isinstance(part, str) and part in FAMILIES[family]
+            parts[family] = FAMILIES[family][part]() if known else part
+        if hasattr(parts["budget"], "size"):
+            parts["budget"] = parts["budget"].set_params(size=0)
+        return {**super()._apart_from_budget(params), **parts}
+
+    @property
+    def _least_budget(self) -> int:
+        return 2 if "halve" in (self.budget, getattr(self.budget, "kind", None)) else 1
+
+    # ---- the machine -----------------------------------------------------------------------------
+
+    def _kernel_part(self, width: int) -> Part:
+        return self.kernel if isinstance(self.kernel, Part) else super()._kernel_part(width)
+
+    def _preparation(self, width: int) -> Preparation:
+        given = super()._preparation(width)
+        # A kernel that is a part has its own gamma.
+        return replace(given, gamma_rule="fixed") if isinstance(self.kernel, Part) else given
+
+    def _machine(self, kernel: Part) -> Part:
+        update, budget = self._part("update"), self._part("budget")
+        if self.loss is not None:
+            if "loss" not in update.get_params(deep=False):
+                with_loss = [
+                    name for name, part in FAMILIES["update"].items() if hasattr(part, "loss")
+                ]
+                raise ValueError(
+                    f"loss={self.loss!r} does not go with update {update.kind!r}, which follows a "
+                    f"rule of its own; updates with a loss are {' and '.join(map(repr, with_loss))}"
+                )
+            update = update.set_params(loss=self._part("loss"))
+        for part in (kernel, update, budget):
+            check_part(part)
+        return Round(kernel, update, budget, inf if self.radius is None else float(self.radius))

@@ -1,0 +1,273 @@
+"""Runs: one learner, one setting, one seeded permutation each; many of them in parallel.
+
+`measure` settles the grids of a set's lines, then runs every line on its permutations. What
+`cells` holds already is not run again.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any
+
+import budgetron
+from budgetron.lab.reproduce import data, protocols
+from budgetron.lab.reproduce.cells import Cells
+from budgetron.lab.reproduce.protocols import PROTOCOLS, Outcome
+from budgetron.lab.reproduce.tables import PERMUTATIONS, Params, Row, Set, Table
+from budgetron.lab.workers import Workers
+
+# Of a set, what does not change its rows.
+_NO_PART_OF_THE_ROWS = (
+    "published",
+    "name",
+    "permutations",
+    "validation",
+    "preparation",
+    "not_run",
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Ours, for one line of a table: the setting chosen from the grid, an outcome per seed."""
+
+    chosen: Params
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def ended(self) -> bool:
+        """Whether every run did within its limit."""
+        return all(outcome.value is not None for outcome in self.outcomes)
+
+    @property
+    def mean(self) -> float:
+        return self._mean("value") if self.ended else math.nan
+
+    @property
+    def sd(self) -> float:
+        values = [outcome.value for outcome in self.outcomes if outcome.value is not None]
+        return statistics.stdev(values) if len(values) > 1 else 0.0
+
+    @property
+    def stored(self) -> float:
+        return self._mean("stored")
+
+    @property
+    def seconds(self) -> float:
+        return self._mean("seconds")
+
+    @property
+    def test_seconds(self) -> float:
+        return self._mean("test_seconds")
+
+    def _mean(self, name: str) -> float:
+        return statistics.fmean(getattr(outcome, name) for outcome in self.outcomes)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker is told.
+
+    Attributes
+    ----------
+    run : number of the run on the same rows; each has other random choices of the learner
+    validation : try the setting on this many rows only, or this part of them, of which a fifth is
+        held out
+    prefix : try it on this many rows only, by the table's own protocol
+    """
+
+    data_set: Set
+    row: Row
+    setting: Params
+    seed: int
+    protocol: str = "online"
+    validation: float | None = None
+    prefix: int | None = None
+    run: int = 0
+
+    @property
+    def learner_seed(self) -> int:
+        """Of the learner's random choices; in the first run the seed of the rows."""
+        return self.seed + 1_000_000 * self.run
+
+    def cell(self) -> dict[str, Any]:
+        """All that the outcome depends on."""
+        rows = {
+            f.name: getattr(self.data_set, f.name)
+            for f in fields(Set)
+            if f.name not in _NO_PART_OF_THE_ROWS and getattr(self.data_set, f.name) != f.default
+        }
+        repeated = {"run": self.run} if self.run else {}
+        return {
+            "version": budgetron.__version__,
+            "rows": {key: list(v) if isinstance(v, tuple) else v for key, v in rows.items()},
+            "learner": self.row.learner,
+            "params": {**self.row.params, **self.setting},
+            "limit": self.row.limit,
+            "seed": self.seed,
+            "protocol": self.protocol,
+            "validation": self.validation,
+            "prefix": self.prefix,
+            **repeated,
+        }
+
+
+def work(job: Job) -> Outcome:
+    """One run, in a worker; with a limit, in a process of its own that can be stopped."""
+    if job.row.limit is None or job.validation is not None:
+        return _run(job, _rows(job))
+    context = get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_tell, args=(theirs, job), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        told = ours.recv()
+        if told is None:  # the clock starts
+            told = ours.recv() if ours.poll(job.row.limit) else Outcome(None)
+    except EOFError:
+        told = RuntimeError(f"{job.data_set.name}: {job.row.algorithm}: the process died")
+    finally:
+        process.kill()
+        process.join()
+    if isinstance(told, Outcome):
+        return told
+    raise told
+
+
+def _tell(connection: Connection, job: Job) -> None:
+    """Two messages: the rows are there, or why not; and what the run gave."""
+    try:
+        rows = _rows(job)
+        connection.send(None)
+        told: Outcome | Exception = _run(job, rows)
+    except Exception as error:
+        told = error
+    connection.send(told)
+
+
+def _rows(job: Job) -> data.Rows:
+    rows = data.permuted(job.data_set, job.seed)
+    count = len(rows.y) + len(rows.test_y)
+    if count != job.data_set.rows:
+        raise ValueError(f"{job.data_set.name}: {count} rows; the table has {job.data_set.rows}")
+    return rows
+
+
+def _run(job: Job, rows: data.Rows) -> Outcome:
+    protocol = PROTOCOLS[job.protocol]
+    if job.validation is None:
+        if job.prefix is not None:
+            X, y = rows.X[: job.prefix], rows.y[: job.prefix]
+            rows = rows._replace(X=X, y=y, total=len(rows.y))
+        return protocol.run(job.row, job.setting, rows, job.learner_seed)
+    part = job.validation
+    count = round(part * len(rows.y)) if isinstance(part, float) else part
+    return protocols.validation(
+        job.row, job.setting, rows, job.seed, count=count, task=protocol.task
+    )
+
+
+@dataclass(frozen=True)
+class Lab:
+    """Where runs happen: processes, what is finished, who is told."""
+
+    pool: Workers
+    cells: Cells
+    progress: Callable[[int, int], None] = lambda done, total: None
+
+    def outcomes(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Of every job, from the cells or by running it now."""
+        new = [job for job in jobs if self.cells.get(job.cell()) is None]
+        done = len(jobs) - len(new)
+        self.progress(done, len(jobs))
+        for job, outcome in self.pool.unordered(work, new):
+            if isinstance(outcome, Exception):
+                raise outcome
+            self.cells.put(job.cell(), outcome)
+            done += 1
+            self.progress(done, len(jobs))
+        found = [self.cells.get(job.cell()) for job in jobs]
+        return [outcome for outcome in found if outcome is not None]
+
+
+def measure(
+    table: Table, data_set: Set, permutations: int | None, lab: Lab, *, tune: bool = False
+) -> list[Measured | str]:
+    """Every line of a set, or why it was not run.
+
+    Parameters
+    ----------
+    permutations : seeds 0, 1, ..., and runs per seed. Where the set or the line names a number,
+        this is the most; None: as the table says, `PERMUTATIONS` where it says nothing
+    tune : choose from the grids anew, instead of taking what the table says was chosen
+    """
+    rows = [row for row in data_set.published if row.not_run is None]
+    chosen = _choose(table, data_set, rows, lab, tune=tune)
+    jobs = []
+    most = sys.maxsize if permutations is None else permutations
+    for row, setting in zip(rows, chosen, strict=True):
+        named = row.permutations or data_set.permutations
+        seeds = min(named, most) if named else PERMUTATIONS if permutations is None else most
+        for seed, run in product(range(seeds), range(min(row.runs, most))):
+            jobs.append(Job(data_set, row, setting, seed, table.protocol, run=run))
+    jobs.sort(key=lambda job: job.seed)  # a worker keeps the rows of one seed
+    pairs = list(zip(jobs, lab.outcomes(jobs), strict=True))
+    ours = iter(
+        Measured(setting, _means([(job.seed, outcome) for job, outcome in pairs if job.row is row]))
+        for row, setting in zip(rows, chosen, strict=True)
+    )
+    return [next(ours) if row.not_run is None else row.not_run for row in data_set.published]
+
+
+def _means(runs: Sequence[tuple[int, Outcome]]) -> tuple[Outcome, ...]:
+    """One outcome per seed: of several runs their mean, without a curve."""
+    of_seed: dict[int, list[Outcome]] = {}
+    for seed, outcome in runs:
+        of_seed.setdefault(seed, []).append(outcome)
+    return tuple(each[0] if len(each) == 1 else _mean(each) for each in of_seed.values())
+
+
+def _mean(runs: Sequence[Outcome]) -> Outcome:
+    values = [run.value for run in runs if run.value is not None]
+    return Outcome(
+        statistics.fmean(values) if len(values) == len(runs) else None,
+        round(statistics.fmean(run.stored for run in runs)),
+        statistics.fmean(run.seconds for run in runs),
+        statistics.fmean(run.test_seconds for run in runs),
+    )
+
+
+def _choose(
+    table: Table, data_set: Set, rows: Sequence[Row], lab: Lab, *, tune: bool
+) -> list[Params]:
+    """A setting of its grid for each line: the table's, or the best of those tried."""
+    settled = [row.chosen if set(row.chosen) == set(row.grid) else None for row in rows]
+    open_rows = [row for row, known in zip(rows, settled, strict=True) if tune or known is None]
+    trials = [
+        Job(data_set, row, setting, 0, table.protocol, held, None if held else table.prefix)
+        for row in open_rows
+        for held in [row.validation or data_set.validation or table.validation]
+        if row.grid
+        for setting in row.settings()
+    ]
+    tried = list(zip(trials, lab.outcomes(trials), strict=True)) if trials else []
+
+    def loss(job: Job, outcome: Outcome) -> float:
+        if outcome.value is None or not math.isfinite(outcome.value):
+            return math.inf
+        better = PROTOCOLS[table.protocol].more_is_better and job.validation is None
+        return -outcome.value if better else outcome.value
+
+    best = []
+    for row, known in zip(rows, settled, strict=True):
+        mine = [pair for pair in tried if pair[0].row is row]
+        best.append(min(mine, key=lambda pair: loss(*pair))[0].setting if mine else known or {})
+    return best

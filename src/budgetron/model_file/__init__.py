@@ -1,0 +1,277 @@
+"""Model files: a learner on disk, exactly as it was, safe to open.
+
+A file is in safetensors format: the arrays of the compiled state, and one JSON document with all
+else (which estimator, its parameters, versions, counters, classes, feature names), so that the
+header alone tells what is inside. A SHA-256 over the arrays and the rest of the document finds
+damage. It does not make a stranger's file honest: nothing in a file is ever executed or imported,
+the estimator is one of this package's by name, its engine is built from parameters that pass their
+checks, and the core refuses arrays that do not fit (core/base/state.hpp).
+
+A later version reads the files of this one, or says which version wrote them: `FORMAT` counts up
+when what is in them changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import stat
+import struct
+from typing import IO, Any
+
+import numpy as np
+
+import budgetron
+from budgetron.model_file.atomic import write_whole
+from budgetron.model_file.document import Document, describe, restore
+from budgetron.model_file.limits import Arrays, allowed_bytes
+
+FORMAT = 3
+READ = (2, FORMAT)
+KEY = "budgetron"  # of the document in the header
+LONGEST_HEADER = 100_000_000  # bytes, as safetensors has it
+
+
+class ModelFileError(ValueError):
+    """What keeps a model from being saved or loaded, in one line."""
+
+
+# ---- saving --------------------------------------------------------------------------------------
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a learner to a file, from which `load` makes one that goes on to the bit.
+
+    The file is replaced in one step: at any moment it is the old one or the new one, whole.
+
+    Parameters
+    ----------
+    model : an estimator of this package, fitted or not
+    path : by custom it ends in .btn
+
+    Raises
+    ------
+    ModelFileError
+        If the labels are not str, bool, int or float, a parameter cannot be written, or the model
+        is one that `load` would refuse. The file is then as it was.
+    OSError
+        If it cannot be written, or there is something that is no regular file.
+
+    Examples
+    --------
+    >>> import tempfile, budgetron
+    >>> model = budgetron.make("rbp", budget=10).fit([[0.0], [1.0]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     budgetron.save(model, folder + "/model.btn")
+    ...     budgetron.load(folder + "/model.btn").predict([[0.9]])
+    array(['yes'], dtype='<U3')
+    """
+    write_whole(path, to_bytes(model))
+
+
+def to_bytes(model: Any, extra: Document | None = None) -> bytes:
+    """What `save` writes. `extra` is kept in the document, for whoever wrote it.
+
+    Equal models have equal bytes. What `load` would refuse is refused here.
+    """
+    from safetensors.numpy import save as to_safetensors
+
+    try:
+        described, arrays = describe(model)
+    except TypeError as error:
+        raise ModelFileError(str(error)) from None
+    _check_loads(described, arrays)
+    document: Document = {
+        "format": FORMAT,
+        "budgetron": budgetron.__version__,
+        "versions": _versions(),
+        **described,
+        "extra": extra,
+    }
+    document["sha256"] = _checksum(document, arrays)
+    return bytes(to_safetensors(arrays, {KEY: _text(document)}))
+
+
+def _check_loads(described: Document, arrays: Arrays) -> None:
+    """Make a twin of what is about to be written, as `load` would; it passes the same checks."""
+    try:
+        restore(described, arrays)
+    except MemoryError:
+        what = "there is no memory to check the model"
+        raise ModelFileError(f"{what}: nothing was written") from None
+    except Exception as error:
+        what = _one_line(error) or type(error).__name__
+        raise ModelFileError(f"the model is damaged ({what}): nothing was written") from error
+
+
+def _versions() -> dict[str, str]:
+    import scipy
+    import sklearn
+
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def _text(document: Document) -> str:
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _checksum(document: Document, arrays: Arrays) -> str:
+    digest = hashlib.sha256(_text({**document, "sha256": None}).encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+# ---- loading -------------------------------------------------------------------------------------
+
+
+def load(path: str | os.PathLike[str], *, max_bytes: int | str | None = None) -> Any:
+    """The learner that `save` wrote: predicts, and goes on learning, to the bit as it would have.
+
+    Parameters
+    ----------
+    path : of a file by `save`, or of a checkpoint by `budgetron run`
+    max_bytes : the most a model may take, as 2000000000 or "2GB". None: 1 GiB, or 64 times the file
+        if that is more. A file larger than that (and than 1 GiB), or than the memory of the
+        machine, is not read
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, no model file, of a version this one does not read, or asks for
+        more bytes than it may.
+    OSError
+        If it cannot be opened.
+    """
+    return read(path, max_bytes)[0]
+
+
+def read(path: str | os.PathLike[str], max_bytes: int | str | None = None) -> tuple[Any, Document]:
+    """The learner in a file, and the document with it."""
+    document, arrays, most = _take_apart(path, max_bytes)
+    name = os.fspath(path)
+    try:
+        sound = document.get("sha256") == _checksum(document, arrays)
+    except (ValueError, TypeError, RecursionError):  # what JSON has no right to hold
+        sound = False
+    if not sound:
+        raise ModelFileError(f"{name}: damaged: its checksum is not that of its contents")
+    try:
+        arrays = _of_this_format(arrays, document["format"])
+        return restore(document, arrays, most), document
+    except MemoryError:
+        raise ModelFileError(f"{name}: the model does not fit into memory") from None
+    except Exception as error:
+        what = _one_line(error) or type(error).__name__
+        wrote = _plain(document["budgetron"])
+        raise ModelFileError(f"{name}: written by budgetron {wrote}, unreadable: {what}") from error
+
+
+def _of_this_format(arrays: Arrays, written: int) -> Arrays:
+    """The arrays as this version would have written them."""
+    scaler = "preparation/scaler/"
+    if written == 2 and scaler + "features" in arrays:  # settled on no deviations
+        return {**arrays, scaler + "deviations": np.empty(0)}
+    return arrays
+
+
+def _one_line(error: Exception) -> str:
+    return "".join(each for each in " ".join(str(error).split()) if each.isprintable())
+
+
+def _plain(version: Any) -> str:
+    """What a file says of its version, fit for one line of a terminal."""
+    return "".join(each for each in str(version) if each.isprintable())[:40]
+
+
+def read_header(path: str | os.PathLike[str]) -> Document:
+    """The document of a file, without reading its arrays: not checked against its checksum."""
+    with _opened(path) as file:
+        return _document(file, os.fspath(path))
+
+
+def _take_apart(
+    path: str | os.PathLike[str], max_bytes: int | str | None = None
+) -> tuple[Document, Arrays, int]:
+    """The document, the arrays, and how many bytes the model may take.
+
+    The header comes first, and says whether the rest is worth reading. That is read as a whole and
+    then looked at, so that nothing changes under our eyes when the file is written to.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as from_safetensors
+
+    name = os.fspath(path)
+    with _opened(path) as file:
+        document = _document(file, name)
+        size = os.fstat(file.fileno()).st_size
+        try:
+            most = allowed_bytes(size, max_bytes)
+        except ValueError as error:
+            raise ModelFileError(f"{name}: {error}") from None
+        try:
+            file.seek(0)
+            return document, dict(from_safetensors(file.read(size))), most
+        except MemoryError:
+            raise ModelFileError(f"{name}: the model does not fit into memory") from None
+        except (SafetensorError, ValueError, TypeError, AttributeError, KeyError) as error:
+            raise _no_model(name, error) from None
+
+
+def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
+    """The file, open; what cannot be opened is an OSError as usual."""
+    kind = os.stat(path).st_mode
+    if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):  # to open a pipe would be to wait
+        raise ModelFileError(f"{os.fspath(path)}: not a model file: it is no regular file")
+    return open(path, "rb")
+
+
+def _document(file: IO[bytes], name: str) -> Document:
+    """The document in the header of an open file; no byte behind the header is read."""
+    size = os.fstat(file.fileno()).st_size
+    try:
+        if size < 8:
+            raise ValueError(f"it has {size} bytes")
+        (length,) = struct.unpack("<Q", file.read(8))
+        if length > min(size - 8, LONGEST_HEADER):
+            raise ValueError("the header is longer than the file, or than headers are")
+        header = json.loads(file.read(length))
+        text = (header.pop("__metadata__", None) or {}).get(KEY)
+        end = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
+        if end != size - 8 - length:
+            raise ValueError(f"{size - 8 - length} bytes follow the header, not {end}")
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        struct.error,
+    ) as error:
+        raise _no_model(name, error) from None
+    if text is None:
+        raise ModelFileError(f"{name}: a safetensors file, but not of a budgetron model")
+    try:
+        document = json.loads(text)
+        written, wrote = document["format"], str(document["budgetron"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ModelFileError(f"{name}: damaged: its header cannot be read") from None
+    if not isinstance(document, dict) or written not in READ:
+        raise ModelFileError(
+            f"{name}: written by budgetron {_plain(wrote)} in format {_plain(repr(written))[:20]}"
+            f"; budgetron {budgetron.__version__} reads formats {READ[0]} to {FORMAT}"
+        )
+    return document
+
+
+def _no_model(name: str, error: Exception) -> ModelFileError:
+    return ModelFileError(f"{name}: not a model file, or cut short ({_one_line(error)})")

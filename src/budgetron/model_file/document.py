@@ -1,0 +1,211 @@
+"""A learner as a document and arrays, and back: what a model file says of it (model_file.py).
+
+The document names an estimator of this package, its parameters, and what the engine was built from.
+`restore` builds it anew from these, by the way that learning takes, so parameters pass their
+checks; only then does the core take the arrays, and checks them in turn. Nothing in a document is
+executed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from math import inf
+from typing import Any
+
+import numpy as np
+
+import budgetron
+from budgetron._engine import Room
+from budgetron.catalogue import CATALOGUE
+from budgetron.estimators._base.byte_budget import WARM_UP_ROWS
+from budgetron.estimators._base.estimator import OnlineEstimator, Origin
+from budgetron.model_file.limits import Arrays, least_bytes
+from budgetron.model_file.values import decode, decode_labels, encode, encode_labels
+from budgetron.parts import Spec
+
+Document = dict[str, Any]
+_PLAIN = (int, bool, float, str)
+
+
+# ---- to a document -------------------------------------------------------------------------------
+
+
+def describe(model: Any) -> tuple[Document, Arrays]:
+    """What is to be known of a model, and its arrays; TypeError if it cannot be written."""
+    kind = type(model)
+    if _estimator(kind.__name__) is not kind:
+        raise TypeError(f"a {kind.__name__} is no estimator of budgetron: it cannot be saved")
+    model._validate_params()
+    with model._turn:
+        return _described(model)
+
+
+def _described(model: Any) -> tuple[Document, Arrays]:
+    learned = hasattr(model, "_engine")
+    arrays: Arrays = model._engine.native.save() if learned else {}
+    document = {
+        "estimator": type(model).__name__,
+        "algorithm": _algorithm(model),
+        "task": model._task,
+        "params": _params(model.get_params(deep=False)),
+        "learned": _learned(model, arrays) if learned else None,
+    }
+    return document, arrays
+
+
+def _learned(model: Any, arrays: Arrays) -> Document:
+    """All about a fitted model that is not in its arrays, and what is worth knowing of them."""
+    stored = arrays.get("learner/expansion/support/ends")
+    return {
+        "origin": {
+            "params": _params(model._origin.params),
+            "width": model._origin.width,
+            "growing": model._origin.growing,
+            **({"room": asdict(model._origin.room)} if model._origin.room.slots else {}),
+        },
+        "dtype": model._engine.dtype.name,
+        "generator": "xoshiro256++",
+        "counters": {name: int(arrays[name][0]) for name in ("seen", "mistakes", "updates")},
+        "stored": None if stored is None else len(stored),
+        "gamma": None if model.gamma_ is None else encode(model.gamma_),
+        "scale": model.scale_,
+        "attributes": {
+            name: _attribute(name, getattr(model, name))
+            for name in model._fitted
+            if hasattr(model, name)
+        },
+    }
+
+
+def _attribute(name: str, value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return encode(value)
+    try:
+        return encode_labels(value)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}; a model file holds str, bool, int and float") from None
+
+
+def _params(params: dict[str, Any]) -> Document:
+    written = {}
+    for name, value in params.items():
+        try:
+            written[name] = encode(value)
+        except TypeError as error:
+            hint = "; use an int or None" if name == "random_state" else ""
+            raise TypeError(f"parameter {name}: {error} to a model file{hint}") from None
+    return written
+
+
+def _algorithm(model: Any) -> str | None:
+    """Its name in the catalogue, by class and what the name fixes; None for none."""
+    for name, entry in CATALOGUE.items():
+        here = f"budgetron.estimators.{entry.module}" == type(model).__module__
+        known = here and model._task in entry.tasks
+        fixed = all(getattr(model, key, None) == value for key, value in entry.fixed.items())
+        if known and fixed and type(model) is entry.estimator(model._task):
+            return name
+    return None
+
+
+def _estimator(name: str) -> type[OnlineEstimator] | None:
+    """The estimator of this name, if it is one of those this package exports."""
+    if name not in budgetron.__all__ or not name.endswith(("Classifier", "Regressor")):
+        return None
+    kind = getattr(budgetron, name)
+    return kind if issubclass(kind, OnlineEstimator) else None
+
+
+# ---- and back ------------------------------------------------------------------------------------
+
+
+def restore(document: Document, arrays: Arrays, most: float = inf) -> Any:
+    """The model, or any exception at all where document and arrays make none.
+
+    One that would take more than `most` bytes is not even built.
+    """
+    kind = _estimator(document["estimator"])
+    if kind is None:
+        raise ValueError(f"there is no estimator {document['estimator']!r}")
+    model = kind(**_decode_params(document["params"], kind))
+    model._validate_params()
+    if document["task"] != model._task:
+        raise ValueError(f"{kind.__name__} is not of the task {document['task']!r}")
+    learned = document["learned"]
+    if learned is None:
+        return model
+    for name, wanted in model._fitted.items():
+        if name in learned["attributes"]:
+            setattr(model, name, _decode_attribute(name, learned["attributes"][name], wanted))
+        elif name != "feature_names_in_":
+            raise ValueError(f"{name} is missing")
+    origin = learned["origin"]
+    width, growing = origin["width"], origin["growing"]
+    if type(width) is not int or type(growing) is not bool or not 1 <= width < 2**31:
+        raise ValueError("the width is no width")
+    room = _decode_room(origin["room"], width) if "room" in origin else Room()
+    params = _decode_params(origin["params"], kind)
+    missing = {field.name for field in fields(kind)} - params.keys() - {"random_state"}
+    if missing:
+        raise ValueError(f"the parameter {min(missing)!r} that it was made with is missing")
+    model._origin = Origin(params, width, growing, room)
+    model._restored()
+    if learned["dtype"] not in ("float32", "float64"):
+        raise ValueError("rows are float32 or float64")
+    classes = len(model.classes_) if model._task == "classification" else 1
+    dtype = np.dtype(learned["dtype"])
+
+    def refuse(spec: Spec) -> None:
+        asked = least_bytes(spec, classes if classes > 2 else 1, dtype.itemsize, room, arrays)
+        if asked > most:
+            raise ValueError(
+                f"the model asks for {asked:,} bytes, out of all proportion to the file; if that "
+                f"is as it should be, load it with max_bytes={asked}"
+            )
+
+    model._engine = model._build(model._origin, classes, dtype, refuse)
+    model._engine.native.load(arrays)
+    if model._engine.native.support()[1].max(initial=-1) >= model.n_features_in_:
+        raise ValueError("a stored example is wider than the rows")
+    _check_agrees(learned, _learned(model, arrays))
+    return model
+
+
+def _check_agrees(written: Any, restored: Any, name: str = "learned") -> None:
+    """What is written of a learned model must be what would be written of the restored one."""
+    if not isinstance(written, dict) or not isinstance(restored, dict):
+        if written != restored or isinstance(written, bool) != isinstance(restored, bool):
+            raise ValueError(f"{name} is not that of the model")
+        return
+    for key, inner in written.items():
+        if key not in restored:
+            raise ValueError(f"{name} has no {key!r:.40}")
+        _check_agrees(inner, restored[key], key)
+
+
+def _decode_room(written: Document, width: int) -> Room:
+    room = Room(**written)
+    numbers = list(asdict(room).values())
+    if any(type(number) is not int or not 0 <= number < 2**62 for number in numbers):
+        raise ValueError("the room is no room")
+    if not (room.limit > 0 and 0 < room.slots <= width and 2 <= room.warmup_rows <= WARM_UP_ROWS):
+        raise ValueError("the room is not that of the rows")
+    if room.warmup_values > room.warmup_rows * width:
+        raise ValueError("the room is larger than the rows")
+    return room
+
+
+def _decode_params(written: Document, kind: Any) -> dict[str, Any]:
+    known = {field.name for field in fields(kind)}
+    if not written.keys() <= known:
+        raise ValueError(f"{kind.__name__} has no parameter {min(written.keys() - known)!r}")
+    return {name: decode(value) for name, value in written.items()}
+
+
+def _decode_attribute(name: str, written: Any, wanted: type) -> Any:
+    if wanted is np.ndarray:
+        return decode_labels(written)
+    value = decode(written)
+    if type(value) is not wanted or wanted not in _PLAIN:
+        raise ValueError(f"{name} is no {wanted.__name__}")
+    return value

@@ -1,0 +1,209 @@
+"""What the River classifiers and regressors share: an estimator inside, and the way rows go.
+
+A River model holds the scikit-learn estimator of the same name, which has the recipe, the classes
+and the compiled model. A row of known features goes straight to the compiled round: the core reads
+the dict itself (bindings/named_row.hpp). Batches, and rows with which something new comes (the
+first one, a class), go the estimator's own way, as sparse rows of a stream that grows.
+
+Subclasses are dataclasses made from the estimators' by making.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from dataclasses import fields
+from functools import cache
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse
+from river.base import Estimator
+
+from budgetron import _core
+from budgetron.estimators._base.weights import LARGEST, sample_weights
+from budgetron.events import Listener, log
+from budgetron.river.feature_names import Names
+
+FLOAT64 = np.dtype(np.float64)
+
+
+class RiverLearner(Estimator):
+    """An estimator of this library behind River's interface."""
+
+    gamma: float | str
+    seed: int | None
+    max_features: int | None
+
+    _estimator_class: ClassVar[type]
+    _own: ClassVar[frozenset[str]] = frozenset({"seed", "max_features"})  # not the estimator's
+
+    def __post_init__(self) -> None:
+        if self.seed is not None and not isinstance(self.seed, Integral):
+            raise ValueError(f"seed={self.seed!r} must be an integer or None")
+        most = self.max_features
+        if most is not None and not (isinstance(most, Integral) and most >= 1):
+            raise ValueError(f"max_features={most!r} must be an integer of at least 1, or None")
+        params = {name: self._as_estimators(name, getattr(self, name)) for name in self._shared()}
+        self._estimator: Any = self._estimator_class(**params, random_state=self.seed)
+        self._estimator._validate_params()
+        # What is drawn for a feature is drawn by its number, a hash of its name. But a model in
+        # bytes takes its memory by the width, and needs numbers below it.
+        drawn = not self._estimator._stores_examples and not self._estimator.in_bytes
+        self._names = Names(hashed=drawn, most=most)
+
+    @classmethod
+    @cache
+    def _shared(cls) -> tuple[str, ...]:
+        """The parameters that are the estimator's."""
+        return tuple(f.name for f in fields(cls) if f.name not in cls._own)  # type: ignore[arg-type]
+
+    @staticmethod
+    def _as_estimators(name: str, value: Any) -> Any:
+        return "median" if name == "gamma" and value == "auto" else value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set it; a parameter that is set later becomes the estimator's, as by its set_params."""
+        super().__setattr__(name, value)
+        if "_estimator" in self.__dict__ and name in self._shared():
+            self._estimator.set_params(**{name: self._as_estimators(name, value)})
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {self._estimator._budget_name} & {*self._shared()}
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"seed": 42}
+
+    @property
+    def estimator(self) -> Any:
+        """The scikit-learn estimator that does the learning: the way to look inside, or to save."""
+        if self._started and not self._names.hashed:  # rows of one go past it
+            known = max(self._estimator.n_features_in_, len(self._names))
+            self._estimator.n_features_in_ = known
+        return self._estimator
+
+    @property
+    def n_support_(self) -> int:
+        """Number of stored examples."""
+        return self._estimator.n_support_ if self._started else 0
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Bytes of the Python objects and of the compiled model."""
+        size: int = super()._raw_memory_usage
+        return size + (self._estimator.memory_bytes_ if self._started else 0)
+
+    @property
+    def _started(self) -> bool:
+        return hasattr(self._estimator, "_engine")
+
+    # ---- among others ----------------------------------------------------------------------------
+
+    def snapshot(self) -> Self:
+        """A copy as the model is now, which later learning does not change: for serving.
+
+        It answers, and if taught the same rows goes on, to the bit as the model does.
+
+        Examples
+        --------
+        >>> from budgetron.river import make
+        >>> model = make("rbp", budget=50, seed=1)
+        >>> model.learn_one({"x": 1.0}, "yes")
+        >>> served = model.snapshot()
+        >>> model.learn_one({"x": -1.0}, "no")
+        >>> model.predict_one({"x": -1.0}), served.predict_one({"x": -1.0})
+        ('no', 'yes')
+        """
+        return deepcopy(self, {id(self._estimator): self._estimator.snapshot()})
+
+    def watch(self, listener: Listener | None = log) -> Self:
+        """Have `listener` called with every `budgetron.events.Event`: evictions, merges, drift.
+
+        By the thread that learns, after each row of `learn_one`. The default writes them to the
+        logger "budgetron"; None: nobody listens any more.
+        """
+        self._estimator.watch(listener)
+        return self
+
+    # ---- rows ------------------------------------------------------------------------------------
+
+    def _start(self, features: int) -> None:
+        """Build the model; the first row has so many features."""
+        estimator = self._estimator
+        estimator._sparse = True
+        # Hashes say nothing of how many features there are; the first row has to.
+        growing = self.max_features is None and not self._names.hashed
+        estimator.n_features_in_ = max(1, features if growing else self.max_features or features)
+        self._begin(estimator.n_features_in_, growing=growing)
+
+    def _begin(self, width: int, *, growing: bool) -> None:
+        raise NotImplementedError
+
+    def _learn_rows(self, names: Iterable[Any], rows: Any, y: Any, weights: Any) -> None:
+        """Learn rows (CSR) of these features the estimator's own way.
+
+        What is refused changes nothing; rows of weight 0 are as if they had not come.
+        """
+        if weights is not None and len(weights) == len(y) == rows.shape[0]:
+            weights = sample_weights(weights, len(y))
+            kept = weights != 0
+            rows, y, weights = rows[kept], np.asarray(y)[kept], weights[kept]
+        if len(y) == rows.shape[0] == 0:
+            return
+        estimator = self._estimator
+        with estimator._turn:
+            names = self._names.unknown(names)
+            numbers = self._names.fresh(names, True)
+            with estimator._unchanged_if_refused():
+                if not self._started:
+                    self._start(len(self._names) + len(names))
+                batch = estimator._ready(rows, y, weights, growing=True)
+            # Before rows are learned, which Ctrl-C may end early.
+            self._names.update(zip(names, numbers, strict=True))
+            estimator._learn_batch(batch)
+
+    def _weight(self, x: dict[Any, Any], w: float) -> float:
+        """The weight of a row; one of weight 0 has to be valid, and no more becomes of it."""
+        if not 0 <= w <= LARGEST:
+            raise ValueError(f"w={w!r} must be a number from 0 to {LARGEST:g}")
+        if w == 0.0:
+            self._row(x)
+        return float(w)
+
+    def _row(self, x: dict[Any, Any]) -> Any:
+        """One row as CSR."""
+        indices, values = _core.named_row(self._names, x)
+        ends = np.array([0, len(values)])
+        return scipy.sparse.csr_array((values, indices, ends), shape=(1, _width(indices)))
+
+    def _rows(self, X: Any) -> Any:
+        """The rows of a frame as CSR, zeros left out; the same numbers as row by row."""
+        if not X.columns.is_unique:
+            raise ValueError("X has two columns of the same name")
+        unknown = self._names.unknown(X.columns)
+        fresh = dict(zip(unknown, self._names.fresh(unknown, False), strict=True))
+        numbers = [fresh[name] if name in fresh else self._names[name] for name in X.columns]
+        rows = scipy.sparse.csr_array(_finite(X))
+        indices = np.array(numbers, dtype=np.int32)[rows.indices]
+        shape = (len(X), _width(indices))
+        return scipy.sparse.csr_array((rows.data, indices, rows.indptr), shape=shape)
+
+
+def _width(indices: Any) -> int:
+    return int(indices.max(initial=0)) + 1
+
+
+def _finite(X: Any) -> Any:
+    """The frame's values as float64; ValueError with the feature's name where one is no number."""
+    if all(getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes):
+        values = X.to_numpy(dtype=np.float64, na_value=np.nan)
+        if np.isfinite(values).all():
+            return values
+    names = Names()
+    for name in X.columns:
+        for value in X[name].tolist():
+            _core.named_row(names, {name: value})  # which tells what is no number
+    return X.to_numpy(dtype=np.float64)

@@ -1,0 +1,248 @@
+"""The one protocol of all streams, the one error, and what the library's own streams share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import DTypeLike, NDArray
+    from scipy.sparse import csr_array
+
+    from budgetron.streams.table.roles import Layout
+
+    Chunk: TypeAlias = tuple[csr_array[Any] | NDArray[Any], NDArray[Any]]
+    Bookmark: TypeAlias = dict[str, Any]
+    Position: TypeAlias = int | Mapping[str, Any]
+
+CHUNK_ROWS = 4096
+# How many bad rows keep their message.
+KEPT = 5
+# What bookmarks have a number of.
+_COUNTED = ("rows", "bad", "bad_before", "line", "byte", "features", "link")
+
+
+class StreamError(ValueError):
+    """What is wrong in a source; its text is `FILE:LINE: what is wrong`, on one line.
+
+    Parameters
+    ----------
+    name : the source as the user named it
+    line : the line it is about, from 1; None if it is about the source as a whole, or if `what`
+        names row and column
+    what : what is wrong
+    """
+
+    def __init__(self, name: str, line: int | None, what: str) -> None:
+        super().__init__(name, line, what)
+        self.name = name
+        self.line = line
+        self.what = what
+
+    def __str__(self) -> str:
+        where = self.name if self.line is None else f"{self.name}:{self.line}"
+        return f"{where}: {self.what}"
+
+
+@runtime_checkable
+class Stream(Protocol):
+    """Rows in order, a chunk (X, y) at a time.
+
+    Iterating goes on from the position; a chunk's rows count as read when it is handed out. How
+    rows are cut into chunks means nothing.
+    """
+
+    @property
+    def name(self) -> str:
+        """What to call it in a table or a message."""
+
+    @property
+    def position(self) -> int:
+        """Rows read so far: a stream made anew with this position goes on behind them."""
+
+    @property
+    def bookmark(self) -> Bookmark:
+        """The position with what makes it quick to find again; a small dict that JSON can hold."""
+
+    def at(self, position: Position) -> Stream:
+        """The same stream made anew, to go on behind `position` rows or at a bookmark."""
+
+    def __iter__(self) -> Iterator[Chunk]: ...
+
+
+class RowStream:
+    """What the library's streams share: position, limit, bad rows, closing.
+
+    A stream of one kind says how to `_take` the next rows.
+
+    Parameters
+    ----------
+    name : what to call it
+    again : makes the stream anew, given `position`
+    chunk_rows : largest number of rows in a chunk
+    rows : the stream ends after this many rows, counted from its start; None: where it ends
+    dtype : float32 or float64, of X
+
+    Attributes
+    ----------
+    n_features : width of X so far; 0 if that is not known yet
+    grows : whether X may become wider as the stream goes on
+    n_bad, bad_messages : rows passed over because they were malformed, and the first few messages;
+        those before a bookmark are in the bookmark
+    bytes_total, bytes_read : size of the file on disk (None: unknown), and how much of it was read
+    """
+
+    name: str
+    n_features: int = 0
+    grows: bool = False
+    bytes_total: int | None = None
+    bytes_read: int = 0
+
+    def __init__(
+        self,
+        name: str,
+        again: Callable[..., Any],
+        chunk_rows: int,
+        rows: int | None,
+        dtype: DTypeLike,
+    ) -> None:
+        import numpy as np
+
+        if chunk_rows < 1:
+            raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}")
+        if rows is not None and rows < 0:
+            raise ValueError(f"rows must be at least 0, not {rows}")
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise ValueError(f"dtype must be float32 or float64, not {np.dtype(dtype).name}")
+        self.name = name
+        self.dtype = np.dtype(dtype)
+        self._again = again
+        self._chunk_rows = chunk_rows
+        self._rows = rows
+        self._position = 0
+        self._n_bad = 0
+        self._bad: list[str] = []
+
+    @property
+    def position(self) -> int:
+        return self._position
+
+    @property
+    def bookmark(self) -> Bookmark:
+        return {"rows": self._position}
+
+    @property
+    def n_bad(self) -> int:
+        return self._n_bad
+
+    @property
+    def bad_messages(self) -> list[str]:
+        return list(self._bad)
+
+    @property
+    def layout(self) -> Layout | None:
+        """How a table's columns became features, so far; None if there are no columns."""
+        return None
+
+    @property
+    def skipped(self) -> str:
+        """What to tell a user of the rows passed over; empty if there are none."""
+        if not self.n_bad:
+            return ""
+        rows = "row" if self.n_bad == 1 else "rows"
+        first = "".join(f"; the first: {each}" for each in self.bad_messages[:1])
+        return f"{self.n_bad} bad {rows} skipped{first}"  # an old bookmark has no messages
+
+    def at(self, position: Position) -> Self:
+        """The same stream made anew, to go on behind `position` rows or at a bookmark."""
+        made: Self = self._again(position=position)
+        return made
+
+    def __iter__(self) -> Iterator[Chunk]:
+        while (chunk := self.next_chunk(self._chunk_rows)) is not None:
+            yield chunk
+
+    def next_chunk(self, rows: int) -> Chunk | None:
+        """The next chunk, of at most `rows` rows; None at the end."""
+        room = self._room(min(rows, self._chunk_rows))
+        chunk = self._take(room) if room > 0 else None
+        if chunk is not None:
+            self._position += len(chunk[1])
+        return chunk
+
+    def skim(self) -> Iterator[int]:
+        """Read on without using the rows (for `n_features`, or to count); yields rows per chunk."""
+        for _, y in self:
+            yield len(y)
+
+    def _room(self, rows: int) -> int:
+        """How many of the next `rows` rows belong to the stream."""
+        return rows if self._rows is None else min(rows, self._rows - self._position)
+
+    def _take(self, rows: int) -> Chunk | None:
+        """The next chunk, of at least one and at most `rows` rows; None at the end."""
+        raise NotImplementedError
+
+    def _note_bad(self, error: StreamError) -> None:
+        self._n_bad += 1
+        if len(self._bad) < KEPT:
+            self._bad.append(str(error))
+
+    def _beyond_end(self, position: int, end: int) -> StreamError:
+        self.close()
+        return StreamError(
+            self.name, None, f"position {position} is behind the end, which is {end}"
+        )
+
+    def close(self) -> None:
+        """Close the file, if there is one; rows not yet read are lost."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def noted(**of_bad_rows: int | list[str]) -> Bookmark:
+    """What a bookmark keeps of bad rows: counts and copied lists, if not 0 or empty."""
+    return {name: copy(value) for name, value in of_bad_rows.items() if value}
+
+
+def messages_in(position: Position, name: str = "messages") -> list[str]:
+    """The messages of bad rows that a bookmark keeps under this name; none if it is an old one.
+
+    >>> messages_in({"rows": 3, "bad": 1, "messages": ["a.csv:2: no number"]}), messages_in(3)
+    (['a.csv:2: no number'], [])
+    """
+    return list(position.get(name, ())) if isinstance(position, Mapping) else []
+
+
+def rows_of(position: Position) -> int:
+    """The rows a position or a bookmark stands behind, checked.
+
+    >>> rows_of(3), rows_of({"rows": 3, "byte": 40})
+    (3, 3)
+    """
+    rows = position.get("rows") if isinstance(position, Mapping) else position
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
+        raise ValueError(f"position must be a number of rows or a bookmark, not {position!r}")
+    return rows
+
+
+def checked_bookmark(written: Any) -> Bookmark:
+    """A bookmark out of a file, whose numbers are whole; ValueError for anything else.
+
+    >>> checked_bookmark({"rows": 3, "byte": 40})
+    {'rows': 3, 'byte': 40}
+    """
+    if not isinstance(written, dict) or "rows" not in written:
+        raise ValueError("the bookmark names no row")
+    for name, number in written.items():
+        counts = name.removeprefix("in_") in _COUNTED
+        if counts and (type(number) is not int or not 0 <= number < 2**62):
+            raise ValueError(f"the bookmark's {name} is no number")
+    return written

@@ -1,0 +1,66 @@
+"""Reading while learning: a thread takes the next chunk of a stream while this one is used.
+
+Parsing and decompressing let go of Python's lock, as learning does, so on two cores they overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from budgetron.streams.base import Bookmark, Chunk, RowStream
+    from budgetron.streams.table.roles import Layout
+
+
+class Place(NamedTuple):
+    """Where a stream stood behind a chunk: what its attributes of these names were then."""
+
+    name: str
+    position: int
+    bookmark: Bookmark
+    layout: Layout | None
+    bytes_read: int
+
+
+def read_ahead(stream: RowStream, *, waits: bool = False) -> Generator[tuple[Place, Chunk]]:
+    """The chunks of a stream and the place behind each, one chunk read ahead.
+
+    While chunks come the stream itself may be a chunk further than what was handed out, so its
+    place is asked of `Place`. An error is raised where the stream would have raised it: after the
+    chunks before it. Closing the iterator waits for the chunk that is being read.
+
+    Parameters
+    ----------
+    stream : what to read
+    waits : whether reading may wait for others (a pipe): then it is done here, in turn. A thread
+        that waits could not be stopped, and what has come is learned at once anyway
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from budgetron.streams import open_stream
+    >>> stream = open_stream((np.eye(4), [0, 1, 0, 1]), chunk_rows=3)
+    >>> [(place.position, len(y)) for place, (X, y) in read_ahead(stream)]
+    [(3, 3), (4, 1)]
+    """
+    chunks = iter(stream)
+
+    def take() -> tuple[Place, Chunk] | None:
+        chunk = next(chunks, None)
+        return None if chunk is None else (_place(stream), chunk)
+
+    if waits:
+        yield from iter(take, None)
+        return
+    with ThreadPoolExecutor(1, "read-ahead") as reader:
+        taken = take()
+        while taken is not None:
+            coming = reader.submit(take)
+            yield taken
+            taken = coming.result()
+
+
+def _place(stream: RowStream) -> Place:
+    return Place(stream.name, stream.position, stream.bookmark, stream.layout, stream.bytes_read)

@@ -1,0 +1,309 @@
+"""Tables as streams: CSV and Parquet files, and pandas, polars or Arrow tables in memory.
+
+pyarrow reads; columns.py says what becomes of the columns. Memory is a batch of rows: a block of
+CSV text, a row group's pages of Parquet.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from budgetron.streams.base import (
+    CHUNK_ROWS,
+    RowStream,
+    StreamError,
+    messages_in,
+    noted,
+    rows_of,
+)
+from budgetron.streams.table.columns import Encoder
+from budgetron.streams.table.roles import Layout, Roles
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from budgetron.streams.base import Bookmark, Chunk, Position
+
+
+class Batches(Protocol):
+    """An open table: its columns' names, and its rows as Arrow record batches.
+
+    `n_bad` rows of the wrong length so far are in no batch; `bad_messages` is about the first.
+    """
+
+    name: str
+    names: list[str]
+    bytes_total: int | None
+    n_bad: int
+    bad_messages: list[str]
+
+    @property
+    def bytes_read(self) -> int: ...
+
+    def read(self, encoder: Encoder, start: int, batch_rows: int) -> Iterator[Any]:
+        """Batches of the encoder's columns from row `start` on; StreamError if they are damaged."""
+
+    def line_of(self, row: int) -> int | None:
+        """The line of the text that a row, from 1, starts in; None if there are none."""
+
+    def close(self) -> None: ...
+
+
+class TableStream(RowStream):
+    """Chunks (X, y) of a table.
+
+    Parameters
+    ----------
+    open_batches : opens the table; called again by `at`
+    roles : which column is what
+    chunk_rows : largest number of rows in a chunk
+    dtype : of X
+    skip_bad : pass over rows with a missing or infinite value, and count them
+    n_features : width of X where categories would make it grow; more are then an error
+    rows : end after this many rows
+    position : rows to pass over first, or a bookmark
+
+    Raises
+    ------
+    StreamError
+        By the constructor if the table cannot be opened or lacks a column; while iterating, after
+        the rows before it, for a row with a missing, infinite or malformed value.
+    """
+
+    def __init__(
+        self,
+        open_batches: Callable[[], Batches],
+        roles: Roles | None = None,
+        chunk_rows: int = CHUNK_ROWS,
+        dtype: DTypeLike = np.float32,
+        skip_bad: bool = False,
+        n_features: int | None = None,
+        rows: int | None = None,
+        position: Position = 0,
+    ) -> None:
+        roles = roles or Roles()
+        again = partial(
+            type(self), open_batches, roles, chunk_rows, dtype, skip_bad, n_features, rows
+        )
+        super().__init__("", again, chunk_rows, rows, dtype)
+        behind = rows_of(position)
+        self._skip_bad = skip_bad
+        self._batches = open_batches()
+        self.name = self._batches.name
+        try:
+            names = self._batches.names
+            self._encoder = Encoder(self.name, names, roles, self.dtype, n_features)
+            self.grows = self._encoder.grows
+            self._raw = 0  # rows of the table used up, good or not
+            self._pending: Any = None
+            self._error: StreamError | None = None
+            passed = 0 if isinstance(position, int) else position.get("bad", 0)
+            # categories, and rows passed over, are known only by reading what comes before
+            told = not skip_bad or not isinstance(position, int)
+            if told and not self._encoder.categorical:
+                self._raw = behind + passed
+                self._position, self._n_bad = behind, passed
+                self._bad = messages_in(position)
+                if isinstance(position, Mapping):
+                    self._batches.n_bad = position.get("malformed", 0)
+                    self._batches.bad_messages = messages_in(position, "malformed_messages")
+            self._reader = self._batches.read(self._encoder, self._raw, chunk_rows)
+            if self._position < behind:
+                self._pass_over(behind)
+        except StreamError:
+            self.close()
+            raise
+
+    @property
+    def bookmark(self) -> Bookmark:
+        return {
+            "rows": self._position,
+            "bad": self._n_bad,
+            **noted(
+                messages=self._bad,
+                malformed=self._batches.n_bad,
+                malformed_messages=self._batches.bad_messages,
+            ),
+        }
+
+    @property
+    def n_bad(self) -> int:
+        return self._n_bad + self._batches.n_bad
+
+    @property
+    def bad_messages(self) -> list[str]:
+        return [*self._bad, *self._batches.bad_messages]
+
+    @property
+    def bytes_total(self) -> int | None:  # type: ignore[override]
+        return self._batches.bytes_total
+
+    @property
+    def bytes_read(self) -> int:  # type: ignore[override]
+        return self._batches.bytes_read
+
+    @property
+    def n_features(self) -> int:  # type: ignore[override]
+        return self._encoder.width
+
+    @property
+    def layout(self) -> Layout:
+        return self._encoder.layout
+
+    def _take(self, rows: int) -> Chunk | None:
+        """The next rows; a bad one ends the chunk before it and is raised by the next call."""
+        if self._error is not None:
+            raise self._error
+        while True:
+            batch = self._next_batch()
+            if batch is None:
+                return None
+            part = batch.slice(0, rows)
+            chunk, good, bad = self._encoder.encode(part, self._raw)
+            if bad and not self._skip_bad:
+                before = int(np.argmin(good))
+                line = self._batches.line_of(self._raw + before + 1)
+                self._error = StreamError(self.name, line, bad[0].what)
+                if before == 0:
+                    raise self._error
+                part = batch.slice(0, before)
+                chunk, good, _ = self._encoder.encode(part, self._raw)
+                bad = []
+            for error in bad:
+                self._note_bad(error)
+            self._raw += part.num_rows
+            self._pending = batch.slice(part.num_rows)
+            if good.any():
+                return chunk
+
+    def _next_batch(self) -> Any:
+        while self._pending is None or self._pending.num_rows == 0:
+            self._pending = next(self._reader, None)
+            if self._pending is None:
+                return None
+        return self._pending
+
+    def _pass_over(self, position: int) -> None:
+        """Read on to a position, for the categories on the way and the count of good rows."""
+        while self._position < position:
+            chunk = self._take(min(self._chunk_rows, position - self._position))
+            if chunk is None:
+                raise self._beyond_end(position, self._position)
+            self._position += len(chunk[1])
+
+    def close(self) -> None:
+        """Close the file; rows not yet read are lost."""
+        self._batches.close()
+
+
+class FrameBatches:
+    """A table in memory: pandas, polars, Arrow, or anything that speaks Arrow's C stream."""
+
+    bytes_total: int | None = None
+    bytes_read = 0
+    n_bad = 0
+    bad_messages: list[str]
+
+    def __init__(self, table: Any, name: str) -> None:
+        pa = arrow(name)
+        self.name = name
+        self.bad_messages = []
+        if hasattr(table, "columns") and hasattr(table, "index"):  # pandas: its index is no column
+            table = pa.Table.from_pandas(table, preserve_index=False)
+        self._table = pa.table(table)
+        self.names = [str(each) for each in self._table.column_names]
+
+    def with_column(self, name: str, values: Any) -> Any:
+        """The table with one more column."""
+        import pyarrow as pa
+
+        column = pa.array(np.asarray(values))
+        return self._table.rename_columns(self.names).append_column(name, column)
+
+    def read(self, encoder: Encoder, start: int, batch_rows: int) -> Iterator[Any]:
+        check_start(self.name, start, self._table.num_rows)
+        table = self._table.rename_columns(self.names).select(encoder.needed)
+        yield from table.slice(start).combine_chunks().to_batches(max_chunksize=batch_rows)
+
+    def line_of(self, row: int) -> int | None:
+        return None
+
+    def close(self) -> None: ...
+
+
+class ParquetBatches:
+    """A Parquet file, a row group after the other; row groups before the start are not read."""
+
+    n_bad = 0
+    bad_messages: list[str]
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.name = os.fspath(path)
+        pa = arrow(self.name)
+        import pyarrow.parquet as pq
+
+        if self.name == "-":
+            what = "Parquet is read from its end: save standard input to a file first"
+            raise StreamError("<stdin>", None, what)
+        try:
+            self.bytes_total: int | None = os.stat(path).st_size
+            self._file = pq.ParquetFile(path)
+        except (OSError, pa.ArrowException) as error:
+            raise StreamError(self.name, None, arrow_reason(error)) from error
+        self.names = self._file.schema_arrow.names
+        self.bytes_read = 0
+        self.bad_messages = []
+
+    def read(self, encoder: Encoder, start: int, batch_rows: int) -> Iterator[Any]:
+        import pyarrow as pa
+
+        meta = self._file.metadata
+        check_start(self.name, start, meta.num_rows)
+        group = 0
+        while group < meta.num_row_groups and start >= meta.row_group(group).num_rows:
+            start -= meta.row_group(group).num_rows
+            group += 1
+        try:
+            for each in range(group, meta.num_row_groups):
+                batches = self._file.iter_batches(batch_rows, [each], encoder.needed)
+                for batch in batches:
+                    drop = min(start, batch.num_rows)
+                    start -= drop
+                    yield batch.slice(drop)
+                self.bytes_read = (self.bytes_total or 0) * (each + 1) // meta.num_row_groups
+        except (OSError, pa.ArrowException) as error:
+            raise StreamError(self.name, None, arrow_reason(error)) from error
+
+    def line_of(self, row: int) -> int | None:
+        return None
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def check_start(name: str, start: int, end: int) -> None:
+    if start > end:
+        what = f"position {start} is behind the end, which is {end}"
+        raise StreamError(name, None, what)
+
+
+def arrow(name: str) -> Any:
+    """The pyarrow module, or what to install."""
+    try:
+        import pyarrow
+    except ImportError:
+        what = "reading tables takes pyarrow: pip install 'budgetron[lab]'"
+        raise StreamError(name, None, what) from None
+    return pyarrow
+
+
+def arrow_reason(error: BaseException) -> str:
+    """What pyarrow or the system says, on one line, without its advice to programmers."""
+    text = getattr(error, "strerror", None) or str(error)
+    text = " ".join(text.split()).split(". Detail:")[0]
+    return text[:1].lower() + text[1:200]

@@ -1,0 +1,321 @@
+"""CSV text as Arrow batches: delimiter and header told from the first line, the rest by pyarrow.
+
+Feature columns are read as numbers whatever the first rows look like, so that a column does not
+change its type in mid-file; label and categories are read as text.
+
+pyarrow parses one block of whole rows after the other, each from memory of its own. It never reads
+from a Python file: its reader reads ahead on a thread that may still be in Python's `read` when the
+reader has failed or was left alone, and a thread that is in Python when Python ends aborts the
+process.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from budgetron.streams.base import KEPT, StreamError
+from budgetron.streams.source import Source
+from budgetron.streams.table import arrow, arrow_reason, check_start
+from budgetron.streams.table.columns import WORDS
+from budgetron.streams.table.csv_rows import rows_end, unclosed
+
+if TYPE_CHECKING:
+    from budgetron.streams.table.columns import Encoder
+
+DELIMITERS = ",;\t|"
+# Parsed at once: large enough that starting the parser costs little, small enough for the cache.
+_BLOCK = 1 << 20
+# A longer row is refused: not a table, or a quotation mark that is never closed.
+_LONGEST = 4 << 20
+# Beyond this row nobody waits for its line to be counted.
+_FAR = 1_000_000
+_NOTHING = ["", "?", " ?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "NULL", "null", "None", "#N/A"]
+_TOLD = re.compile(
+    r"^(?:In CSV column #(?P<column>\d+): )?(?:CSV parse error: )?(?:Row #(?P<row>\d+): )?"
+    r"(?P<what>.*)$",
+    re.DOTALL,
+)
+
+
+class CsvBatches:
+    """Rows of CSV text: a file, plain or compressed, or "-" for standard input.
+
+    Parameters
+    ----------
+    path : file name, or "-"
+    delimiter : None: the commonest of comma, semicolon, tab and bar in the first line
+    header : whether the first line names the columns; None: it does unless it has a number in it.
+        Without a header columns go by their numbers, from 0
+    skip_bad : pass over rows with too few or too many fields
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        delimiter: str | None = None,
+        header: bool | None = None,
+        skip_bad: bool = False,
+    ) -> None:
+        arrow(os.fspath(path))
+        if delimiter is not None and not (len(delimiter) == 1 and delimiter.isascii()):
+            raise ValueError(f"delimiter must be one ASCII character, not {delimiter!r}")
+        self._path = path
+        self._source = Source(path)
+        self.name = self._source.name
+        self._skip_bad = skip_bad
+        self.n_bad = 0
+        self.bad_messages: list[str] = []
+        self._rows_parsed = 0  # of any length
+        self._passed = 0  # of the wrong length
+        try:
+            line, rest = self._first_line()
+            self._delimiter = delimiter or max(DELIMITERS, key=line.count)
+            reader = csv.reader([line], delimiter=self._delimiter)
+            fields = [each.strip() for each in next(reader, [])]
+            self._header = not any(map(_is_number, fields)) if header is None else header
+            if not line:
+                raise StreamError(self.name, None, "is empty: not even a first line")
+            if rows_end(line.encode() + b"\n", self._delimiter) == 0:
+                what = "has a quotation mark that is not closed on this line"
+                raise StreamError(self.name, 1, f"the first row {what}")
+            if len(fields) == 1:
+                self._explain_one_column(line)
+            self.names = fields if self._header else [str(i) for i in range(len(fields))]
+            self._rest = rest if self._header else line.encode() + b"\n" + rest
+        except StreamError:
+            self.close()
+            raise
+        except csv.Error as error:
+            self.close()
+            raise StreamError(self.name, 1, f"is no CSV text: {error}") from None
+
+    @property
+    def bytes_total(self) -> int | None:
+        return self._source.bytes_total
+
+    @property
+    def bytes_read(self) -> int:
+        return self._source.bytes_read
+
+    def read(self, encoder: Encoder, start: int, batch_rows: int) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        kinds = dict.fromkeys(encoder.numbers, pa.float64())
+        kinds |= dict.fromkeys((*encoder.categorical, *encoder.hashed), pa.string())
+        if encoder.label is not None:
+            kinds[encoder.label] = pa.string()
+        read = arrow_csv.ReadOptions(use_threads=False, column_names=self.names)
+        convert = arrow_csv.ConvertOptions(
+            column_types=kinds,
+            include_columns=encoder.needed,
+            null_values=_NOTHING,
+            strings_can_be_null=True,
+        )
+        rows = 0
+        for block in self._blocks():
+            table = self._parsed(block, read, convert)
+            for batch in table.to_batches():
+                if encoder.label is not None:
+                    encoder.decide_label(batch.column(encoder.label))
+                drop = min(max(start - rows, 0), batch.num_rows)
+                rows += batch.num_rows
+                if drop < batch.num_rows:
+                    yield batch.slice(drop)
+        check_start(self.name, start, rows)
+
+    def _blocks(self) -> Iterator[memoryview]:
+        """Whole rows of the text, about a block at a time; of a pipe, those that have come."""
+        text, ended, failed = self._rest, False, None
+        unfinished = 0  # bytes of a row whose end has not come
+        while not ended:
+            parts, size = [text], len(text)
+            while not ended and size < unfinished + (1 if self._source.live else _BLOCK):
+                try:
+                    parts.append(self._read())
+                except OSError as error:  # of the rows before it nothing is lost
+                    failed, ended = error, True
+                else:
+                    ended = not parts[-1]
+                    size += len(parts[-1])
+            text = b"".join(parts)
+            last = ended and failed is None
+            text += b"\n" * (last and not text.endswith(b"\n"))
+            end = rows_end(text, self._delimiter)
+            if end:
+                yield memoryview(text)[:end]
+            text = text[end:]
+            unfinished = len(text)
+            if unfinished and last:
+                raise self._unclosed(text, "has a quotation mark that is never closed")
+            if unfinished > _LONGEST:
+                what = f"is longer than {_LONGEST >> 20} MiB: is a quotation mark never closed?"
+                raise self._unclosed(text, what)
+        if failed is not None:
+            raise StreamError(self.name, None, f"row {self._rows_parsed + 1} or later: {failed}")
+
+    def _unclosed(self, text: bytes, what: str) -> StreamError:
+        """What is wrong with the row that comes next; the line is that of its last field."""
+        row = self._rows_parsed + 1
+        line = self.line_of(row)
+        if line is not None:
+            line += text.count(b"\n", 0, unclosed(text, self._delimiter))
+        return StreamError(self.name, line, f"row {row} {what}")
+
+    def _parsed(self, block: memoryview, read: Any, convert: Any) -> Any:
+        """The rows of a block; those of the wrong length are counted, or an error."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        # Arrow's own memory: a Python object would be let go by whichever thread is the last.
+        memory = pa.allocate_buffer(len(block))
+        memoryview(memory).cast("B")[:] = block
+        read.block_size = len(block)  # all of it at once
+        wrong: list[Any] = []
+        parse = arrow_csv.ParseOptions(
+            delimiter=self._delimiter,
+            invalid_row_handler=partial(_pass_over, wrong) if self._skip_bad else None,
+        )
+        try:
+            table = _off_main(
+                lambda: arrow_csv.read_csv(pa.BufferReader(memory), read, parse, convert)
+            )
+        except pa.ArrowException as error:
+            raise self._told(error) from error
+        except UnicodeDecodeError as error:
+            raise StreamError(self.name, None, f"is not UTF-8 text: {error.reason}") from error
+        self._count(wrong)
+        self._rows_parsed += table.num_rows + len(wrong)
+        return table
+
+    def line_of(self, row: int) -> int | None:
+        """Counted by reading the file again: rows may span lines, and blank lines are no rows.
+
+        None where that would take long, cannot be done, or would not tell: rows of the wrong length
+        that were passed over are not counted as rows.
+        """
+        if self._skip_bad or self._source.bytes_total is None or row > _FAR:
+            return None
+        reader = csv.reader(_lines(self._path), delimiter=self._delimiter)
+        left = row + self._header
+        start = 1
+        try:
+            for fields in reader:
+                left -= bool(fields)
+                if left == 0:
+                    return start
+                start = reader.line_num + 1
+        except csv.Error:  # a field too long for this reader: does the row start here?
+            return start if left == 1 else None
+        except (OSError, StreamError):
+            pass
+        return None
+
+    def close(self) -> None:
+        self._source.close()
+
+    def _read(self) -> bytes:
+        return self._source.read()
+
+    def _first_line(self) -> tuple[str, bytes]:
+        """The first line that is not blank, and what was read behind it."""
+        block = b""
+        while (b"\n" not in block.lstrip() and len(block) < _LONGEST) or (
+            len(block) < 4096 and not self._source.live  # no tiny first batch
+        ):
+            try:
+                more = self._read()
+            except OSError as error:
+                raise StreamError(self.name, 1, str(error)) from error
+            if not more:
+                break
+            block += more
+        if block[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise StreamError(self.name, 1, "the text is UTF-16, not UTF-8")
+        if b"\0" in block[:1000]:
+            raise StreamError(self.name, 1, "byte 0x00 has no place in CSV text")
+        line, _, rest = block.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")
+        try:
+            return line.rstrip(b"\r").decode(), rest
+        except UnicodeDecodeError as error:
+            byte = line[error.start]
+            what = f"is not UTF-8 text (byte 0x{byte:02x}); convert it: iconv -f latin1 -t utf8"
+            raise StreamError(self.name, 1, what) from None
+
+    def _explain_one_column(self, line: str) -> None:
+        shown = line if len(line) <= 40 else line[:40] + "..."
+        what = f"there is but one column in {shown!r}: is the delimiter another (--delimiter)?"
+        if re.match(r"\S+( \d+:\S+)+", line):
+            what = "this is LIBSVM text, not CSV (--format libsvm)"
+        raise StreamError(self.name, 1, what)
+
+    def _count(self, wrong: list[Any]) -> None:
+        """Rows of the wrong length, but for those that a bookmark has counted."""
+        self._passed += len(wrong)
+        for row in wrong[max(0, len(wrong) - (self._passed - self.n_bad)) :]:
+            self.n_bad += 1
+            if len(self.bad_messages) < KEPT:
+                what = f"has {row.actual_columns} fields, not {row.expected_columns}"
+                where = "a row" if row.number is None else f"row {self._rows_parsed + row.number}"
+                self.bad_messages.append(f"{self.name}: {where} {what}")
+
+    def _told(self, error: BaseException) -> StreamError:
+        """Arrow's complaint as ours: `FILE: row N, column C ...`."""
+        told = _TOLD.match(str(error))
+        if told is None or (told["row"] is None and told["column"] is None):
+            return StreamError(self.name, None, arrow_reason(error))
+        row = None if told["row"] is None else self._rows_parsed + int(told["row"])
+        where = [] if row is None else [f"row {row}"]
+        what = " ".join(told["what"].split())[:160]
+        value = re.search(r"invalid value '(.*)'", what)
+        if told["column"] is not None:
+            where.append(f"column {self.names[int(told['column'])]!r}")
+        if value is not None:
+            what = f"holds {value[1][:40]!r}, not a number: {WORDS}"
+        elif fields := re.match(r"Expected (\d+) columns, got (\d+)", what):
+            what = f"has {fields[2]} fields, not {fields[1]}"
+        elif "UTF8" in what:
+            what = "is not UTF-8 text; convert it: iconv -f latin1 -t utf8"
+        line = None if row is None else self.line_of(row)
+        return StreamError(self.name, line, f"{', '.join(where)} {what}")
+
+
+def _off_main(call: Callable[[], Any]) -> Any:
+    """Call in another thread than the main one, where pyarrow takes over SIGINT and SIGTERM.
+
+    There it stops in the middle even where the signal's handler goes on. Python's own handlers run
+    while the main thread waits here.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    with ThreadPoolExecutor(1, "csv") as other:
+        return other.submit(call).result()
+
+
+def _pass_over(wrong: list[Any], row: Any) -> str:
+    wrong.append(row)
+    return "skip"
+
+
+def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    with Source(path) as source:
+        rest = b""
+        while len(rest) <= _LONGEST and (block := source.read()):
+            *whole, rest = (rest + block).split(b"\n")
+            yield from (f"{line.decode(errors='replace')}\n" for line in whole)
+        yield rest[:_LONGEST].decode(errors="replace")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

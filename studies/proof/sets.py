@@ -1,0 +1,121 @@
+"""The data sets of the proof: as they come off the disk, the large ones cut to 100,000 rows.
+
+Of MNIST it is 30,000, those its target is for.
+
+Nothing is scaled but pixels (onto [0, 1]) and casp's target, as in the AVM paper: finding the scale
+is the learners' business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from budgetron.lab.compare.data import Rows
+from budgetron.lab.reproduce import data
+from budgetron.lab.reproduce.tables import Set
+
+MOST_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class ProofSet:
+    """A data set and what is run on it.
+
+    Attributes
+    ----------
+    rows : what to read
+    most : rows kept, drawn once at random if there are more
+    raw : features come in units of their own, so that every learner gets `scale="auto"`
+    task : "classification" or "regression"
+    late : its permutations come after so many more of the other sets: it takes long
+    unbounded : whether learners without a budget are run too, once
+    targets : budget -> the error that Budgetron is to stay below there
+    only : whether it is there for the targets alone
+    """
+
+    rows: Set
+    most: int = MOST_ROWS
+    raw: bool = False
+    task: str = "classification"
+    late: int = 0
+    unbounded: bool = False
+    targets: tuple[tuple[int, float], ...] = ()
+    only: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.rows.name
+
+    @property
+    def length(self) -> int:
+        """Rows of the stream, T in the papers' formulas."""
+        return min(self.rows.rows, self.most)
+
+    def load(self) -> Rows:
+        """Its rows in the order of the files; permutations are the comparison's."""
+        X, y = data.whole(self.rows)
+        if len(y) > self.most:
+            kept = np.sort(np.random.default_rng(0).permutation(len(y))[: self.most])
+            X, y = X[kept], y[kept]
+        if not isinstance(X, np.ndarray):
+            X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        return Rows(self.name, X, y, told=self.task)
+
+
+# Cheap ones first: an interrupted proof has most of its cells done.
+SETS = (
+    ProofSet(
+        Set("phishing", 11_055, ("phishing",)),
+        unbounded=True,
+        targets=((400, 5.5), (100, 6.0)),
+    ),
+    ProofSet(
+        Set("magic04", 19_020, ("magic04",)),
+        raw=True,
+        unbounded=True,
+        targets=((200, 14.2),),
+    ),
+    ProofSet(
+        Set("casp", 45_730, ("casp",), target="unit"),
+        raw=True,
+        task="regression",
+        unbounded=True,
+        targets=((400, 0.226), (100, 0.235)),
+    ),
+    ProofSet(
+        Set("w8a", 49_749, ("w8a/train",)),
+        unbounded=True,
+        targets=((300, 1.8), (75, 2.2)),
+    ),
+    ProofSet(
+        Set("a9a", 48_842, ("a9a",)),
+        unbounded=True,
+        targets=((150, 15.6), (37, 16.1)),
+    ),
+    ProofSet(
+        Set("cod-rna", 59_535, ("cod-rna/train",)),
+        raw=True,
+        targets=((200, 5.6),),
+    ),
+    ProofSet(Set("ijcnn1", 141_691, ("ijcnn1",))),
+    ProofSet(Set("covtype", 581_012, ("covtype",), against=2), raw=True),
+    ProofSet(
+        Set("airlines", 273_853, ("airlines-nyc2013",)),
+        raw=True,
+        task="regression",
+    ),
+    ProofSet(
+        Set("ijcnn1, all rows", 141_691, ("ijcnn1",)),
+        most=141_691,
+        targets=((600, 2.0), (150, 3.1)),
+        only=True,
+    ),
+    ProofSet(
+        Set("MNIST", 60_000, ("mnist/train",), scale="whole"),
+        most=30_000,
+        late=1,
+        targets=((400, 6.2),),
+    ),
+)
