@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 import budgetron
+from budgetron._text import bytes_text
 from budgetron.cli import main
-from budgetron.cli._console import bytes_text
 from budgetron.cli.algorithms import jsonable, parse_value
 from budgetron.streams import two_gaussians
 

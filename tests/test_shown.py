@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import budgetron
+from budgetron._text import shown, spreadsheet
 from budgetron.cli import main
-from budgetron.cli._console import output, progress, shown, spreadsheet
+from budgetron.cli._console import output, progress
 
 # All control characters but NUL and "/", which no file name has; some that turn text around.
 CONTROL = "".join(map(chr, [*range(1, 32), *range(127, 160), 0x2028, 0x202E, 0x2066]))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from budgetron.cli._console import bytes_text
+from budgetron._text import bytes_text
 from budgetron.lab.compare.store import Record
 from budgetron.lab.compare.summary import ERRORS
 from studies.proof.plan import BUDGETS

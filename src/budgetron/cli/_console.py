@@ -9,49 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
 
+from budgetron._text import shown
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
     Report = Callable[[int, str], None]
-
-
-def shown(text: str, keep: str = "") -> str:
-    r"""Text from outside, for a terminal: what is no printable character as Python writes it.
-
-    Parameters
-    ----------
-    text : a label, a file's or a column's name, a message with such in it
-    keep : characters to leave as they are
-
-    Examples
-    --------
-    >>> print(shown("\x1b[2Jcat\n"))
-    \x1b[2Jcat\n
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        each if each.isprintable() or each in keep else each.encode("unicode_escape").decode()
-        for each in text
-    )
-
-
-def spreadsheet(cell: Any) -> Any:
-    """A cell of CSV that no spreadsheet takes for a formula: an apostrophe stands before it.
-
-    Numbers stay as they are, also those that are words.
-
-    >>> [spreadsheet(each) for each in ("=1+1", "-1.5", -1.5, "cat")]
-    ["'=1+1", '-1.5', -1.5, 'cat']
-    """
-    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return cell
-    try:
-        float(cell)
-    except ValueError:
-        return f"'{cell}"
-    return cell
 
 
 def fail(message: str) -> NoReturn:
@@ -105,15 +69,6 @@ def print_table(table: Table) -> None:
     console.print(table)
     if left_out:
         console.print(f"(wider terminals show {', '.join(left_out)} too)")
-
-
-def bytes_text(count: float) -> str:
-    """`84.2 kB`: powers of 1000, as everywhere in budgetron."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from budgetron.cli._console import bytes_text
+from budgetron._text import bytes_text
 
 if TYPE_CHECKING:
     from budgetron.cli.demo import Trial

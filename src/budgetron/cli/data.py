@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from budgetron.cli._console import bytes_text, fail, note, output, print_table, progress
+from budgetron._text import bytes_text
+from budgetron.cli._console import fail, note, output, print_table, progress
 from budgetron.cli._verbs import Verbs, add
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from budgetron.cli._console import bytes_text, fail, output, print_table, progress
+from budgetron._text import bytes_text
+from budgetron.cli._console import fail, output, print_table, progress
 
 if TYPE_CHECKING:
     import numpy as np

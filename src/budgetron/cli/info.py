@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from budgetron.cli._console import bytes_text, fail, output, printable
+from budgetron._text import bytes_text
+from budgetron.cli._console import fail, output, printable
 
 
 def info(

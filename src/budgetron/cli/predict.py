@@ -14,9 +14,10 @@ from typing import Annotated, Any
 
 import typer
 
+from budgetron._text import shown, spreadsheet
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import layout_in
-from budgetron.cli._console import Ticker, fail, note, progress, shown, spreadsheet
+from budgetron.cli._console import Ticker, fail, note, progress
 
 
 class Output(StrEnum):

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from budgetron._text import bytes_text, shown
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import Checkpoint, check_place, layout_extra, reason
-from budgetron.cli._console import Ticker, bytes_text, fail, note, output, progress, shown
+from budgetron.cli._console import Ticker, fail, note, output, progress
 from budgetron.cli._interruption import Interruption
 from budgetron.cli._tally import Errors, Mistakes
 from budgetron.cli.algorithms import (

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from budgetron.cli._console import shown
+from budgetron._text import shown
 from budgetron.lab.compare.summary import ERRORS, Line, columns
 from budgetron.lab.workers import Workers
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from budgetron.cli._console import bytes_text, shown, spreadsheet
+from budgetron._text import bytes_text, shown, spreadsheet
 from budgetron.lab.compare.store import Record
 from budgetron.lab.compare.summary import ERRORS, SIGNIFICANT, Line, columns
 
