@@ -3,11 +3,11 @@
     python tests/reproduced.py --check [FILE]    compare with FILE (default: tests/reproduced.json)
     python tests/reproduced.py --record [FILE]   write FILE anew
 
-A cell is one line of a table or figure (src/budgetron/lab/reproduce/*.toml), with its setting, on the
-first permutation. FILE holds its value and the number of examples stored at the end, both exact,
-and a hash of the value at every checkpoint of the stream. Seconds are left out, and so are the
-lines that the clock may stop. A change that is meant to alter results records them anew and says
-which cells moved and why.
+A cell is one line of a table or figure (src/budgetron/lab/reproduce/*.toml), with its setting, on
+the first permutation. FILE holds its value and the number of examples stored at the end, both
+exact, and a hash of the value at every checkpoint of the stream. Seconds are left out, and so are
+the lines that the clock may stop. A change that is meant to alter results records them anew and
+says which cells moved and why.
 
 The values depend on what the bits of tests/digests.py depend on, the instruction set too (AVX2 and
 AVX-512 give the same), and on the data. Where one of these is another, or a data set is missing,
