@@ -236,8 +236,8 @@ def compare_threshold(seeds: int, only: str) -> None:
                 rates = []
                 for seed in range(seeds):
                     order = np.random.default_rng(seed).permutation(len(y))
-                    settings = {"gamma": 1 / 128, "budget": budget, "threshold": threshold}
-                    model = budgetron.make(learner, **settings)
+                    settings: dict[str, Any] = {"gamma": 1 / 128, "budget": budget}
+                    model = budgetron.make(learner, threshold=threshold, **settings)
                     model.prequential(X[order], y[order])
                     rates.append(100 * model.n_mistakes_ / len(y))
                 cells.append(cell(rates, *lines[algorithm, budget]))

@@ -17,8 +17,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of the steps, after all of them."""
     root = tmp_path_factory.mktemp("walkthrough")
     shutil.copytree(ROOT / "core", root / "core")
-    (root / "src" / "budgetron").mkdir(parents=True)
-    shutil.copy2(ROOT / "src" / "budgetron" / "parts.py", root / "src" / "budgetron" / "parts.py")
+    shutil.copytree(ROOT / "src" / "budgetron" / "parts", root / "src" / "budgetron" / "parts")
     touched = list(apply(root))
     assert len(touched) == len(steps()) - 1 == 5
     return root
@@ -43,7 +42,9 @@ def test_the_cpp_of_the_walkthrough_compiles(followed: Path) -> None:
 
 
 def test_the_python_of_the_walkthrough_is_a_part(followed: Path) -> None:
-    spec = spec_from_file_location("followed_parts", followed / "src" / "budgetron" / "parts.py")
+    spec = spec_from_file_location(
+        "followed_parts", followed / "src" / "budgetron" / "parts" / "__init__.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
