@@ -54,7 +54,10 @@ def draw(table: Table, figure: Figure, results: Results, path: Path) -> bool:
             axis.set_xscale("log")
         if "y" in figure.log:
             axis.set_yscale("log")
-    canvas.suptitle(f"{table.title}: figure {figure.number}, {figure.title}", x=0.01, ha="left")
+    title = (
+        f"{table.title}, figure {figure.number}\n{figure.title}"  # in two lines one panel holds it
+    )
+    canvas.suptitle(title, x=0.01, ha="left")
     if figure.colour is None and len(figure.algorithms) != 1:
         handles = {
             text: handle
