@@ -161,6 +161,7 @@ def test_worse_without_a_reason_is_the_exit_status(
         (["small", "--table", "9"], "has no table '9' here; there are 1, 2"),
         (["small", "--figure", "9"], "has no figure '9' here; there are 1, 2a"),
         (["small", "--sets", "nonsense"], "has no set 'nonsense'; there are noisy, absent"),
+        (["small", "--sets", "noisy, nose"], "has no set 'nose'; there are noisy, absent"),
     ],
 )
 def test_unknown_names_are_refused(

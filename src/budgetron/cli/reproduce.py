@@ -75,7 +75,10 @@ def reproduce(
     tasks = _tasks(paper, table, figure)
     if any(task.figures for task in tasks):
         _need_matplotlib()
-    tasks = [replace(task, table=_kept(task.table, sets, quick=quick)) for task in tasks]
+    if sets is not None:
+        tasks = _with_sets(paper, tasks, [name.strip() for name in sets.split(",")])
+    if quick:
+        tasks = [replace(task, table=task.table.quick()) for task in tasks]
     folder = datasets.local_folder()
     if folder is not None and not folder.is_dir():
         note(f"budgetron: BUDGETRON_DATA names {folder}, where there is no folder")
@@ -137,14 +140,18 @@ def _list(numbers: Sequence[str]) -> str:
     return ", ".join(sorted(set(numbers))) or "none"
 
 
-def _kept(table: Table, sets: str | None, *, quick: bool) -> Table:
-    """The table with the sets asked for, cut down if it is to be quick."""
-    known = [data_set.name for data_set in table.sets]
-    wanted = known if sets is None else [name.strip() for name in sets.split(",")]
-    if sets is not None and not set(wanted) & set(known):
-        fail(f"budgetron: {table.title} has no set {sets!r}; there are {', '.join(known)}")
-    kept = replace(table, sets=tuple(each for each in table.sets if each.name in wanted))
-    return kept.quick() if quick else kept
+def _with_sets(paper: str, tasks: Sequence[Task], wanted: Sequence[str]) -> list[Task]:
+    """The tasks that have one of the sets asked for, and only these; or the end of the command."""
+    known = dict.fromkeys(each.name for task in tasks for each in task.table.sets)
+    for name in wanted:
+        if name not in known:
+            fail(f"budgetron: {paper} has no set {name!r}; there are {', '.join(known)}")
+    kept = []
+    for task in tasks:
+        sets = tuple(each for each in task.table.sets if each.name in wanted)
+        if sets:
+            kept.append(replace(task, table=replace(task.table, sets=sets)))
+    return kept
 
 
 def _run(table: Table, permutations: int | None, lab: Lab, *, tune: bool) -> Results:
