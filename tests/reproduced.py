@@ -11,7 +11,7 @@ says which cells moved and why.
 
 The values depend on what the bits of tests/digests.py depend on, the instruction set too (AVX2 and
 AVX-512 give the same), and on the data. Where one of these is another, or a data set is missing,
-there is nothing to compare, and the command says so. It takes about ten minutes on two cores.
+there is nothing to compare, and the command says so. It takes about six minutes on two cores.
 """
 
 from __future__ import annotations
