@@ -146,6 +146,17 @@ def test_a_sweep_is_a_line_for_each_combination() -> None:
     assert [(s.name, {row.algorithm for row in s.published}) for s in needed] == [("a9a", {"beta"})]
 
 
+def test_forgetrons_figures_have_the_rows_of_its_table() -> None:
+    def rows(name: str) -> dict[str, Set]:
+        bare = (replace(each, published=(), permutations=None) for each in read(name).sets)
+        return {each.name: replace(each, preparation="") for each in bare}
+
+    of_table, of_figures = rows("forgetron_table8"), rows("forgetron_figures")
+    shared = set(of_table) & set(of_figures)
+    assert {"MNIST", "USPS", "ADULT"} < shared
+    assert all(of_table[name] == of_figures[name] for name in shared)
+
+
 # ---- rows ----------------------------------------------------------------------------------------
 
 

@@ -143,6 +143,11 @@ def test_quick_is_one_permutation_and_leaves_large_sets_out(
     assert "- noisy: 400 rows, left out by --quick." in capsys.readouterr().out
 
 
+def test_help_names_the_limit_of_quick(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--help") == 0
+    assert f"{tables.QUICK_ROWS:,} rows" in " ".join(capsys.readouterr().out.split())
+
+
 def test_worse_without_a_reason_is_the_exit_status(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
