@@ -81,17 +81,18 @@ cpp-build: $(SETUP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset sanitize -j $(JOBS)
 
 # The Python tests that reach the core, with the module under asan. Leak detection is off (the
-# interpreter never frees all it has): models are counted instead (tests/under_asan.py).
+# interpreter never frees all it has): models are counted instead (tests/support/under_asan.py).
 SANITIZED := $(CURDIR)/build/asan/package
-ASAN_TESTS := $(addprefix tests/test_,$(addsuffix .py,adversarial agnosticism averaging avm \
-  bad_input batch budget budgetron bytes classes configurations edges events explain feature_maps free golden libsvm limits losses \
-  model_file model_file_fuzz numerics ones plain preparation probabilities regression river soak \
-  state_machine thin threads updates weights))
+ASAN_TESTS := tests/contracts tests/storage tests/model_file/test_model_file.py tests/model_file/test_model_file_fuzz.py \
+  tests/golden/test_golden.py tests/streams/test_libsvm.py \
+  $(addprefix tests/estimators/test_,$(addsuffix .py,batch classes explain plain river weights)) \
+  $(addprefix tests/learners/test_,$(addsuffix .py,averaging avm budgetron feature_maps free losses numerics \
+  preparation probabilities regression updates))
 UNDER_ASAN = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-  ASAN_OPTIONS=detect_leaks=0 BUDGETRON_SANITIZED="$(SANITIZED)" PYTHONPATH="$(SANITIZED):tests"
+  ASAN_OPTIONS=detect_leaks=0 BUDGETRON_SANITIZED="$(SANITIZED)" PYTHONPATH="$(SANITIZED):."
 asan: asan-build
 	$(UNDER_ASAN) BUDGETRON_SOAK_ROUNDS=9000 BUDGETRON_EXAMPLES=10 BUDGETRON_FUZZ_EXAMPLES=50 \
-	$(BIN)/python -m pytest -p under_asan -p no:cacheprovider $(ASAN_TESTS)
+	$(BIN)/python -m pytest -p tests.support.under_asan -p no:cacheprovider $(ASAN_TESTS)
 
 asan-build: $(BUILT)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --preset asan -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
@@ -107,8 +108,10 @@ tsan: $(SETUP)
 	build/tsan/threads_tests
 
 # Every test in four threads at once; pytest-run-parallel leaves out those whose fixtures cannot be.
-PARALLEL_TESTS := $(addprefix tests/test_,$(addsuffix .py,averaging avm bad_input batch budgetron \
-  classes events explain feature_maps free golden limits losses model_file updates weights))
+PARALLEL_TESTS := tests/contracts/test_bad_input.py tests/contracts/test_events.py tests/contracts/test_limits.py \
+  tests/golden/test_golden.py tests/model_file/test_model_file.py \
+  $(addprefix tests/estimators/test_,$(addsuffix .py,batch classes explain weights)) \
+  $(addprefix tests/learners/test_,$(addsuffix .py,averaging avm budgetron feature_maps free losses updates))
 parallel-tests: $(BUILT)
 	$(BIN)/python -m pytest --parallel-threads 4 $(PARALLEL_TESTS)
 
@@ -122,7 +125,7 @@ fuzz: asan-build
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake --build --preset sanitize -j $(JOBS) --target libsvm_fuzz
 	if nm $(FUZZER) | grep -q LLVMFuzzerRunDriver; then $(FUZZER) -max_total_time=$(FUZZ_SECONDS); \
 	else $(FUZZER) $(FUZZ_SECONDS) $(FUZZ_SEED); fi
-	$(UNDER_ASAN) OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/fuzz.py $(FUZZ_SECONDS) $(FUZZ_SEED)
+	$(UNDER_ASAN) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.contracts.fuzz $(FUZZ_SECONDS) $(FUZZ_SEED)
 
 # ---- care -----------------------------------------------------------------------------------------
 check: $(BUILT)
@@ -159,24 +162,24 @@ guard: $(BUILT)
 # Decisions and saved states to the bit, on every instruction set here; skips itself where it knows
 # no digests of this compiler and these libraries.
 digests: $(BUILT)
-	$(BIN)/python tests/digests.py --check
+	$(BIN)/python -m tests.golden.digests --check
 
 # Every cell of `budgetron reproduce all --quick` against those recorded, to the last digit.
 reproduced: $(BUILT)
-	$(BIN)/python tests/reproduced.py --check
+	$(BIN)/python -m tests.published.reproduced --check
 
-# Errors of tests/mutants.toml, each noticed by the tests named for it; builds in build/mutants.
+# Errors of tests/house/mutants.toml, each noticed by the tests named for it; builds in build/mutants.
 mutants: $(BUILT)
-	$(BIN)/python tests/mutants.py $(MUTANTS)
+	$(BIN)/python -m tests.house.mutants $(MUTANTS)
 
 # The test of killed runs with more kills than `make test` has.
 kills: $(BUILT)
-	BUDGETRON_KILLS=20 $(BIN)/python -m pytest tests/test_checkpoint.py -k killed
+	BUDGETRON_KILLS=20 $(BIN)/python -m pytest tests/cli/test_checkpoint.py -k killed
 
 soak: $(BUILT)
-	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/test_soak.py -v
-	BUDGETRON_EXAMPLES=1000 $(BIN)/python -m pytest tests/test_agnosticism.py tests/test_budget.py tests/test_classes.py tests/test_regression.py -k "chunk or budget" -n $(JOBS)
-	BUDGETRON_EXAMPLES=1000 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/test_configurations.py tests/test_adversarial.py -n $(JOBS)
+	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/contracts/test_soak.py -v
+	BUDGETRON_EXAMPLES=1000 $(BIN)/python -m pytest tests/contracts/test_agnosticism.py tests/contracts/test_budget.py tests/estimators/test_classes.py tests/learners/test_regression.py -k "chunk or budget" -n $(JOBS)
+	BUDGETRON_EXAMPLES=1000 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/contracts/test_configurations.py tests/contracts/test_adversarial.py -n $(JOBS)
 
 papers: $(BUILT)
 	$(BIN)/budgetron reproduce all
@@ -199,13 +202,13 @@ wheel: $(SETUP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m build --outdir dist
 	$(PYTHON) -m venv $(WHEEL_ENV)
 	$(WHEEL_ENV)/bin/python -m pip install --quiet dist/budgetron-*.whl
-	cd build && wheel-env/bin/python -P $(CURDIR)/tests/smoke.py
+	cd build && wheel-env/bin/python -P $(CURDIR)/tests/house/smoke.py
 	$(BIN)/python -c "import glob, os; [wheel] = glob.glob('dist/*.whl'); size = os.path.getsize(wheel); \
 	print(f'{wheel}: {size / 1e6:.2f} MB'); assert size < 5e6, 'a wheel is to stay below 5 MB'"
 	cd build && wheel-env/bin/python -P $(CURDIR)/benchmarks/imports.py
 
 walkthrough: $(BUILT)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/walkthrough.py
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.docs.walkthrough
 
 clean:
 	rm -rf build dist $(VENV) demo-output docs/_build docs/pages .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
 """Writes the golden files that are not there: models of this version, and what they answered.
 
-    python tests/golden/make.py
+    python -m tests.golden.make
 
 A file is never written again: those of earlier formats must go on being read, or refused by name.
 When `FORMAT` in budgetron/model_file/__init__.py goes up, add a model that has what is new.

@@ -1,0 +1,73 @@
+"""Long runs: always finite, always within budget. BUDGETRON_SOAK_ROUNDS sets how long.
+
+Each learner with a budget goes through so many rounds in float32, a third of them with a kernel so
+wide that all examples look alike, a third with one so narrow that only copies do. Half of the rows
+are copies of a few points, one feature is constant, one always zero, labels are mostly noise.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.cases import BUDGETED, BY_NAME, REGRESSION, Case, attempts
+
+ROUNDS = int(os.environ.get("BUDGETRON_SOAK_ROUNDS", "60000"))
+GAMMAS = (1e-7, 2.0, 1e7)
+BUDGET = 16
+BLOCK = 5_000
+
+
+def pool(rng: np.random.Generator) -> np.ndarray:
+    """Rows of which every other one is a copy of one of forty points."""
+    rows = rng.normal(size=(5000, 4)).astype(np.float32)
+    rows[::2] = rows[rng.integers(40, size=2500)]
+    rows[:, 2] = 1.0
+    rows[:, 3] = 0.0
+    return rows
+
+
+def soak(model: Any, targets: Any, rounds: int, classes: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    rows = pool(rng)
+    taken: list[int] = []  # bytes after each block
+    for start in range(0, rounds, BLOCK):
+        X = rows[rng.integers(len(rows), size=min(BLOCK, rounds - start))]
+        decisions = model.prequential(X, targets(rng, X), **classes)
+        assert np.isfinite(decisions).all()
+        assert np.isfinite(model.dual_coef_).all()
+        assert model.n_support_ <= BUDGET
+        taken.append(model.memory_bytes_)
+        model._engine.native.check_invariants()
+    assert model.n_seen_ == rounds
+    assert len(set(taken[2:])) <= 1  # the first check of invariants takes scratch
+    assert attempts(model) >= 0.2 * rounds, "too few updates to mean anything"
+
+
+def noisy_labels(rng: np.random.Generator, X: np.ndarray) -> np.ndarray:
+    noise = rng.random(len(X)) < 0.5
+    return np.where(noise, rng.integers(2, size=len(X)), X[:, 0] * X[:, 1] > 0).astype(int)
+
+
+def noisy_numbers(rng: np.random.Generator, X: np.ndarray) -> np.ndarray:
+    return np.asarray(X[:, 0] * X[:, 1] + rng.normal(scale=2.0, size=len(X)))
+
+
+@pytest.mark.filterwarnings("ignore::budgetron.PrecisionWarning")
+@pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize("case", [*BUDGETED, BY_NAME["fogd"]], ids=str)
+def test_long_run(case: Case, gamma: float) -> None:
+    size = {} if case.name == "fogd" else {"budget": BUDGET}
+    model = case.make(gamma=gamma, random_state=0, **size)
+    soak(model, noisy_labels, ROUNDS // len(GAMMAS), {"classes": [0, 1]})
+
+
+@pytest.mark.filterwarnings("ignore::budgetron.PrecisionWarning")
+@pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize("case", [case for case in REGRESSION if case.budget], ids=str)
+def test_long_run_of_regression(case: Case, gamma: float) -> None:
+    model = case.make(gamma=gamma, random_state=0, budget=BUDGET)
+    soak(model, noisy_numbers, ROUNDS // len(GAMMAS), {})

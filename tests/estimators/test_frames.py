@@ -1,0 +1,199 @@
+"""Frames with named columns: pandas, polars and Arrow, in whatever order their columns come."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import budgetron
+from budgetron.estimators._base.frames import in_order
+from tests.support.cases import BY_NAME, REGRESSION, Case, numeric_stream, same_state, stream
+
+NAMES = ["a", "b", "ä", "select"]  # the last is also a method of polars and Arrow
+TURNED = ["ä", "select", "b", "a"]
+FRAMES: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "pandas": lambda frame: frame,
+    "polars": pl.from_pandas,
+    "arrow": pa.Table.from_pandas,
+    "sparse": lambda frame: frame.astype(pd.SparseDtype(float, 0.0)),
+}
+CASES = [BY_NAME["forgetron"], REGRESSION[0]]  # what a classifier and what a regressor do
+each_task = pytest.mark.parametrize("case", CASES, ids=lambda case: case.task)
+each_frame = pytest.mark.parametrize("form", FRAMES.values(), ids=FRAMES)
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def rows(case: Case) -> tuple[pd.DataFrame, np.ndarray]:
+    X, y = numeric_stream(90) if case.task == "regression" else stream(90, classes=3)
+    return pd.DataFrame(X, columns=NAMES), y
+
+
+def answers(model: Any, X: Any, y: np.ndarray) -> dict[str, Any]:
+    """What each method that takes rows says to these."""
+    names = ["predict", "decision_function", "predict_proba", "predict_log_proba"]
+    said = {name: getattr(model, name)(X) for name in names if hasattr(model, name)}
+    return said | {"score": model.score(X, y)}
+
+
+@each_frame
+@each_task
+def test_columns_are_put_in_order(case: Case, form: Callable[[pd.DataFrame], Any]) -> None:
+    frame, y = rows(case)
+    model, turned = case.make().fit(form(frame), y), case.make().fit(form(frame), y)
+    assert model.feature_names_in_.tolist() == NAMES
+    if form is not FRAMES["sparse"]:
+        same_state(model, case.make().fit(frame.to_numpy(), y))
+    said = answers(model, form(frame), y)
+    for name, value in answers(model, form(frame[TURNED]), y).items():
+        np.testing.assert_array_equal(said[name], value, err_msg=name)
+    same_state(
+        model.partial_fit(form(frame), y),
+        turned.partial_fit(form(frame[TURNED]), y),
+    )
+    np.testing.assert_array_equal(
+        model.prequential(form(frame), y), turned.prequential(form(frame[TURNED]), y)
+    )
+    same_state(model, turned)
+    assert turned.feature_names_in_.tolist() == NAMES
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_float32_stays_float32(kind: str) -> None:
+    (frame, y), form = rows(CASES[0]), FRAMES[kind]
+    for given, kept in (("float32", "float32"), ("float64", "float64"), ("int64", "float64")):
+        model = CASES[0].make().fit(form((10 * frame).astype(given)), y)
+        assert model._engine.dtype == kept
+    mixed = form(frame.astype("float32").astype({"b": "float64"}))
+    assert CASES[0].make().fit(mixed, y)._engine.dtype == "float64"
+
+
+@each_task
+def test_a_row_is_explained_by_its_names(case: Case) -> None:
+    frame, y = rows(case)
+    model = case.make().fit(frame, y)
+    shares = model.explain(frame.iloc[[7]]).shares
+    for row in (frame.iloc[7], frame.iloc[7][TURNED], frame[TURNED].iloc[[7]]):
+        np.testing.assert_array_equal(model.explain(row).shares, shares)
+    with pytest.raises(ValueError, match="missing 'a'"):
+        model.explain(frame.iloc[7].drop("a"))
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        (["a", "b", "select"], "missing 'ä'"),
+        ([*NAMES, "e\nf"], r"unknown 'e\\nf'"),
+        (["a", "b", "ä", "Select"], "missing 'select'; unknown 'Select'"),
+        ([f"x{j}" for j in range(7)], r"unknown 'x0', 'x1', 'x2', 'x3', 'x4' and 2 more$"),
+    ],
+)
+@each_task
+def test_other_columns_are_an_error_of_one_line(
+    case: Case, columns: list[str], says: str, tmp_path: Path
+) -> None:
+    frame, y = rows(case)
+    model = case.make().fit(frame, y)
+    before = _bytes(model, tmp_path)
+    other = pd.DataFrame(np.ones((90, len(columns))), columns=columns)
+    calls = [model.predict, lambda X: model.score(X, y), lambda X: model.explain(X[:1])]
+    calls += [lambda X: model.partial_fit(X, y), lambda X: model.prequential(X, y)]
+    for call in calls:
+        with pytest.raises(ValueError, match=says) as refused:
+            call(other)
+        assert type(model).__name__ in str(refused.value)
+        assert "\n" not in str(refused.value)
+    assert _bytes(model, tmp_path) == before
+
+
+def test_columns_of_one_name_are_refused() -> None:
+    frame = pd.DataFrame(np.eye(3), columns=["a", "b", "c"])
+    model = budgetron.PerceptronClassifier().fit(frame, [0, 1, 2])
+    for columns in (["a", "b", "a"], ["c", "b", "b"]):
+        with pytest.raises(ValueError, match=r"'[ab]'"):
+            model.predict(frame.set_axis(columns, axis=1))
+
+
+@each_task
+def test_only_one_of_frame_and_model_named_is_a_warning(case: Case) -> None:
+    frame, y = rows(case)
+    X = frame.to_numpy()
+    named, plain = case.make().fit(frame, y), case.make().fit(X, y)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        said = named.predict(X)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        named.predict(pd.DataFrame(X))  # whose columns are numbers
+    with pytest.warns(UserWarning, match="X has feature names, but"):
+        np.testing.assert_array_equal(plain.predict(frame), said)
+    assert not hasattr(plain, "feature_names_in_")
+    assert not hasattr(named.fit(X, y), "feature_names_in_")  # learned anew
+
+
+@each_task
+def test_a_file_keeps_the_names(case: Case, tmp_path: Path) -> None:
+    frame, y = rows(case)
+    model = case.make().partial_fit(frame, y)
+    budgetron.save(model, tmp_path / "model.btn")
+    loaded = budgetron.load(tmp_path / "model.btn")
+    same_state(loaded.partial_fit(frame[TURNED], y), model.partial_fit(frame, y))
+    with pytest.raises(ValueError, match="missing 'a'"):
+        loaded.predict(frame.drop(columns="a"))
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        loaded.predict(frame.to_numpy())
+
+
+def test_a_model_whose_names_are_no_names_is_not_saved(tmp_path: Path) -> None:
+    frame, y = rows(CASES[0])
+    model = CASES[0].make().fit(frame, y)
+    for names in ([1, 2, 3, 4], ["a", "b", "c"]):
+        model.feature_names_in_ = np.array(names, dtype=object)
+        with pytest.raises(budgetron.ModelFileError, match="feature_names_in_"):
+            budgetron.save(model, tmp_path / "model.btn")
+        assert not list(tmp_path.iterdir())
+
+
+@each_task
+def test_named_columns_do_not_grow(case: Case) -> None:
+    """A stream whose width grows has no names; a model that has them keeps its width."""
+    frame, y = rows(case)
+    model = case.make()
+    model._prequential_growing(frame, y)
+    with pytest.raises(ValueError, match="unknown 'e'"):
+        model._prequential_growing(frame.assign(e=1.0), y)
+    with (
+        pytest.warns(UserWarning, match="X does not have valid feature names"),
+        pytest.raises(ValueError, match="X has 5 features"),
+    ):
+        model._prequential_growing(np.ones((90, 5)), y)
+
+
+def test_arrays_are_not_looked_at() -> None:
+    X = np.ones((2, 2))
+    assert in_order(X, np.array(["a", "b"], dtype=object), "a model") is X
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    assert in_order(frame, None, "a model") is frame
+    assert in_order(frame, np.array(["a", "b"], dtype=object), "a model") is frame
+
+
+def _bytes(model: Any, folder: Path) -> bytes:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        budgetron.save(model, folder / "model.btn")
+    return (folder / "model.btn").read_bytes()
+
+
+def test_two_columns_of_one_name_are_an_error_of_one_line() -> None:
+    frame = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["a", "b"])
+    model = budgetron.make("rbp").fit(frame, [0, 1])
+    twice = pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])
+    for call in (model.predict, lambda rows: budgetron.make("rbp").fit(rows, [0])):
+        with pytest.raises(ValueError, match=r"^X: .*unique column names.*'a'[^\n]*$"):
+            call(twice)

@@ -1,0 +1,212 @@
+"""Every file belongs to one layer, and a layer uses only itself and what is below it.
+
+To add a layer: one line in LAYERS. To read another language: one entry in READERS.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import budgetron
+from tests.support.repository import ROOT
+
+# The folders of core/, from the top. Each may use itself and all that come after it.
+CORE = (
+    "core/model",
+    "core/learners",
+    "core/hypothesis",
+    "core/storage",
+    "core/simd",
+    "core/base",
+)
+# What uses nothing of the package: its name and version, sparse rows, text for people, events.
+GROUND = (
+    "src/budgetron/__init__.py",
+    "src/budgetron/_csr.py",
+    "src/budgetron/_text.py",
+    "src/budgetron/events.py",
+)
+# The package, from the top.
+PACKAGE = (
+    "src/budgetron/cli",
+    "src/budgetron/lab",
+    "src/budgetron/evaluate",
+    "src/budgetron/model_file",
+    "src/budgetron/catalogue.py",
+    "src/budgetron/estimators",
+    "src/budgetron/_engine.py",
+    "src/budgetron/parts",
+)
+# A data set is read as a stream, and `data:NAME` is a stream: one layer of two folders.
+ROWS = ("src/budgetron/datasets", "src/budgetron/streams")
+ESTIMATORS = PACKAGE[PACKAGE.index("src/budgetron/catalogue.py") :]
+
+# A layer is a folder with all below it, or a file; beside it, the layers it may use.
+LAYERS: dict[str, tuple[str, ...]] = {
+    **{folder: CORE[i:] for i, folder in enumerate(CORE)},
+    "core/io": ("core/io", "core/base"),
+    "bindings": ("bindings", "core/io", "core/model", "core/base"),
+    # Tests may use everything of the core.
+    "core/tests": ("core/tests", "core/fuzz", "core/io", *CORE),
+    "core/fuzz": ("core/fuzz", "core/io", "core/base"),
+    **{folder: (*PACKAGE[i:], *ROWS, *GROUND) for i, folder in enumerate(PACKAGE[:2])},
+    **{folder: (*PACKAGE[i:], *GROUND) for i, folder in enumerate(PACKAGE) if i >= 2},
+    **dict.fromkeys(ROWS, (*ROWS, *GROUND)),
+    **dict.fromkeys(GROUND, GROUND),
+    "src/budgetron/cards.py": ("src/budgetron/catalogue.py", *GROUND),
+    "src/budgetron/river": ("src/budgetron/river", *ESTIMATORS, *GROUND),
+    # Doors: they only pass names on, the package's own when a name is asked for.
+    "src/budgetron/__init__.py": (*PACKAGE[2:], *GROUND),
+    "src/budgetron/__main__.py": ("src/budgetron/cli",),
+    "src/budgetron/compare.py": ("src/budgetron/lab",),
+    "src/budgetron/tune.py": ("src/budgetron/lab",),
+}
+LAYERS["src/budgetron/cli"] = (*LAYERS["src/budgetron/cli"], "src/budgetron/cards.py")
+# Folders all of whose source files must belong to a layer.
+COVERED = ("core", "bindings", "src/budgetron")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
+
+
+def included(path: str, text: str) -> Iterator[str]:
+    """What a C++ file includes: beside it, or from core/."""
+    for name in INCLUDE.findall(text):
+        beside = Path(path).parent / name
+        yield (beside if (ROOT / beside).is_file() else Path("core") / name).as_posix()
+
+
+def module(name: str) -> str | None:
+    """The file of a module of the package; None if it is none."""
+    path = Path("src", *name.split("."))
+    files = (path / "__init__.py", path.with_suffix(".py"))
+    return next((file.as_posix() for file in files if (ROOT / file).is_file()), None)
+
+
+def imported(path: str, text: str) -> Iterator[str]:
+    """What a Python file imports of the package, anywhere in it; a public name by its home."""
+    for node in ast.walk(ast.parse(text)):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            inside = [f"{node.module}.{each.name}" for each in node.names]
+            homes = [budgetron._HOMES.get(each.name, node.module) for each in node.names]
+            names = [
+                name if module(name) else home if node.module == "budgetron" else node.module
+                for name, home in zip(inside, homes, strict=True)
+            ]
+        for name in names:
+            if name.split(".")[0] == "budgetron":
+                yield module(name) or f"src/{name.replace('.', '/')}.py"
+
+
+# By the ending of a file: the paths it uses, from its own path and its text.
+READERS: dict[str, Callable[[str, str], Iterator[str]]] = {
+    ".hpp": included,
+    ".cpp": included,
+    ".py": imported,
+}
+
+FILES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for folder in COVERED
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in READERS
+)
+
+
+def layer(path: str) -> str | None:
+    """The layer of a file; None if it has none."""
+    folders = [path, *(parent.as_posix() for parent in Path(path).parents)]
+    return next((folder for folder in folders if folder in LAYERS), None)
+
+
+def wrong(path: str, text: str) -> list[str]:
+    """What a file uses and its layer may not, each said in a line."""
+    allowed = LAYERS.get(layer(path) or "", ())
+    return [
+        f"{path} uses {used}, which is not in {', '.join(allowed)}"
+        for used in READERS[Path(path).suffix](path, text)
+        if layer(used) not in allowed
+    ]
+
+
+@pytest.mark.parametrize("folder", LAYERS)
+def test_a_layer_uses_only_what_is_below_it(folder: str) -> None:
+    files = [path for path in FILES if layer(path) == folder]
+    assert files, f"{folder} has no files"
+    found = [
+        line for path in files for line in wrong(path, (ROOT / path).read_text(encoding="utf-8"))
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("folder", [*CORE, "core/io", "bindings"])
+def test_a_layer_says_what_it_is(folder: str) -> None:
+    """In a few lines: what lives there, what it may use, where to begin."""
+    text = (ROOT / folder / "README.md").read_text(encoding="utf-8")
+    assert 3 <= len(text.splitlines()) <= 10
+    uses, _, begin = text.partition("May use: ")[2].partition("Begin with ")
+    words = set(re.findall(r"`(?:core/)?(\w+)`", uses))
+    allowed = [name.rpartition("/")[2] for name in LAYERS[folder] if name != folder]
+    if "all below" in uses:
+        assert words == set(allowed[:1])
+    else:
+        assert words == set(allowed)
+    assert all((ROOT / folder / name).is_file() for name in re.findall(r"`([\w/]+\.\w+)`", begin))
+    assert "`" in begin
+
+
+def test_every_file_belongs_to_a_layer() -> None:
+    assert [path for path in FILES if layer(path) is None] == []
+
+
+def test_what_is_used_exists() -> None:
+    for path in FILES:
+        for used in READERS[Path(path).suffix](path, (ROOT / path).read_text(encoding="utf-8")):
+            assert (ROOT / used).is_file(), f"{path} uses {used}, which is not there"
+
+
+@pytest.mark.parametrize(
+    ("path", "uses", "right"),
+    [
+        ("core/base/state.hpp", "base/sample.hpp", True),
+        ("core/base/state.hpp", "storage/byte_limit.hpp", False),
+        ("core/storage/byte_limit.hpp", "hypothesis/kernel.hpp", False),
+        ("core/learners/updates/update.hpp", "hypothesis/turn.hpp", True),
+        ("core/learners/updates/update.hpp", "model/model.hpp", False),
+        ("core/io/csr_check.hpp", "storage/byte_limit.hpp", False),
+        ("core/simd/vec.hpp", "tests/harness.hpp", False),
+        ("core/model/model.hpp", "nowhere.hpp", False),
+        ("bindings/model.cpp", "arrays.hpp", True),
+        ("bindings/model.cpp", "simd/vec.hpp", False),
+    ],
+)
+def test_an_arrow_that_points_up_is_seen(path: str, uses: str, right: bool) -> None:
+    assert (wrong(path, f'#pragma once\n  #  include "{uses}"\n') == []) is right
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "right"),
+    [
+        ("lab/compare/tables.py", "from budgetron._text import shown", True),
+        ("lab/compare/tables.py", "from budgetron.cli._console import fail", False),
+        ("lab/compare/tables.py", "from budgetron import cli", False),
+        ("estimators/avm.py", "import budgetron.estimators._base.weights", True),
+        ("estimators/avm.py", "    from budgetron.model_file import load", False),
+        ("parts/__init__.py", "from budgetron._engine import Engine", False),
+        ("streams/base.py", "from budgetron.datasets import registry", True),
+        ("streams/base.py", "from budgetron.evaluate import loop", False),
+        ("evaluate/loop.py", "from budgetron.streams import base", False),
+        ("river/model.py", "from budgetron.lab import workers", False),
+        ("estimators/avm.py", "from budgetron import make", False),
+        ("estimators/avm.py", "from budgetron import __version__", True),
+    ],
+)
+def test_an_import_that_points_up_is_seen(path: str, line: str, right: bool) -> None:
+    text = f"def f():\n{line}" if line.startswith(" ") else line
+    assert (wrong(f"src/budgetron/{path}", text) == []) is right

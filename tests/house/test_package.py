@@ -1,0 +1,217 @@
+"""The package itself: quick to import, documented by examples that run, registry in order."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import math
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+import tomllib
+from fnmatch import fnmatch
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+import budgetron
+from benchmarks.imports import LINES, seconds
+from budgetron import _core, parts
+from budgetron.catalogue import CATALOGUE
+from papers.catalogue import PAGES
+from tests.support.repository import ROOT
+
+FOREIGN = """
+import sys
+before = set(sys.modules)
+import budgetron
+names = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(*sorted(names - sys.stdlib_module_names - {"budgetron"}))
+"""
+
+
+def test_importing_needs_the_standard_library_alone() -> None:
+    command = [sys.executable, "-c", FOREIGN]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_import_is_light() -> None:
+    """Processor time, which other programs do not add to; one quick import of five is enough."""
+    statement, bar = LINES["budgetron"]
+    assert any(seconds(statement) < bar for _ in range(5))
+
+
+def test_the_package_runs_as_the_command() -> None:
+    command = [sys.executable, "-m", "budgetron", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert budgetron.__version__ in done.stdout
+
+
+def test_the_version_stands_in_one_place() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {budgetron.__version__}\n" in citation
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" in project["project"]["dynamic"]
+    assert project["tool"]["scikit-build"]["metadata"]["version"]["input"] == (
+        "src/budgetron/__init__.py"
+    )
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "## Unreleased" in changes or f"## {budgetron.__version__}" in changes
+
+
+# The first release of cibuildwheel that builds each CPython without being told to (its changelog).
+BUILDS = {(3, 11): (2, 9), (3, 12): (2, 15), (3, 13): (2, 20), (3, 14): (3, 1)}
+# How cibuildwheel calls what a runner of GitHub makes.
+RUNNERS = {
+    "ubuntu": ("linux", "manylinux"),
+    "macos": ("macos", "macosx"),
+    "windows": ("windows", "win"),
+}
+
+
+def test_wheels_are_built_of_every_python_on_every_system() -> None:
+    """What the two files together build: of each Python that the package takes, on each system."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheels = project["tool"]["cibuildwheel"]
+    workflow = (ROOT / ".github/workflows/wheels.yml").read_text(encoding="utf-8")
+    taken = SpecifierSet(project["project"]["requires-python"])
+    pythons = [python for python in BUILDS if taken.contains("{}.{}".format(*python))]
+    assert sys.version_info[:2] in pythons
+
+    [pinned] = re.findall(r"pypa/cibuildwheel@v(\d+)\.(\d+)", workflow)
+    assert tuple(map(int, pinned)) >= max(BUILDS[python] for python in pythons)
+
+    jobs = re.findall(r"\{ os: (\w+)-\S+, archs: (\w+), ", workflow)
+    systems = {(RUNNERS[runner][0], arch) for runner, arch in jobs}
+    told = {(name, arch) for name, _ in RUNNERS.values() for arch in wheels[name]["archs"]}
+    assert systems == told
+    for runner, arch in jobs:
+        for python in pythons:
+            wheel = "cp{}{}-{}_{}".format(*python, RUNNERS[runner][1], arch.lower())
+            assert any(fnmatch(wheel, each) for each in wheels["build"].split()), wheel
+            assert not any(fnmatch(wheel, each) for each in wheels["skip"].split()), wheel
+
+
+def test_wheels_are_tried_by_a_script_that_refuses_the_checkout() -> None:
+    """Else it would try the sources beside it, and pass whatever is in the wheel."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    python, script = project["tool"]["cibuildwheel"]["test-command"].split()
+    assert python == "python"
+    command = [sys.executable, script.format(project=ROOT)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    )
+    assert done.returncode != 0
+    assert "not the installed one" in done.stderr
+
+
+def test_public_names_resolve() -> None:
+    for name in budgetron.__all__:
+        assert getattr(budgetron, name) is not None
+    assert set(budgetron.__all__) == set(dir(budgetron))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        budgetron.nothing  # noqa: B018
+
+
+def test_examples_in_docstrings_run() -> None:
+    attempted = 0
+    for module in pkgutil.walk_packages(budgetron.__path__, "budgetron."):
+        if module.name.endswith("_core"):
+            continue
+        result = doctest.testmod(importlib.import_module(module.name))
+        assert result.failed == 0, module.name
+        attempted += result.attempted
+    attempted += doctest.testmod(budgetron).attempted
+    assert attempted > 10
+
+
+ESTIMATORS = [name for name in budgetron.__all__ if name.endswith(("Classifier", "Regressor"))]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_docstrings_have_every_parameter_with_its_default(name: str) -> None:
+    estimator = getattr(budgetron, name)
+    section = estimator.__doc__.split("Parameters\n----------\n")[1].split("\n\n")[0]
+    headers = [line.split(" : ") for line in section.split("\n") if not line.startswith(" ")]
+    told = {}
+    for names, kind in headers:
+        defaults = kind.split(", default ")[1].split(" and ")
+        told |= dict(zip(names.split(", "), defaults, strict=True))
+    signature = inspect.signature(estimator).parameters
+    assert sorted(told) == sorted(signature)
+    for parameter, default in told.items():
+        value = eval(default, {"sqrt": math.sqrt, "inf": math.inf})
+        assert value == signature[parameter].default, parameter
+    assert "Examples\n--------\n>>> " in estimator.__doc__
+
+
+def test_a_class_of_ones_own_inherits_what_it_does_not_say() -> None:
+    class Mine(budgetron.ForgetronClassifier):
+        """Mine.
+
+        Parameters
+        ----------
+        variant : {"basic"}
+            Always this.
+        """
+
+        variant: str = "basic"
+
+    class Silent(budgetron.ForgetronClassifier):
+        pass
+
+    assert Mine.__doc__.startswith(
+        'Mine.\n\nParameters\n----------\nvariant : {"basic"}, default "'
+    )
+    assert 'default "basic"\n    Always this.\nbudget : int or str, default 100\n' in Mine.__doc__
+    assert Silent.__doc__ is None
+    assert inspect.getdoc(Silent) == inspect.getdoc(budgetron.ForgetronClassifier)
+
+
+def test_catalogue_pages_and_cases_list_the_same_names() -> None:
+    from tests.support.cases import BY_NAME
+
+    assert set(CATALOGUE) == set(PAGES) == set(BY_NAME)
+
+
+def test_the_core_refuses_what_the_parts_do_not_say() -> None:
+    spec = parts.Round(parts.Gaussian(1.0), parts.AvpUpdate()).spec()
+    _core.Model64(spec, "classification", 2, 0)
+    spec["update"]["surplus"] = 1.0
+    with pytest.raises(ValueError, match="nobody reads 'surplus'"):
+        _core.Model64(spec, "classification", 2, 0)
+    del spec["update"]["surplus"], spec["update"]["epsilon"]
+    with pytest.raises(ValueError, match="'epsilon' is missing"):
+        _core.Model64(spec, "classification", 2, 0)
+    with pytest.raises(ValueError, match="no learner is called 'nothing'"):
+        _core.Model64({"kind": "nothing"}, "classification", 2, 0)
+
+
+def test_unknown_names_suggest_the_nearest() -> None:
+    with pytest.raises(ValueError, match="did you mean 'ahpatron'"):
+        budgetron.make("ahpatorn")
+    with pytest.raises(ValueError, match="did you mean 'budget'"):
+        budgetron.make("ahpatron", budgett=3)
+    with pytest.raises(ValueError, match="does classification, not 'ranking'"):
+        budgetron.make("perceptron", task="ranking")
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"budget": 1}, "'budget' parameter of AhpatronClassifier must be an int in the range"),
+        ({"epsilon": 1.5}, "'epsilon' parameter"),
+        ({"gamma": -1.0}, "'gamma' parameter"),
+        ({"kernel": "cosine"}, "'kernel' parameter"),
+        ({"kernel": "sigmoid"}, "not positive definite"),
+        ({"norm": "shrink"}, "'norm' parameter"),
+    ],
+)
+def test_bad_parameters_say_which_and_what_is_allowed(params: dict, message: str) -> None:
+    model = budgetron.make("ahpatron", **params)
+    with pytest.raises(ValueError, match=message):
+        model.fit([[0.0], [1.0]], [0, 1])

@@ -1,0 +1,229 @@
+"""The proof's machinery: what is planned, tuned, kept, and said of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import budgetron
+from budgetron.datasets import File
+from budgetron.datasets import registry as catalogue
+from budgetron.lab.reproduce.tables import Set
+from studies.proof import figure, plan, report, rivals, running, standing, tuning
+from studies.proof.__main__ import main
+from studies.proof.running import Results, run
+from studies.proof.sets import SETS, ProofSet
+from tests.conftest import made_set
+
+TINY = ProofSet(
+    Set("tiny", 240, ("tiny",)), raw=True, unbounded=True, targets=((6, 60.0), (5, 0.0))
+)
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::budgetron.PrecisionWarning"),
+    pytest.mark.xdist_group("proof"),
+]
+
+
+def few(task: str, *, bounded: bool) -> list[str]:
+    return ["stoptron", "fogd"] if bounded else ["perceptron"]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rivals, few budgets, one of which has room for nothing."""
+    _make_small(monkeypatch)
+
+
+def _make_small(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(rivals, "rivals", few)
+    patch.setattr(tuning, "ROWS", 100)
+    for module in (plan, report, standing, figure):
+        patch.setattr(module, "BUDGETS", (5, "20KB", "10B"))
+
+
+def _place(patch: pytest.MonkeyPatch, folder: Path, name: str, features: int = 2) -> None:
+    """The catalogue has a set of this name, and this folder its rows."""
+    made = made_set(name, File("all", f"{name}.npz", "http://x", 1), features=features)
+    patch.setattr(catalogue, "data_sets", lambda: {name: made})
+    patch.setenv("BUDGETRON_DATA", str(folder))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A folder with two permutations done, and what there was after the first."""
+    place = tmp_path_factory.mktemp("proof")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 2)).astype(np.float32) * [1.0, 50.0]
+    np.savez(place / "tiny.npz", X=X, y=(X[:, 0] * X[:, 1] > 0).astype(int))
+    with pytest.MonkeyPatch.context() as patch:
+        _make_small(patch)
+        _place(patch, place, "tiny")
+        run([TINY], Results(place), permutations=1, processes=1)
+        first = dict(Results(place).cells.records)
+        run([TINY], Results(place), permutations=2, processes=1)
+    return place, first
+
+
+def test_every_learner_of_the_catalogue_is_compared() -> None:
+    for task in ("classification", "regression"):
+        bounded, free = (rivals.rivals(task, bounded=each) for each in (True, False))
+        every = [algorithm.name for algorithm in budgetron.algorithms(task)]
+        assert sorted([*bounded, *free, rivals.OURS]) == sorted(every)
+        assert "fogd" in bounded
+        assert "pa" in free
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_grids_and_fixed_parameters_make_learners(task: str) -> None:
+    for name in rivals.rivals(task, bounded=True) + rivals.rivals(task, bounded=False):
+        grid = rivals.grid(name, task, rows=400)
+        fixed = rivals.fixed(name, 400, raw=True)
+        assert not grid.keys() & fixed.keys()
+        assert {"median", 16.0} <= set(grid["gamma"])
+        for parameter, values in grid.items():
+            for value in values:
+                size = rivals.sized(name, task, 50)
+                budgetron.make(name, task, **{**fixed, parameter: value, **size})
+
+
+def test_formulas_are_worked_out_for_the_whole_stream() -> None:
+    assert 5.0 in rivals.grid("nogd", "classification", rows=400)["step"]  # 100/sqrt(T)
+    assert rivals.fixed("pomdr", 400, raw=False) == {"horizon": 400}
+    assert rivals.fixed("stoptron", 400, raw=True) == {"scale": "auto"}
+    assert rivals.sized("fogd", "classification", 50) == {"n_components": 200}
+    assert rivals.sized("fogd", "classification", "9KB") == {"n_components": "9KB"}
+
+
+def test_sets_are_those_asked_for() -> None:
+    shown = [each.name for each in SETS if not each.only]
+    assert len(shown) == 10
+    assert all(each.length <= 100_000 for each in SETS if not each.only)
+    assert all(each.length < 50_000 for each in SETS if each.unbounded)
+
+
+def test_large_sets_are_drawn_from_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _place(monkeypatch, tmp_path, "classes", features=1)
+    y = np.arange(300) % 3 + 1
+    np.savez(tmp_path / "classes.npz", X=np.arange(300.0)[:, None], y=y)
+    whole = ProofSet(Set("classes", 300, ("classes",), against=2))
+    rows = whole.load()
+    assert rows.y.tolist() == (y == 2).astype(int).tolist()
+    few = ProofSet(whole.rows, most=50)
+    drawn = few.load().X[:, 0]
+    assert few.length == len(drawn) == 50
+    assert np.all(np.diff(drawn) > 0)
+    assert drawn[-1] > 200  # not the first ones
+    assert np.array_equal(drawn, few.load().X[:, 0])
+
+
+def _record(learner: str, repeat: int, error: float, budget: int = 100) -> dict[str, Any]:
+    last = {"mistake_rate": error / 100, "bytes": 1000.0}
+    about = {"stream": "tiny", "task": "classification", "algorithm": learner, "budget": budget}
+    return {**about, "repeat": repeat, "checkpoints": [last]}
+
+
+def test_verdicts_are_paired_tests_against_budgetron() -> None:
+    noise = [0.0, 3.0, 1.0, 2.0, 5.0]  # of the permutations, larger than what tells them apart
+    shifts = {
+        "budgetron": [0.0] * 5,
+        "worse": [0.5, 0.6, 0.5, 0.4, 0.5],
+        "better": [-0.5, -0.6, -0.5, -0.4, -0.5],
+        "even": [0.5, -0.6, 0.2, -0.1, 0.0],
+    }
+    records = [
+        _record(name, repeat, 10 + noise[repeat] + shift)
+        for name, all_shifts in shifts.items()
+        for repeat, shift in enumerate(all_shifts)
+        if not (name == "even" and repeat == 4)
+    ]
+    table = standing.Table(TINY, [*records, _record("budgetron", 0, 10.0)])  # once more: the same
+    for name in ("worse", "better", "even"):
+        assert table.entries[100][name].verdict == name
+    assert len(table.entries[100]["budgetron"].errors) == 5
+    assert standing.tally(table.rivals(100)) == (1, 1, 1)
+    alone = [_record("late", 9, 1.0), _record("late", 8, 1.0)]  # not paired with anything yet
+    more = standing.Table(TINY, [*records, *alone])
+    assert report.summary([more]) == report.summary([table])
+    assert report.totals([more]) == report.totals([table])
+    text = report.every_cell(table)
+    assert "**11.70 ± 1.91, 1.0 kB, p < 0.001**" in text
+    assert "| even | not run | ≈ 11.50 ± 0.83, 1.0 kB, p 1.000, n = 4 |" in text
+    assert "| 5 | 1 of 3 | 1, 1, 1 |" in report.summary([table])
+    shown = "| 100 | 1.0 kB to 1.0 kB | 0 of 1 sets | 1 of 3 | 1 | 1 | 1 |"
+    assert shown in report.totals([table])
+
+
+@pytest.mark.usefixtures("small")
+def test_a_run_goes_on_where_it_stopped(
+    finished: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, first = finished
+    # Budgetron and two rivals at two budgets that work, Budgetron at its target, the free one.
+    assert len(first) == 3 * 2 + 1 + 1
+    assert {record["repeat"] for record in first.values()} == {0}
+    assert len(Results(place).refused.records) == 2 * 3
+    both = Results(place).cells.records
+    assert len(both) == len(first) + 3 * 2 + 1
+    assert all(both[key] == record for key, record in first.items())
+
+    def refuse(job: Any) -> None:
+        raise AssertionError(job)
+
+    monkeypatch.setattr(running, "work", refuse)
+    monkeypatch.setattr(tuning, "search", refuse)
+    _place(monkeypatch, place, "tiny")
+    run([TINY], Results(place), permutations=2, processes=1)
+    assert len(Results(place).cells.records) == len(both)
+    assert len(Results(place).refused.records) == 2 * 3
+
+
+def test_rivals_get_what_was_tuned_and_budgetron_nothing(
+    finished: tuple[Path, dict[str, Any]],
+) -> None:
+    results = Results(finished[0])
+    tuned = {record["learner"]: record for record in results.tuned.records.values()}
+    assert [tuned[name]["combinations"] for name in ("stoptron", "fogd")] == [8, 56]
+    for record in results.cells.records.values():
+        params = dict(record["params"])
+        if record["learner"] == "budgetron":
+            assert params == {"budget": record["budget"]}
+            continue
+        chosen = tuned[record["learner"]]["params"]
+        assert params.pop("scale") == "auto"
+        size = rivals.sized(record["learner"], "classification", record["budget"])
+        assert params == {**chosen, **size}
+
+
+@pytest.mark.usefixtures("small")
+def test_tables_say_what_is_missing(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    results = Results(finished[0])
+    table = standing.Table(TINY, results.cells.records.values(), results.refused.records.values())
+    text = report.every_cell(table)
+    assert text.count("too small") == 3
+    assert "not run" not in text
+    assert "n = 2" in text
+    targets = report.targets([table]).splitlines()
+    assert targets[2].startswith("| tiny | 6 | 60 |")
+    assert targets[2].endswith("| reached |")
+    assert targets[3].endswith("| missed |")
+    assert "perceptron" in report.parameters([table], list(results.tuned.records.values()))
+    figure.draw([table], tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 5000
+
+
+def test_the_command_names_what_it_does_not_have(tmp_path: Path) -> None:
+    app = typer.Typer()
+    app.command()(main)
+    answer = CliRunner().invoke(app, ["--out", str(tmp_path), "--sets", "phising"])
+    assert answer.exit_code != 0
+    assert "no set of the proof is called 'phising'" in answer.output
+    environment = {"BUDGETRON_DATA": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    answer = CliRunner().invoke(app, ["--out", str(tmp_path)], env=environment)
+    assert answer.exit_code != 0
+    assert "phishing: not here; fetch it: budgetron data get phishing" in answer.output

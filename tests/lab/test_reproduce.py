@@ -1,0 +1,248 @@
+"""`budgetron reproduce`: what it prints, writes, keeps and refuses."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from budgetron import datasets
+from budgetron.cli import main
+from budgetron.datasets import DataSet, File
+from budgetron.lab.reproduce import names, read, tables
+from tests.conftest import made_set
+
+TABLE = """
+paper = "small"
+tables = ["1", "2"]
+title = "Small"
+citation = "Nobody."
+text = "Two streams."
+
+[algorithms.P]
+learner = "perceptron"
+table = "1"
+
+[algorithms.O]
+learner = "remove-oldest"
+table = "2"
+params = { budget = 20 }
+
+[algorithms.F]
+learner = "forgetron"
+table = "2"
+sweep.budget = [10, 20, 40]
+
+[[sets]]
+name = "noisy"
+flip = 0.05
+rows = 400
+gamma = 0.5
+preparation = "as made"
+published = [
+  { algorithm = "P", mean = 10.0, sd = 9.0 },
+  { algorithm = "O", mean = 1.0, sd = 0.1, reason = "it is made up." },
+  { algorithm = "F" },
+]
+
+[[sets]]
+name = "absent"
+files = ["absent"]
+rows = 10
+gamma = 0.5
+published = [{ algorithm = "P", mean = 1.0, sd = 0.1 }]
+
+[[figures]]
+number = "1"
+title = "on the way"
+x = "rows"
+y = "value"
+
+[[figures]]
+number = "2a"
+title = "over the budget"
+x = "budget"
+y = "value"
+algorithms = ["F", "O"]
+spread = "range"
+log = ["x"]
+"""
+
+
+@pytest.fixture
+def small(
+    tmp_path: Path,
+    known: dict[str, DataSet],
+    empty_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
+    """A paper of our own; returns the folder to write to."""
+    from budgetron.lab.reproduce import tables
+
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "small.toml").write_text(TABLE)
+    monkeypatch.setattr(tables.resources, "files", lambda package: folder)
+    held = File("all", "absent.bz2", "http://127.0.0.1:1/absent", 10, held=("absent.libsvm.xz",))
+    known["absent"] = made_set("absent", held, features=1)
+    monkeypatch.setenv("BUDGETRON_DATA", str(tmp_path))
+    return tmp_path / "out"
+
+
+def run(*arguments: str) -> int:
+    return call("reproduce", *arguments, "--processes", "1")
+
+
+def call(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(list(arguments))
+    return int(end.value.code or 0)
+
+
+def test_table_figures_records_and_going_on(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("small", "--permutations", "2", "--out", str(small)) == 0
+    out = capsys.readouterr().out
+    assert "| noisy | P |  | 10.00 ± 9.00 |" in out
+    assert "- **worse** noisy O (B 20): it is made up." in out
+    assert "- absent: not here; fetch it: budgetron data get absent." in out
+    assert (small / "small.md").read_text() in out
+    records = json.loads((small / "small.json").read_text())
+    assert [record["algorithm"] for record in records] == ["P", "O", "F", "F", "F"]
+    assert [len(record["outcomes"]) for record in records] == [2] * 5
+    for number in ("1", "2a"):
+        picture = small / f"small_figure{number}.png"
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        assert picture.stat().st_size > 10_000
+    kept = (small / "cells.jsonl").read_text()
+    assert len(kept.splitlines()) == 10
+    assert run("small", "--table", "1", "--permutations", "2", "--out", str(small)) == 0
+    again = capsys.readouterr().out
+    assert "| noisy | P |" in again
+    assert "| noisy | O |" not in again
+    assert (small / "cells.jsonl").read_text() == kept
+    assert run("small", "--figure", "2", "--permutations", "2", "--out", str(small)) == 0
+    drawn = capsys.readouterr().out
+    assert "small_figure2a.png" in drawn
+    assert "| noisy" not in drawn
+    assert (small / "cells.jsonl").read_text() == kept
+
+
+def test_quick_is_one_permutation_and_leaves_large_sets_out(
+    small: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("small", "--table", "1", "--quick", "--out", str(small)) == 0
+    assert len((small / "cells.jsonl").read_text().splitlines()) == 1
+    monkeypatch.setattr(tables, "QUICK_ROWS", 300)
+    assert run("small", "--table", "1", "--quick", "--out", str(small)) == 0
+    assert "- noisy: 400 rows, left out by --quick." in capsys.readouterr().out
+
+
+def test_help_names_the_limit_of_quick(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--help") == 0
+    assert f"{tables.QUICK_ROWS:,} rows" in " ".join(capsys.readouterr().out.split())
+
+
+def test_worse_without_a_reason_is_the_exit_status(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toml = small.parent / "tables" / "small.toml"
+    toml.write_text(TABLE.replace(', reason = "it is made up."', ""))
+    options = ["--permutations", "1", "--sets", "noisy", "--out", str(small)]
+    assert run("small", "--table", "1", *options) == 0
+    assert run("small", "--table", "2", *options) == 1
+    assert "worse than published" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nonsense"], "no paper is called 'nonsense'; there are small, and all"),
+        (["small", "--table", "9"], "has no table '9' here; there are 1, 2"),
+        (["small", "--figure", "9"], "has no figure '9' here; there are 1, 2a"),
+        (["small", "--sets", "nonsense"], "has no set 'nonsense'; there are noisy, absent"),
+        (["small", "--sets", "noisy, nose"], "has no set 'nose'; there are noisy, absent"),
+    ],
+)
+def test_unknown_names_are_refused(
+    small: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments, "--out", str(small)) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert not small.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small.write_text("a file")
+    assert run("small", "--out", str(small)) == 2
+    err = capsys.readouterr().err
+    assert "choose another folder with --out" in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("content", ["1 1:0.5\nnonsense\n", "1 1:0.5\n0 1:0.25\n"])
+def test_data_that_is_not_the_papers_is_one_line(
+    small: Path, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = small.parent / "absent.libsvm.xz"
+    with lzma.open(path, "wt") as file:
+        file.write(content)
+    assert run("small", "--table", "1", "--sets", "absent", "--out", str(small)) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("budgetron: Small: absent: ")
+    assert len(err.splitlines()) == 1
+
+
+def test_what_data_get_fetched_is_reproduced(
+    tmp_path: Path,
+    origin: tuple[Path, str],
+    empty_cache: Path,
+    known: dict[str, DataSet],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The german credit table of bogd, on made rows that its origin serves."""
+    folder, url = origin
+    X = np.random.default_rng(0).normal(size=(1000, 24))
+    rows = [" ".join(f"{j}:{v!r}" for j, v in enumerate(row.tolist(), 1)) for row in X]
+    lines = [f"{1 if x[0] > 0 else -1} {row}\n" for x, row in zip(X, rows, strict=True)]
+    (folder / "german.numer").write_text("".join(lines))
+    german = datasets.find("german")
+    served = replace(german.files[0], url=f"{url}/german.numer")
+    known["german"] = replace(german, files=(served,))
+
+    options = ["--table", "2", "--sets", "german", "--quick"]
+    options += ["--out", str(tmp_path / "out")]
+    assert run("bogd", *options) == 0
+    assert "- german: not here; fetch it: budgetron data get german." in capsys.readouterr().out
+    assert call("data", "get", "german") == 0
+    kept = empty_cache / "german.numer"
+    assert capsys.readouterr().out == f"{kept}  (fetched, verified)\n"
+    assert run("bogd", *options) == 0
+    out = capsys.readouterr().out
+    assert "| german | OGD |" in out
+    assert "Not run:" not in out
+    cells = (tmp_path / "out" / "cells.jsonl").read_text().splitlines()
+    published = next(s for s in read("bogd_tables").only("2").sets if s.name == "german").published
+    assert len(cells) == len(published) == 2
+
+
+def test_all_four_papers_are_there() -> None:
+    tables: dict[str, set[str]] = {}
+    figures: dict[str, set[str]] = {}
+    for table in map(read, names()):
+        tables.setdefault(table.paper, set()).update(table.tables)
+        figures.setdefault(table.paper, set()).update(f.number for f in table.figures)
+    assert tables["ahpatron"] == tables["bogd"] == {"2", "3"}
+    assert tables["forgetron"] == {"8.1"}
+    assert tables["avm"] == {"3", "4", "5"}
+    assert figures["forgetron"] == {"4", "5", "6", "7"}
+    assert {number.rstrip("ab-size") for number in figures["avm"]} == set("23456789")

@@ -1,0 +1,250 @@
+"""Parts combined by hand: all that fit keep every promise, the others say why not."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise, product
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from budgetron import KernelClassifier, parts
+from budgetron.estimators._base.ranges import RANGES, check_part
+from budgetron.parts import (
+    BUDGETS,
+    KERNELS,
+    LOSSES,
+    UPDATES,
+    AlmaUpdate,
+    Fogd,
+    Forgetron,
+    Gaussian,
+    GradientUpdate,
+    Halve,
+    Linear,
+    Part,
+    PegasosUpdate,
+    RemoveOldest,
+    Round,
+    Sample,
+    Sigmoid,
+    SmoothHinge,
+)
+from budgetron.parts.compatibility import COMPATIBILITY, check_fits, kernels_for
+from tests.support.cases import KERNELS as SETTINGS
+from tests.support.cases import same_state, stream
+from tests.support.expected_failures import hold
+
+BUDGET = 5
+ROWS = 90
+CHUNKS = (0, 1, 12, 41, ROWS)
+
+
+def variants(part: type[Part]) -> list[Part]:
+    """The part with its defaults (small, if it has a size), and with each of its other words."""
+    small = part().set_params(size=BUDGET) if hasattr(part, "size") else part()
+    if "loss" in small.get_params(deep=False):
+        return [small.set_params(loss=loss()) for loss in LOSSES]
+    if isinstance(small, Sample):
+        return [small, small.set_params(sampling="nonuniform", clip=0.7)]
+    return [small]
+
+
+def make(kernel: str, update: Part, budget: Part, radius: float | None) -> KernelClassifier:
+    return KernelClassifier(
+        **SETTINGS[kernel], update=update, budget=budget, radius=radius, random_state=5
+    )
+
+
+def learn(model: KernelClassifier, X: np.ndarray, y: np.ndarray, bounds: tuple[int, ...]) -> Any:
+    """The model after these chunks, and the decisions before each row."""
+    decisions = [
+        model.prequential(X[start:end], y[start:end], classes=[0, 1, 2])
+        for start, end in pairwise(bounds)
+    ]
+    return model, np.concatenate(decisions)
+
+
+def norm_of(model: KernelClassifier) -> float:
+    state = model._engine.native.save()
+    scale, rate, square = (
+        float(state[f"learner/expansion/{name}"][0]) for name in ("scale", "rate", "squared_norm")
+    )
+    return scale * rate * square**0.5
+
+
+@pytest.mark.parametrize("kernel", [kernel.kind for kernel in KERNELS])
+@pytest.mark.parametrize("budget", BUDGETS, ids=lambda part: part.kind)
+def test_every_combination_keeps_every_promise(budget: type[Part], kernel: str) -> None:
+    X, y = stream(ROWS, classes=3)
+    tried = 0
+    for small, update, radius in product(
+        variants(budget), [u for part in UPDATES for u in variants(part)], (None, 1.5)
+    ):
+        machine = Round(Gaussian(), update, small, inf if radius is None else radius)
+        if kernel not in kernels_for(machine):
+            with pytest.raises(ValueError, match=f"kernel='{kernel}' is not"):
+                make(kernel, update, small, radius).fit(X, y)
+            continue
+        tried += 1
+        whole, decisions = learn(make(kernel, update, small, radius), X, y, (0, ROWS))
+        assert np.isfinite(decisions).all()
+        assert np.isfinite(whole.decision_function(X)).all()
+        if hasattr(small, "size"):
+            assert whole.n_support_ <= BUDGET
+        if radius is not None:
+            assert norm_of(whole) <= radius * (1 + 1e-9)
+        whole._engine.native.check_invariants()
+
+        chunked, same = learn(make(kernel, update, small, radius), X, y, CHUNKS)
+        np.testing.assert_array_equal(decisions, same)
+        same_state(whole, chunked)
+
+        half, _ = learn(make(kernel, update, small, radius), X[:50], y[:50], (0, 50))
+        resumed, _ = learn(pickle.loads(pickle.dumps(half)), X[50:], y[50:], (0, ROWS - 50))
+        same_state(whole, resumed)
+    assert tried > 0 or kernel not in kernels_for(Round(Gaussian(), UPDATES[0](), budget()))
+
+
+@parametrize_with_checks([KernelClassifier()])
+def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
+    hold(estimator, check)
+
+
+# ---- parts as parameters -------------------------------------------------------------------------
+
+
+def test_every_part_has_a_family() -> None:
+    families = (*KERNELS, *LOSSES, *UPDATES, *BUDGETS)
+    assert len({part.kind for part in families}) == len(set(families)) == len(families)
+    for part in families:
+        check_part(part())  # defaults are within their ranges
+        for name, value in part().get_params(deep=False).items():
+            assert isinstance(value, Part) or name in RANGES, f"{part.__name__}.{name} has no range"
+    for rule in COMPATIBILITY:
+        assert set(rule.kernels) < {kernel.kind for kernel in KERNELS}
+
+
+def test_parts_are_values() -> None:
+    before = GradientUpdate()
+    after = before.set_params(step=0.1, loss=SmoothHinge()).set_params(loss__tau=0.2)
+    assert after == GradientUpdate(0.1, 0.0, SmoothHinge(0.2))
+    assert before == GradientUpdate()
+    together = before.set_params(loss__tau=0.2, loss=SmoothHinge())  # tau of the new loss
+    assert together == GradientUpdate(loss=SmoothHinge(0.2))
+    assert after.get_params() == {
+        "step": 0.1,
+        "regularization": 0.0,
+        "loss": SmoothHinge(0.2),
+        "loss__tau": 0.2,
+    }
+    assert clone(after) == after
+    with pytest.raises(ValueError, match="RemoveOldest has no parameter 'sise'; it has size"):
+        RemoveOldest().set_params(sise=3)
+    with pytest.raises(ValueError, match=r"step=0.5 of .* is no part"):
+        before.set_params(step__size=3)
+
+
+def test_numpy_numbers_are_numbers() -> None:
+    spec = Sample(size=np.int64(4), clip=np.float32(0.5)).spec()
+    assert spec == {"kind": "sample", "size": 4, "sampling": "uniform", "clip": 0.5}
+    assert type(spec["size"]) is int
+    assert type(spec["clip"]) is float
+
+
+def test_parameters_of_parts_are_the_estimators() -> None:
+    shared = RemoveOldest(size=7)
+    model = KernelClassifier(update="gradient", loss="smooth-hinge", budget=shared)
+    params = model.get_params()
+    assert params["budget__size"] == 7
+    assert params["kernel__gamma"] == params["gamma"] == "auto"
+    assert params["loss__tau"] == 0.5
+    assert params["update__step"] == 0.5
+    other = clone(model).set_params(budget__size=3, kernel__gamma=0.2, loss__tau=0.1)
+    assert other.budget == RemoveOldest(size=3)
+    assert (other.kernel, other.gamma) == ("rbf", 0.2)
+    assert other.loss == SmoothHinge(tau=0.1)
+    assert shared == RemoveOldest(size=7)
+    assert model.get_params() == params
+    model.set_params(kernel=Gaussian(), kernel__gamma=3.0, budget="halve", budget__ridge=1e-3)
+    assert model.kernel == Gaussian(3.0)
+    assert model.budget == Halve(ridge=1e-3)
+    assert KernelClassifier().get_params()["budget__size"] == 100, "a default was changed"
+    with pytest.raises(ValueError, match="no parameter is called budget__sise; there is budget__s"):
+        model.set_params(budget__sise=3)
+    with pytest.raises(ValueError, match="no parameter is called radius__size"):
+        model.set_params(radius__size=3)
+
+
+def test_grid_search_reaches_into_parts() -> None:
+    X, y = stream(120)
+    grid = {"budget__size": np.array([4, 9]), "kernel__gamma": [0.1, 1.0], "update__C": [0.5]}
+    for kernel in ("rbf", Gaussian(0.3)):
+        model = KernelClassifier(kernel=kernel)
+        search = GridSearchCV(model, grid, cv=2).fit(X, y)
+        best = search.best_estimator_
+        assert best.n_support_ == best.budget.size == search.best_params_["budget__size"]
+        assert model.budget == "absorb"
+
+
+def test_strings_and_parts_are_the_same() -> None:
+    X, y = stream(100)
+    named = KernelClassifier(
+        gamma=0.5, update="pegasos", loss="logistic", budget="remove-smallest", random_state=1
+    )
+    built = KernelClassifier(
+        kernel=Gaussian(0.5),
+        update=PegasosUpdate(loss=parts.Logistic()),
+        budget=parts.RemoveSmallest(),
+        random_state=1,
+    )
+    same_state(named.fit(X, y), built.fit(X, y))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"budget": "remove_oldest"}, "'budget' parameter of KernelClassifier"),
+        ({"budget": Gaussian()}, "'budget' parameter of KernelClassifier"),
+        ({"update": "hinge"}, "'update' parameter of KernelClassifier"),
+        ({"budget": RemoveOldest(size=0)}, "'size' parameter of RemoveOldest"),
+        ({"budget": Halve(size=1)}, "'size' parameter of Halve"),
+        ({"kernel": Gaussian(gamma=-1.0)}, "'gamma' parameter of Gaussian"),
+        ({"update": GradientUpdate(loss=SmoothHinge(0.0))}, "'tau' parameter of SmoothHinge"),
+        ({"update": PegasosUpdate(regularization=0.0)}, "'regularization' parameter of Pegasos"),
+        ({"update": GradientUpdate(2.0, 0.5)}, r"step=2.0 and regularization=0.5 .* below 1"),
+        ({"radius": -1.0}, "'radius' parameter of KernelClassifier"),
+        ({"loss": "hinge"}, "loss='hinge' does not go with update 'passive-aggressive'"),
+        ({"kernel": "sigmoid"}, "not positive definite, which budget 'absorb' needs"),
+        (
+            {"kernel": Sigmoid(), "update": AlmaUpdate(), "budget": "refuse"},
+            "not positive definite, which update 'alma' needs",
+        ),
+        (
+            {"kernel": "sigmoid", "budget": "refuse", "radius": 1.0},
+            "not positive definite, which a finite radius needs",
+        ),
+        (
+            {"kernel": "sigmoid", "budget": Sample(sampling="nonuniform")},
+            "not positive definite, which sampling 'nonuniform' needs",
+        ),
+    ],
+)
+def test_what_does_not_fit_says_so(params: dict[str, Any], message: str) -> None:
+    X, y = stream(20)
+    model = KernelClassifier(**params)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+
+
+def test_pages_are_judged_by_the_same_table() -> None:
+    check_fits(Fogd(Gaussian()))
+    with pytest.raises(ValueError, match=r"kernel='linear' is not a function of x - z alone"):
+        check_fits(Fogd(Linear()))
+    with pytest.raises(ValueError, match=r"kernel='sigmoid' is not positive definite"):
+        check_fits(Forgetron(Sigmoid()))

@@ -1,0 +1,143 @@
+"""What `budgetron reproduce all --quick` gives, cell by cell: later changes must leave every digit.
+
+    python -m tests.published.reproduced --check [FILE]   compare with FILE (or reproduced.json)
+    python -m tests.published.reproduced --record [FILE]  write FILE anew
+
+A cell is one line of a table or figure (src/budgetron/lab/reproduce/*.toml), with its setting, on
+the first permutation. FILE holds its value and the number of examples stored at the end, both
+exact, and a hash of the value at every checkpoint of the stream. Seconds are left out, and so are
+the lines that the clock may stop. A change that is meant to alter results records them anew and
+says which cells moved and why.
+
+The values depend on what the bits of tests/golden/digests.py depend on, the instruction set too
+(AVX2 and AVX-512 give the same), and on the data. Where one of these is another, or a data set is
+missing, there is nothing to compare, and the command says so. It takes about six minutes on two
+cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from budgetron import _core
+from tests.golden import digests
+
+HERE = Path(__file__).resolve()
+RECORDED = HERE.with_name("reproduced.json")
+
+
+def made_with() -> str:
+    """What the values depend on beside our own code and the data."""
+    wide = _core.instruction_set() != "baseline"
+    return f"{digests.made_with()}, {'AVX2' if wide else 'baseline'}"
+
+
+def cells(only: str = "") -> dict[str, list[Any]]:
+    """Of every cell that can be run here: value, stored, hash of its curve."""
+    from budgetron.lab.reproduce import data, names, read
+    from budgetron.lab.reproduce.cells import Cells
+    from budgetron.lab.reproduce.runner import Lab, Measured, measure
+    from budgetron.lab.workers import workers
+
+    found: dict[str, list[Any]] = {}
+    with workers(os.cpu_count() or 1) as pool:
+        for name in names():
+            table = read(name).quick()
+            for data_set in table.sets:
+                label = f"{name} | {data_set.name}"
+                if only not in label or data.missing(data_set) or not data_set.published:
+                    continue
+                lines = measure(table, data_set, 1, Lab(pool, Cells()))
+                for row, line in zip(data_set.published, lines, strict=True):
+                    if row.limit is not None or not isinstance(line, Measured):
+                        continue
+                    (outcome,) = line.outcomes
+                    setting = json.dumps({**row.params, **line.chosen}, sort_keys=True)
+                    curve = [value for _, value, _ in outcome.curve]
+                    found[f"{label} | {row.algorithm} | {setting}"] = [
+                        outcome.value,
+                        outcome.stored,
+                        hashlib.sha256(repr(curve).encode()).hexdigest()[:12],
+                    ]
+                print(f"reproduced: {label}: {len(lines)} lines", file=sys.stderr, flush=True)
+    return found
+
+
+def write(path: Path, recorded: dict[str, Any]) -> None:
+    """One cell per line, so that a diff shows which moved."""
+    rows = [f"{json.dumps(key)}: {json.dumps(recorded[key])}" for key in sorted(recorded)]
+    path.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+
+
+def absent() -> set[str]:
+    """The sets, as table | set, whose data are not here."""
+    from budgetron.lab.reproduce import data, names, read
+
+    tables = [read(name) for name in names()]
+    return {f"{each.name} | {s.name}" for each in tables for s in each.sets if data.missing(s)}
+
+
+def differences(found: dict[str, list[Any]], recorded: dict[str, list[Any]]) -> list[str]:
+    """One line per cell that is not as recorded, or is not run any more."""
+    lines = [f"{key}: recorded, and no longer run" for key in recorded if key not in found]
+    for key, now in found.items():
+        then = recorded.get(key)
+        if then is None:
+            lines.append(f"{key}: not recorded; now {now}")
+        elif then != now:
+            lines.append(f"{key}: recorded {then}, now {now}")
+    return lines
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="The cells of `budgetron reproduce all --quick`.")
+    job = parser.add_mutually_exclusive_group(required=True)
+    job.add_argument("--check", action="store_true", help="compare with those in FILE")
+    job.add_argument("--record", action="store_true", help="write them into FILE")
+    parser.add_argument("--only", default="", metavar="TEXT", help="table | set contains TEXT")
+    parser.add_argument("file", nargs="?", type=Path, default=RECORDED, metavar="FILE")
+    asked = parser.parse_args(words)
+    here = made_with()
+    recorded = json.loads(asked.file.read_text(encoding="utf-8")) if asked.file.exists() else {}
+    known = recorded.pop("made with", "nothing")
+    if known != here:
+        if asked.check:
+            print(f"reproduced: skipped: {asked.file.name} is made with {known}; here is {here}")
+            return 0
+        if asked.only and recorded:
+            parser.error(f"--only keeps the other cells, which are made with {known}")
+        recorded = {}
+    found = cells(asked.only)
+    if not found:
+        parser.error(f"no set that is here is called {asked.only!r}")
+    if asked.record:
+        write(asked.file, {**(recorded if asked.only else {}), "made with": here, **found})
+        print(f"reproduced: {len(found)} cells recorded")
+        return 0
+    label = {key: " | ".join(key.split(" | ")[:2]) for key in recorded}
+    without = absent()
+    left_out = [key for key in recorded if label[key] in without]
+    asked_for = {
+        key: value
+        for key, value in recorded.items()
+        if asked.only in label[key] and key not in left_out
+    }
+    failed = differences(found, asked_for)
+    for line in failed:
+        print(f"reproduced: {line}", file=sys.stderr)
+    missing = f"; {len(left_out)} not compared: their data are not here" if left_out else ""
+    print(f"reproduced: {len(failed)} of {len(asked_for)} cells differ{missing}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if any(os.environ.get(name) != value for name, value in digests.FIXED.items()):
+        os.environ.update(digests.FIXED)  # OpenBLAS has read them by now: begin again
+        os.execv(sys.executable, [sys.executable, *sys.argv])
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""Rows in blocks: the same bits as one row at a time, with blocks that really happened.
+
+That batch equals loop for every learner is test_agnosticism's; here the blocks are counted, on rows
+wide enough and long enough to run every path of theirs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import budgetron
+from tests.support.cases import CASES, KERNELS, Case, same_state
+
+MAPS = ("fogd", "pomdr")  # decide by more than one kernel row
+
+
+def rows(count: int, width: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(count, width))
+    y = (X[:, 0] * X[:, 1] + 0.5 * X[:, 2] + 0.4 * generator.normal(size=count) > 0).astype(int)
+    return X, y
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_block_gives_the_bits_of_its_rows(case: Case, dtype: type) -> None:
+    X, y = rows(240, 9)
+    X = X.astype(dtype)
+    batch, loop = case.make(random_state=5), case.make(random_state=5)
+    for model in (batch, loop):
+        model.partial_fit(X[:1], y[:1], classes=[0, 1])
+    batch._engine.native.look_ahead("always")
+    loop._engine.native.look_ahead("never")
+    decisions = batch.prequential(X[1:], y[1:])
+    np.testing.assert_array_equal(decisions, loop.prequential(X[1:], y[1:]))
+    same_state(batch, loop)
+    np.testing.assert_array_equal(batch.decision_function(X), [loop.decision_one(x) for x in X])
+    assert loop._engine.native.rows_ahead == 0
+    if case.name in MAPS:
+        assert batch._engine.native.rows_ahead == 0
+        return
+    assert batch._engine.native.rows_ahead >= 200
+    # Every learner here changes its support while rows wait.
+    assert batch._engine.native.columns_again > 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("width", [1, 7, 70])
+def test_every_kernel_in_a_full_support_of_many_vectors(
+    kernel: str, width: int, dtype: type
+) -> None:
+    X, y = rows(900, max(width, 3), seed=1)
+    X = X[:, :width].astype(dtype) * 0.3
+    batch, loop = (
+        budgetron.make("rbp", budget=260, random_state=0, **KERNELS[kernel]) for _ in range(2)
+    )
+    decisions = batch.prequential(X, y, classes=[0, 1])
+    pieces = [
+        loop.prequential(X[i : i + 5], y[i : i + 5], classes=[0, 1]) for i in range(0, 900, 5)
+    ]
+    np.testing.assert_array_equal(decisions, np.concatenate(pieces))
+    same_state(batch, loop)
+    assert batch._engine.native.rows_ahead > 300
+    # A column of the five rows at most that still wait for each that was stored, not many columns.
+    assert 0 < batch._engine.native.columns_again <= 5 * batch._engine.native.updates
+    assert loop._engine.native.rows_ahead == 0  # pieces too short for a block
+
+
+def test_features_that_come_and_go_while_rows_wait() -> None:
+    """Stored sparse, asked dense: slots are taken and given back between the rows of a block."""
+    X, y = rows(600, 12, seed=2)
+    absent = np.random.default_rng(3).random(X.shape) < 0.3
+    X[absent] = 0.0
+    sparse = scipy.sparse.csr_array(X)
+    results: list[Any] = []
+    for step in (50, 1):
+        model = budgetron.make("rbp", budget=3, gamma=0.2, random_state=0)
+        found = []
+        for i in range(0, 600, 50):
+            model.partial_fit(sparse[i : i + 2], y[i : i + 2], classes=[0, 1])
+            for j in range(i, i + 50, step):
+                found.append(model.prequential(X[j : j + step], y[j : j + step]))
+        results.append((model, np.concatenate(found)))
+    np.testing.assert_array_equal(results[0][1], results[1][1])
+    same_state(results[0][0], results[1][0])
+    assert results[0][0]._engine.native.columns_again > 0
+
+
+def test_rows_with_many_zeros_and_scaled_rows_go_alone() -> None:
+    X, y = rows(200, 20)
+    scaled = budgetron.make("rbp", budget=20, scale="standard").partial_fit(X, y, classes=[0, 1])
+    assert scaled._engine.native.rows_ahead == 0
+    X[:, 4:] = 0.0
+    empty = budgetron.make("rbp", budget=20).partial_fit(X, y, classes=[0, 1])
+    assert empty._engine.native.rows_ahead == 0
