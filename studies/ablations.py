@@ -4,8 +4,8 @@
 
 Mistakes in per cent, on casp the root of the mean squared error of targets in [0, 1], test then
 train, on the data sets of the proof, float32 rows off the disk, permutations `default_rng(seed)`.
-Prints the tables of docs/budgetron.md and draws its figure. Budgets above 500 get two permutations,
-and casp, whose every round updates, none.
+Prints the tables of docs/guide/budgetron.md and draws its figure. Budgets above 500 get two
+permutations, and casp, whose every round updates, none.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@
 //   slope > 0   at least kLeastSlope over the root mean square of m. Without any m but 0 it is 1
 //
 // Rows with a squared output or a weight beyond kMost are left out, so that no sum overflows. Cost:
-// O(K) a round, memory ten float64 a class. Reasons: docs/decisions/0017.
+// O(K) a round, memory ten float64 a class. Reasons: docs/develop/decisions/0017.
 //
 // The rows of one call come through a `Counter`, where those of two classes wait until the sums are
 // needed: added up a block at a time they cost half of what they do one by one, each behind its

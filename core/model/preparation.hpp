@@ -3,7 +3,7 @@
 // scale = "standard": row t is divided by the standard deviations of rows 1..t-1 (scaler.hpp), to
 // be decided and to be learned alike, and then counted. "auto": the first kRows rows pass as they
 // are; then Scaler::uneven() decides once and for all. If it says yes, those rows after all and
-// every later one are divided by the deviations of all of them (docs/decisions/0024).
+// every later one are divided by the deviations of all of them (docs/develop/decisions/0024).
 //
 // gamma = "median": 1 over the median squared distance between the rows so far, as the learner sees
 // them; without two different rows, and with kernels that are no function of a distance, 1/d. It is
@@ -12,7 +12,7 @@
 //
 // Whenever that changes what the learner should have seen or been, the model makes a new learner
 // and replays the kept rows (warmup.hpp): afterwards it is, to the bit, the learner that had this
-// gamma from the start. Once settled the rows are freed. Reasons: docs/decisions/0012.
+// gamma from the start. Once settled the rows are freed. Reasons: docs/develop/decisions/0012.
 //
 // Where bytes are limited (byte_limit.hpp) fewer rows may be kept: the warm-up ends with the last
 // that has a place, or before the first whose values have none.

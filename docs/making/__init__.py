@@ -1,4 +1,4 @@
-"""What writes docs/pages/: copies of documents, a page an algorithm, the gallery."""
+"""What writes docs/pages/: copies of documents, one page per algorithm, the gallery."""
 
 from __future__ import annotations
 

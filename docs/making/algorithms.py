@@ -33,7 +33,7 @@ def write(pages: Path) -> list[Path]:
     listed = "\n".join(file_name(each.name) for each in described)
     index = (
         "# Algorithms\n\nOne page each, made from the catalogue and the card of the paper. "
-        "[Which one should I use?](../../howto/which-learner.md)\n\n"
+        "[Which one should I use?](../../guide/which-learner.md)\n\n"
         "| name | what it does | from |\n|---|---|---|\n"
         + "\n".join(rows)
         + f"\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
@@ -78,7 +78,7 @@ the stored examples, larger the larger their coefs.*
 |---|---|
 {known}
 
-What each means: [reference](../../reference.md). The card of its paper follows:
+What each means: [reference](../../reference/api.md). The card of its paper follows:
 {title.lstrip("# ")}.
 {re.sub(r"^# .*$", "", body, flags=re.M)}
 """

@@ -23,7 +23,7 @@ COMMAND = [sys.executable, "-c", "from budgetron.cli import main; main()"]
 GROUP = get_command(app)
 ALONE = [name for name in GROUP.commands if name != "data"]
 VERBS = [[name] for name in GROUP.commands] + [["data", name] for name in ("list", "get", "path")]
-# What needs a network, a paper's data, or minutes; compare is run by docs/howto/own-learner.md.
+# What needs a network, a paper's data, or minutes; compare is run by docs/guide/own-learner.md.
 NOT_RUN = {"compare", "demo", "reproduce", "data get", "data path"}
 
 

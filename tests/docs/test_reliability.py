@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.repository import ROOT
 
-PAGE = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guide" / "reliability.md").read_text(encoding="utf-8")
 TEST = re.compile(r"`((?:tests|core/tests)/[\w/]+\.(?:py|cpp))::(\w+)`")
 
 
