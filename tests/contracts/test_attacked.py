@@ -21,7 +21,9 @@ from tests.support.cases import (
     BUDGETED,
     BY_NAME,
     CASES,
+    KINDS,
     REGRESSION,
+    REGRESSION_KINDS,
     Case,
     numeric_stream,
     readable,
@@ -131,9 +133,12 @@ def test_budgetron_learns_again_after_a_stuck_sensor() -> None:
 # ---- rows that are not finite --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("rows", [3, 300])
-@pytest.mark.parametrize("case", EVERY, ids=str)
+@pytest.mark.parametrize(
+    ("case", "rows", "bad"),
+    [(case, 300, np.nan) for case in EVERY]
+    + [(case, 3, bad) for case in KINDS + REGRESSION_KINDS for bad in (np.nan, np.inf, -np.inf)],
+    ids=str,
+)
 def test_learn_one_does_not_learn_what_is_not_finite(case: Case, rows: int, bad: float) -> None:
     X, y = stream(rows) if case.task == "classification" else numeric_stream(rows)
     balanced = {"class_weight": "balanced"} if case.task == "classification" else {}

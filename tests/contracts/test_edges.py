@@ -14,9 +14,10 @@ import scipy.sparse
 import budgetron
 from budgetron.evaluate import prequential
 from budgetron.model_file import to_bytes
-from tests.support.cases import BY_NAME, CASES, KERNELS, Case, same_state, stream
+from tests.support.cases import BY_NAME, CASES, KERNELS, KINDS, Case, same_state, stream
 
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
+each_kind = pytest.mark.parametrize("case", KINDS, ids=str)
 
 
 def fitted(case: Case) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -36,7 +37,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-@each_case
+@each_kind
 def test_bad_rows_raise_and_change_nothing(case: Case, kind: str) -> None:
     model, X, y = fitted(case)
     twin, _, _ = fitted(case)
@@ -57,7 +58,7 @@ def test_bad_rows_raise_and_change_nothing(case: Case, kind: str) -> None:
     assert model.n_features_in_ == 4
 
 
-@each_case
+@each_kind
 def test_lengths_that_differ(case: Case) -> None:
     model, X, y = fitted(case)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -102,7 +103,7 @@ def test_a_row_with_no_length_is_predicted_and_not_learned() -> None:
         assert (model.n_seen_, model.n_updates_, model.n_support_) == (5, 0, 0)
 
 
-@each_case
+@each_kind
 def test_unfitted_says_so(case: Case) -> None:
     from sklearn.exceptions import NotFittedError
 
@@ -134,7 +135,7 @@ def test_wide_sparse_rows_cost_what_they_hold() -> None:
     assert model.memory_bytes_ < 400_000
 
 
-@each_case
+@each_kind
 def test_a_refused_refit_leaves_the_model_as_it_was(case: Case) -> None:
     X, y = stream(100, classes=3)
     model = case.make().fit(X, y)
@@ -159,7 +160,7 @@ def test_a_refit_refused_by_the_parts_leaves_the_model_as_it_was() -> None:
 
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
 @pytest.mark.parametrize(("dtype", "huge"), [(np.float32, 1e25), (np.float64, 1e200)])
-@each_case
+@each_kind
 def test_a_row_that_overflows_is_not_learned(
     case: Case, kernel: str, dtype: type, huge: float
 ) -> None:

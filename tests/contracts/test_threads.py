@@ -17,7 +17,15 @@ import pytest
 
 import budgetron
 from budgetron.model_file import to_bytes
-from tests.support.cases import BY_NAME, CASES, REGRESSION, Case, numeric_stream, same_state, stream
+from tests.support.cases import (
+    BY_NAME,
+    KINDS,
+    REGRESSION_KINDS,
+    Case,
+    numeric_stream,
+    same_state,
+    stream,
+)
 
 
 def test_other_threads_run_while_a_model_learns() -> None:
@@ -186,7 +194,9 @@ def test_the_gil_stays_off() -> None:
 # ---- snapshots -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", CASES + REGRESSION, ids=lambda case: f"{case} {case.task[:3]}")
+@pytest.mark.parametrize(
+    "case", KINDS + REGRESSION_KINDS, ids=lambda case: f"{case} {case.task[:3]}"
+)
 def test_a_snapshot_is_the_model_and_stays_it(case: Case) -> None:
     X, y = stream(260) if case.task == "classification" else numeric_stream(260)
     model = case.make(random_state=3).partial_fit(X[:150], y[:150])

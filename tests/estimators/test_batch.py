@@ -13,7 +13,7 @@ from budgetron import _engine as engine
 from budgetron.estimators._base import estimator as base
 from tests.support.cases import (
     BY_NAME,
-    CASES,
+    KINDS,
     REGRESSION,
     Case,
     as_format,
@@ -32,7 +32,7 @@ def orders(model: Any, rows: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", KINDS, ids=str)
 def test_fit_is_partial_fit_over_the_same_order(
     case: Case, shuffle: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from budgetron import make
-from tests.support.cases import CASES, Case, stream
+from tests.support.cases import CASES, KINDS, Case, stream
 
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
+each_kind = pytest.mark.parametrize("case", KINDS, ids=str)
 TYPES = {
     "str": np.array(["cat", "dog", "ant"]),
     "object": np.array(["cat", "dog", "ant"], dtype=object),
@@ -19,7 +20,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("kind", TYPES)
-@each_case
+@each_kind
 def test_labels_of_any_type(case: Case, kind: str) -> None:
     names = TYPES[kind]
     X, y = stream(300, classes=len(names))
@@ -50,7 +51,7 @@ def test_numbers_are_not_taken_for_their_text(classes: int) -> None:
             model.partial_fit(X, labels)
 
 
-@each_case
+@each_kind
 def test_a_label_outside_the_declared_classes_raises_and_changes_nothing(case: Case) -> None:
     X, y = stream(100)
     model = case.make().partial_fit(X, y, classes=[0, 1])
@@ -64,8 +65,12 @@ def test_a_label_outside_the_declared_classes_raises_and_changes_nothing(case: C
         np.testing.assert_array_equal(before[name], after[name])
 
 
-@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]])
-@each_case
+@pytest.mark.parametrize(
+    ("case", "order"),
+    [(case, [1, 2, 0]) for case in CASES]
+    + [(case, order) for case in KINDS for order in ([0, 1, 2], [2, 1, 0], [2, 0, 1])],
+    ids=str,
+)
 def test_joining_in_any_order_and_chunking(case: Case, order: list[int]) -> None:
     X, y = stream(300, classes=3)
     # Row i < 90 takes one of the classes that have joined so far.
@@ -115,7 +120,7 @@ def test_one_class_alone_then_its_opponent(case: Case) -> None:
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@each_case
+@each_kind
 def test_rows_of_weight_0_before_any_class(case: Case, classes: int) -> None:
     X, y = stream(60, classes=classes)
     weights = np.repeat([0.0, 1.0], [5, 55])

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from tests.support.cases import BY_NAME, CASES, REGRESSION, Case, numeric_stream, stream
-
-each_case = pytest.mark.parametrize("case", CASES + REGRESSION, ids=str)
+from tests.support.cases import BY_NAME, CASES, KINDS, REGRESSION, Case, numeric_stream, stream
 
 
 def learned(case: Case, classes: int, **more: Any) -> tuple[Any, np.ndarray]:
@@ -18,8 +16,11 @@ def learned(case: Case, classes: int, **more: Any) -> tuple[Any, np.ndarray]:
     return case.make(**more).partial_fit(X, y), X
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@each_case
+@pytest.mark.parametrize(
+    ("case", "classes"),
+    [(case, 2) for case in CASES + REGRESSION] + [(case, 3) for case in KINDS],
+    ids=str,
+)
 def test_shares_sum_to_the_decision(case: Case, classes: int) -> None:
     for prepared in ({}, {"scale": "standard", "gamma": "median"}):
         model, X = learned(case, classes, **prepared)

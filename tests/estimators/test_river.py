@@ -25,11 +25,21 @@ from budgetron import parts
 from budgetron.catalogue import CATALOGUE
 from budgetron.river.factory import DROPPED
 from budgetron.river.feature_names import LARGEST, Names, hashed
-from tests.support.cases import CASES, REGRESSION, Case, numeric_stream, same_state, stream
+from tests.support.cases import (
+    CASES,
+    KINDS,
+    REGRESSION,
+    REGRESSION_KINDS,
+    Case,
+    numeric_stream,
+    same_state,
+    stream,
+)
 
 NAMES = [name for name in budgetron.river.__all__ if name != "make"]
 each_class = pytest.mark.parametrize("name", NAMES)
 each_case = pytest.mark.parametrize("case", CASES + REGRESSION, ids=str)
+each_kind = pytest.mark.parametrize("case", KINDS + REGRESSION_KINDS, ids=str)
 WIDTH = 4
 FEATURES = [f"x{j}" for j in range(WIDTH)]
 
@@ -168,7 +178,7 @@ def test_same_bits_as_the_estimator(case: Case) -> None:
             np.testing.assert_array_equal(dense._predict(X), model.estimator._predict(rows))
 
 
-@each_case
+@each_kind
 def test_learn_many_is_the_loop(case: Case) -> None:
     X, y = a_stream(case, 120, 3)
     one = learn(twin(case.make(gamma="median", scale="standard")), X, y)
@@ -180,7 +190,7 @@ def test_learn_many_is_the_loop(case: Case) -> None:
     assert many.predict_many(frame(X)).tolist() == [one.predict_one(as_dict(x)) for x in X]
 
 
-@each_case
+@each_kind
 def test_absent_is_zero_and_order_does_not_matter(case: Case) -> None:
     X, y = a_stream(case, 120, 3)
     X[:, 3] = np.where(np.arange(120) < 40, 0.0, X[:, 3])  # appears late

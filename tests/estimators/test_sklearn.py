@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from typing import Any
 
@@ -14,14 +15,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils import get_tags, shuffle
 from sklearn.utils.estimator_checks import (
+    _check_name,
     _regression_dataset,
     check_classifiers_train,
+    estimator_checks_generator,
     parametrize_with_checks,
 )
 
 import budgetron
 from budgetron.catalogue import CATALOGUE
-from tests.support.cases import CASES, Case, same_state, stream
+from tests.support.cases import CASES, KINDS, REGRESSION_KINDS, Case, same_state, stream
 from tests.support.expected_failures import POOR, hold
 
 
@@ -31,13 +34,56 @@ def every_estimator() -> list[Any]:
     ]
 
 
-@parametrize_with_checks(every_estimator())
+# What can go wrong in one estimator class alone: its parameters, and what its learner answers.
+OWN_CHECKS = (
+    "check_estimators_dtypes",
+    "check_estimators_pickle",
+    "check_fit_idempotent",
+    "check_get_params_invariance",
+    "check_parameters_default_constructible",
+    "check_param_validation",
+    "check_set_params",
+    "check_class_weight_classifiers",
+    "check_classifiers_train",
+    "check_classifiers_regression_target",
+    "check_regressors_train",
+)
+
+
+def of_one_kind() -> list[Any]:
+    """One estimator per compiled learner and task."""
+    return [
+        CATALOGUE[case.name].estimator(case.task)(**CATALOGUE[case.name].fixed)
+        for case in KINDS + REGRESSION_KINDS
+    ]
+
+
+def of_one_class() -> list[Any]:
+    """One estimator per class."""
+    return list({type(estimator): estimator for estimator in every_estimator()}.values())
+
+
+@parametrize_with_checks(of_one_kind())
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     hold(estimator, check)
 
 
+@pytest.mark.parametrize("estimator", of_one_class(), ids=str)
+def test_own_scikit_learn_checks(estimator: Any) -> None:
+    """Those checks that a class can fail alone, in one test per class."""
+    checks = [
+        check
+        for _, check in estimator_checks_generator(estimator)
+        if _check_name(check) in OWN_CHECKS
+    ]
+    assert len(checks) > 6
+    for check in checks:
+        with contextlib.suppress(pytest.xfail.Exception):
+            hold(clone(estimator), check)
+
+
 @pytest.mark.parametrize("memory", [{}, {"readonly_memmap": True, "X_dtype": "float32"}])
-@pytest.mark.parametrize("estimator", list(filter(is_classifier, every_estimator())), ids=str)
+@pytest.mark.parametrize("estimator", list(filter(is_classifier, of_one_class())), ids=str)
 def test_all_but_likeliest_class(estimator: Any, memory: dict[str, Any]) -> None:
     """check_classifiers_train, of a class that is the same but for its probabilities."""
 
@@ -89,7 +135,7 @@ def test_pipeline_grid_and_cross_validation(case: Case) -> None:
     assert set(search.predict(X)) <= {"no", "yes"}
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", KINDS, ids=str)
 def test_pickle_resumes_to_the_bit(case: Case) -> None:
     X, y = stream(300, classes=3)
     model = case.make(random_state=3).partial_fit(X[:150], y[:150])
@@ -100,7 +146,7 @@ def test_pickle_resumes_to_the_bit(case: Case) -> None:
     same_state(model, again)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", KINDS, ids=str)
 def test_clone_starts_empty(case: Case) -> None:
     X, y = stream(50)
     model = case.make().fit(X, y)

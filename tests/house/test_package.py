@@ -14,6 +14,7 @@ import sys
 import tomllib
 from fnmatch import fnmatch
 
+import numpy as np
 import pytest
 from packaging.specifiers import SpecifierSet
 
@@ -22,6 +23,15 @@ from benchmarks.imports import LINES, seconds
 from budgetron import _core, parts
 from budgetron.catalogue import CATALOGUE
 from papers.catalogue import PAGES
+from tests.support.cases import (
+    CASES,
+    KINDS,
+    REGRESSION,
+    REGRESSION_KINDS,
+    Case,
+    numeric_stream,
+    stream,
+)
 from tests.support.repository import ROOT
 
 FOREIGN = """
@@ -215,3 +225,14 @@ def test_bad_parameters_say_which_and_what_is_allowed(params: dict, message: str
     model = budgetron.make("ahpatron", **params)
     with pytest.raises(ValueError, match=message):
         model.fit([[0.0], [1.0]], [0, 1])
+
+
+def test_the_short_list_of_cases_has_every_compiled_learner() -> None:
+    """Tests of shared code run over it alone."""
+
+    def kinds(cases: list[Case], rows: tuple[np.ndarray, np.ndarray]) -> set[str]:
+        return {case.make().partial_fit(*rows)._engine.spec["kind"] for case in cases}
+
+    assert kinds(KINDS, stream(20)) == kinds(CASES, stream(20))
+    some = numeric_stream(20)
+    assert kinds(REGRESSION_KINDS, some) == kinds(REGRESSION, some)

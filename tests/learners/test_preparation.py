@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 
 import budgetron
-from tests.support.cases import BY_NAME, CASES, Case, same_state, stream
+from tests.support.cases import BY_NAME, CASES, KINDS, Case, same_state, stream
 
 WARM_UP = 200
 RULES: dict[str, dict[str, Any]] = {
@@ -24,6 +24,7 @@ RULES: dict[str, dict[str, Any]] = {
 }
 RBF = [case for case in CASES if "rbf" in case.kernels]
 each_case = pytest.mark.parametrize("case", RBF, ids=str)
+each_kind = pytest.mark.parametrize("case", KINDS, ids=str)
 each_rule = pytest.mark.parametrize("rule", RULES)
 # The two that between them go through everything, for the tests that run over all learners.
 main_rules = pytest.mark.parametrize("rule", ["standard and median", "auto and median"])
@@ -155,7 +156,7 @@ def test_gamma_is_that_of_the_definition_after_every_row(rule: str, kernel: str)
 
 
 @each_rule
-@each_case
+@each_kind
 def test_the_learner_is_the_one_that_had_this_gamma_from_the_start(case: Case, rule: str) -> None:
     # Classes join on the way, and the generator is where it would be.
     X, y = uneven(classes=3)
@@ -173,7 +174,7 @@ def test_the_learner_is_the_one_that_had_this_gamma_from_the_start(case: Case, r
     assert model.n_seen_ == len(X)
 
 
-@main_rules
+@pytest.mark.parametrize("rule", ["auto and median"])
 @each_case
 def test_chunks_and_resuming_do_not_matter(case: Case, rule: str) -> None:
     X, y = uneven(classes=3)
@@ -192,7 +193,7 @@ def test_chunks_and_resuming_do_not_matter(case: Case, rule: str) -> None:
 
 @each_dtype
 @main_rules
-@each_case
+@each_kind
 def test_batch_equals_one_row_at_a_time(case: Case, rule: str, dtype: type) -> None:
     X, y = uneven()
     X = X.astype(dtype)
@@ -207,7 +208,7 @@ def test_batch_equals_one_row_at_a_time(case: Case, rule: str, dtype: type) -> N
 
 @each_dtype
 @main_rules
-@each_case
+@each_kind
 def test_dense_equals_csr(case: Case, rule: str, dtype: type) -> None:
     X, y = uneven(sparse=True)
     X = X.astype(dtype)

@@ -22,9 +22,20 @@ from budgetron import ModelFileError, model_file
 from budgetron.model_file import atomic as durable
 from budgetron.model_file import to_bytes
 from budgetron.parts import Merge, SmoothHinge
-from tests.support.cases import BY_NAME, CASES, REGRESSION, Case, numeric_stream, same_state, stream
+from tests.support.cases import (
+    BY_NAME,
+    CASES,
+    KINDS,
+    REGRESSION,
+    REGRESSION_KINDS,
+    Case,
+    numeric_stream,
+    same_state,
+    stream,
+)
 
 each_case = pytest.mark.parametrize("case", CASES + REGRESSION, ids=str)
+each_kind = pytest.mark.parametrize("case", KINDS + REGRESSION_KINDS, ids=str)
 
 
 def rows_for(case: Case, rows: int = 200, classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -62,7 +73,7 @@ def test_a_loaded_model_goes_on_to_the_bit(case: Case, tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.predict(X), whole.predict(X))
 
 
-@each_case
+@each_kind
 def test_every_attribute_is_in_the_file(case: Case) -> None:
     """Learning sets nothing that `_fitted` does not list: else it would be lost."""
     X, y = rows_for(case, 50)

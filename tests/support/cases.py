@@ -412,6 +412,23 @@ REGRESSION = [
 ]
 BY_NAME = {case.name: case for case in CASES if not case.label}
 BUDGETED = [case for case in CASES if case.budget is not None]
+# One case per compiled learner, for code that is written once and shared by all of them (labels,
+# checks of rows, files, names). What a learner computes is tested with every case.
+KINDS = [
+    BY_NAME[name]
+    for name in (
+        "rbp",
+        "ahpatron",
+        "fogd",
+        "nogd",
+        "avm",
+        "forgetron",
+        "projectron++",
+        "pomdr",
+        "budgetron",
+    )
+]
+REGRESSION_KINDS = [case for case in REGRESSION if not case.label]
 
 
 def stream(
