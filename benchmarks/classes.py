@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import budgetron
 from budgetron import _core
+from budgetron._batch import Batch
 
 LEARNERS = ["rbp", "forgetron", "bpas", "bogd", "ahpatron", "avm"]
 
@@ -50,7 +51,7 @@ def microseconds(
         for c, at in enumerate(starts):
             for m, engine in enumerate(engines):
                 rows, y = X[at : at + CHUNK], targets[m][at : at + CHUNK]
-                best[m, c] = min(best[m, c], seconds(engine.learn, rows, y, record=False))
+                best[m, c] = min(best[m, c], seconds(engine.native.learn, Batch(rows, y)))
     return 1e6 * best.sum(axis=1) / len(X)
 
 

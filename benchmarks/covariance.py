@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import budgetron
 from budgetron import _core
+from budgetron._batch import Batch
 
 MOST_OF_A_ROW = {100: 4.0, 400: 10.0}
 MOST_OF_THREE_READS = 1.5
@@ -42,10 +43,11 @@ def update_microseconds(budget: int, repeats: int) -> float:
     model = budgetron.make("budgetron", task="regression", budget=budget, gamma=0.1, scale=None)
     model.partial_fit(X, y)
     assert model.n_support_ == budget
-    engine = pickle.loads(pickle.dumps(model._engine))
-    rows, targets = X[:10], y[:10]  # few: a block that is not interrupted counts
-    round_ = best(lambda: engine.learn(rows, targets), 30 * repeats, 1) / len(rows)
-    return round_ - best(lambda: engine.predict(rows), 30 * repeats, 1) / len(rows)
+    native = pickle.loads(pickle.dumps(model._engine)).native
+    rows = X[:10]  # few: a block that is not interrupted counts
+    batch = Batch(rows, y[:10])
+    round_ = best(lambda: native.learn(batch), 30 * repeats, 1) / len(rows)
+    return round_ - best(lambda: native.predict(rows), 30 * repeats, 1) / len(rows)
 
 
 def three_reads_microseconds(budget: int, repeats: int) -> float:

@@ -46,9 +46,11 @@ struct Stream {
     }
   }
 
-  [[nodiscard]] Batch<float> rows(bool sparse) const {
+  [[nodiscard]] Batch<float> rows(bool sparse, std::vector<double>& decisions) const {
     Batch<float> rows;
     rows.count = kRows;
+    rows.targets = targets.data();
+    rows.decisions = &decisions;
     if (sparse) {
       rows.values = values.data();
       rows.indices = indices.data();
@@ -90,8 +92,8 @@ std::vector<std::pair<const char*, std::shared_ptr<Spec>>> guarded() {
 
 extern "C" [[gnu::noinline]] void rounds(Model<float>& dense, Model<float>& sparse,
                                          const Stream& stream, std::vector<double>& decisions) {
-  dense.learn(stream.rows(false), stream.targets.data(), nullptr, &decisions, false);
-  sparse.learn(stream.rows(true), stream.targets.data(), nullptr, &decisions, false);
+  dense.learn(stream.rows(false, decisions));
+  sparse.learn(stream.rows(true, decisions));
 }
 
 int main() {

@@ -33,10 +33,13 @@ from measuring import SHAPES, Bar, at_most, best, console, finish, load
 from numpy.typing import NDArray
 from rich.table import Table
 from scipy.linalg import blas
+from scipy.sparse import issparse
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import budgetron
 from budgetron import _core
+from budgetron._batch import Batch
+from budgetron._csr import sparse_rows
 
 CHUNK = 480  # rows: enough that the call beside them costs next to nothing
 # Round to bare row, at most.
@@ -66,15 +69,16 @@ def measure(model: Any, X: Any, codes: NDArray[np.float64], repeats: int) -> Cos
     model.partial_fit(X[:half], codes[:half], classes=[0.0, 1.0])
     before = model.n_updates_
     starts = range(half, X.shape[0], CHUNK)
-    chunks = [(X[at : at + CHUNK], codes[at : at + CHUNK]) for at in starts]
+    rows = sparse_rows(X) if issparse(X) else X
+    chunks = [Batch(rows[at : at + CHUNK], codes[at : at + CHUNK], record=True) for at in starts]
     fastest = np.full((len(chunks), 2), np.inf)
     for _ in range(repeats):
         engine = pickle.loads(pickle.dumps(model._engine))
-        for times, (rows, targets) in zip(fastest, chunks, strict=True):
+        for times, chunk in zip(fastest, chunks, strict=True):
             engine.native.look_ahead("never")
-            times[0] = min(times[0], seconds(engine.predict, rows))
+            times[0] = min(times[0], seconds(engine.native.predict, chunk.rows))
             engine.native.look_ahead("auto")
-            times[1] = min(times[1], seconds(engine.learn, rows, targets, record=True))
+            times[1] = min(times[1], seconds(engine.native.learn, chunk))
     learned = X.shape[0] - half
     row, round_ = 1e6 * fastest.sum(axis=0) / learned
     updates = (engine.native.updates - before) / learned

@@ -62,15 +62,13 @@ void print_shape(const Shape& shape, int bursts, bool last) {
   std::vector<RowTask<float>> empty = tasks;
   for (RowTask<float>& task : empty) task.count = 0;
   Row<float> row;
-  std::vector<double> answers;
 
   const std::size_t products = padded(shape.examples) * shape.features;
   const AlignedVector<float> memory((products + 63) / 64 * 64, 1.0f);
   const auto predict = [&](LookAhead when) {
     return [&, when](std::size_t calls) {
       model->look_ahead(when);
-      for (std::size_t i = 0; i < calls; i += kRows) model->predict(query_rows, answers);
-      sink = answers[0];
+      for (std::size_t i = 0; i < calls; i += kRows) sink = model->predict(query_rows).numbers[0];
     };
   };
 

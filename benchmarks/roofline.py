@@ -29,6 +29,7 @@ from measuring import BUILD, ROOT, Bar, at_least, at_most, console, finish, tabl
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import budgetron
+from budgetron._batch import Batch
 
 EXECUTABLE = BUILD / "roofline"
 FIGURE = ROOT / "docs" / "images" / "growth.svg"
@@ -93,13 +94,13 @@ def blocks(examples: int, features: int) -> dict[str, float]:
             turns = list(engines.items())
             for when, engine in turns if repeat % 2 else reversed(turns):
                 engine.native.look_ahead(when)
-                engine.predict(rows[:6])  # the other's support is in the caches
+                engine.native.predict(rows[:6])  # the other's support is in the caches
                 for call in ("predict", "prequential"):
                     began = time.perf_counter()
                     if call == "predict":
-                        engine.predict(rows)
+                        engine.native.predict(rows)
                     else:
-                        engine.learn(rows, targets, record=True)
+                        engine.native.learn(Batch(rows, targets, record=True))
                     spent = time.perf_counter() - began
                     taken = times[f"{call} {when}"]
                     taken[i] = min(taken[i], spent)

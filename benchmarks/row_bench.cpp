@@ -69,11 +69,12 @@ std::vector<Measurement> time_shape(const Shape& shape, int bursts) {
   const Data<Real> stored(shape, shape.examples, 1);
   const Data<Real> queries(shape, kQueries, 2);
   const Batch<Real> stored_rows = stored.view(shape.dense);
-  const Batch<Real> query_rows = queries.view(shape.dense);
+  Batch<Real> query_rows = queries.view(shape.dense);
 
   const auto model = filled(shape, gamma, stored_rows);
   model->look_ahead(LookAhead::never);  // a round with its own row, as the row beside it
   const std::vector<double> targets = taken_for(*model, query_rows);
+  query_rows.targets = targets.data();
   const Expansion<Real>& f = expansion(*model);
   require(f.size() == shape.examples, "every example was stored");
   const std::int64_t updates = model->counts().updates;
@@ -132,9 +133,7 @@ std::vector<Measurement> time_shape(const Shape& shape, int bursts) {
        }},
       {"round",
        [&](std::size_t calls) {
-         for (std::size_t i = 0; i < calls; i += kQueries) {
-           model->learn(query_rows, targets.data(), nullptr, nullptr, false);
-         }
+         for (std::size_t i = 0; i < calls; i += kQueries) model->learn(query_rows);
        }},
       {"round_one",
        [&](std::size_t calls) {

@@ -22,6 +22,7 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import budgetron
+from budgetron._batch import Batch
 from budgetron.streams.synthetic import two_gaussians
 
 EXECUTABLE = BUILD / "row_bench"
@@ -96,9 +97,9 @@ def one_row_times() -> dict[str, float]:
     times = best(
         {
             "learn_one": learn_one,
-            "native_learn": lambda: native.learn_dense(queries, targets, None, False, False),
+            "native_learn": lambda: native.learn(Batch(queries, targets)),
             "decision_one": decision_one,
-            "native_predict": lambda: native.predict_dense(queries, 1),
+            "native_predict": lambda: native.predict(queries),
         },
         rows=len(queries),
     )

@@ -24,6 +24,7 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import budgetron
+from budgetron._csr import sparse_rows
 
 BUDGET = 300
 LEARNERS = ("rbp", "bogd", "bpas")
@@ -43,7 +44,7 @@ def dense_row(width: int) -> float:
     assert model.n_support_ == BUDGET, model.n_support_
     native = model._engine.native
     native.look_ahead("never")
-    return best({"row": lambda: native.predict_dense(X[:48], 1)}, rows=48)["row"]
+    return best({"row": lambda: native.predict(X[:48])}, rows=48)["row"]
 
 
 def rounds(name: str, X: Any, y: Any, *, gamma: float, passes: int) -> tuple[float, float, Any]:
@@ -54,8 +55,8 @@ def rounds(name: str, X: Any, y: Any, *, gamma: float, passes: int) -> tuple[flo
         began = time.thread_time()
         model.prequential(X, y, classes=[0.0, 1.0])
         taken = min(taken, time.thread_time() - began)
-    rows = X[:960]  # enough that the call costs nothing
-    row = best({"row": lambda: model._engine.predict(rows)}, rows=rows.shape[0])["row"]
+    native, rows = model._engine.native, sparse_rows(X[:960])  # enough that the call costs nothing
+    row = best({"row": lambda: native.predict(rows)}, rows=rows.shape[0])["row"]
     return 1e6 * taken / X.shape[0], row, model
 
 

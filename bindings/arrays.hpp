@@ -1,4 +1,4 @@
-// Vectors as NumPy arrays that own their memory: moved, never copied.
+// Arrays of NumPy: read without a copy, and made of vectors that move into them.
 #pragma once
 
 #include <nanobind/ndarray.h>
@@ -7,6 +7,19 @@
 #include <utility>
 #include <vector>
 
+namespace budgetron {
+
+// Arrays to read, in C order.
+template <class T>
+using Vector =
+    nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+template <class T>
+using Matrix =
+    nanobind::ndarray<const T, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+
+}  // namespace budgetron
+
+// Arrays that own their memory.
 template <class T>
 nanobind::object to_numpy(std::vector<T> values, std::vector<std::size_t> shape) {
   auto owned = std::make_unique<std::vector<T>>(std::move(values));

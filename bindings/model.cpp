@@ -1,7 +1,6 @@
-// The model in Python: arrays come in as pointers, checked once at the border by the signature
-// (dtype, dimensions, C order); the GIL is released around every loop over rows.
+// The model in Python. Arrays come in as pointers; their dtype, dimensions and order are checked
+// once, here. The GIL is released around every loop over rows.
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -11,7 +10,6 @@
 
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -21,6 +19,7 @@
 #include "model/model.hpp"
 #include "module.hpp"
 #include "named_row.hpp"
+#include "python_batch.hpp"
 #include "python_model.hpp"
 
 namespace nb = nanobind;
@@ -28,11 +27,6 @@ using namespace nb::literals;
 
 namespace budgetron {
 namespace {
-
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 std::shared_ptr<Spec> to_spec(const nb::dict& dict) {
   auto spec = std::make_shared<Spec>();
@@ -85,56 +79,19 @@ State to_state(const nb::dict& dict) {
   return state;
 }
 
-template <class Real>
-Batch<Real> dense_rows(const Matrix<Real>& x) {
-  Batch<Real> rows;
-  rows.count = x.shape(0);
-  rows.width = x.shape(1);
-  rows.values = x.data();
-  return rows;
-}
-
-template <class Real>
-Batch<Real> csr_rows(const Vector<std::int64_t>& indptr, const Vector<std::int32_t>& indices,
-                     const Vector<Real>& values) {
-  Batch<Real> rows;
-  rows.count = indptr.size() > 0 ? indptr.size() - 1 : 0;
-  rows.values = values.data();
-  rows.ends = indptr.data();
-  rows.indices = indices.data();
-  return rows;
-}
-
-Answer to_answer(bool probabilities) {
-  return probabilities ? Answer::probabilities : Answer::outputs;
-}
-
-template <class Real>
-nb::object learn(PythonModel<Real>& model, const Batch<Real>& rows, const Vector<double>& targets,
-                 const std::optional<Vector<double>>& weights, bool record, bool unseen,
-                 bool calibrate) {
-  if (targets.size() != rows.count || (weights && weights->size() != rows.count))
-    throw std::invalid_argument("rows, targets and weights differ in number");
-  std::vector<double> decisions;
-  const std::size_t outputs =
-      model.learn_in_pieces(rows, targets.data(), weights ? weights->data() : nullptr,
-                            record ? &decisions : nullptr, unseen, calibrate);
-  if (!record) return nb::none();
-  return to_numpy(std::move(decisions), {rows.count, outputs});
-}
-
 // The answers, and how many classes were known to all of them.
 template <class Real>
-nb::tuple predict(Model<Real>& model, const Batch<Real>& rows, std::size_t threads,
+nb::tuple predict(PythonModel<Real>& model, const nb::handle& rows, std::size_t threads,
                   bool probabilities) {
-  std::vector<double> answers;
-  std::size_t width = 0;
-  std::size_t known = 0;
+  const PythonRows<Real> held(rows);
+  Answers answers;
   {
-    nb::gil_scoped_release released;
-    width = model.predict(rows, answers, threads, to_answer(probabilities), &known);
+    const nb::gil_scoped_release released;
+    const Answer kind = probabilities ? Answer::probabilities : Answer::outputs;
+    answers = model.predict(held.batch(), threads, kind);
   }
-  return nb::make_tuple(to_numpy(std::move(answers), {rows.count, width}), known);
+  return nb::make_tuple(to_numpy(std::move(answers.numbers), {held.batch().count, answers.width}),
+                        answers.classes);
 }
 
 // The numbers of one row, out of the model before another thread goes in.
@@ -198,11 +155,11 @@ struct Examples {
 };
 
 // What a method of a model says while nothing changes.
-template <class Real, class Method>
-auto look(Model<Real>& model, Method method) {
+template <auto method, class Real>
+auto look(PythonModel<Real>& model) {
   return model.inspect([&](const auto&) {
-    using Answer = std::remove_cvref_t<decltype((model.*method)())>;  // never a reference
-    return Answer((model.*method)());
+    using Value = std::remove_cvref_t<decltype((model.*method)())>;  // never a reference
+    return Value((model.*method)());
   });
 }
 
@@ -224,7 +181,7 @@ nb::tuple explain(PythonModel<Real>& model, const Vector<std::int32_t>& indices,
   std::vector<std::int64_t> ids;
   std::vector<double> kernels;
   std::vector<double> shares;
-  std::size_t outputs = look(model, &Model<Real>::outputs);
+  std::size_t outputs = look<&Model<Real>::outputs>(model);
   model.explain({values.data(), indices.data(), values.size()},
                 [&](const std::vector<Share<Real>>& all, const Sample<Real>& x) {
                   Row<Real> row;
@@ -252,7 +209,7 @@ template <class Real>
 nb::object coefs(PythonModel<Real>& model) {
   std::vector<double> out;
   std::size_t size = 0;
-  std::size_t outputs = look(model, &Model<Real>::outputs);
+  std::size_t outputs = look<&Model<Real>::outputs>(model);
   model.inspect([&](const Learner<Real>& learner) {
     const Expansion<Real>* f = learner.expansion();
     if (f == nullptr) return;
@@ -311,39 +268,8 @@ void bind(nb::module_& m, const char* name) {
           "spec"_a, "task"_a, "classes"_a, "seed"_a, "wide"_a = false, "scale"_a = "none",
           "gamma_rule"_a = "fixed", "width"_a = 0, "average"_a = "last", "slots"_a = 0,
           "warmup_rows"_a = 0, "warmup_values"_a = 0)
-      .def(
-          "learn_dense",
-          [](M& self, Matrix<Real> x, Vector<double> targets, std::optional<Vector<double>> weights,
-             bool record, bool unseen, bool calibrate) {
-            return learn(self, dense_rows<Real>(x), targets, weights, record, unseen, calibrate);
-          },
-          "x"_a.noconvert(), "targets"_a.noconvert(), "weights"_a.noconvert().none(), "record"_a,
-          "unseen"_a, "calibrate"_a = true)
-      .def(
-          "learn_csr",
-          [](M& self, Vector<std::int64_t> indptr, Vector<std::int32_t> indices,
-             Vector<Real> values, Vector<double> targets, std::optional<Vector<double>> weights,
-             bool record, bool unseen, bool calibrate) {
-            return learn(self, csr_rows<Real>(indptr, indices, values), targets, weights, record,
-                         unseen, calibrate);
-          },
-          "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(),
-          "targets"_a.noconvert(), "weights"_a.noconvert().none(), "record"_a, "unseen"_a,
-          "calibrate"_a = true)
-      .def(
-          "predict_dense",
-          [](M& self, Matrix<Real> x, std::size_t threads, bool probabilities) {
-            return predict(self, dense_rows<Real>(x), threads, probabilities);
-          },
-          "x"_a.noconvert(), "threads"_a, "probabilities"_a = false)
-      .def(
-          "predict_csr",
-          [](M& self, Vector<std::int64_t> indptr, Vector<std::int32_t> indices,
-             Vector<Real> values, std::size_t threads, bool probabilities) {
-            return predict(self, csr_rows<Real>(indptr, indices, values), threads, probabilities);
-          },
-          "indptr"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(), "threads"_a,
-          "probabilities"_a = false)
+      .def("learn", &M::learn, "batch"_a)
+      .def("predict", &predict<Real>, "rows"_a, "threads"_a = 1, "probabilities"_a = false)
       .def(
           "learn_one",
           [](M& self, Vector<Real> x, double target, double weight) {
@@ -365,15 +291,15 @@ void bind(nb::module_& m, const char* name) {
       .def(
           "join",
           [](M& self, std::size_t after, std::vector<int> order) {
-            self.join({look(self, &M::classes), after, std::move(order)});
+            self.join({look<&Model<Real>::classes>(self), after, std::move(order)});
           },
           "after"_a, "order"_a)
-      .def_prop_ro("classes", [](M& self) { return look(self, &M::classes); })
-      .def_prop_ro("outputs", [](M& self) { return look(self, &M::outputs); })
-      .def_prop_ro("seen", [](M& self) { return look(self, &M::counts).seen; })
-      .def_prop_ro("mistakes", [](M& self) { return look(self, &M::counts).mistakes; })
-      .def_prop_ro("updates", [](M& self) { return look(self, &M::counts).updates; })
-      .def_prop_ro("coarse", [](M& self) { return look(self, &M::coarse); })
+      .def_prop_ro("classes", &look<&Model<Real>::classes, Real>)
+      .def_prop_ro("outputs", &look<&Model<Real>::outputs, Real>)
+      .def_prop_ro("seen", [](M& self) { return look<&Model<Real>::counts>(self).seen; })
+      .def_prop_ro("mistakes", [](M& self) { return look<&Model<Real>::counts>(self).mistakes; })
+      .def_prop_ro("updates", [](M& self) { return look<&Model<Real>::counts>(self).updates; })
+      .def_prop_ro("coarse", &look<&Model<Real>::coarse, Real>)
       .def("look_ahead",
            [](M& self, const std::string& when) {
              if (when != "auto" && when != "always" && when != "never") {
@@ -383,8 +309,8 @@ void bind(nb::module_& m, const char* name) {
                              : when == "always" ? LookAhead::always
                                                 : LookAhead::never);
            })
-      .def_prop_ro("rows_ahead", [](M& self) { return look(self, &M::rows_ahead); })
-      .def_prop_ro("columns_again", [](M& self) { return look(self, &M::columns_again); })
+      .def_prop_ro("rows_ahead", &look<&Model<Real>::rows_ahead, Real>)
+      .def_prop_ro("columns_again", &look<&Model<Real>::columns_again, Real>)
       .def_prop_ro("scale",
                    [](M& self) {
                      return self.inspect([&](const auto&) {
@@ -392,7 +318,7 @@ void bind(nb::module_& m, const char* name) {
                        return preparation != nullptr ? preparation->scale() : "none";
                      });
                    })
-      .def_prop_ro("gamma", [](M& self) { return look(self, &M::gamma); })
+      .def_prop_ro("gamma", &look<&Model<Real>::gamma, Real>)
       .def_prop_ro("size", &size<Real>)
       .def_prop_ro("memory_bytes", &M::memory_bytes)
       .def(

@@ -1,4 +1,4 @@
-// A model as Python holds it: with a listener, and learning in pieces.
+// A model as Python holds it: it reads batches, learns in pieces and calls a listener.
 //
 // The rows of a call are learned 256 at a time. Between pieces the lock is free, so that threads
 // which predict get in while another learns a long batch, and the listener is called. A batch in
@@ -19,6 +19,7 @@
 #include <exception>
 
 #include "model/model.hpp"
+#include "python_batch.hpp"
 
 namespace budgetron {
 
@@ -55,25 +56,28 @@ class PythonModel : public Model<Real> {
     if (listener.is_valid() && nanobind::len(told) > 0) listener(told);
   }
 
-  std::size_t learn_in_pieces(const Batch<Real>& rows, const double* targets, const double* weights,
-                              std::vector<double>* decisions, bool unseen, bool calibrate) {
-    std::exception_ptr raised;
+  // Learns a batch; its decisions, (rows, outputs), or None where they are not recorded.
+  nanobind::object learn(const nanobind::handle& arrays) {
+    const PythonBatch<Real> held(arrays);
+    std::vector<double> decisions;
+    Batch<Real> batch = held.batch();
+    if (held.record()) batch.decisions = &decisions;
     std::size_t outputs = 0;
+    std::exception_ptr raised;
     {
       const nanobind::gil_scoped_release released;
-      outputs = this->inspect([this](const auto&) { return this->outputs(); });
-      if (decisions != nullptr) decisions->reserve(rows.count * outputs);
+      if (held.record()) {
+        outputs = this->inspect([this](const auto&) { return this->outputs(); });
+        decisions.reserve(batch.count * outputs);
+      }
       auto asked = std::chrono::steady_clock::now();
-      for (std::size_t begin = 0; begin < rows.count; begin += kPiece) {
-        const std::size_t end = std::min(begin + kPiece, rows.count);
+      for (std::size_t begin = 0; begin < batch.count; begin += kPiece) {
         if (begin > 0 && std::chrono::steady_clock::now() - asked > kPatience) {
           const nanobind::gil_scoped_acquire acquired;
           if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
           asked = std::chrono::steady_clock::now();
         }
-        this->learn(piece(rows, begin, end), targets + begin,
-                    weights != nullptr ? weights + begin : nullptr, decisions, unseen && begin == 0,
-                    calibrate);
+        Model<Real>::learn(batch.piece(begin, std::min(begin + kPiece, batch.count)));
         if (!heard_.load(std::memory_order_relaxed) || raised != nullptr) continue;
         const nanobind::gil_scoped_acquire acquired;
         try {
@@ -84,7 +88,8 @@ class PythonModel : public Model<Real> {
       }
     }
     if (raised != nullptr) std::rethrow_exception(raised);
-    return outputs;
+    if (!held.record()) return nanobind::none();
+    return to_numpy(std::move(decisions), {batch.count, outputs});
   }
 
   // For Python's garbage collector: a listener often refers to the model it listens to.
@@ -101,16 +106,6 @@ class PythonModel : public Model<Real> {
   }
 
  private:
-  static Batch<Real> piece(Batch<Real> rows, std::size_t begin, std::size_t end) {
-    rows.count = end - begin;
-    if (rows.ends != nullptr) {
-      rows.ends += begin;
-    } else {
-      rows.values += begin * rows.width;
-    }
-    return rows;
-  }
-
   nanobind::object listener_;
   std::atomic<bool> heard_ = false;
   nanobind::ft_mutex mutex_;  // of the listener; nothing where there is a GIL

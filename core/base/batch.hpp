@@ -1,12 +1,25 @@
-// The rows of one call, seen through pointers: dense (row-major) or CSR with sorted indices.
+// The rows of one call and what is to be learned from them, seen through pointers.
+//
+// Rows are dense (row-major) or CSR with sorted indices. A batch owns nothing: its maker keeps the
+// arrays while the core reads them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/sample.hpp"
 
 namespace budgetron {
+
+// One row with its target.
+template <class Real>
+struct LabelledRow {
+  Sample<Real> x;
+  double target = 0.0;
+  double weight = 1.0;
+  bool unseen = false;  // its class has just joined: no prediction of it could be right
+};
 
 template <class Real>
 struct Batch {
@@ -16,6 +29,13 @@ struct Batch {
   const std::int64_t* ends = nullptr;     // CSR: indptr, count + 1 numbers
   const std::int32_t* indices = nullptr;  // CSR
 
+  // For learning only.
+  const double* targets = nullptr;           // one per row
+  const double* weights = nullptr;           // one per row; null: all 1
+  std::vector<double>* decisions = nullptr;  // takes the outputs of every row; null: not recorded
+  bool unseen = false;                       // the class of the first row has just joined
+  bool calibrate = true;  // rows not learned before: their decisions may fit probabilities
+
   [[nodiscard]] bool dense() const { return ends == nullptr; }
   [[nodiscard]] Sample<Real> operator[](std::size_t i) const {
     if (dense()) return {values + i * width, nullptr, width};
@@ -23,10 +43,22 @@ struct Batch {
     const auto end = static_cast<std::size_t>(ends[i + 1]);
     return {values + begin, indices + begin, end - begin};
   }
-  [[nodiscard]] Batch first(std::size_t rows) const {
-    Batch some = *this;
-    some.count = rows;
-    return some;
+  [[nodiscard]] LabelledRow<Real> labelled(std::size_t i) const {
+    return {(*this)[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0};
+  }
+  // Rows [begin, end), to be learned as the whole is.
+  [[nodiscard]] Batch piece(std::size_t begin, std::size_t end) const {
+    Batch rows = *this;
+    rows.count = end - begin;
+    if (dense()) {
+      rows.values += begin * width;
+    } else {
+      rows.ends += begin;
+    }
+    if (targets != nullptr) rows.targets += begin;
+    if (weights != nullptr) rows.weights += begin;
+    rows.unseen = unseen && begin == 0;
+    return rows;
   }
 };
 

@@ -45,6 +45,11 @@ enum class Task { classification, regression };
 
 // What predict returns per row: the outputs of f, or the probability of every class.
 enum class Answer { outputs, probabilities };
+struct Answers {
+  std::vector<double> numbers;
+  std::size_t width;    // numbers per row
+  std::size_t classes;  // known to all of them
+};
 
 #ifndef NDEBUG
 inline bool checks_every_change = true;  // off where what the checks allocate would be counted
@@ -101,27 +106,22 @@ class Model : private InstanceCount {
   // What rows go through first; null for nothing.
   [[nodiscard]] const Preparation<Real>* preparation() const { return preparation_.get(); }
 
-  // Test, then train, row by row. `decisions`, if given, takes the outputs of every row; returns
-  // how many each has. `weights`: null for all 1. `unseen`: the first row's class has just joined,
-  // so no prediction of it could be right. `calibrate`: these rows were not learned before, so
-  // their decisions say something of those on new rows.
-  std::size_t learn(const Batch<Real>& rows, const double* targets, const double* weights,
-                    std::vector<double>* decisions, bool unseen, bool calibrate = true) {
+  // Test, then train, row by row. Appends the outputs of every row to the batch's decisions, if it
+  // has any to fill.
+  void learn(const Batch<Real>& batch) {
     const auto inside = lock_.exclusive();
+    std::vector<double>* decisions = batch.decisions;
     const std::size_t begin = decisions != nullptr ? decisions->size() : 0;
-    if (decisions != nullptr) decisions->resize(begin + rows.count * outputs());
+    if (decisions != nullptr) decisions->resize(begin + batch.count * outputs());
     const Rest resting{ahead_};
-    Calibration::Counter counter(calibrate ? calibration_.get() : nullptr);
-    for (std::size_t i = 0; i < rows.count; ++i) {
-      Row<Real>* ready = look_ahead(rows, i);
-      learn_row(rows[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0,
-                counter, ready);
+    Calibration::Counter counter(batch.calibrate ? calibration_.get() : nullptr);
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      learn_row(batch.labelled(i), look_ahead(batch, i), counter);
       if (decisions != nullptr) {
         std::copy(outputs_.begin(), outputs_.end(),
                   decisions->data() + begin + i * outputs_.size());
       }
     }
-    return outputs();
   }
 
   // One row; the decision before it was learned, outputs() numbers. `take` gets them while the
@@ -133,22 +133,19 @@ class Model : private InstanceCount {
     if (!finite(x) || !std::isfinite(target)) weight = 0.0;
     {
       Calibration::Counter counter(calibration_.get());
-      learn_row(x, target, weight, false, counter, nullptr);
+      learn_row({x, target, weight}, nullptr, counter);
     }
     return take(std::span<const double>(outputs_));
   }
 
-  // The answer on every row, on so many threads; returns how many numbers each has. If a class
-  // joins meanwhile it starts anew, so that all rows of an answer speak of the same classes, of
-  // which there are `known`.
-  std::size_t predict(const Batch<Real>& rows, std::vector<double>& answers,
-                      std::size_t threads = 1, Answer kind = Answer::outputs,
-                      std::size_t* known = nullptr) {
+  // The answer to every row, on so many threads. If a class joins meanwhile it starts anew, so that
+  // all rows are answered by the same classes.
+  Answers predict(const Batch<Real>& rows, std::size_t threads = 1, Answer kind = Answer::outputs) {
     while (true) {
       const auto [classes, when] =
           inspect([&](const auto&) { return std::pair(classes_, looks_ahead_); });
       const std::size_t width = this->width(kind, classes);
-      answers.resize(rows.count * width);
+      std::vector<double> answers(rows.count * width);
       std::atomic<bool> stale = false;
       parallel_for(rows.count, kPiece, kThreadRows, threads, [&, classes, when](Pieces& pieces) {
         Row<Real> row;
@@ -156,7 +153,8 @@ class Model : private InstanceCount {
         Ahead<Real> ahead(when);
         const bool plain = kind == Answer::outputs;
         std::vector<double> outputs(plain ? 0 : outputs_of(classes));
-        Batch<Real> share = rows.first(0);
+        Batch<Real> share = rows;  // up to the end of this thread's piece
+        share.count = 0;
         for (std::size_t i = 0; !stale;) {
           if (i == share.count && !pieces.take(i, share.count)) break;
           const auto inside = lock_.shared();
@@ -172,9 +170,7 @@ class Model : private InstanceCount {
           } while (ahead.waiting());
         }
       });
-      if (stale) continue;
-      if (known != nullptr) *known = classes;
-      return width;
+      if (!stale) return {std::move(answers), width, classes};
     }
   }
 
@@ -352,23 +348,19 @@ class Model : private InstanceCount {
     averaging_->reserve(learner_->most_coefs(), learner_->expansion() != nullptr);
   }
 
-  void learn_row(const Sample<Real>& x, double target, double weight, bool unseen,
-                 Calibration::Counter& counter, Row<Real>* ready) {
+  // The round of one row, and around it what the preparation does to the row and counts of it.
+  // `ready`: its kernel row, if that was computed ahead.
+  void learn_row(LabelledRow<Real> row, Row<Real>* ready, Calibration::Counter& counter) {
     if (preparation_ == nullptr) {
-      learn_prepared(x, target, weight, unseen, counter, ready);
+      run_round(row, ready, counter);
       return;
     }
-    if (weight != 0.0) preparation_->make_place(x, [this] { rebuild(); });
-    const Sample<Real> seen = preparation_->prepare(x, prepared_);
-    learn_prepared(seen, target, weight, unseen, counter, ready);
-    if (weight != 0.0) preparation_->count(x, seen, target, weight, [this] { rebuild(); });
-  }
-  void learn_prepared(const Sample<Real>& x, double target, double weight, bool unseen,
-                      Calibration::Counter& counter, Row<Real>* ready) {
-    if (weight == 0.0) {
-      decide(x, row_, ready, outputs_);
-    } else {
-      run_round(x, target, weight, unseen, counter, ready);
+    const Sample<Real> x = row.x;
+    if (row.weight != 0.0) preparation_->make_place(x, [this] { rebuild(); });
+    row.x = preparation_->prepare(x, prepared_);
+    run_round(row, ready, counter);
+    if (row.weight != 0.0) {
+      preparation_->count(x, row.x, row.target, row.weight, [this] { rebuild(); });
     }
   }
 
@@ -389,7 +381,7 @@ class Model : private InstanceCount {
     Calibration::Counter counter(nullptr);  // what is repeated is not counted
     warmup.replay([this](const ClassChange& change) { rearrange(change); },
                   [&](const Sample<Real>& x, double target, double weight) {
-                    run_round(x, target, weight, false, counter, nullptr);
+                    run_round({x, target, weight}, nullptr, counter);
                   });
     counts_ = counts;
     outputs_ = decision_;
@@ -404,36 +396,37 @@ class Model : private InstanceCount {
     resize_outputs();
   }
 
-  void run_round(const Sample<Real>& x, double target, double weight, bool unseen,
-                 Calibration::Counter& counter, Row<Real>* ready) {
-    Row<Real>& row = decide(x, row_, ready, outputs_);
+  // Decides, compares the decision with the target, learns. A row of weight 0 is decided only.
+  void run_round(const LabelledRow<Real>& now, Row<Real>* ready, Calibration::Counter& counter) {
+    Row<Real>& row = decide(now.x, row_, ready, outputs_);
+    if (now.weight == 0.0) return;
     if (counter.counts() && classes_ > 1) {
-      counter.count(answer(row), static_cast<std::size_t>(target), weight);
+      counter.count(answer(row), static_cast<std::size_t>(now.target), now.weight);
     }
     Turn<Real> turn{
-        {.self = row.self, .round = counts_.seen}, x, &row, outputs_, direction_, &random_};
-    if (task_ == Task::regression) {
-      turn.target = target;
-      turn.error = target - outputs_[0];
-      turn.margin = -std::abs(turn.error);
-      direction_[0] = turn.error < 0.0 ? -1.0 : 1.0;
-    } else {
-      counts_.mistakes += aim(static_cast<std::size_t>(target), turn) | unseen;
-    }
-    turn.weight = weight;
-    if (weight != 1.0) {
-      for (double& u : direction_) u *= weight;
-    }
+        {.self = row.self, .round = counts_.seen}, now.x, &row, outputs_, direction_, &random_};
+    aim(now, turn);
     coarse_ |= row.coarse;
-    // k(x, x) <= 0 (an all-zero row under a linear kernel): predicted, not learned. So is what
-    // overflows: one such row would leave nothing finite behind. So is a row with more features
-    // than there is room for in all.
-    bool sound = row.self > 0.0 && std::isfinite(row.self);
-    if (limit_.given()) sound = sound && learner_->fits_alone(x);
-    for (const double output : outputs_) sound = sound && std::abs(output) * weight < kLargest;
-    sound = sound && std::abs(target) * weight < kLargest;
-    if (sound) learn_turn(turn);
+    if (sound(now, row)) {
+      if (averaging_ != nullptr) averaging_->count(*learner_);
+      const bool changed = learner_->learn(turn);
+      if (averaging_ != nullptr) averaging_->follow(*learner_);
+      counts_.updates += changed;
+#ifndef NDEBUG
+      if (changed && checks_every_change) learner_->check_invariants();
+#endif
+    }
     ++counts_.seen;
+  }
+
+  // Whether a row can be learned. k(x, x) <= 0 (an all-zero row under a linear kernel) is predicted
+  // and not learned. So is what overflows: one such row would leave nothing finite behind. So is a
+  // row with more features than there is room for in all.
+  [[nodiscard]] bool sound(const LabelledRow<Real>& now, const Row<Real>& row) const {
+    bool sound = row.self > 0.0 && std::isfinite(row.self);
+    if (limit_.given()) sound = sound && learner_->fits_alone(now.x);
+    for (const double output : outputs_) sound = sound && std::abs(output) * now.weight < kLargest;
+    return sound && std::abs(now.target) * now.weight < kLargest;
   }
 
   // What predict would say of the row just decided: probabilities are for its answers.
@@ -444,19 +437,24 @@ class Model : private InstanceCount {
     return averaged_;
   }
 
-  void learn_turn(const Turn<Real>& turn) {
-    if (averaging_ != nullptr) averaging_->count(*learner_);
-    const bool changed = learner_->learn(turn);
-    if (averaging_ != nullptr) averaging_->follow(*learner_);
-    if (!changed) return;
-    ++counts_.updates;
-#ifndef NDEBUG
-    if (checks_every_change) learner_->check_invariants();
-#endif
+  // Sets what the target says of the decision: margin, direction, and in regression the error.
+  void aim(const LabelledRow<Real>& now, Turn<Real>& turn) {
+    if (task_ == Task::regression) {
+      turn.target = now.target;
+      turn.error = now.target - outputs_[0];
+      turn.margin = -std::abs(turn.error);
+      direction_[0] = turn.error < 0.0 ? -1.0 : 1.0;
+    } else {
+      counts_.mistakes += aim_at_class(static_cast<std::size_t>(now.target), turn) | now.unseen;
+    }
+    turn.weight = now.weight;
+    if (now.weight != 1.0) {
+      for (double& u : direction_) u *= now.weight;
+    }
   }
 
-  // Sets margin and direction; true if the prediction was wrong.
-  bool aim(std::size_t code, Turn<Real>& turn) {
+  // True if the prediction was wrong.
+  bool aim_at_class(std::size_t code, Turn<Real>& turn) {
     if (outputs_.size() == 1) {
       // Without branches: labels are what a processor cannot foresee.
       const bool positive = (code == 1) | (classes_ == 1);

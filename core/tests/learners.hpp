@@ -188,6 +188,7 @@ struct Data {
   [[nodiscard]] Batch<Real> rows(bool sparse, std::size_t from, std::size_t to) const {
     Batch<Real> out;
     out.count = to - from;
+    out.targets = targets.data() + from;
     if (sparse) {
       out.values = values.data();
       out.indices = indices.data();

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetron._batch import Batch
+
 _Floats = NDArray[np.float64]
 
 class Model32:
@@ -25,36 +27,9 @@ class Model32:
         warmup_rows: int = 0,
         warmup_values: int = 0,
     ) -> None: ...
-    def learn_dense(
-        self,
-        x: NDArray[Any],
-        targets: _Floats,
-        weights: _Floats | None,
-        record: bool,
-        unseen: bool,
-        calibrate: bool = True,
-    ) -> _Floats | None: ...
-    def learn_csr(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        values: NDArray[Any],
-        targets: _Floats,
-        weights: _Floats | None,
-        record: bool,
-        unseen: bool,
-        calibrate: bool = True,
-    ) -> _Floats | None: ...
-    def predict_dense(
-        self, x: NDArray[Any], threads: int, probabilities: bool = False
-    ) -> tuple[_Floats, int]: ...
-    def predict_csr(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        values: NDArray[Any],
-        threads: int,
-        probabilities: bool = False,
+    def learn(self, batch: Batch) -> _Floats | None: ...
+    def predict(
+        self, rows: Any, threads: int = 1, probabilities: bool = False
     ) -> tuple[_Floats, int]: ...
     def learn_one(self, x: NDArray[Any], target: float, weight: float = 1.0) -> float | _Floats: ...
     def predict_one(self, x: NDArray[Any]) -> float | _Floats: ...

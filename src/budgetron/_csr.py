@@ -27,7 +27,7 @@ class SparseRows:
 
     Parameters
     ----------
-    indptr, indices, values : as in SciPy
+    indptr, indices, values : as in SciPy, but that the first row may start anywhere (a slice)
     shape : rows and columns
     """
 
@@ -41,7 +41,13 @@ class SparseRows:
         """The type of the values."""
         return self.values.dtype
 
-    def __getitem__(self, rows: NDArray[np.intp]) -> SparseRows:
+    def __getitem__(self, rows: NDArray[np.intp] | slice) -> SparseRows:
+        """Some of the rows: a view for a slice (of step 1), else a copy."""
+        if isinstance(rows, slice):
+            start, end, _ = rows.indices(self.shape[0])
+            end = max(end, start)
+            shape = (end - start, self.shape[1])
+            return SparseRows(self.indptr[start : end + 1], self.indices, self.values, shape)
         lengths = np.diff(self.indptr)[rows]
         indptr = _bounds(lengths)
         entries = np.repeat(self.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
@@ -50,7 +56,9 @@ class SparseRows:
 
     def matrix(self) -> Any:
         """The same as a SciPy matrix."""
-        return scipy.sparse.csr_array((self.values, self.indices, self.indptr), shape=self.shape)
+        start, end = self.indptr[0], self.indptr[-1]
+        parts = (self.values[start:end], self.indices[start:end], self.indptr - start)
+        return scipy.sparse.csr_array(parts, shape=self.shape)
 
 
 def sparse_rows(X: Any) -> SparseRows:

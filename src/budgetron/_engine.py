@@ -1,7 +1,7 @@
-"""A compiled model and what Python needs around it: dtype, dense or sparse rows, pickling.
+"""A compiled model and what Python needs around it: what it was made from, pickling, copies.
 
-The engine takes validated rows and numeric targets. It knows nothing of labels, which are the
-estimators' business, nor of algorithms, which are the spec's.
+`Engine.native` learns batches (_batch.py) and answers rows. It knows nothing of labels, which are
+the estimators' business, nor of algorithms, which are the spec's.
 """
 
 from __future__ import annotations
@@ -14,17 +14,12 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from budgetron import _core
-from budgetron._csr import SparseRows, sparse_rows
 from budgetron.parts import Spec
 
 Floats = NDArray[np.float64]
-
-
-LEAST_ROWS_A_THREAD = 256  # below, starting a thread costs more than it saves
 
 
 class PrecisionWarning(UserWarning):
@@ -145,47 +140,6 @@ class Engine:
         self.native = model(
             spec, task, classes, seed, **asdict(self.preparation), average=average, **limits
         )
-
-    def learn(
-        self,
-        X: Any,
-        targets: Floats,
-        weights: Floats | None = None,
-        *,
-        start: int = 0,
-        record: bool = False,
-        unseen: bool = False,
-        calibrate: bool = True,
-    ) -> Floats | None:
-        """Test then train, row by row; the decisions (n, outputs) if they are to be recorded.
-
-        Learns as many rows as there are targets, from row `start` on, without copying any. X is an
-        array or `SparseRows`; another sparse matrix is checked and put in order first.
-        `calibrate` is False for rows that were learned before: decisions on them are too sure for
-        probabilities to be fitted to.
-        """
-        end = start + len(targets)
-        how = (targets, weights, record, unseen, calibrate)
-        if scipy.sparse.issparse(X):
-            X = sparse_rows(X)
-        if isinstance(X, SparseRows):
-            return self.native.learn_csr(X.indptr[start : end + 1], X.indices, X.values, *how)
-        return self.native.learn_dense(X[start:end], *how)
-
-    def predict(self, X: Any, *, threads: int = 1, probabilities: bool = False) -> Floats:
-        """Decisions, (n, outputs), or probabilities, (n, classes), on up to so many threads."""
-        return self.answer(X, threads=threads, probabilities=probabilities)[0]
-
-    def answer(
-        self, X: Any, *, threads: int = 1, probabilities: bool = False
-    ) -> tuple[Floats, int]:
-        """What `predict` says, and how many classes were known to every row of it."""
-        threads = max(1, min(threads, X.shape[0] // LEAST_ROWS_A_THREAD))
-        if scipy.sparse.issparse(X):
-            X = sparse_rows(X)
-        if isinstance(X, SparseRows):
-            return self.native.predict_csr(X.indptr, X.indices, X.values, threads, probabilities)
-        return self.native.predict_dense(X, threads, probabilities)
 
     def copy(self) -> Engine:
         """A model of its own, as this one is between two rounds."""

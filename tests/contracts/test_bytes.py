@@ -18,6 +18,7 @@ from budgetron import parts
 from budgetron.estimators._base.sizes import parse_bytes
 from budgetron.evaluate import prequential
 from tests.support.cases import CASES, REGRESSION, Case, numeric_stream, same_state, stream
+from tests.support.native import learn_rows
 
 WIDTH = 6
 LIMIT = 9_000
@@ -54,7 +55,7 @@ def learned(model: Any, X: Any, y: Any, first: dict[str, Any], start: int = 0) -
         start = 1
     X = X.astype(model._engine.dtype)
     for i in range(start, len(y)):
-        model._engine.learn(X[i : i + 1], y[i : i + 1].astype(np.float64))
+        learn_rows(model._engine.native, X[i : i + 1], y[i : i + 1].astype(np.float64))
         yield model
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import budgetron
 from tests.support.cases import CASES, Case, attempts, stream
+from tests.support.native import learn_rows
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -17,7 +18,7 @@ def test_two_classes_through_the_k_class_path_equal_the_binary_learner(case: Cas
     engine = binary._engine
     wide = type(engine.native)(engine.spec, "classification", 2, engine.seed, wide=True)
     assert wide.outputs == 2
-    pairs = wide.learn_dense(X, y.astype(float), None, True, False)
+    pairs = learn_rows(wide, X, y.astype(float), record=True)
     np.testing.assert_array_equal(pairs[:, 1] - pairs[:, 0], decisions)
     assert wide.updates == binary.n_updates_
     assert attempts(binary) > 30

@@ -23,6 +23,7 @@ import budgetron
 from budgetron.evaluate import prequential
 from budgetron.model_file import to_bytes
 from tests.support.cases import BY_NAME, CASES, REGRESSION, Case, numeric_stream, same_state, stream
+from tests.support.native import StandIn
 
 DRAWS = int(os.environ.get("BUDGETRON_DRAWS", "120"))
 EVERY = CASES + REGRESSION
@@ -318,13 +319,13 @@ def test_ctrl_c_counts_what_was_learned(monkeypatch: pytest.MonkeyPatch) -> None
     X, y = stream(60, classes=3)
     model = BY_NAME["rbp"].make(class_weight="balanced").partial_fit(X[:20], y[:20])
     loop = pickle.loads(pickle.dumps(model)).partial_fit(X[20:37], y[20:37])
-    learn = type(model._engine).learn
+    native = model._engine.native
 
-    def interrupted(self: Any, rows: Any, targets: Any, weights: Any = None, **how: Any) -> Any:
-        learn(self, rows, targets[:17], weights[:17], **how)
+    def interrupted(batch: Any) -> Any:
+        native.learn(batch[:17])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(type(model._engine), "learn", interrupted)
+    monkeypatch.setattr(model._engine, "native", StandIn(native, learn=interrupted))
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[20:], y[20:])
     monkeypatch.undo()

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import budgetron
-from budgetron import _engine as engine
 from budgetron.estimators._base import estimator as base
 from tests.support.cases import (
     BY_NAME,
@@ -21,6 +20,7 @@ from tests.support.cases import (
     same_state,
     stream,
 )
+from tests.support.native import StandIn
 
 
 def orders(model: Any, rows: int) -> np.ndarray:
@@ -81,7 +81,7 @@ def test_more_epochs_fit_better() -> None:
 def test_threads_do_not_change_predictions(
     name: str, layout: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "LEAST_ROWS_A_THREAD", 50)
+    monkeypatch.setattr(base, "LEAST_ROWS_A_THREAD", 50)
     X, y = stream(1000, classes=3)
     rows = as_format(X, layout)
     model = BY_NAME[name].make(scale="standard", average="mean").fit(rows[:300], y[:300])
@@ -92,17 +92,18 @@ def test_threads_do_not_change_predictions(
 
 
 def test_threads_are_really_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    real = engine.Engine.answer
-
-    def spy(self: Any, X: Any, *, threads: int = 1, **more: Any) -> Any:
-        asked.append(threads)
-        return real(self, X, threads=threads, **more)
-
-    monkeypatch.setattr(engine.Engine, "answer", spy)
     X, y = stream(2000)
-    BY_NAME["rbp"].make(n_jobs=2).fit(X, y).predict(X)
-    assert asked == [2]
+    model = BY_NAME["rbp"].make(n_jobs=2).fit(X, y)
+    real, asked = model._engine.native, []
+
+    def spy(rows: Any, threads: int, probabilities: bool) -> Any:
+        asked.append(threads)
+        return real.predict(rows, threads, probabilities)
+
+    monkeypatch.setattr(model._engine, "native", StandIn(real, predict=spy))
+    for rows in (2000, 512, 511, 1):
+        model.predict(X[:rows])
+    assert asked == [2, 2, 1, 1]
 
 
 def test_predicting_while_classes_join_speaks_of_one_set_of_classes() -> None:
@@ -113,7 +114,7 @@ def test_predicting_while_classes_join_speaks_of_one_set_of_classes() -> None:
 
     def predict() -> None:
         while not stop.is_set():
-            decisions = model._engine.predict(X, threads=2)
+            decisions, _ = model._engine.native.predict(X, threads=2)
             shapes.append(decisions.shape[1])
 
     thread = threading.Thread(target=predict)

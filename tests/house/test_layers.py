@@ -24,9 +24,10 @@ CORE = (
     "core/simd",
     "core/base",
 )
-# What uses nothing of the package: its name and version, sparse rows, text for people, events.
+# What uses nothing of the package: its name and version, rows, text for people, events.
 GROUND = (
     "src/budgetron/__init__.py",
+    "src/budgetron/_batch.py",
     "src/budgetron/_csr.py",
     "src/budgetron/_text.py",
     "src/budgetron/events.py",

@@ -27,6 +27,7 @@ from budgetron.parts import (
     Sigmoid,
 )
 from tests.support.cases import KERNELS, stream
+from tests.support.native import learn_rows, predict_rows
 
 PARTS = {
     "rbf": Gaussian(0.5),
@@ -44,9 +45,9 @@ def kernel_matrix(kernel: str, stored: np.ndarray, probes: np.ndarray) -> np.nda
         engine = Engine(
             Round(PARTS[kernel], PerceptronUpdate()).spec(), "classification", 2, 0, stored.dtype
         )
-        engine.learn(x[None, :], np.array([1.0]))
+        learn_rows(engine.native, x[None, :], np.array([1.0]))
         assert engine.native.size == 1, "a tie stores the example"
-        columns.append(engine.predict(probes)[:, 0])
+        columns.append(predict_rows(engine.native, probes)[:, 0])
     return np.array(columns)
 
 
@@ -70,9 +71,9 @@ def test_tails_and_padding(size: int, dtype: type) -> None:
     # A huge gamma makes every row a tie with all others, so every one of them is stored.
     spec = Round(Gaussian(1e6), PerceptronUpdate()).spec()
     engine = Engine(spec, "classification", 2, 0, X.dtype)
-    engine.learn(X, y.astype(float))
+    learn_rows(engine.native, X, y.astype(float))
     assert engine.native.size == size
-    np.testing.assert_array_equal(engine.predict(X)[:, 0], 2.0 * y - 1.0)
+    np.testing.assert_array_equal(predict_rows(engine.native, X)[:, 0], 2.0 * y - 1.0)
     engine.native.check_invariants()
 
 
@@ -90,9 +91,9 @@ def test_exp_is_accurate_and_never_negative(dtype: type) -> None:
     distances = np.concatenate([np.linspace(0, 100, 4001), [1e-30, 200.0, 800.0, 1e6, 1e30]])
     spec = Round(Gaussian(1.0), PerceptronUpdate()).spec()
     engine = Engine(spec, "classification", 2, 0, np.dtype(dtype))
-    engine.learn(np.zeros((1, 1), dtype=dtype), np.array([1.0]))
+    learn_rows(engine.native, np.zeros((1, 1), dtype=dtype), np.array([1.0]))
     probes = np.sqrt(distances).astype(dtype)[:, None]
-    got = engine.predict(probes)[:, 0]
+    got = predict_rows(engine.native, probes)[:, 0]
     d2 = (probes[:, 0] * probes[:, 0]).astype(float)  # the square as the core rounds it
     expected = np.exp(-d2)
     lowest = 1.2e-38 if dtype is np.float32 else 2.3e-308

@@ -16,6 +16,7 @@ import budgetron
 from papers.calibration import SUMS, Calibration
 from studies.calibration import LEARNERS, expected_calibration_error, improvement, make, walk
 from tests.support.cases import BY_NAME, CASES, Case, stream
+from tests.support.native import learn_rows, predict_rows
 
 
 def sigmoids(model: Any) -> dict[str, np.ndarray]:
@@ -38,19 +39,20 @@ def test_follows_its_page(name: str, classes: int) -> None:
     weights = np.random.default_rng(0).choice([0.25, 1.0, 3.0], size=len(y))
     model = BY_NAME[name].make()
     model._ready(X, y, None, classes=range(classes), anew=True)
+    native = model._engine.native
     page = Calibration(1 if classes == 2 else classes)
     for t in range(len(y)):
         now = slice(t, t + 1)
-        f = model._engine.learn(X[now], y[now].astype(float), weights[now], record=True)
+        f = learn_rows(native, X[now], y[now].astype(float), weights[now], record=True)
         page.learn(f[0], int(y[t]), weights[t])
         kept = sigmoids(model)
         ours = np.concatenate([kept[name] for name in (*SUMS, "slope", "offset")])
         theirs = np.concatenate([*page.sums.values(), page.slope, page.offset])
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9, err_msg=f"round {t}")
         assert kept["rows"] == t + 1
-        told = model._engine.predict(X[now], probabilities=True)[0]
-        expected = page.probabilities(model._engine.predict(X[now])[0])
-        np.testing.assert_allclose(told, expected, rtol=1e-9, atol=1e-12)
+        ours = predict_rows(native, X[now], probabilities=True)[0]
+        expected = page.probabilities(predict_rows(native, X[now])[0])
+        np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-40, 1e-6, 1.0, 1e6, 1e40])
@@ -186,7 +188,7 @@ def test_one_class_alone_is_certain_and_two_start_with_a_plain_logistic() -> Non
     model = BY_NAME["rbp"].make()
     model._ready(X, y, None, classes=[0, 1], anew=True)
     np.testing.assert_array_equal(model.predict_proba(X), np.full((50, 2), 0.5))
-    model._engine.learn(X, y.astype(float), calibrate=False)
+    learn_rows(model._engine.native, X, y.astype(float), calibrate=False)
     np.testing.assert_allclose(
         model.predict_proba(X)[:, 1], expit(model.decision_function(X)), rtol=1e-14
     )
@@ -208,7 +210,7 @@ def test_regressors_have_none() -> None:
     X, y = stream(20)
     model = budgetron.make("pa", task="regression").fit(X, y)
     with pytest.raises(ValueError, match="no probabilities"):
-        model._engine.predict(X, probabilities=True)
+        predict_rows(model._engine.native, X, probabilities=True)
 
 
 # ---- on real data --------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from scipy.optimize import minimize
 import budgetron
 from budgetron._engine import Engine
 from tests.published.theory import GAMMA, Array, Pool
+from tests.support.native import learn_rows
 
 ROWS = 3000
 NOISE = 0.05  # share of turned labels
@@ -207,7 +208,7 @@ class Problem:
     def answer(self, pool: Pool, seed: int, average: str) -> Array:
         """The coefs of the averaged w, as the library answers with them."""
         engine = self.engine(seed, average)
-        engine.learn(pool.X, self.targets(pool))
+        learn_rows(engine.native, pool.X, self.targets(pool))
         columns = np.arange(POINTS.shape[1], dtype=np.int32)
         _, ids, kernels, shares = engine.native.explain(columns, POINTS[0])
         return pool.by_point(ids, shares[:, 0] / kernels)
@@ -246,7 +247,7 @@ def walk(problem: Problem, seed: int) -> Path:
     w = np.zeros((ROWS + 1, len(POINTS)))
     X, targets = pool.X, problem.targets(pool)
     for t in range(ROWS):
-        engine.learn(X, targets[t : t + 1], start=t)
+        learn_rows(engine.native, X[t : t + 1], targets[t : t + 1])
         w[t + 1] = pool.held(engine).coefs
     rounds = np.arange(1.0, ROWS + 1)[:, None]
     f = (w[:-1] @ K)[np.arange(ROWS), pool.order]

@@ -19,6 +19,7 @@ import pytest
 
 from tests.published.regret import ALPHA, FIRST, POINTS, ROWS, Problem, walk
 from tests.published.theory import Array
+from tests.support.native import learn_rows
 from tests.support.tracing import find_field
 
 HINGE = Problem("hinge", lam=0.1, delta=0.01)
@@ -93,9 +94,9 @@ def approximated(problem: Problem, first: int) -> float:
     entered = 0
     for seed in SEEDS:
         pool, engine = problem.pool(seed), problem.engine(seed)
-        engine.learn(pool.X, problem.targets(pool)[: first - 1])
+        learn_rows(engine.native, pool.X[: first - 1], problem.targets(pool)[: first - 1])
         before = int(find_field(engine.native.save(), "entered")[0])
-        engine.learn(pool.X, problem.targets(pool)[first - 1 :], start=first - 1)
+        learn_rows(engine.native, pool.X[first - 1 :], problem.targets(pool)[first - 1 :])
         entered += int(find_field(engine.native.save(), "entered")[0]) - before
     return 1 - entered / (len(SEEDS) * (ROWS - first + 1))
 
@@ -131,7 +132,7 @@ def test_theorem_9(problem: Problem) -> None:
     starts = []
     for seed in SEEDS:
         pool, engine = problem.pool(seed), problem.engine(seed)
-        engine.learn(pool.X, problem.targets(pool)[: FIRST - 1])
+        learn_rows(engine.native, pool.X[: FIRST - 1], problem.targets(pool)[: FIRST - 1])
         away = pool.held(engine).coefs - problem.best
         starts.append(pool.square(away))
     bound = (

@@ -34,6 +34,7 @@ from tests.published.theory import (
     make_engine,
     turns,
 )
+from tests.support.native import learn_rows, predict_rows
 
 # ---- one draw -----------------------------------------------------------------------------
 
@@ -89,9 +90,9 @@ def native_runs(name: str, seeds: range, X: Array, y: Array, probes: Array) -> l
     runs = []
     for seed in seeds:
         engine = Engine(spec, "classification", 2, seed, X.dtype)
-        engine.learn(X, y.astype(float))
+        learn_rows(engine.native, X, y.astype(float))
         assert len(engine.native.ids()) == BUDGET
-        runs.append(engine.predict(probes)[:, 0])
+        runs.append(predict_rows(engine.native, probes)[:, 0])
     return runs
 
 
@@ -303,10 +304,8 @@ def test_bogd_theorems_3_and_4_fail_where_the_clip_acts(name: str) -> None:
     """
     setting = Setting(name, B=10, eta=0.05, lam=0.001, gamma=1.0)
     for seed in range(3):
-        decisions = make_engine(setting.model, setting.pool, seed).learn(
-            setting.pool.X, setting.pool.y, record=True
-        )
-        assert decisions is not None
+        engine = make_engine(setting.model, setting.pool, seed)
+        decisions = learn_rows(engine.native, setting.pool.X, setting.pool.y, record=True)
         assert np.abs(decisions).max() <= 0.5 + 1e-12
         loss = hinge(setting.pool.signs * decisions[:, 0]).sum()
         assert loss >= len(setting.pool) / 2 > 2 * min(setting.bounds(setting.most_drawn))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from budgetron._engine import Engine
 from budgetron.parts import Part
 from papers.kernels import make_kernel
+from tests.support.native import learn_rows
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -76,8 +77,7 @@ def competitors(X: Array, y: Array) -> list[Competitor]:
 def margins(machine: Part, X: Array, y: Array) -> tuple[Array, Engine]:
     """The margins y f(x) of every round, before it was learned."""
     engine = Engine(machine.spec(), "classification", 2, 0, np.dtype(np.float64))
-    decisions = engine.learn(X, y, record=True)
-    assert decisions is not None
+    decisions = learn_rows(engine.native, X, y, record=True)
     return (2 * y - 1) * decisions[:, 0], engine
 
 
@@ -195,7 +195,6 @@ def turns(engine: Engine, pool: Pool) -> Iterator[Turn]:
     X, y = pool.X, pool.y
     after = pool.held(engine)
     for t in range(len(pool)):
-        decision = engine.learn(X, y[t : t + 1], start=t, record=True)
-        assert decision is not None
+        decision = learn_rows(engine.native, X[t : t + 1], y[t : t + 1], record=True)
         before, after = after, pool.held(engine)
         yield Turn(t, before, float(pool.signs[t] * decision[0, 0]), after)

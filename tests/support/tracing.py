@@ -22,6 +22,7 @@ from papers.kernels import make_kernel
 from papers.page import Page
 from papers.random import Random
 from tests.support.cases import KERNELS, TOLERANCES, Case, as_format, attempts
+from tests.support.native import learn_rows
 
 # Parameters that are not the learner's own: of the kernel, and of what is around every learner.
 AROUND = {
@@ -258,8 +259,7 @@ def run_trace(
         target = 2.0 * y[t] - 1.0 if classes == 2 else y[t]
         expected = learn(page, before, Tie(), X[t], target, weights[t])
         now = slice(t, t + 1)
-        decision = model._engine.learn(rows[now], y[now].astype(float), weights[now], record=True)
-        decision = decision[0]
+        decision = learn_rows(native, rows[now], y[now].astype(float), weights[now], record=True)[0]
         atol = tolerance * (1 + np.abs(expected).max())
         assert close(decision, expected, tolerance, atol), f"round {t}: {decision}, {expected}"
         after = State(native, page)

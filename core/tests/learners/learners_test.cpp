@@ -26,27 +26,29 @@ void exercise(const Spec& spec, Task task, std::size_t classes, bool sparse) {
   const auto model = fresh(5);
   Model<Real>& whole = *model;
   std::vector<double> decisions;
-  whole.learn(data.rows(sparse, 0, count), data.targets.data(), weights.data(), &decisions, false);
+  Batch<Real> all = data.rows(sparse, 0, count);
+  all.weights = weights.data();
+  Batch<Real> recorded = all;
+  recorded.decisions = &decisions;
+  whole.learn(recorded);
   for (const double decision : decisions) CHECK(decision == decision);
   CHECK(whole.counts().updates > 0);
   const auto half = fresh(5);
-  half->learn(data.rows(sparse, 0, 50), data.targets.data(), weights.data(), nullptr, false);
+  half->learn(all.piece(0, 50));
   const auto resumed = fresh(99);
   resumed->load(half->save());
-  resumed->learn(data.rows(sparse, 50, count), data.targets.data() + 50, weights.data() + 50,
-                 nullptr, false);
+  resumed->learn(all.piece(50, count));
   CHECK(whole.save() == resumed->save());
   whole.check_invariants();
-  std::vector<double> answers;
-  CHECK_EQ(whole.predict(data.rows(sparse, 0, count), answers), whole.outputs());
-  std::vector<double> shared;
-  whole.predict(data.rows(sparse, 0, count), shared, 3);
-  CHECK(answers == shared);
+  const Answers answers = whole.predict(all);
+  CHECK_EQ(answers.width, whole.outputs());
+  CHECK(answers.numbers == whole.predict(all, 3).numbers);
   if (classes == 2) {
     whole.join({2, 3, {0, -1, 1}});
-    whole.predict(data.rows(sparse, 0, 3), answers);
-    CHECK_EQ(answers.size(), 9u);
-    whole.learn(data.rows(sparse, 0, 60), data.targets.data(), nullptr, nullptr, true);
+    CHECK_EQ(whole.predict(data.rows(sparse, 0, 3)).numbers.size(), 9u);
+    Batch<Real> joined = data.rows(sparse, 0, 60);
+    joined.unseen = true;
+    whole.learn(joined);
     whole.check_invariants();
   }
   CHECK(whole.memory_bytes() > sizeof(Real));
@@ -81,21 +83,20 @@ struct Damage {
       ++refused;
       return;
     }
-    std::vector<double> answers;
-    model.predict(data.rows(true, 0, 3), answers);
+    model.predict(data.rows(true, 0, 3));
     if (task == Task::classification) {
-      model.predict(data.rows(true, 0, 3), answers, 1, Answer::probabilities);
+      model.predict(data.rows(true, 0, 3), 1, Answer::probabilities);
     }
     try {
-      model.learn(data.rows(false, 60, 72), data.targets.data() + 60, nullptr, nullptr, false);
+      model.learn(data.rows(false, 60, 72));
     } catch (const std::logic_error&) {  // a debug build recomputes what was made up
     }
   }
 
   void everywhere() {
     Model<Real> model(spec, task, classes, 5, false, rules);
-    model.learn(data.rows(false, 0, 30), data.targets.data(), nullptr, nullptr, false);
-    model.learn(data.rows(true, 30, 60), data.targets.data() + 30, nullptr, nullptr, false);
+    model.learn(data.rows(false, 0, 30));
+    model.learn(data.rows(true, 30, 60));
     const State sound = model.save();
     for (const auto& [name, array] : sound) {
       State state = sound;
@@ -104,7 +105,7 @@ struct Damage {
       std::visit([&](const auto& values) { spoil(sound, name, values); }, array);
     }
     Model<Real> younger(spec, task, classes, 5, false, rules);
-    younger.learn(data.rows(false, 0, 7), data.targets.data(), nullptr, nullptr, false);
+    younger.learn(data.rows(false, 0, 7));
     graft(sound, younger.save());
     graft(younger.save(), sound);
     State longer = sound;

@@ -86,8 +86,10 @@ struct Wide {
     }
   }
   [[nodiscard]] Batch<Real> row(bool sparse, std::size_t i) const {
-    if (!sparse) return {1, dense.data() + i * width, width};
-    return {1, values.data(), 0, ends.data() + i, indices.data()};
+    Batch<Real> one{1, dense.data() + i * width, width};
+    if (sparse) one = {1, values.data(), 0, ends.data() + i, indices.data()};
+    one.targets = targets.data() + i;
+    return one;
   }
 };
 
@@ -125,7 +127,7 @@ void compare(const Spec& spec, const Setting& setting) {
   CHECK(agrees(said));
   for (std::size_t i = 0; i < count; ++i) {
     const bool sparse = setting.sparse != (i % 50 == 49);  // now and then the other layout
-    model->learn(data.row(sparse, i), data.targets.data() + i, nullptr, nullptr, false);
+    model->learn(data.row(sparse, i));
     const std::size_t holds = model->memory_bytes();
     CHECK(agrees(holds));
     if (setting.limit.given()) CHECK(holds <= said);

@@ -122,20 +122,21 @@ TEST(preparation_resumes_in_mid_warm_up_and_refuses_a_damaged_state) {
     Batch<float> some;
     some.count = to - from;
     some.width = kWidth;
+    some.targets = targets.data() + from;
     some.values = values.data() + from * kWidth;
     return some;
   };
   const PreparationRules rules{"auto", "median", kWidth};
   Model<float> whole(perceptron(1.0 / 3.0), Task::classification, 2, 0, false, rules);
-  whole.learn(rows(0, 260), targets.data(), nullptr, nullptr, false);
+  whole.learn(rows(0, 260));
   CHECK_EQ(whole.counts().seen, 260);
   CHECK_EQ(std::string(whole.preparation()->scale()), std::string("standard"));
   for (const std::size_t cut : {1u, 2u, 5u, 150u, 200u, 230u}) {
     Model<float> half(perceptron(1.0 / 3.0), Task::classification, 2, 0, false, rules);
-    half.learn(rows(0, cut), targets.data(), nullptr, nullptr, false);
+    half.learn(rows(0, cut));
     Model<float> resumed(perceptron(1.0 / 3.0), Task::classification, 2, 7, false, rules);
     resumed.load(half.save());
-    resumed.learn(rows(cut, 260), targets.data() + cut, nullptr, nullptr, false);
+    resumed.learn(rows(cut, 260));
     CHECK(whole.save() == resumed.save());
     CHECK_EQ(whole.gamma(), resumed.gamma());
     if (cut == 150) {

@@ -23,8 +23,7 @@ template <class Real>
 std::jthread learning(Model<Real>& model, const Data<Real>& data, std::atomic<bool>& done) {
   return std::jthread([&] {
     for (std::size_t i = 0; i < kRows; i += kPiece) {
-      model.learn(data.rows(i % 40 == 0, i, i + kPiece), data.targets.data() + i, nullptr, nullptr,
-                  false);
+      model.learn(data.rows(i % 40 == 0, i, i + kPiece));
       model.learn_one(data.rows(false, i, i + 1)[0], data.targets[i]);
     }
     done = true;
@@ -34,12 +33,10 @@ std::jthread learning(Model<Real>& model, const Data<Real>& data, std::atomic<bo
 // Everything that may be done to a model while it learns. `twin` takes what is copied.
 template <class Real>
 void use(Model<Real>& model, Model<Real>& twin, const Data<Real>& data) {
-  std::vector<double> answers;
-  std::size_t known = 0;
-  model.predict(data.rows(true, 0, 200), answers, 2, Answer::outputs, &known);
-  CHECK_EQ(known, 2u);
-  for (const double answer : answers) CHECK(std::isfinite(answer));
-  model.predict(data.rows(false, 0, 5), answers, 1, Answer::probabilities);
+  const Answers answers = model.predict(data.rows(true, 0, 200), 2);
+  CHECK_EQ(answers.classes, 2u);
+  for (const double answer : answers.numbers) CHECK(std::isfinite(answer));
+  model.predict(data.rows(false, 0, 5), 1, Answer::probabilities);
   double one = 0.0;
   model.predict_one(data.rows(false, 3, 4)[0], [&](auto outputs) { one = outputs[0]; });
   CHECK(std::isfinite(one));
@@ -90,20 +87,20 @@ TEST(threads_see_a_row_between_two_rounds) {
       part("unlimited"));
   Model<double> model(*spec, Task::regression, 1, 0);
   const std::vector<double> x{0.5, 0.25};
-  const Batch<double> row{1, x.data(), x.size()};
   const double target = 1e9;
+  Batch<double> row{1, x.data(), x.size()};
+  row.targets = &target;
   std::atomic<bool> done = false;
   const std::jthread learner([&] {
-    for (int i = 0; i < 300; ++i) model.learn(row, &target, nullptr, nullptr, false);
+    for (int i = 0; i < 300; ++i) model.learn(row);
     done = true;
   });
-  std::vector<double> answers;
   double last = 0.0;
   while (!done) {
-    model.predict(row, answers);
-    CHECK_EQ(answers[0], std::floor(answers[0]));
-    CHECK(answers[0] >= last);
-    last = answers[0];
+    const double answer = model.predict(row).numbers[0];
+    CHECK_EQ(answer, std::floor(answer));
+    CHECK(answer >= last);
+    last = answer;
   }
 }
 

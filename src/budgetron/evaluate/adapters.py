@@ -126,7 +126,7 @@ class _Native:
         model = self._model
         if not hasattr(model, "_engine"):
             return nothing_yet(y, self._regression)
-        decisions, _ = model._answer(model._rows(x, first=False, growing=self._growing))
+        decisions, _ = model._answer(model._rows(x, growing=self._growing))
         decisions = decisions[:, 0] if decisions.shape[1] == 1 else decisions
         return Answers.of(decisions) if self._regression else read(decisions, self._classes, y)
 

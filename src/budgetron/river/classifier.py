@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river.base import MiniBatchClassifier
 
+from budgetron._csr import sparse_rows
 from budgetron._engine import Floats
 from budgetron.estimators._base.targets import check_labels, told_apart
 from budgetron.estimators._base.weights import product_one
@@ -129,7 +130,8 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
 
         if len(self._labels) < 2:
             return pd.DataFrame([self._only_shares()] * len(X), index=X.index)
-        shares = self._estimator._engine.predict(self._rows(X), probabilities=True)
+        rows = sparse_rows(self._rows(X))
+        shares, _ = self._estimator._answer(rows, probabilities=True)
         return pd.DataFrame(shares, index=X.index, columns=self._labels)
 
     def _only_label(self) -> Any:
@@ -142,7 +144,7 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         return dict.fromkeys(labels, 1.0 / max(len(labels), 1))
 
     def _decisions(self, rows: Any) -> Floats:
-        decisions: Floats = self._estimator._engine.predict(rows)
+        decisions: Floats = self._estimator._answer(sparse_rows(rows))[0]
         return decisions[:, 0] if decisions.shape[1] == 1 else decisions
 
 

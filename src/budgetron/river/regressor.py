@@ -6,6 +6,7 @@ from typing import Any
 
 from river.base import MiniBatchRegressor
 
+from budgetron._csr import sparse_rows
 from budgetron.estimators._base.targets import number
 from budgetron.river.model import FLOAT64, RiverLearner
 
@@ -64,4 +65,5 @@ class RiverRegressor(RiverLearner, MiniBatchRegressor):
 
         if not self._started:
             return pd.Series(0.0, index=X.index)
-        return pd.Series(self._estimator._engine.predict(self._rows(X))[:, 0], index=X.index)
+        predictions, _ = self._estimator._answer(sparse_rows(self._rows(X)))
+        return pd.Series(predictions[:, 0], index=X.index)

@@ -16,8 +16,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import StrOptions
 
+from budgetron._batch import Batch
 from budgetron._engine import Floats
-from budgetron.estimators._base.estimator import Batch, OnlineEstimator
+from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.plain import codes, comparable, numeric
 from budgetron.estimators._base.targets import labels
 from budgetron.estimators._base.weights import LARGEST, ClassWeights, product
@@ -144,12 +145,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Floats:
         """f(x): (n,) for up to two classes, where >= 0 stands for ``classes_[1]``; else (n, K)."""
         self._deciding  # noqa: B018 (raises if nothing was learned)
-        return _of_each(self._predict(X))
+        return _of_each(self._answer(self._rows(X))[0])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row; of tied classes the first, of two the second."""
         self._deciding  # noqa: B018 (raises if nothing was learned)
-        rows = self._rows(X, first=False)
+        rows = self._rows(X)
         while True:
             classes = self.classes_
             decisions, known = self._answer(rows)
@@ -194,7 +195,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
                [0.92, 0.08]])
         """
         self._deciding  # noqa: B018 (raises if nothing was learned)
-        return self._predict(X, probabilities=True)
+        return self._answer(self._rows(X), probabilities=True)[0]
 
     def predict_log_proba(self, X: Any) -> Floats:
         """The logarithm of `predict_proba`; -inf where that is 0."""
@@ -232,9 +233,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         classes: Any = None,
         anew: bool = False,
         growing: bool = False,
+        record: bool = False,
     ) -> Batch:
-        batch = self._checked(X, y, sample_weight, anew=anew, growing=growing)
-        if batch.first:
+        first = self._starts(anew)
+        batch = super()._ready(X, y, sample_weight, anew=anew, growing=growing, record=record)
+        if first:
             closed = classes is not None
             known = np.unique(labels(classes, "classes")) if closed else y[:0]
         else:
@@ -243,29 +246,27 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
                 raise ValueError(
                     f"classes={list(classes)} is not what the first call said: {list(known)}"
                 )
-        known, y = _all_known(known, y) if closed else _may_join(known, y)
-        if batch.first:
+        known, batch.y = _all_known(known, y) if closed else _may_join(known, y)
+        if first:
             rows = batch.rows
             self._begin(known, rows.shape[1], rows.dtype, closed=closed, growing=growing)
         elif known is not self.classes_:
             self._know(known)  # the same in a type that can be compared with y
-        return self._weighted(batch if y is batch.y else replace(batch, y=y))
+        if self._class_weights is not None:
+            self._weigh(batch, self._class_weights, anew=anew)
+        return batch
 
-    def _weighted(self, batch: Batch) -> Batch:
-        """The batch with the weights of its classes too, but for those that count rows."""
-        by_class = self._class_weights
-        if by_class is None:
-            return batch
+    def _weigh(self, batch: Batch, by_class: ClassWeights, *, anew: bool) -> None:
+        """Multiply the weights by those of the classes; of classes that count rows, check them."""
         if not by_class.counts_rows:
-            return replace(batch, weights=product(batch.weights, by_class.of_rows(batch.y)))
-        if batch.weights is not None:
-            most = by_class.seen + len(batch.y) * (self.n_epochs if batch.anew else 1)
+            batch.weights = product(batch.weights, by_class.of_rows(batch.y))
+        elif batch.weights is not None:
+            most = by_class.seen + len(batch.y) * (self.n_epochs if anew else 1)
             if batch.weights.max() * most > LARGEST:  # perhaps too large: try
                 trial = deepcopy(by_class)
-                for _, rows in self._passes(batch):
+                for rows in self._passes(batch, anew=anew):
                     _balanced(rows, trial)
                     trial.count_rows(_come(rows.y, rows.weights))
-        return batch
 
     def _begin(
         self,
@@ -337,41 +338,33 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
             if native.classes == len(after):
                 self._know(after)
 
-    def _learn_rows(self, batch: Batch, *, record: bool, calibrate: bool) -> Floats | None:
+    def _learn_rows(self, batch: Batch) -> Floats | None:
         """Learn rows in runs between which a class joins (closed classes: one run)."""
-        y, weights = batch.y, batch.weights
         if self._class_weights is not None and self._class_weights.counts_rows:
-            weights = _balanced(batch, self._class_weights)
-        joins = set() if self._closed else self._joining(y, weights)
+            batch = replace(batch, weights=_balanced(batch, self._class_weights))
+        joins = set() if self._closed else self._joining(batch.y, batch.weights)
         runs: list[Run] = []
-        for start, end in itertools.pairwise(sorted({0, len(y), *joins})):
-            joined = start in joins
-            if joined:
-                self._join(y[start])
-            targets = self._targets(y[start:end])
-            own = None if weights is None else weights[start:end]
-            with self._counting(y[start:end], own):
-                decisions = self._engine.learn(
-                    batch.rows,
-                    targets,
-                    own,
-                    start=start,
-                    record=record,
-                    unseen=joined,
-                    calibrate=calibrate,
+        for start, end in itertools.pairwise(sorted({0, len(batch.y), *joins})):
+            label = batch.y[start] if start in joins else None
+            if label is not None:
+                self._join(label)
+            run = batch[start:end] if joins else batch
+            with self._counting(run):
+                decisions = self._engine.native.learn(
+                    run.coded(self._targets(run.y), unseen=label is not None)
                 )
             if decisions is not None:
-                runs.append(Run(self.classes_, decisions, y[start] if joined else None))
-        return self._assemble(runs) if record else None
+                runs.append(Run(self.classes_, decisions, label))
+        return self._assemble(runs) if batch.record else None
 
     @contextmanager
-    def _counting(self, y: NDArray[Any], weights: Floats | None) -> Iterator[None]:
+    def _counting(self, run: Batch) -> Iterator[None]:
         """Count the rows learned inside, as many as there were if learning ends early."""
         by_class = self._class_weights
         if by_class is None or not by_class.counts_rows:
             yield
             return
-        come = _come(y, weights)
+        come = _come(run.y, run.weights)
         before = self.n_seen_
         try:
             yield

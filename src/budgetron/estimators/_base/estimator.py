@@ -8,6 +8,7 @@ regressor.py, also the words for parameters that all share (docstrings.py puts t
 
 from __future__ import annotations
 
+import itertools
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,15 +27,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
+from budgetron._batch import Batch
 from budgetron._csr import SparseRows, sparse_rows
-from budgetron._engine import (
-    LEAST_ROWS_A_THREAD,
-    Engine,
-    Floats,
-    PrecisionWarning,
-    Preparation,
-    Room,
-)
+from budgetron._engine import Engine, Floats, PrecisionWarning, Preparation, Room
 from budgetron.estimators._base.budgeted import Budgeted
 from budgetron.estimators._base.docstrings import complete
 from budgetron.estimators._base.explanation import Explanation
@@ -48,6 +43,7 @@ from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmo
 from budgetron.parts.compatibility import check_fits
 
 PIECE = 8192  # rows that are gathered at a time where `fit` shuffles
+LEAST_ROWS_A_THREAD = 256  # below, starting a thread costs more than it saves
 
 PRECISION_MESSAGE = (
     "the features are so large that float32 rounds them by more than a thousandth of the kernel's "
@@ -72,30 +68,6 @@ class Origin:
     width: int
     growing: bool
     room: Room = field(default_factory=Room)
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Rows to learn, all of them checked: nothing about them is refused any more.
-
-    Parameters
-    ----------
-    rows : array or `SparseRows`, of the model's dtype
-    y : labels, or numbers in regression
-    weights : one per row; None for all 1
-    first : whether they start the model
-    anew : whether `fit` learns them, `n_epochs` times
-    """
-
-    rows: Any
-    y: NDArray[Any]
-    weights: Floats | None
-    first: bool
-    anew: bool
-
-    def __getitem__(self, rows: NDArray[np.intp]) -> Batch:
-        weights = None if self.weights is None else self.weights[rows]
-        return replace(self, rows=self.rows[rows], y=self.y[rows], weights=weights)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -268,42 +240,37 @@ class OnlineEstimator(Budgeted):
 
     @in_turn
     def _learn(
-        self, X: Any, y: Any, sample_weight: Any, /, *, record: bool = False, **how: Any
+        self, X: Any, y: Any, sample_weight: Any, /, *, anew: bool = False, **how: Any
     ) -> Floats | None:
-        """Learn rows; what was said to them before, if that is to be recorded."""
+        """Learn rows; the decisions on them before, if these are recorded.
+
+        Where it ends early, by Ctrl-C or for want of memory, the rows before have been learned.
+        """
         with self._unchanged_if_refused():
-            batch = self._ready(X, y, sample_weight, **how)
-        return self._learn_batch(batch, record=record)
+            batch = self._ready(X, y, sample_weight, anew=anew, **how)
+        decisions = None
+        for rows in self._passes(batch, anew=anew):
+            decisions = self._learn_rows(rows)
+        self._warn_if_coarse()
+        return decisions
 
     def _ready(
-        self, X: Any, y: Any, sample_weight: Any, *, anew: bool = False, growing: bool = False
+        self,
+        X: Any,
+        y: NDArray[Any],
+        sample_weight: Any,
+        *,
+        anew: bool = False,
+        growing: bool = False,
+        record: bool = False,
     ) -> Batch:
         """Check everything about a call and, the first time, build the model; learn nothing.
 
         Changes attributes at most, which `_unchanged_if_refused` puts back, nothing inside them.
+        Subclasses build the model; here are the checks of parameters, rows, weights and numbers of
+        rows.
         """
-        raise NotImplementedError
-
-    def _learn_rows(self, batch: Batch, *, record: bool, calibrate: bool) -> Floats | None:
-        """Learn the rows of a batch once, in their order."""
-        raise NotImplementedError
-
-    def _learn_batch(self, batch: Batch, *, record: bool = False) -> Floats | None:
-        """Learn what `_ready` let through.
-
-        Where it ends early, by Ctrl-C or for want of memory, the rows before have been learned.
-        """
-        said = None
-        for epoch, rows in self._passes(batch):
-            said = self._learn_rows(rows, record=record, calibrate=epoch == 0)
-        self._warn_if_coarse()
-        return said
-
-    def _checked(
-        self, X: Any, y: NDArray[Any], sample_weight: Any, *, anew: bool, growing: bool
-    ) -> Batch:
-        """The rows, valid and as many as there are targets and weights."""
-        first = anew or not hasattr(self, "_engine")
+        first = self._starts(anew)
         if first:
             self._validate_params()
         elif self._changed:
@@ -316,29 +283,42 @@ class OnlineEstimator(Budgeted):
             self.n_features_in_: int = max(self.n_features_in_, rows.shape[1])
         if first:
             self._sparse = not isinstance(rows, np.ndarray)
-        return Batch(rows, y, weights, first, anew)
+        return Batch(rows, y, weights, record)
 
-    def _passes(self, batch: Batch) -> Iterator[tuple[int, Batch]]:
-        """The rows to learn, piece by piece over all epochs of `fit`, with their epochs from 0."""
-        epochs = self.n_epochs if batch.anew else 1
-        if not (batch.anew and self.shuffle):
-            yield from ((epoch, batch) for epoch in range(epochs))
+    def _learn_rows(self, batch: Batch) -> Floats | None:
+        """Learn the rows of a batch that `_ready` let through, once, in their order."""
+        raise NotImplementedError
+
+    def _starts(self, anew: bool) -> bool:
+        """Whether a call builds the model."""
+        return anew or not hasattr(self, "_engine")
+
+    def _passes(self, batch: Batch, *, anew: bool) -> Iterator[Batch]:
+        """The rows to learn, of `fit` over all epochs, and in pieces where it shuffles."""
+        epochs = self.n_epochs if anew else 1
+        if not (anew and self.shuffle):
+            yield batch
+            again = replace(batch, calibrate=False) if epochs > 1 else batch
+            yield from itertools.repeat(again, epochs - 1)
             return
         generator = np.random.default_rng(self._seed)
         for epoch in range(epochs):
+            whole = replace(batch, calibrate=epoch == 0)
             order = generator.permutation(len(batch.y))
-            yield from ((epoch, batch[order[i : i + PIECE]]) for i in range(0, len(order), PIECE))
-
-    def _predict(self, X: Any, *, probabilities: bool = False) -> Floats:
-        """The outputs of every row, (n, outputs), or its probabilities, (n, classes)."""
-        return self._answer(self._rows(X, first=False), probabilities=probabilities)[0]
+            yield from (whole[order[i : i + PIECE]] for i in range(0, len(order), PIECE))
 
     def _answer(self, rows: Any, *, probabilities: bool = False) -> tuple[Floats, int]:
-        """The same of checked rows, and how many classes were known."""
-        threads = 1
-        if rows.shape[0] >= 2 * LEAST_ROWS_A_THREAD:
-            threads = min(effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
-        return self._engine.answer(rows, threads=threads, probabilities=probabilities)
+        """The outputs of checked rows, (n, outputs), or probabilities, (n, classes); and classes.
+
+        All rows were answered by so many classes.
+        """
+        threads = rows.shape[0] // LEAST_ROWS_A_THREAD
+        if threads > 1:
+            threads = min(threads, effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
+        answer: tuple[Floats, int] = self._engine.native.predict(
+            rows, max(threads, 1), probabilities
+        )
+        return answer
 
     @contextmanager
     def _unchanged_if_refused(self) -> Iterator[None]:
@@ -355,7 +335,7 @@ class OnlineEstimator(Budgeted):
         if len(x) != self.n_features_in_:
             raise ValueError(f"x has {len(x)} features, the model {self.n_features_in_}")
 
-    def _rows(self, X: Any, *, first: bool, growing: bool = False) -> Any:
+    def _rows(self, X: Any, *, first: bool = False, growing: bool = False) -> Any:
         """X as the engine reads it: C-ordered array or `SparseRows`, of its dtype, all finite."""
         if scipy.sparse.issparse(X):
             X = sparse_rows(X)  # before SciPy touches it
@@ -430,7 +410,7 @@ class OnlineEstimator(Budgeted):
             raise ValueError(
                 f"{type(self).__name__} stores no examples, so none can explain its decisions"
             )
-        rows = self._rows(one_row(x), first=False)
+        rows = self._rows(one_row(x))
         if rows.shape[0] != 1:
             raise ValueError(f"explain takes one row, not {rows.shape[0]}")
         if isinstance(rows, np.ndarray):

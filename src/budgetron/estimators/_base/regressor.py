@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from budgetron._batch import Batch
 from budgetron._engine import Floats
-from budgetron.estimators._base.estimator import Batch, OnlineEstimator
+from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.ranges import regression_ranges
 from budgetron.estimators._base.targets import number, numbers
 from budgetron.parts import Part, TubeUpdate
@@ -95,7 +96,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Floats:
         """f(x) of each row, (n,)."""
         check_is_fitted(self)
-        return self._predict(X)[:, 0]
+        return self._answer(self._rows(X))[0][:, 0]
 
     def prediction_one(self, x: NDArray[Any]) -> float:
         """The prediction for one row, under `learn_one`'s conditions."""
@@ -107,15 +108,25 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
     # ---- inside ----------------------------------------------------------------------------------
 
     def _ready(
-        self, X: Any, y: Any, sample_weight: Any, *, anew: bool = False, growing: bool = False
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        anew: bool = False,
+        growing: bool = False,
+        record: bool = False,
     ) -> Batch:
-        batch = self._checked(X, numbers(y), sample_weight, anew=anew, growing=growing)
-        if batch.first:
+        first = self._starts(anew)
+        batch = super()._ready(
+            X, numbers(y), sample_weight, anew=anew, growing=growing, record=record
+        )
+        if first:
             self._start(batch.rows.shape[1], 1, batch.rows.dtype, growing=growing)
         return batch
 
-    def _learn_rows(self, batch: Batch, *, record: bool, calibrate: bool) -> Floats | None:
-        predictions = self._engine.learn(batch.rows, batch.y, batch.weights, record=record)
+    def _learn_rows(self, batch: Batch) -> Floats | None:
+        predictions: Floats | None = self._engine.native.learn(batch)
         return None if predictions is None else predictions[:, 0]
 
 

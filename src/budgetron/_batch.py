@@ -1,0 +1,43 @@
+"""Rows to learn, all of them checked: what an estimator hands to the compiled model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(eq=False, slots=True)
+class Batch:
+    """Rows with what is to be learned from them; nothing about them is refused any more.
+
+    The compiled model reads it by the names of its fields (bindings/python_batch.hpp) and copies
+    nothing.
+
+    Parameters
+    ----------
+    rows : C-ordered array or `SparseRows`, of the model's dtype
+    y : labels; when the compiled model reads them, class codes or numbers, float64
+    weights : one per row; None for all 1
+    record : whether the decisions before learning are wanted
+    unseen : whether the class of the first row has just joined, so that no prediction was right
+    calibrate : False for rows that were learned before: decisions on them are too sure to fit
+        probabilities to
+    """
+
+    rows: Any
+    y: NDArray[Any]
+    weights: NDArray[np.float64] | None = None
+    record: bool = False
+    unseen: bool = False
+    calibrate: bool = True
+
+    def coded(self, targets: NDArray[np.float64], *, unseen: bool) -> Batch:
+        """The same rows with class codes for their labels."""
+        return Batch(self.rows, targets, self.weights, self.record, unseen, self.calibrate)
+
+    def __getitem__(self, rows: NDArray[np.intp] | slice) -> Batch:
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, rows=self.rows[rows], y=self.y[rows], weights=weights)

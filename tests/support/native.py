@@ -1,0 +1,43 @@
+"""The compiled model inside an estimator, for tests: the one place that reaches it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from budgetron._batch import Batch
+from budgetron._csr import sparse_rows
+
+
+def learn_rows(
+    model: Any,
+    rows: Any,
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64] | None = None,
+    **flags: bool,
+) -> Any:
+    """Have a compiled model learn checked rows; the decisions before, where `record` is set."""
+    return model.learn(Batch(_readable(rows), targets, weights, **flags))
+
+
+def predict_rows(model: Any, rows: Any, **how: Any) -> Any:
+    """What a compiled model answers to checked rows: outputs, or `probabilities`."""
+    return model.predict(_readable(rows), **how)[0]
+
+
+class StandIn:
+    """A compiled model some of whose methods are others, for a test to put in its place."""
+
+    def __init__(self, model: Any, **methods: Any) -> None:
+        self._model = model
+        self.__dict__.update(methods)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+
+def _readable(rows: Any) -> Any:
+    return sparse_rows(rows) if scipy.sparse.issparse(rows) else rows
