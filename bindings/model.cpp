@@ -163,12 +163,24 @@ auto look(PythonModel<Real>& model) {
   });
 }
 
+// One of the model's counts.
+template <auto count, class Real>
+std::int64_t look_at_count(PythonModel<Real>& model) {
+  return look<&Model<Real>::counts>(model).*count;
+}
+
+// Calls `look(f)` while nothing changes, if the learner stores examples.
+template <class Real, class Look>
+void look_at_examples(PythonModel<Real>& model, Look look) {
+  model.inspect([&](const Learner<Real>& learner) {
+    if (learner.expansion() != nullptr) look(*learner.expansion());
+  });
+}
+
 template <class Real>
 nb::tuple support(PythonModel<Real>& model) {
   Examples<Real> examples;
-  model.inspect([&](const Learner<Real>& learner) {
-    if (learner.expansion() != nullptr) examples.take(*learner.expansion());
-  });
+  look_at_examples(model, [&](const Expansion<Real>& f) { examples.take(f); });
   return examples.give();
 }
 
@@ -210,13 +222,11 @@ nb::object coefs(PythonModel<Real>& model) {
   std::vector<double> out;
   std::size_t size = 0;
   std::size_t outputs = look<&Model<Real>::outputs>(model);
-  model.inspect([&](const Learner<Real>& learner) {
-    const Expansion<Real>* f = learner.expansion();
-    if (f == nullptr) return;
-    size = f->size();
-    outputs = f->outputs();
+  look_at_examples(model, [&](const Expansion<Real>& f) {
+    size = f.size();
+    outputs = f.outputs();
     for (std::size_t i = 0; i < size; ++i) {
-      for (std::size_t k = 0; k < outputs; ++k) out.push_back(f->coef(i, k));
+      for (std::size_t k = 0; k < outputs; ++k) out.push_back(f.coef(i, k));
     }
   });
   return to_numpy(std::move(out), {size, outputs});
@@ -225,10 +235,8 @@ nb::object coefs(PythonModel<Real>& model) {
 template <class Real>
 nb::object ids(PythonModel<Real>& model) {
   std::vector<std::int64_t> out;
-  model.inspect([&](const Learner<Real>& learner) {
-    const Expansion<Real>* f = learner.expansion();
-    for (std::size_t i = 0; f != nullptr && i < f->size(); ++i) out.push_back(f->id(i));
-  });
+  look_at_examples(model,
+                   [&](const Expansion<Real>& f) { out.assign(f.ids(), f.ids() + f.size()); });
   return to_numpy(std::move(out));
 }
 
@@ -242,10 +250,15 @@ nb::object drifts(PythonModel<Real>& model) {
 
 template <class Real>
 std::size_t size(PythonModel<Real>& model) {
-  return model.inspect([](const Learner<Real>& learner) {
-    const Expansion<Real>* f = learner.expansion();
-    return f != nullptr ? f->size() : std::size_t{0};
-  });
+  std::size_t size = 0;
+  look_at_examples(model, [&](const Expansion<Real>& f) { size = f.size(); });
+  return size;
+}
+
+// Dense rows as samples; named ones are read by NamedRow.
+template <class Real>
+Sample<Real> dense_row(const Vector<Real>& x) {
+  return {x.data(), nullptr, x.size()};
 }
 
 template <class Real>
@@ -273,20 +286,15 @@ void bind(nb::module_& m, const char* name) {
       .def(
           "learn_one",
           [](M& self, Vector<Real> x, double target, double weight) {
-            return learn_one<Real>(self, {x.data(), nullptr, x.size()}, target, weight);
+            return learn_one(self, dense_row(x), target, weight);
           },
           "x"_a.noconvert(), "target"_a, "weight"_a = 1.0)
       .def(
-          "predict_one",
-          [](M& self, Vector<Real> x) {
-            return predict_one<Real>(self, {x.data(), nullptr, x.size()});
-          },
+          "predict_one", [](M& self, Vector<Real> x) { return predict_one(self, dense_row(x)); },
           "x"_a.noconvert())
       .def(
           "probabilities_one",
-          [](M& self, Vector<Real> x) {
-            return probabilities_one<Real>(self, {x.data(), nullptr, x.size()});
-          },
+          [](M& self, Vector<Real> x) { return probabilities_one(self, dense_row(x)); },
           "x"_a.noconvert())
       .def(
           "join",
@@ -296,9 +304,9 @@ void bind(nb::module_& m, const char* name) {
           "after"_a, "order"_a)
       .def_prop_ro("classes", &look<&Model<Real>::classes, Real>)
       .def_prop_ro("outputs", &look<&Model<Real>::outputs, Real>)
-      .def_prop_ro("seen", [](M& self) { return look<&Model<Real>::counts>(self).seen; })
-      .def_prop_ro("mistakes", [](M& self) { return look<&Model<Real>::counts>(self).mistakes; })
-      .def_prop_ro("updates", [](M& self) { return look<&Model<Real>::counts>(self).updates; })
+      .def_prop_ro("seen", &look_at_count<&Counts::seen, Real>)
+      .def_prop_ro("mistakes", &look_at_count<&Counts::mistakes, Real>)
+      .def_prop_ro("updates", &look_at_count<&Counts::updates, Real>)
       .def_prop_ro("coarse", &look<&Model<Real>::coarse, Real>)
       .def("look_ahead",
            [](M& self, const std::string& when) {
@@ -337,21 +345,21 @@ void bind(nb::module_& m, const char* name) {
           "learn_named",
           [](M& self, const nb::dict& names, const nb::handle& x, double target, double weight) {
             const NamedRowLease<Real> row;
-            return learn_one<Real>(self, row->read(names, x, true), target, weight);
+            return learn_one(self, row->read(names, x, true), target, weight);
           },
           "names"_a, "x"_a, "target"_a, "weight"_a = 1.0)
       .def(
           "predict_named",
           [](M& self, const nb::dict& names, const nb::handle& x) {
             const NamedRowLease<Real> row;
-            return predict_one<Real>(self, row->read(names, x, false));
+            return predict_one(self, row->read(names, x, false));
           },
           "names"_a, "x"_a)
       .def(
           "probabilities_named",
           [](M& self, const nb::dict& names, const nb::handle& x) {
             const NamedRowLease<Real> row;
-            return probabilities_one<Real>(self, row->read(names, x, false));
+            return probabilities_one(self, row->read(names, x, false));
           },
           "names"_a, "x"_a)
       .def("drifts", &drifts<Real>)
