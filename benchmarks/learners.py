@@ -3,9 +3,9 @@
     python benchmarks/learners.py [--budget 300] [--rows 4000] [--repeats 8] [NAME ...]
 
 A learner first learns half of the rows it gets. The others it meets in chunks: each chunk is first
-only decided, one row at a time (`predict` with `look_ahead("never")`: the bare row, kernel values
-and their sum over what is stored at that moment) and then learned (`prequential`: the round, which
-begins with that same row, though dense rows may be taken in blocks). Both go through the same
+only decided, one row at a time (`predict` with `set_look_ahead("never")`: the bare row, kernel
+values and their sum over what is stored at that moment) and then learned (`prequential`: the round,
+which begins with that same row, though dense rows may be taken in blocks). Both go through the same
 compiled loop over the same float32 rows, so their ratio is what learning adds. All of it is
 repeated on copies of the model, and each chunk counts with its best time; the ratio of the sums is
 printed, and held to its bar as the mean over the data sets. One thread.
@@ -75,9 +75,9 @@ def measure(model: Any, X: Any, codes: NDArray[np.float64], repeats: int) -> Cos
     for _ in range(repeats):
         engine = pickle.loads(pickle.dumps(model._engine))
         for times, chunk in zip(fastest, chunks, strict=True):
-            engine.native.look_ahead("never")
+            engine.native.set_look_ahead("never")
             times[0] = min(times[0], seconds(engine.native.predict, chunk.rows))
-            engine.native.look_ahead("auto")
+            engine.native.set_look_ahead("auto")
             times[1] = min(times[1], seconds(engine.native.learn, chunk))
     learned = X.shape[0] - half
     row, round_ = 1e6 * fastest.sum(axis=0) / learned

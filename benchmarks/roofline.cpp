@@ -65,9 +65,9 @@ void print_shape(const Shape& shape, int bursts, bool last) {
 
   const std::size_t products = padded(shape.examples) * shape.features;
   const AlignedVector<float> memory((products + 63) / 64 * 64, 1.0f);
-  const auto predict = [&](LookAhead when) {
+  const auto predict = [&](LookAheadMode when) {
     return [&, when](std::size_t calls) {
-      model->look_ahead(when);
+      model->set_look_ahead(when);
       for (std::size_t i = 0; i < calls; i += kRows) sink = model->predict(query_rows).numbers[0];
     };
   };
@@ -92,8 +92,8 @@ void print_shape(const Shape& shape, int bursts, bool last) {
          for (std::size_t i = 0; i < calls; ++i) f.row(query_rows[i % kRows], row);
          sink = static_cast<double>(row.values[0]);
        }},
-      {"alone", predict(LookAhead::never), kRows},
-      {"blocks", predict(LookAhead::always), kRows},
+      {"alone", predict(LookAheadMode::never), kRows},
+      {"blocks", predict(LookAheadMode::always), kRows},
   };
   measure(measurements, bursts);
   std::printf(R"(    {"examples": %zu, "features": %zu, "bytes": %zu, "microseconds": {)",

@@ -93,7 +93,7 @@ def blocks(examples: int, features: int) -> dict[str, float]:
             rows, targets = X[at : at + CHUNK], codes[at : at + CHUNK]
             turns = list(engines.items())
             for when, engine in turns if repeat % 2 else reversed(turns):
-                engine.native.look_ahead(when)
+                engine.native.set_look_ahead(when)
                 engine.native.predict(rows[:6])  # the other's support is in the caches
                 for call in ("predict", "prequential"):
                     began = time.perf_counter()

@@ -72,7 +72,7 @@ std::vector<Measurement> time_shape(const Shape& shape, int bursts) {
   Batch<Real> query_rows = queries.view(shape.dense);
 
   const auto model = filled(shape, gamma, stored_rows);
-  model->look_ahead(LookAhead::never);  // a round with its own row, as the row beside it
+  model->set_look_ahead(LookAheadMode::never);  // a round with its own row, as the row beside it
   const std::vector<double> targets = taken_for(*model, query_rows);
   query_rows.targets = targets.data();
   const Expansion<Real>& f = expansion(*model);

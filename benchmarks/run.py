@@ -80,7 +80,7 @@ def one_row_times() -> dict[str, float]:
     pairs = list(zip(queries, labels.tolist(), strict=True))
     targets = labels.astype(np.float64)
     native = model._engine.native
-    native.look_ahead("never")  # one row at a time, as the calls beside it
+    native.set_look_ahead("never")  # one row at a time, as the calls beside it
     updates = model.n_updates_
     assert model.n_support_ == EXAMPLES
 

@@ -3,8 +3,8 @@
     python benchmarks/sparse.py
 
 a9a, all of it, CSR, through `prequential` at B = 300: a round of three learners that update often,
-against the bare dense row at the same B and d (`predict` with `look_ahead("never")` over rows and
-stored examples without zeros), and the bare sparse row.
+against the bare dense row at the same B and d (`predict` with `set_look_ahead("never")` over rows
+and stored examples without zeros), and the bare sparse row.
 
 The wide stream has a hundred words a row, drawn by Zipf's law or uniformly, hashed into 2^20
 features. What is stored is to follow the nonzeros, not the width, and a round is to cost no more
@@ -43,7 +43,7 @@ def dense_row(width: int) -> float:
     model.partial_fit(X, random.integers(0, 2, len(X)), classes=[0, 1])  # half are mistakes
     assert model.n_support_ == BUDGET, model.n_support_
     native = model._engine.native
-    native.look_ahead("never")
+    native.set_look_ahead("never")
     return best({"row": lambda: native.predict(X[:48])}, rows=48)["row"]
 
 

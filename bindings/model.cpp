@@ -308,17 +308,17 @@ void bind(nb::module_& m, const char* name) {
       .def_prop_ro("mistakes", &look_at_count<&Counts::mistakes, Real>)
       .def_prop_ro("updates", &look_at_count<&Counts::updates, Real>)
       .def_prop_ro("coarse", &look<&Model<Real>::coarse, Real>)
-      .def("look_ahead",
-           [](M& self, const std::string& when) {
-             if (when != "auto" && when != "always" && when != "never") {
-               throw std::invalid_argument("look_ahead is 'auto', 'always' or 'never'");
+      .def("set_look_ahead",
+           [](M& self, const std::string& mode) {
+             if (mode != "auto" && mode != "always" && mode != "never") {
+               throw std::invalid_argument("set_look_ahead takes 'auto', 'always' or 'never'");
              }
-             self.look_ahead(when == "auto"     ? LookAhead::automatic
-                             : when == "always" ? LookAhead::always
-                                                : LookAhead::never);
+             self.set_look_ahead(mode == "auto"     ? LookAheadMode::automatic
+                                 : mode == "always" ? LookAheadMode::always
+                                                    : LookAheadMode::never);
            })
       .def_prop_ro("rows_ahead", &look<&Model<Real>::rows_ahead, Real>)
-      .def_prop_ro("columns_again", &look<&Model<Real>::columns_again, Real>)
+      .def_prop_ro("values_recomputed", &look<&Model<Real>::values_recomputed, Real>)
       .def_prop_ro("scale",
                    [](M& self) {
                      return self.inspect([&](const auto&) {

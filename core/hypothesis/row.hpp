@@ -43,7 +43,7 @@ struct RowBlock {
   std::vector<std::size_t> offsets;
   std::size_t features = 0;
 
-  std::int64_t recomputed = 0;  // columns of waiting rows
+  std::int64_t recomputed = 0;  // kernel values of waiting rows, computed once more
 };
 
 }  // namespace budgetron

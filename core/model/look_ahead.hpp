@@ -1,10 +1,11 @@
-// Looking ahead in the rows of a call: kernel rows computed in blocks before their rounds.
+// Computes the kernel rows of a batch in blocks of kBlockRows, ahead of their rounds.
 //
-// A row that waits is brought up to date when its round comes (Expansion::take), so each round
-// sees, to the bit, what it would have computed itself. Whether to look ahead is a matter of speed
-// alone: dense rows without many zeros, an expansion that is all there is to deciding, and not
-// where so many rounds change a support so small that the blocks would be computed over and over.
-// That is judged by the share of rounds that changed the support of late.
+// A block reads every stored value once for all of its rows. A waiting row is brought up to date
+// when its round comes (Expansion::take), so each round gets the same bits as without a block.
+// Looking ahead only saves time. It needs dense rows with few zeros and a learner that decides by
+// its expansion alone. It does not pay where the support is small and most rounds change it: the
+// block would be computed over and over. The recent share of rounds that changed the support
+// decides.
 #pragma once
 
 #include <cstddef>
@@ -16,27 +17,28 @@
 
 namespace budgetron {
 
-// Where it pays; or, to prove that it changes nothing and to measure what it saves, all or nothing.
-enum class LookAhead { automatic, always, never };
+// Automatic: where it pays. The others are for tests, which prove that it changes no bit, and for
+// benchmarks, which measure what it saves.
+enum class LookAheadMode { automatic, always, never };
 
 template <class Real>
-class Ahead {
+class LookAhead {
  public:
-  explicit Ahead(LookAhead when = LookAhead::automatic) : when_(when) {}
+  explicit LookAhead(LookAheadMode mode = LookAheadMode::automatic) : mode_(mode) {}
 
-  // Other rows, or another learner, from here on.
+  // Forgets the rows that wait: the next ones are others, or the learner is.
   void start() { next_ = kBlockRows; }
-  // The end of a call: what a block takes is given back, a model holds none between calls.
-  void rest() {
+  // Frees the block at the end of a call: a model holds none between calls.
+  void release() {
     start();
     if (block_ == nullptr) return;
-    again_ += block_->recomputed;
+    values_recomputed_ += block_->recomputed;
     block_.reset();
   }
-  // Whether the last row given was followed by others of its block.
+  // Whether rows of the block are left.
   [[nodiscard]] bool waiting() const { return next_ < kBlockRows; }
 
-  // Row i, to be asked for in turn; null if it is not computed ahead.
+  // The kernel row of row i; null if it was not computed ahead. Rows are asked for in their order.
   Row<Real>* row(const Learner<Real>& learner, const Batch<Real>& rows, std::size_t i) {
     const Expansion<Real>* f = learner.by_row();
     if (!waiting() && !(f != nullptr && rows.dense() && fill(*f, rows, i))) return nullptr;
@@ -46,8 +48,9 @@ class Ahead {
     return &row;
   }
 
-  [[nodiscard]] std::int64_t rows() const { return rows_; }            // in blocks
-  [[nodiscard]] std::int64_t columns_again() const { return again_; }  // of them, in past calls
+  // Rows computed in blocks, and kernel values of theirs computed once more, of past calls.
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
+  [[nodiscard]] std::int64_t values_recomputed() const { return values_recomputed_; }
 
  private:
   static constexpr double kMemory = 1.0 / 32;
@@ -57,11 +60,11 @@ class Ahead {
 
   bool fill(const Expansion<Real>& f, const Batch<Real>& rows, std::size_t i) {
     if (rows.count - i < kBlockRows) return false;
-    if (when_ == LookAhead::never) return false;
-    if (++skipped_ <= kPause && when_ != LookAhead::always) return false;
+    if (mode_ == LookAheadMode::never) return false;
+    if (++skipped_ <= kPause && mode_ != LookAheadMode::always) return false;
     const bool few = static_cast<double>(f.size()) >= kWorthwhile * changes_;
     if (block_ == nullptr) block_ = std::make_unique<RowBlock<Real>>();
-    const bool pays = (few || when_ == LookAhead::always) &&
+    const bool pays = (few || mode_ == LookAheadMode::always) &&
                       f.fill(*block_, rows.values + i * rows.width, rows.width);
     if (!pays) {
       changes_ *= 0.5;  // it may have become otherwise
@@ -75,10 +78,10 @@ class Ahead {
   }
 
   std::unique_ptr<RowBlock<Real>> block_;
-  std::int64_t again_ = 0;
+  std::int64_t values_recomputed_ = 0;
   std::size_t next_ = kBlockRows;  // row of the block
   std::size_t skipped_ = kPause;
-  LookAhead when_;
+  LookAheadMode mode_;
   double changes_ = 0.0;  // share of rounds that changed the support, of late
   std::int64_t rows_ = 0;
 };

@@ -113,10 +113,10 @@ class Model : private InstanceCount {
     std::vector<double>* decisions = batch.decisions;
     const std::size_t begin = decisions != nullptr ? decisions->size() : 0;
     if (decisions != nullptr) decisions->resize(begin + batch.count * outputs());
-    const Rest resting{ahead_};
+    const BlockRelease releasing{look_ahead_};
     Calibration::Counter counter(batch.calibrate ? calibration_.get() : nullptr);
     for (std::size_t i = 0; i < batch.count; ++i) {
-      learn_row(batch.labelled(i), look_ahead(batch, i), counter);
+      learn_row(batch.labelled(i), ready_row(batch, i), counter);
       if (decisions != nullptr) {
         std::copy(outputs_.begin(), outputs_.end(),
                   decisions->data() + begin + i * outputs_.size());
@@ -142,15 +142,15 @@ class Model : private InstanceCount {
   // all rows are answered by the same classes.
   Answers predict(const Batch<Real>& rows, std::size_t threads = 1, Answer kind = Answer::outputs) {
     while (true) {
-      const auto [classes, when] =
-          inspect([&](const auto&) { return std::pair(classes_, looks_ahead_); });
+      const auto [classes, mode] =
+          inspect([&](const auto&) { return std::pair(classes_, look_ahead_mode_); });
       const std::size_t width = this->width(kind, classes);
       std::vector<double> answers(rows.count * width);
       std::atomic<bool> stale = false;
-      parallel_for(rows.count, kPiece, kThreadRows, threads, [&, classes, when](Pieces& pieces) {
+      parallel_for(rows.count, kPiece, kThreadRows, threads, [&, classes, mode](Pieces& pieces) {
         Row<Real> row;
         OwnedSample<Real> scaled;
-        Ahead<Real> ahead(when);
+        LookAhead<Real> look_ahead(mode);
         const bool plain = kind == Answer::outputs;
         std::vector<double> outputs(plain ? 0 : outputs_of(classes));
         Batch<Real> share = rows;  // up to the end of this thread's piece
@@ -159,15 +159,15 @@ class Model : private InstanceCount {
           if (i == share.count && !pieces.take(i, share.count)) break;
           const auto inside = lock_.shared();
           if (classes_ != classes) stale = true;
-          ahead.start();  // rows of a block are decided together: by one model
+          look_ahead.start();  // rows of a block are decided together: by one model
           do {
             if (stale) break;
-            Row<Real>* ready = scales() ? nullptr : ahead.row(*learner_, share, i);
+            Row<Real>* ready = scales() ? nullptr : look_ahead.row(*learner_, share, i);
             const std::span<double> answer(answers.data() + i * width, width);
             predict_row(rows[i], row, scaled, plain ? answer : outputs, ready);
             if (!plain) calibration_->answer(outputs, answer);
             ++i;
-          } while (ahead.waiting());
+          } while (look_ahead.waiting());
         }
       });
       if (!stale) return {std::move(answers), width, classes};
@@ -197,14 +197,14 @@ class Model : private InstanceCount {
     rearrange(change);
   }
 
-  void look_ahead(LookAhead when) {
+  void set_look_ahead(LookAheadMode mode) {
     const auto inside = lock_.exclusive();
-    looks_ahead_ = when;
-    ahead_ = Ahead<Real>(when);
+    look_ahead_mode_ = mode;
+    look_ahead_ = LookAhead<Real>(mode);
   }
-  // How many rows were computed in blocks, and how many of their columns once more.
-  [[nodiscard]] std::int64_t rows_ahead() const { return ahead_.rows(); }
-  [[nodiscard]] std::int64_t columns_again() const { return ahead_.columns_again(); }
+  // How many kernel rows were computed in blocks, and how many of their values once more.
+  [[nodiscard]] std::int64_t rows_ahead() const { return look_ahead_.rows(); }
+  [[nodiscard]] std::int64_t values_recomputed() const { return look_ahead_.values_recomputed(); }
 
   // Calls `look(learner)` while nothing changes.
   template <class Look>
@@ -285,21 +285,21 @@ class Model : private InstanceCount {
     return sum == Real(0);
   }
 
-  struct Rest {
-    Ahead<Real>& ahead;
-    ~Rest() { ahead.rest(); }
+  struct BlockRelease {
+    LookAhead<Real>& look_ahead;
+    ~BlockRelease() { look_ahead.release(); }
   };
 
   // Whether rows change on their way to the learner, by all rows before them.
   [[nodiscard]] bool scales() const { return preparation_ != nullptr && preparation_->scales(); }
   // The kernel row of row i if it was computed ahead, else null. Not where rows, or the learner,
   // may be others when their round comes, nor where all memory was taken in advance.
-  Row<Real>* look_ahead(const Batch<Real>& rows, std::size_t i) {
+  Row<Real>* ready_row(const Batch<Real>& rows, std::size_t i) {
     if (limit_.given() || scales() || !rows.dense() ||
         (preparation_ != nullptr && preparation_->warming_up())) {
       return nullptr;
     }
-    return ahead_.row(*learner_, rows, i);
+    return look_ahead_.row(*learner_, rows, i);
   }
 
   // x as the learner is to see it: itself, or a view of `out`.
@@ -538,8 +538,8 @@ class Model : private InstanceCount {
   std::unique_ptr<Averaging<Real>> averaging_;  // null: predict answers with the last
   std::unique_ptr<Calibration> calibration_;    // null in regression
   Row<Real> row_;
-  LookAhead looks_ahead_ = LookAhead::automatic;
-  Ahead<Real> ahead_;
+  LookAheadMode look_ahead_mode_ = LookAheadMode::automatic;
+  LookAhead<Real> look_ahead_;
   OwnedSample<Real> prepared_;
   std::vector<double> outputs_;
   std::vector<double> direction_;

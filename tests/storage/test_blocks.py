@@ -33,8 +33,8 @@ def test_a_block_gives_the_bits_of_its_rows(case: Case, dtype: type) -> None:
     batch, loop = case.make(random_state=5), case.make(random_state=5)
     for model in (batch, loop):
         model.partial_fit(X[:1], y[:1], classes=[0, 1])
-    batch._engine.native.look_ahead("always")
-    loop._engine.native.look_ahead("never")
+    batch._engine.native.set_look_ahead("always")
+    loop._engine.native.set_look_ahead("never")
     decisions = batch.prequential(X[1:], y[1:])
     np.testing.assert_array_equal(decisions, loop.prequential(X[1:], y[1:]))
     same_state(batch, loop)
@@ -45,7 +45,7 @@ def test_a_block_gives_the_bits_of_its_rows(case: Case, dtype: type) -> None:
         return
     assert batch._engine.native.rows_ahead >= 200
     # Every learner here changes its support while rows wait.
-    assert batch._engine.native.columns_again > 0
+    assert batch._engine.native.values_recomputed > 0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -67,7 +67,7 @@ def test_every_kernel_in_a_full_support_of_many_vectors(
     same_state(batch, loop)
     assert batch._engine.native.rows_ahead > 300
     # A column of the five rows at most that still wait for each that was stored, not many columns.
-    assert 0 < batch._engine.native.columns_again <= 5 * batch._engine.native.updates
+    assert 0 < batch._engine.native.values_recomputed <= 5 * batch._engine.native.updates
     assert loop._engine.native.rows_ahead == 0  # pieces too short for a block
 
 
@@ -88,7 +88,7 @@ def test_features_that_come_and_go_while_rows_wait() -> None:
         results.append((model, np.concatenate(found)))
     np.testing.assert_array_equal(results[0][1], results[1][1])
     same_state(results[0][0], results[1][0])
-    assert results[0][0]._engine.native.columns_again > 0
+    assert results[0][0]._engine.native.values_recomputed > 0
 
 
 def test_rows_with_many_zeros_and_scaled_rows_go_alone() -> None:
