@@ -79,7 +79,7 @@ class Avm final : public ExpansionLearner<Real> {
                  move * std::sqrt(f_.inner(turn.direction, turn.direction))});
     }
     largest_target_ = std::max(largest_target_, std::sqrt(turn.weight) * std::abs(turn.target));
-    const bool opens = i == kNone;
+    const bool opens = i == kNewCore;
     if (opens) {
       i = f_.size();
       f_.add(turn, zeros_);
@@ -128,7 +128,7 @@ class Avm final : public ExpansionLearner<Real> {
  private:
   using ExpansionLearner<Real>::f_;
   enum class Cover { sphere, rectangle };
-  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t kNewCore = std::numeric_limits<std::size_t>::max();
 
   static Cover cover_called(const std::string& name) {
     if (name == "sphere") return Cover::sphere;
@@ -138,16 +138,16 @@ class Avm final : public ExpansionLearner<Real> {
 
   // ---- cells ----------------------------------------------------------------------------------
 
-  // The core point that takes x's place; kNone if x becomes one itself.
+  // The core point that stands for x; kNewCore if x becomes one itself.
   std::size_t stand_in(const Turn<Real>& turn, bool approximate) {
-    if (f_.size() == 0) return kNone;
+    if (f_.size() == 0) return kNewCore;
     entered_ += !approximate;
-    const std::size_t i = approximate ? cell(turn) : kNone;
-    if (i != kNone) {
+    const std::size_t i = approximate ? cell(turn) : kNewCore;
+    if (i != kNewCore) {
       ++stand_ins_;
       return i;
     }
-    if (f_.has_room(turn.x)) return kNone;
+    if (f_.has_room(turn.x)) return kNewCore;
     ++capped_;
     return nearest(*turn.row);
   }
@@ -156,7 +156,7 @@ class Avm final : public ExpansionLearner<Real> {
   std::size_t cell(const Turn<Real>& turn) {
     if (cover_ == Cover::rectangle) return first_within(turn);
     const std::size_t i = nearest(*turn.row);
-    return static_cast<double>(turn.row->distances[i]) < radius_ * radius_ ? i : kNone;
+    return static_cast<double>(turn.row->distances[i]) < radius_ * radius_ ? i : kNewCore;
   }
 
   // Of the tied the first, which is the oldest.
@@ -182,7 +182,7 @@ class Avm final : public ExpansionLearner<Real> {
       support.extract(i, core_point_);
       if (within(turn.x, core_point_.view())) return i;
     }
-    return kNone;
+    return kNewCore;
   }
 
   // ||a - b||_inf < side

@@ -173,8 +173,8 @@ class Fogd final : public Learner<Real> {
       const std::uint32_t slot = slots_.find(x.feature(k));
       values[terms] = x.values[k];
       slots[terms] = slot;
-      terms += there & (slot != FeatureTable::kNone);
-      new_features += there & (slot == FeatureTable::kNone);
+      terms += there & (slot != kNoSlot);
+      new_features += there & (slot == kNoSlot);
     }
     row.new_features = new_features;
     return terms;
@@ -184,7 +184,7 @@ class Fogd final : public Learner<Real> {
   void begin_angles(const Sample<Real>& x, Row<Real>& row) const {
     row.distances.assign(stride_, Real(0));
     for (std::size_t k = 0; k < x.count; ++k) {
-      if (x.values[k] == Real(0) || slots_.find(x.feature(k)) != FeatureTable::kNone) continue;
+      if (x.values[k] == Real(0) || slots_.find(x.feature(k)) != kNoSlot) continue;
       draw(x.feature(k),
            [&](std::size_t i, Real frequency) { row.distances[i] += x.values[k] * frequency; });
     }
@@ -225,7 +225,7 @@ class Fogd final : public Learner<Real> {
       frequencies_.reserve((features_.size() + new_features) * stride_);
     for (std::size_t k = 0; k < x.count; ++k) {
       if (limit_.given() && features_.size() == limit_.slots) return;
-      const bool strange = slots_.find(x.feature(k)) == FeatureTable::kNone;
+      const bool strange = slots_.find(x.feature(k)) == kNoSlot;
       if (x.values[k] != Real(0) && strange) remember(x.feature(k));
     }
   }
@@ -237,7 +237,7 @@ class Fogd final : public Learner<Real> {
     frequencies_.clear();
     if (!limit_.given()) frequencies_.reserve(features.size() * stride_);
     for (const std::int32_t feature : features) {
-      require(feature >= 0 && slots_.find(feature) == FeatureTable::kNone &&
+      require(feature >= 0 && slots_.find(feature) == kNoSlot &&
                   (!limit_.given() || (features_.size() < limit_.slots &&
                                        static_cast<std::size_t>(feature) < limit_.width)),
               "features");

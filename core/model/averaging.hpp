@@ -113,7 +113,7 @@ class Averaging {
   }
 
  private:
-  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+  static constexpr std::uint32_t kNewCoef = 0xFFFFFFFFu;  // in place of an origin
 
   // Puts the sums in the order of the coefs; new coefs start at 0.
   void follow(const CoefView& view) {
@@ -134,7 +134,7 @@ class Averaging {
       moved_.fill(0.0);
       for (std::size_t k = 0; k < sums->rows(); ++k) {
         for (std::size_t i = 0; i < view.count; ++i) {
-          if (origins_[i] != kNone) moved_.row(k)[i] = sums->row(k)[origins_[i]];
+          if (origins_[i] != kNewCoef) moved_.row(k)[i] = sums->row(k)[origins_[i]];
         }
       }
       sums->swap(moved_);
@@ -144,7 +144,7 @@ class Averaging {
   // Where each coef stood: in its place, or wherever its id is. (Of two made in one round, as a
   // merge does, at most one has moved.)
   void find_origins(const CoefView& view) {
-    origins_.assign(view.count, kNone);
+    origins_.assign(view.count, kNewCoef);
     for (std::size_t i = 0; i < std::min(count_, view.count); ++i) {
       if (ids_[i] == view.ids[i]) {
         origins_[i] = static_cast<std::uint32_t>(i);
@@ -152,7 +152,7 @@ class Averaging {
       }
     }
     for (std::size_t i = 0; i < view.count; ++i) {
-      if (origins_[i] != kNone) continue;
+      if (origins_[i] != kNewCoef) continue;
       const auto found = std::find(ids_.begin(), ids_.end(), view.ids[i]);
       if (found == ids_.end()) continue;
       origins_[i] = static_cast<std::uint32_t>(found - ids_.begin());

@@ -122,7 +122,7 @@ class Scaler {
     for (const double deviation : deviations_) require(deviation >= 0.0, "scaler");
     slots_.clear();
     for (std::size_t slot = 0; slot < size; ++slot) {
-      require(features_[slot] >= 0 && slots_.find(features_[slot]) == FeatureTable::kNone &&
+      require(features_[slot] >= 0 && slots_.find(features_[slot]) == kNoSlot &&
                   counts_[slot] >= 1 && counts_[slot] <= rows_ && !std::isnan(means_[slot]) &&
                   squares_[slot] >= 0.0,
               "scaler");
@@ -146,8 +146,7 @@ class Scaler {
   [[nodiscard]] Real scaled(std::int32_t feature, Real value) const {
     if (value == Real(0)) return Real(0);
     const std::uint32_t slot = slots_.find(feature);
-    const double s =
-        slot == FeatureTable::kNone ? (deviations_.empty() ? 0.0 : 1.0) : divisor(slot);
+    const double s = slot == kNoSlot ? (deviations_.empty() ? 0.0 : 1.0) : divisor(slot);
     if (!(s > 0.0)) return Real(0);
     return static_cast<Real>(std::clamp(countable(value) / s, -kLargest, kLargest));
   }
@@ -187,7 +186,7 @@ class Scaler {
 
   std::size_t slot_of(std::int32_t feature) {
     const std::uint32_t found = slots_.find(feature);
-    if (found != FeatureTable::kNone) return found;
+    if (found != kNoSlot) return found;
     slots_.insert(feature, static_cast<std::uint32_t>(features_.size()));
     features_.push_back(feature);
     counts_.push_back(0);

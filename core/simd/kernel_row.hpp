@@ -28,7 +28,7 @@
 
 namespace budgetron {
 
-inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFFu;
+inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFFu;  // of a feature that no example has
 
 // One multiply-add: what an example has of a feature times what x has of it.
 template <class Real>

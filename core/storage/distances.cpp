@@ -38,7 +38,7 @@ void ExampleStore<Real>::add_differences(const Sample<Real>& x, std::size_t firs
       const bool there = k < x.count && static_cast<std::size_t>(x.feature(k)) == j;
       const Real value = there ? x.values[k++] : Real(0);
       const std::uint32_t slot = direct[j];
-      if (slot == FeatureTable::kNone) {
+      if (slot == kNoSlot) {
         alone(value);
       } else if (columns_.bytes()) {
         for (std::size_t i = first; i < last; ++i) {

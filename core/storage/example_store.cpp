@@ -64,12 +64,12 @@ template <class Real>
 void ExampleStore<Real>::put(std::uint32_t& word, std::int32_t feature, std::size_t i, Real value,
                              bool list) {
   if ((word & kListFlag) != 0) {
-    if (list && list_may_grow(word == FeatureTable::kNone ? 0 : lists_.count(word))) {
+    if (list && list_may_grow(word == kNoSlot ? 0 : lists_.count(word))) {
       lists_.push(word, static_cast<std::uint32_t>(i), value);
       ++listed_values_;
       return;
     }
-    if (word == FeatureTable::kNone) {
+    if (word == kNoSlot) {
       word = new_slot(feature);
     } else {
       list_to_slot(word, feature);
@@ -90,7 +90,7 @@ void ExampleStore<Real>::drop(std::uint32_t& word, std::size_t i, bool hashed) {
   const std::size_t left = --references_[word];
   if (left == 0) {
     free_slot(word);
-    word = FeatureTable::kNone;
+    word = kNoSlot;
   } else if (hashed && may_list_again(left)) {
     slot_to_list(word);
   }
@@ -119,7 +119,7 @@ std::size_t ExampleStore<Real>::put_slots(std::size_t i, const Sample<Real>& x, 
     std::size_t at = k;
     for (; at < x.count; ++at) {
       const auto feature = static_cast<std::size_t>(x.indices[at]);
-      const std::uint32_t word = feature < words.size() ? words[feature] : FeatureTable::kNone;
+      const std::uint32_t word = feature < words.size() ? words[feature] : kNoSlot;
       if ((word & kListFlag) != 0 || x.values[at] == Real(0)) break;
       ++references[word];
       column[word * stride] = static_cast<std::remove_pointer_t<decltype(column)>>(x.values[at]);
@@ -138,7 +138,7 @@ std::size_t ExampleStore<Real>::drop_slots(std::size_t i, std::span<const std::i
     std::size_t at = k;
     for (; at < features.size(); ++at) {
       const auto feature = static_cast<std::size_t>(features[at]);
-      const std::uint32_t word = feature < words.size() ? words[feature] : FeatureTable::kNone;
+      const std::uint32_t word = feature < words.size() ? words[feature] : kNoSlot;
       if ((word & kListFlag) != 0 || references[word] == 1) break;
       --references[word];
       column[word * stride] = 0;
@@ -156,7 +156,7 @@ void ExampleStore<Real>::put(std::int32_t feature, std::size_t i, Real value, bo
     put(slots_.direct_word(feature), feature, i, value, list);
   } else {
     std::uint32_t slot = slots_.find(feature);
-    const bool is_new = slot == FeatureTable::kNone;
+    const bool is_new = slot == kNoSlot;
     put(slot, feature, i, value, list);
     if (is_new) slots_.insert(feature, slot);
   }
@@ -171,7 +171,7 @@ void ExampleStore<Real>::drop(std::int32_t feature, std::size_t i) {
   } else {
     std::uint32_t slot = slots_.find(feature);
     drop(slot, i, false);
-    if (slot == FeatureTable::kNone) slots_.erase(feature);
+    if (slot == kNoSlot) slots_.erase(feature);
   }
 }
 
@@ -218,7 +218,7 @@ void ExampleStore<Real>::drop_at(std::uint32_t place, std::int32_t feature, std:
   }
   Posting<Real>& entry = buckets_[place];
   drop(entry.example, i, true);
-  if (entry.example == FeatureTable::kNone) {
+  if (entry.example == kNoSlot) {
     buckets_.erase(place, feature);
   } else if ((entry.example & kListFlag) != 0 && lists_.count(entry.example) == 1) {
     std::uint32_t list = entry.example;
@@ -356,7 +356,7 @@ std::size_t ExampleStore<Real>::listed_features() const {
   if (listed_values_ == 0) return 0;
   std::size_t features = 0;
   for (const std::uint32_t word : slots_.direct()) {
-    features += word != FeatureTable::kNone && (word & kListFlag) != 0;
+    features += word != kNoSlot && (word & kListFlag) != 0;
   }
   buckets_.for_each([&](std::int32_t, std::uint32_t place) {
     features += buckets_.single(place) || (buckets_[place].example & kListFlag) != 0;
@@ -374,7 +374,7 @@ template <class Real>
 std::size_t ExampleStore<Real>::slots_needed(const Sample<Real>& x) const {
   std::size_t count = 0;
   for (std::size_t k = 0; k < x.count; ++k) {
-    count += x.values[k] != Real(0) && slots_.find(x.feature(k)) == FeatureTable::kNone;
+    count += x.values[k] != Real(0) && slots_.find(x.feature(k)) == kNoSlot;
   }
   return count;
 }
@@ -394,7 +394,7 @@ bool ExampleStore<Real>::fits_instead(std::size_t i, const Sample<Real>& x) cons
   for (std::uint32_t slot = l1_ ? 1 : 0; slot < references_.size(); ++slot) freed += alone(slot);
   for (std::size_t k = 0; k < x.count; ++k) {
     const std::uint32_t slot = slots_.find(x.feature(k));
-    freed -= x.values[k] != Real(0) && slot != FeatureTable::kNone && alone(slot);
+    freed -= x.values[k] != Real(0) && slot != kNoSlot && alone(slot);
   }
   return slots_needed(x) <= free_slots() + freed;
 }
@@ -427,7 +427,7 @@ void ExampleStore<Real>::occupy(std::size_t i, const Sample<Real>& x) {
     // Exactly what is needed, in one piece: dense storage never holds more than it says.
     std::size_t missing = 0;
     for (std::size_t k = 0; k < x.count; ++k) {
-      missing += stored(x.feature(k)).slot == FeatureTable::kNone;
+      missing += stored(x.feature(k)).slot == kNoSlot;
     }
     missing -= std::min(missing, free_.size());
     if (missing > 0) columns_.reserve_slots(references_.size() + missing);
@@ -648,7 +648,7 @@ auto ExampleStore<Real>::count_words() const -> Extent {
     }
   };
   for (const std::uint32_t word : slots_.direct()) {
-    if (word != FeatureTable::kNone) look(word);
+    if (word != kNoSlot) look(word);
   }
   buckets_.for_each([&](std::int32_t, std::uint32_t place) {
     if (buckets_.single(place)) {
@@ -677,7 +677,7 @@ void ExampleStore<Real>::check_invariants() const {
     for_each_feature(i, listed, [&](std::int32_t feature) {
       const Stored there = this->stored(feature);
       if (!there.anywhere()) fail("a stored feature has no slot");
-      if (there.slot == FeatureTable::kNone) {
+      if (there.slot == kNoSlot) {
         if (value(there, i) == Real(0)) fail("a thin feature lacks a value");
         ++in_lists;
         return;

@@ -129,10 +129,10 @@ class ExampleStore {
   // Where the values of a feature are: in a slot, or in `few` postings (a list, or a single value).
   // Valid until something changes.
   struct Stored {
-    std::uint32_t slot = FeatureTable::kNone;
+    std::uint32_t slot = kNoSlot;
     std::span<const Posting<Real>> few;
 
-    [[nodiscard]] bool anywhere() const { return slot != FeatureTable::kNone || !few.empty(); }
+    [[nodiscard]] bool anywhere() const { return slot != kNoSlot || !few.empty(); }
   };
   [[nodiscard]] Stored stored(std::int32_t feature) const {
     if (!in_bucket(feature)) return stored_by(slots_.find(feature));
@@ -141,7 +141,7 @@ class ExampleStore {
   }
   // What example i has there.
   [[nodiscard]] Real value(const Stored& stored, std::size_t i) const {
-    if (stored.slot != FeatureTable::kNone) return columns_.at(stored.slot, i);
+    if (stored.slot != kNoSlot) return columns_.at(stored.slot, i);
     for (const Posting<Real>& posting : stored.few) {
       if (posting.example == i) return posting.value;
     }
@@ -184,12 +184,12 @@ class ExampleStore {
   }
   [[nodiscard]] Stored stored_at(std::uint32_t place) const {
     const Posting<Real>& entry = buckets_[place];
-    if (buckets_.single(place)) return {FeatureTable::kNone, {&entry, 1}};
+    if (buckets_.single(place)) return {kNoSlot, {&entry, 1}};
     return stored_by(entry.example);
   }
   [[nodiscard]] Stored stored_by(std::uint32_t word) const {
-    if (word == FeatureTable::kNone) return {};
-    if ((word & kListFlag) != 0) return {FeatureTable::kNone, lists_[word]};
+    if (word == kNoSlot) return {};
+    if ((word & kListFlag) != 0) return {kNoSlot, lists_[word]};
     return {word, {}};
   }
   [[nodiscard]] std::size_t listed_features() const;

@@ -1,4 +1,5 @@
-// Feature number -> slot, or another word of the caller's (example_store.hpp).
+// Feature number -> slot, or another word of the caller's (example_store.hpp); kNoSlot for a
+// feature that is not in the table.
 //
 // Small feature numbers (all of a dense array, most LIBSVM files) are looked up in a plain array;
 // those from kDirect on are in a BucketTable instead. With memory taken in advance (`reserve`) all
@@ -11,12 +12,12 @@
 #include <vector>
 
 #include "base/state.hpp"
+#include "simd/kernel_row.hpp"
 
 namespace budgetron {
 
 class FeatureTable {
  public:
-  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
   static constexpr std::size_t kDirect = 1u << 16;
 
   // Slots of the features 0, 1, ...: all there are of a dense row, unless it is very wide.
@@ -26,17 +27,17 @@ class FeatureTable {
 
   [[nodiscard]] std::uint32_t find(std::int32_t feature) const {
     const auto at = static_cast<std::size_t>(feature);
-    if (at < direct_limit_) return at < direct_.size() ? direct_[at] : kNone;
-    if (table_.empty()) return kNone;
+    if (at < direct_limit_) return at < direct_.size() ? direct_[at] : kNoSlot;
+    if (table_.empty()) return kNoSlot;
     for (std::size_t i = home(feature);; i = (i + 1) & (table_.size() - 1)) {
-      if (table_[i].slot == kNone || table_[i].feature == feature) return table_[i].slot;
+      if (table_[i].slot == kNoSlot || table_[i].feature == feature) return table_[i].slot;
     }
   }
 
   // Where the slot of a small feature number stands. Precondition: there is no `reserve`d memory.
   [[nodiscard]] std::uint32_t& direct_word(std::int32_t feature) {
     const auto at = static_cast<std::size_t>(feature);
-    if (at >= direct_.size()) direct_.resize(at + 1, kNone);
+    if (at >= direct_.size()) direct_.resize(at + 1, kNoSlot);
     return direct_[at];
   }
 
@@ -44,7 +45,7 @@ class FeatureTable {
   void insert(std::int32_t feature, std::uint32_t slot) {
     const auto at = static_cast<std::size_t>(feature);
     if (at < direct_limit_) {
-      if (at >= direct_.size()) direct_.resize(at + 1, kNone);
+      if (at >= direct_.size()) direct_.resize(at + 1, kNoSlot);
       direct_[at] = slot;
       return;
     }
@@ -57,20 +58,21 @@ class FeatureTable {
   void erase(std::int32_t feature) {
     const auto at = static_cast<std::size_t>(feature);
     if (at < direct_limit_) {
-      direct_[at] = kNone;
+      direct_[at] = kNoSlot;
       return;
     }
     const std::size_t mask = table_.size() - 1;
     std::size_t hole = home(feature);
-    while (table_[hole].feature != feature || table_[hole].slot == kNone) hole = (hole + 1) & mask;
+    while (table_[hole].feature != feature || table_[hole].slot == kNoSlot)
+      hole = (hole + 1) & mask;
     // Close the gap: move back every entry whose home is not between the hole and itself.
-    for (std::size_t i = (hole + 1) & mask; table_[i].slot != kNone; i = (i + 1) & mask) {
+    for (std::size_t i = (hole + 1) & mask; table_[i].slot != kNoSlot; i = (i + 1) & mask) {
       if (((i - home(table_[i].feature)) & mask) >= ((i - hole) & mask)) {
         table_[hole] = table_[i];
         hole = i;
       }
     }
-    table_[hole].slot = kNone;
+    table_[hole].slot = kNoSlot;
     --used_;
   }
 
@@ -99,7 +101,7 @@ class FeatureTable {
  private:
   struct Entry {
     std::int32_t feature = 0;
-    std::uint32_t slot = kNone;
+    std::uint32_t slot = kNoSlot;
   };
 
   [[nodiscard]] std::size_t home(std::int32_t feature) const {
@@ -109,14 +111,14 @@ class FeatureTable {
   }
   void insert_entry(Entry entry) {
     std::size_t i = home(entry.feature);
-    while (table_[i].slot != kNone) i = (i + 1) & (table_.size() - 1);
+    while (table_[i].slot != kNoSlot) i = (i + 1) & (table_.size() - 1);
     table_[i] = entry;
   }
   void rehash() {
     std::vector<Entry> old(table_.empty() ? 64 : 2 * table_.size());
     old.swap(table_);
     for (const Entry& entry : old) {
-      if (entry.slot != kNone) insert_entry(entry);
+      if (entry.slot != kNoSlot) insert_entry(entry);
     }
   }
 

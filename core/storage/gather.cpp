@@ -60,7 +60,7 @@ void ExampleStore<Real>::gather(const Sample<Real>& x, RowTerms<Real>& row) cons
     row.term_slots.clear();
     for (std::size_t k = 0; k < x.count; ++k) {
       const std::uint32_t slot = slots_.find(x.feature(k));
-      if (x.values[k] == Real(0) || slot == FeatureTable::kNone) continue;
+      if (x.values[k] == Real(0) || slot == kNoSlot) continue;
       row.term_values.push_back(x.values[k]);
       row.term_slots.push_back(slot);
     }
@@ -95,10 +95,10 @@ void ExampleStore<Real>::gather(const Sample<Real>& x, RowTerms<Real>& row) cons
   for (; k < x.count && !in_bucket(x.indices[k]); ++k) {
     ones &= x.values[k] == Real(1);
     const auto feature = static_cast<std::size_t>(x.indices[k]);
-    const std::uint32_t word = feature < direct.size() ? direct[feature] : FeatureTable::kNone;
+    const std::uint32_t word = feature < direct.size() ? direct[feature] : kNoSlot;
     terms.values()[count] = x.values[k];
     terms.slots()[count] = word;
-    count += (x.values[k] != Real(0)) & (word != FeatureTable::kNone);
+    count += (x.values[k] != Real(0)) & (word != kNoSlot);
   }
   terms.set_count(count);
   if (listed_values_ > 0) lists_to_hits(terms);

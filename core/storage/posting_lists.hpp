@@ -6,8 +6,7 @@
 //
 // The capacity doubles when a list is full and halves when it is a quarter full. Free pieces are
 // kept in one chain per capacity (a buddy allocator without merging); a piece smaller than a cache
-// line is half of a larger one. A list is known by kListFlag | its start, or kNoSlot if it has no
-// values.
+// line is half of a larger one. A list is known by kListFlag | its start, an empty one by kNoList.
 //
 // Cost: push O(1) amortised, pop O(values of the list).
 #pragma once
@@ -29,11 +28,14 @@ namespace budgetron {
 
 // Set in a feature's word that is not a slot: the other bits are the start of its list.
 inline constexpr std::uint32_t kListFlag = 0x80000000u;
+// Instead of a list without values, and at the end of a chain of free pieces. A feature's word that
+// says "no list" also says "no slot".
+inline constexpr std::uint32_t kNoList = kNoSlot;
 
 template <class Real>
 class PostingLists {
  public:
-  PostingLists() { free_.fill(kNoSlot); }
+  PostingLists() { free_.fill(kNoList); }
 
   [[nodiscard]] std::span<const Posting<Real>> operator[](std::uint32_t list) const {
     const Posting<Real>* head = &all_[list & ~kListFlag];
@@ -43,7 +45,7 @@ class PostingLists {
   [[nodiscard]] const Posting<Real>* address(std::uint32_t list) const { return &at(list); }
 
   void push(std::uint32_t& list, std::uint32_t example, Real value) {
-    if (list == kNoSlot) {
+    if (list == kNoList) {
       list = take(2);
     } else if (at(list).example + 1 == capacity(list)) {
       resize(list, 2 * capacity(list));
@@ -72,7 +74,7 @@ class PostingLists {
   void release(std::uint32_t& list) {
     std::uint32_t& first = free_[chain(capacity(list))];
     at(list).example = std::exchange(first, list);
-    list = kNoSlot;
+    list = kNoList;
   }
 
   // The capacity of a list, of all free pieces, and of everything.
@@ -82,7 +84,7 @@ class PostingLists {
   [[nodiscard]] std::size_t unused() const {
     std::size_t found = 0;
     for (std::uint32_t list : free_) {
-      for (; list != kNoSlot; list = at(list).example) found += capacity(list);
+      for (; list != kNoList; list = at(list).example) found += capacity(list);
     }
     return found;
   }
@@ -101,7 +103,7 @@ class PostingLists {
   [[nodiscard]] std::uint32_t take(std::size_t capacity) {
     std::uint32_t& first = free_[chain(capacity)];
     std::uint32_t list = first;
-    if (list != kNoSlot) {
+    if (list != kNoList) {
       first = at(list).example;
     } else if (capacity < kWhole) {  // half of a larger one
       list = take(2 * capacity);

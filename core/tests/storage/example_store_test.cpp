@@ -31,7 +31,7 @@ struct Example {
 void fatten_and_thin_down(std::int32_t shared, bool hashed) {
   ExampleStore<float> support(false);
   support.reserve(kExamples);
-  const auto has_slot = [&] { return support.stored(shared).slot != FeatureTable::kNone; };
+  const auto has_slot = [&] { return support.stored(shared).slot != kNoSlot; };
   for (std::size_t i = 0; i < kExamples; ++i) {
     support.append(Example(shared, i, i < 20).view());
     support.check_invariants();
@@ -78,13 +78,13 @@ TEST(a_dense_example_keeps_slots) {
   for (const std::int32_t shared : {1, 1 << 20}) {
     for (std::size_t i = 1; i < 20; ++i) support.append(Example(shared, i, true).view());
     for (std::size_t i = 19; i > 0; --i) {
-      CHECK(support.stored(shared).slot != FeatureTable::kNone);
+      CHECK(support.stored(shared).slot != kNoSlot);
       support.remove(i);
       support.check_invariants();
     }
   }
   CHECK_EQ(support.features(), 3u);
-  CHECK(support.stored(1).slot != FeatureTable::kNone);
+  CHECK(support.stored(1).slot != kNoSlot);
 }
 
 // Zeros in a sparse row are not stored.

@@ -13,7 +13,7 @@ using namespace budgetron;
 TEST(lists_behave_like_maps) {
   Random random(11);
   PostingLists<double> lists;
-  std::vector<std::uint32_t> known(30, kNoSlot);
+  std::vector<std::uint32_t> known(30, kNoList);
   std::vector<std::map<std::uint32_t, double>> expected(known.size());
   std::size_t most = 0;
   for (std::uint32_t round = 0; round < 6000; ++round) {
@@ -26,14 +26,14 @@ TEST(lists_behave_like_maps) {
       expected[k][example] = 0.5 * round;
     }
     most = std::max(most, expected[k].size());
-    CHECK_EQ(known[k] == kNoSlot, expected[k].empty());
-    if (known[k] == kNoSlot) continue;
+    CHECK_EQ(known[k] == kNoList, expected[k].empty());
+    if (known[k] == kNoList) continue;
     CHECK_EQ(lists.count(known[k]), expected[k].size());
     for (const auto& [of, value] : lists[known[k]]) CHECK_EQ(expected[k].at(of), value);
     CHECK_EQ(lists.find(known[k], lists[known[k]].back().example), &lists[known[k]].back());
     if (round % 100 != 0) continue;
     std::size_t capacity = lists.unused();
-    for (const std::uint32_t list : known) capacity += list == kNoSlot ? 0 : lists.capacity(list);
+    for (const std::uint32_t list : known) capacity += list == kNoList ? 0 : lists.capacity(list);
     CHECK_EQ(capacity, lists.size());
   }
   CHECK(most > 30);
