@@ -34,8 +34,8 @@ class Random {
   }
 
   // What is random about one feature, whenever and wherever it appears.
-  static Random of_column(std::uint64_t seed, std::int32_t column) {
-    return Random(seed * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(column) + 1);
+  static Random of_feature(std::uint64_t seed, std::int32_t feature) {
+    return Random(seed * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(feature) + 1);
   }
 
   std::uint64_t next() {

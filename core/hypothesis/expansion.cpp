@@ -62,7 +62,7 @@ void Expansion<Real>::grow() {
   if (keeps_gram_) gram_.reserve(wanted * (wanted + 1) / 2);
 }
 
-// Coefs and ids in so many columns, and not a byte more.
+// Coefs and ids of so many examples, and not a byte more.
 template <class Real>
 void Expansion<Real>::set_stride(std::size_t stride) {
   AlignedVector<double> moved(outputs_ * stride, 0.0);
@@ -245,7 +245,7 @@ bool Expansion<Real>::fill(RowBlock<Real>& block, const Real* samples, std::size
     if (drowns(row.norm)) return false;
   }
   RowTask<Real> rows[kBlockRows];
-  block_functions<Real>().columns(task(block, 0, rows), 0, padded(size()));
+  block_functions<Real>().values(task(block, 0, rows), 0, padded(size()));
   block.time = support_.clock();
   return true;
 }
@@ -274,13 +274,13 @@ void Expansion<Real>::bring_up_to_date(RowBlock<Real>& block, std::size_t r) con
   const BlockTask<Real> work = task(block, r, rows);
   if (support_.clock() == block.time + 1 && r > 0 &&
       support_.newest_values() == block.samples + (r - 1) * block.width) {
-    block_functions<Real>().column(work, support_.newest(), r - 1);
+    block_functions<Real>().values_of_one(work, support_.newest(), r - 1);
     block.recomputed += waiting;
     return;
   }
   for (std::size_t i = 0; i < size(); i += kLanes) {
     if (support_.changed(i / kLanes) <= block.time) continue;
-    block_functions<Real>().columns(work, i, i + kLanes);
+    block_functions<Real>().values(work, i, i + kLanes);
     block.recomputed += waiting * static_cast<std::int64_t>(kLanes);
   }
 }
@@ -451,7 +451,7 @@ void Expansion<Real>::copy_gram_row(std::size_t i, const Row<Real>& row) {
   set_gram_row(i, row.values.data(), static_cast<Real>(row.self), size());
 }
 
-// Row and column i of the n examples: values[j], and `self` where they meet.
+// Row and column i of the Gram matrix of n examples: values[j], and `self` where they meet.
 template <class Real>
 void Expansion<Real>::set_gram_row(std::size_t i, const Real* values, Real self, std::size_t n) {
   Real* const own = gram_.data() + i * (i + 1) / 2;
@@ -460,7 +460,7 @@ void Expansion<Real>::set_gram_row(std::size_t i, const Real* values, Real self,
   for (std::size_t j = i + 1; j < n; ++j) gram_[j * (j + 1) / 2 + i] = values[j];
 }
 
-// Column i, whose coefs are 0, becomes (x, coefs). The support itself is the caller's business.
+// Example i, whose coefs are 0, becomes (x, coefs). The caller changes the support itself.
 template <class Real>
 void Expansion<Real>::enter(std::size_t i, const Sample<Real>&, Row<Real>& row,
                             std::span<const double> coefs, std::int64_t id) {
@@ -545,7 +545,7 @@ void Expansion<Real>::visit_state(StateVisitor& visitor) {
   visitor.scratch(side_sample_.indices);
 }
 
-// There are as many ids as columns, stored examples and padding; only then is room made for them.
+// There is one id per stored example and per padding; only then is room made for them.
 template <class Real>
 void Expansion<Real>::check_loaded() {
   stride_ = ids_.size();

@@ -11,7 +11,7 @@
 // Kept on request: ||f||^2, incrementally, and the Gram matrix, from the kernel rows of the rounds
 // that stored each example. Coefs, scale and norm are float64 whatever Real is.
 //
-// Invariants: coefs of padding columns are 0; gram(i, j) = k(x_i, x_j); squared_norm() is the norm
+// Invariants: coefs of the padding are 0; gram(i, j) = k(x_i, x_j); squared_norm() is the norm
 // of what is stored. check_invariants() recomputes them.
 //
 // Cost: row O(B d) (sparse: O(B nnz)); decide O(B K); scale O(1); add and replace O(d + B K), with
@@ -144,12 +144,12 @@ class Expansion {
   void stored_sizes(std::vector<double>& sizes) const;  // the same before scale and rate
 
   // ---- storing --------------------------------------------------------------------------------
-  // `row` is the kernel row of x; it is kept in step with the columns. `why` an example leaves is
-  // reported to the log (events.hpp).
+  // `row` is the kernel row of x; it is kept in step with the stored examples. `why` an example
+  // leaves is reported to the log (events.hpp).
   void add(const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs, std::int64_t id);
   void replace(std::size_t i, const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs,
                std::int64_t id, EventKind why = EventKind::evict);
-  // The last column moves to i.
+  // The last example moves to i.
   void remove(std::size_t i, Row<Real>& row, EventKind why = EventKind::evict);
   void add(const Turn<Real>& turn, std::span<const double> coefs) {
     add(turn.x, *turn.row, coefs, turn.round);

@@ -4,9 +4,9 @@
 //   project  d = (K + jitter I)^-1 k : sum_i d_i k(x_i, .) is the nearest to k(x, .) in the span,
 //            delta^2 = k(x, x) - k.d its squared distance, clamped at 0
 //   append   x, projected last, becomes an example: L gets the row (L^-1 k, sqrt(delta^2 + jitter))
-//   remove   example i leaves and the last takes its column, as in Expansion::remove
+//   remove   example i leaves and the last takes its index, as in Expansion::remove
 //
-// The order of the examples is that of the expansion's columns. All float64, whatever the rows are.
+// The examples are in the order of the expansion. All float64, whatever the rows are.
 //
 // Invariants: L L' = K + jitter I; the diagonal of L is positive. check_invariants() recomputes.
 // Contract: append needs jitter > 0 or delta^2 above rounding (`kInSpan`), else L is singular.

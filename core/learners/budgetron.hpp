@@ -77,12 +77,12 @@ class Budgetron final : public ExpansionLearner<Real> {
       } else if (room) {
         admit(turn, f_.size());
       } else {
-        const std::size_t column = make_place(turn);
+        const std::size_t index = make_place(turn);
         f_.decide(*turn.row, moves_);
         loss = std::max(0.0, 1.0 - f_.inner(turn.direction, moves_) / turn.weight);
         gather(*turn.row);
         measure();
-        admit(turn, column);
+        admit(turn, index);
         ++replacements_;
       }
     }
@@ -228,38 +228,38 @@ class Budgetron final : public ExpansionLearner<Real> {
     prior_.product(gain_.data());
   }
 
-  // x, gathered and measured, becomes the example of this column.
-  void admit(const Turn<Real>& turn, std::size_t column) {
+  // x, gathered and measured, becomes the example of this index.
+  void admit(const Turn<Real>& turn, std::size_t index) {
     const std::size_t n = order_.size();
     const double delta2 = append_prior(turn.self);
     belief_.append(gain_.data(), delta2);
-    if (column == f_.size()) {
+    if (index == f_.size()) {
       f_.add(turn, zeros_);
     } else {
-      f_.replace(column, turn, zeros_, EventKind::none);
+      f_.replace(index, turn, zeros_, EventKind::none);
     }
-    order_.push_back(static_cast<std::uint32_t>(column));
+    order_.push_back(static_cast<std::uint32_t>(index));
     kernel_.resize(belief_.length(), 0.0);
     kernel_[n] = turn.self;
     ++admissions_;
     if (!keeps_prior()) prior_.free();
   }
 
-  // Drops examples until x has room; returns the column it is to have.
+  // Drops examples until x has room; returns the index it is to have.
   std::size_t make_place(const Turn<Real>& turn) {
     while (true) {
-      const std::size_t column = drop();
-      if (f_.fits_instead(column, turn.x)) return column;
-      leave(column, *turn.row);
+      const std::size_t index = drop();
+      if (f_.fits_instead(index, turn.x)) return index;
+      leave(index, *turn.row);
       if (f_.has_room(turn.x)) return f_.size();
     }
   }
 
-  // The example of this column, which is dropped, leaves it too; the last one moves there.
-  void leave(std::size_t column, Row<Real>& row) {
-    f_.remove(column, row, EventKind::none);
+  // The dropped example leaves the expansion too; the last one takes its index.
+  void leave(std::size_t index, Row<Real>& row) {
+    f_.remove(index, row, EventKind::none);
     for (std::uint32_t& other : order_) {
-      if (other == f_.size()) other = static_cast<std::uint32_t>(column);
+      if (other == f_.size()) other = static_cast<std::uint32_t>(index);
     }
   }
 
@@ -289,7 +289,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     return delta2;
   }
 
-  // Conditions on a_i = 0 for the least certain to be another; returns the column that is free now.
+  // Conditions on a_i = 0 for the least certain to be another; returns the index that is free now.
   std::size_t drop() {
     gain_.assign(belief_.length(), 0.0);
     belief_.diagonal(gain_.data());
@@ -302,26 +302,26 @@ class Budgetron final : public ExpansionLearner<Real> {
         i = p;
       }
     }
-    const std::size_t column = order_[i];
+    const std::size_t index = order_[i];
     const double variance = gain_[i];
-    f_.report(EventKind::evict, column);
+    f_.report(EventKind::evict, index);
     belief_.column(i, gain_.data());
     for (std::size_t k = 0; k < f_.outputs(); ++k) {
       double* a = f_.stored_coefs(k);
-      const double share = a[column] / variance;
+      const double share = a[index] / variance;
       for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[p];
-      a[column] = 0.0;
+      a[index] = 0.0;
     }
     belief_.remove(i);
     if (prior_.size() > 0) prior_.remove(i);
     order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
-    return column;
+    return index;
   }
 
-  [[nodiscard]] double squared_coef(std::size_t column) const {
+  [[nodiscard]] double squared_coef(std::size_t index) const {
     double sum = 0.0;
     for (std::size_t k = 0; k < f_.outputs(); ++k) {
-      sum += f_.stored_coefs(k)[column] * f_.stored_coefs(k)[column];
+      sum += f_.stored_coefs(k)[index] * f_.stored_coefs(k)[index];
     }
     return f_.outputs() == 1 ? sum : 2.0 * sum;
   }
@@ -392,7 +392,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   Admission admission_;
   Covariance belief_;                 // P
   Covariance prior_;                  // Kinv
-  std::vector<std::uint32_t> order_;  // columns of the expansion, oldest example first
+  std::vector<std::uint32_t> order_;  // indices of the stored examples, the oldest first
   Drift drift_;
   double mean_error_ = 0.0;  // of regression
   std::int64_t errors_ = 0;  // rounds it has seen
@@ -402,7 +402,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   AlignedVector<double> kernel_;  // k, in the order of the belief
   AlignedVector<double> gain_;    // v, d or P_i, likewise
   double reach_ = 0.0;            // k.d
-  std::vector<double> weights_;   // v in the order of the columns
+  std::vector<double> weights_;   // v in the order of the stored examples
   std::vector<double> zeros_;
   std::vector<double> moves_;
 };

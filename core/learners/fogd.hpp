@@ -193,7 +193,7 @@ class Fogd final : public Learner<Real> {
   // Calls `take(i, frequency)` with the frequencies of one feature.
   template <class Take>
   void draw(std::int32_t feature, Take take) const {
-    Random random = Random::of_column(seed_, feature);
+    Random random = Random::of_feature(seed_, feature);
     if (kernel_.kind == KernelKind::laplacian) {
       for (std::size_t i = 0; i < components_; ++i) {
         take(i, static_cast<Real>(kernel_.gamma * random.cauchy()));

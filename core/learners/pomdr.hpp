@@ -212,7 +212,7 @@ class Pomdr final : public ExpansionLearner<Real> {
     if (norm > radius_) f_.scale(radius_ / norm);
   }
 
-  // Columns are in the order of age: they are only ever appended, and dropped from the end.
+  // Stored examples are in the order of age: they are only appended, and dropped from the end.
   void halve(Row<Real>& row) {
     const std::size_t kept = f_.size() / 2;
     for (std::size_t j = kept; j < f_.size() && kept > 0; ++j) {

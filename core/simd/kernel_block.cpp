@@ -47,7 +47,7 @@ inline void sum_block(const BlockTask<Real>& task, std::size_t i) {
 }
 
 template <class Real, KernelKind kind, std::size_t wanted>
-void columns_of(const BlockTask<Real>& task, std::size_t first, std::size_t last) {
+void values_by_kind(const BlockTask<Real>& task, std::size_t first, std::size_t last) {
   constexpr std::size_t vectors = kDotLanes / kWidth<Real> < 2 ? 1 : 2;
   for (std::size_t begin = first; begin < last; begin += kTile) {
     const std::size_t end = last - begin < kTile ? last : begin + kTile;
@@ -55,7 +55,7 @@ void columns_of(const BlockTask<Real>& task, std::size_t first, std::size_t last
       sum_block<Real, kind, wanted, vectors>(task, i);
     }
     for (std::size_t r = kBlockRows - wanted; r < kBlockRows; ++r) {
-      finish_columns<Real, kind>(task.rows[r], task.rows[r].row + begin, begin, end);
+      finish_values<Real, kind>(task.rows[r], task.rows[r].row + begin, begin, end);
     }
   }
 }
@@ -63,21 +63,21 @@ void columns_of(const BlockTask<Real>& task, std::size_t first, std::size_t last
 // A few rows too many are cheaper than another copy of the loop for every number of them; they are
 // made again as they were.
 template <class Real, KernelKind kind>
-void columns_of(const BlockTask<Real>& task, std::size_t first, std::size_t last) {
+void values_by_kind(const BlockTask<Real>& task, std::size_t first, std::size_t last) {
   const std::size_t wanted = kBlockRows - task.from;
-  if (wanted <= 2) return columns_of<Real, kind, 2>(task, first, last);
-  if (wanted <= 4) return columns_of<Real, kind, 4>(task, first, last);
-  return columns_of<Real, kind, kBlockRows>(task, first, last);
+  if (wanted <= 2) return values_by_kind<Real, kind, 2>(task, first, last);
+  if (wanted <= 4) return values_by_kind<Real, kind, 4>(task, first, last);
+  return values_by_kind<Real, kind, kBlockRows>(task, first, last);
 }
 
 template <class Real>
-void columns(const BlockTask<Real>& task, std::size_t first, std::size_t last) {
+void kernel_values(const BlockTask<Real>& task, std::size_t first, std::size_t last) {
   with_kind(task.rows[0].kind,
-            [&]<KernelKind kind>() { columns_of<Real, kind>(task, first, last); });
+            [&]<KernelKind kind>() { values_by_kind<Real, kind>(task, first, last); });
 }
 
 template <class Real, KernelKind kind>
-void column_of(const BlockTask<Real>& task, std::size_t i, std::size_t row) {
+void values_of_one_by_kind(const BlockTask<Real>& task, std::size_t i, std::size_t row) {
   constexpr std::size_t lanes = kWidth<Real> < 8 ? 8 : kWidth<Real>;
   static_assert(kBlockRows <= lanes && lanes <= kBlockPadding);
   constexpr int vectors = static_cast<int>(lanes / kWidth<Real>);
@@ -111,8 +111,9 @@ void column_of(const BlockTask<Real>& task, std::size_t i, std::size_t row) {
 }
 
 template <class Real>
-void column(const BlockTask<Real>& task, std::size_t i, std::size_t row) {
-  with_kind(task.rows[0].kind, [&]<KernelKind kind>() { column_of<Real, kind>(task, i, row); });
+void kernel_values_of_one(const BlockTask<Real>& task, std::size_t i, std::size_t row) {
+  with_kind(task.rows[0].kind,
+            [&]<KernelKind kind>() { values_of_one_by_kind<Real, kind>(task, i, row); });
 }
 
 // Rows into columns, and their norms: six chains of additions that need not wait for each other.
@@ -152,8 +153,8 @@ std::size_t pack(PackTask<Real>& task) {
 extern const BlockFunctions<float> BUDGETRON_CONCAT(block_functions_float_, BUDGETRON_ISA);
 extern const BlockFunctions<double> BUDGETRON_CONCAT(block_functions_double_, BUDGETRON_ISA);
 const BlockFunctions<float> BUDGETRON_CONCAT(block_functions_float_, BUDGETRON_ISA) = {
-    pack<float>, columns<float>, column<float>};
+    pack<float>, kernel_values<float>, kernel_values_of_one<float>};
 const BlockFunctions<double> BUDGETRON_CONCAT(block_functions_double_, BUDGETRON_ISA) = {
-    pack<double>, columns<double>, column<double>};
+    pack<double>, kernel_values<double>, kernel_values_of_one<double>};
 
 }  // namespace budgetron

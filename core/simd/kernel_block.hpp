@@ -53,10 +53,10 @@ template <class Real>
 struct BlockFunctions {
   std::size_t (*pack)(PackTask<Real>& task);  // returns how many features have a slot
   // The kernel values of examples [first, last), both multiples of kLanes, in every wanted row.
-  void (*columns)(const BlockTask<Real>& task, std::size_t first, std::size_t last);
+  void (*values)(const BlockTask<Real>& task, std::size_t first, std::size_t last);
   // The same of example i alone, which is a row of this block: the others are what goes through a
   // vector, and nothing of what was just stored is read.
-  void (*column)(const BlockTask<Real>& task, std::size_t i, std::size_t row);
+  void (*values_of_one)(const BlockTask<Real>& task, std::size_t i, std::size_t row);
 };
 
 // Of the instruction set that row_functions picked.

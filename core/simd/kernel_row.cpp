@@ -143,7 +143,7 @@ void row_of(const RowTask<Real>& task) {
     } else {
       add_all<Real, std::uint8_t, kind>(task, first, last);
     }
-    finish_columns<Real, kind>(task, task.row + first, first, last);
+    finish_values<Real, kind>(task, task.row + first, first, last);
   }
 }
 

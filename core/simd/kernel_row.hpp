@@ -79,7 +79,7 @@ struct RowFunctions {
   // slot; slots[k] is feature k's, or kNoSlot. Returns how many; *norm is ||x||^2 as above.
   std::size_t (*gather)(const Real* values, const std::uint32_t* slots, std::size_t count,
                         Real* term_values, std::uint32_t* term_slots, Real* norm);
-  // k(x, x) from the norm: x as one more column. Uses task.kind, gamma, coef0, degree and norm.
+  // k(x, x) from the norm: x as one more example. Uses task.kind, gamma, coef0, degree and norm.
   Real (*self)(const RowTask<Real>& task);
   // sum_i row[i] coefs[i] in float64, kLanes fixed lanes; n a multiple of kLanes.
   double (*dot)(const Real* row, const double* coefs, std::size_t n);

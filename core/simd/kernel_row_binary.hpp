@@ -150,7 +150,7 @@ void binary_row(const RowTask<Real>& task, std::size_t first, std::size_t last) 
       return look_up(task, counts, first, last);
   }
 #endif
-  finish_columns<Real, kind>(task, counts, first, last);
+  finish_values<Real, kind>(task, counts, first, last);
 }
 
 }  // namespace

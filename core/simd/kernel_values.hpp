@@ -102,8 +102,8 @@ inline void finish_vectors(const RowTask<Real>& task, const Sum* sums, std::size
 
 // The same of the examples [first, last).
 template <class Real, KernelKind kind, class Sum>
-inline void finish_columns(const RowTask<Real>& task, const Sum* sums, std::size_t first,
-                           std::size_t last) {
+inline void finish_values(const RowTask<Real>& task, const Sum* sums, std::size_t first,
+                          std::size_t last) {
   constexpr std::size_t step = static_cast<std::size_t>(kStep) * kWidth<Real>;
   std::size_t i = first;
   for (; i + step <= last; i += step, sums += step) {

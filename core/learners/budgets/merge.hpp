@@ -129,7 +129,7 @@ class Merge final : public Budget<Real> {
       f.add(turn, coefs);
       return;
     }
-    // Stored examples are numbered by their columns; the newcomer is number `newcomer`.
+    // Stored examples go by their indices; the newcomer is number `newcomer`.
     const std::size_t newcomer = f.size();
     const std::size_t m = lightest(f, turn, coefs, weights_);
     const Sample<Real> x_m = sample(f, turn, m, x_m_);

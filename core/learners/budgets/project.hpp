@@ -148,19 +148,19 @@ class ProjectSmallest final : public Budget<Real> {
   // m, taken out, is projected onto the others.
   void spread(Expansion<Real>& f, std::size_t m, double self) {
     if (f.size() == 0) return;
-    side_.values[m] = side_.values[f.size()];  // of the column that moved to m
+    side_.values[m] = side_.values[f.size()];  // of the example that moved to m
     gram_factor_.project(side_.values.data(), self);
     f.shift(gram_factor_.weights(), gram_factor_.values(), leaving_);
   }
 
-  // x comes in for m, which has left column m, and m is projected onto all there is then.
+  // x takes the index of m, which has left, and m is projected onto all stored examples.
   void enter(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs,
              std::size_t m, Real joint, double self) {
     gram_factor_.measure(turn.row->values.data(), turn.self);
     gram_factor_.append();
     f.add(turn, coefs);
 
-    const std::size_t last = f.size() - 1;  // the column that moved to m, now the newcomer's
+    const std::size_t last = f.size() - 1;  // the index that moved to m, now the newcomer's
     side_.values[m] = side_.values[last];
     side_.values[last] = joint;
     gram_factor_.project(side_.values.data(), self);
