@@ -159,8 +159,8 @@ def test_the_way_of_a_row_names_what_is_there() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     section = text.partition("## One row, from the shell to the support")[2].partition("\n## ")[0]
     files = NAMED.findall(section)
-    assert files[0] == "src/budgetron/cli/_command.py"
-    assert {"core/storage/example_store.cpp", "core/model/model.hpp", "bindings/model.cpp"} <= set(
+    assert files[0] == "src/budgetron/cli/run.py"
+    assert {"src/budgetron/_batch.py", "bindings/python_model.hpp", "core/model/model.hpp"} <= set(
         files
     )
     code = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in files if "." in name)
