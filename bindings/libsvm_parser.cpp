@@ -52,8 +52,8 @@ class Parser {
                           to_numpy(std::move(rows.indices)), to_numpy(std::move(rows.values)));
   }
 
-  // Calls with the parser, locked: the GIL must not be held while waiting, or the thread that has
-  // the lock could never finish.
+  // Calls with the locked parser. The GIL is released while waiting, or the thread that has the
+  // lock could not finish.
   template <class Call>
   auto with(Call call) {
     const nb::gil_scoped_release released;

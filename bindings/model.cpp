@@ -94,7 +94,7 @@ nb::tuple predict(PythonModel<Real>& model, const nb::handle& rows, std::size_t 
                         answers.classes);
 }
 
-// The numbers of one row, out of the model before another thread goes in.
+// The numbers of one row, copied out of the model while it is locked.
 std::vector<double>& numbers_of_one() {
   thread_local std::vector<double> numbers;
   return numbers;
@@ -154,7 +154,7 @@ struct Examples {
   }
 };
 
-// What a method of a model says while nothing changes.
+// Calls a method of a model while nothing changes.
 template <auto method, class Real>
 auto look(PythonModel<Real>& model) {
   return model.inspect([&](const auto&) {
@@ -184,8 +184,8 @@ nb::tuple support(PythonModel<Real>& model) {
   return examples.give();
 }
 
-// Of every stored example behind the answer to a sparse row: itself, its id, k(x_i, x), and its
-// share in each output.
+// Explains the answer to a sparse row: the stored examples, their ids, k(x_i, x), and the share of
+// each in every output.
 template <class Real>
 nb::tuple explain(PythonModel<Real>& model, const Vector<std::int32_t>& indices,
                   const Vector<Real>& values) {

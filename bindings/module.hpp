@@ -1,4 +1,4 @@
-// What module.cpp calls: one function a binding file.
+// The functions that module.cpp calls: one per binding file.
 #pragma once
 
 #include <nanobind/nanobind.h>

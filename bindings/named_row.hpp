@@ -1,14 +1,14 @@
 // A row as River has it, a dict of feature name -> value, as a sparse sample.
 //
-// `names` is a dict of name -> feature number with a method `fresh(unknown, learning)`: the numbers
-// of names it does not have, which it may refuse. It is asked only where a row has such names; rows
-// of known names, all but a few of a stream, are read without calling back into Python.
+// `names` is a dict of name -> feature number. Its method `fresh(unknown, learning)` gives the
+// numbers of unknown names, or refuses them. It is called only for rows with unknown names; all
+// other rows, nearly all of a stream, are read without calling back into Python.
 //
-// Zeros are left out: a feature that is absent and one that is 0 are the same. A value that is no
-// finite number is a ValueError that names its feature, and nothing has changed then. Two names of
-// one number (they may be hashes) become one feature, the sum of both.
+// Zeros are left out: an absent feature and a 0 are the same. A value that is not a finite number
+// is a ValueError with the name of its feature, and changes nothing. If two names have the same
+// number (they may be hashes), their values are added.
 //
-// Cost: a dict lookup a feature, and a sort where names come out of order.
+// Cost: one dict lookup per feature, and a sort if names come out of order.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -26,11 +26,11 @@ namespace budgetron {
 
 namespace nb = nanobind;
 
-// Kept from row to row by its thread, so that reading a row allocates nothing.
+// Each thread keeps its own from row to row, so that reading a row allocates nothing.
 template <class Real>
 class NamedRow {
  public:
-  // The row x; `learning`: names it had not met join `names`.
+  // Reads the row x; if `learning`, unknown names join `names`.
   Sample<Real> read(const nb::dict& names, const nb::handle& x, bool learning) {
     if (!nb::isinstance<nb::dict>(x)) {
       const nb::str text = nb::str("a row is a dict of features, not {!r:.80}");
@@ -71,7 +71,7 @@ class NamedRow {
     throw nb::value_error(nb::cast<nb::str>(message).c_str());
   }
 
-  // NaN where it is no number.
+  // NaN if the value is not a number.
   static double converted(const nb::object& value) {
     const double number = PyFloat_AsDouble(value.ptr());
     if (PyErr_Occurred() == nullptr) return number;
@@ -117,8 +117,8 @@ class NamedRow {
   std::vector<Real> values_;
 };
 
-// A row for one call, of those that its thread keeps. There is more than one where the value of a
-// feature is computed by asking another model: each has its own. Called with the GIL held.
+// Lends one of its thread's rows to a call. A thread needs several if computing the value of a
+// feature calls another model. Called with the GIL held.
 template <class Real>
 class NamedRowLease {
  public:

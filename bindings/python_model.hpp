@@ -1,14 +1,13 @@
 // A model as Python holds it: it reads batches, learns in pieces and calls a listener.
 //
-// The rows of a call are learned 256 at a time. Between pieces the lock is free, so that threads
-// which predict get in while another learns a long batch, and the listener is called. A batch in
-// pieces leaves the same bits.
+// A batch is learned in pieces of 256 rows, which leaves the same bits. Between pieces the lock is
+// free, so that other threads can predict, and the listener is called.
 //
-// The thread that learns calls the listener, with nothing locked: the listener may look into the
-// model. If it raises, the rows of the call are learned to the end, without it, and then the
-// exception is raised.
+// The learning thread calls the listener without holding a lock, so the listener may look into the
+// model. If the listener raises, it is not called again: the model learns the rest of the batch,
+// then the exception is raised.
 //
-// Ctrl-C ends a call between two pieces, at most kPatience after it: the rows before are learned.
+// Ctrl-C ends a call between two pieces, within kPatience: the rows before have been learned.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -40,7 +39,7 @@ class PythonModel : public Model<Real> {
     heard_ = heard;
   }
 
-  // Needs the GIL, as all that follows.
+  // Needs the GIL, as the functions below.
   void call_listener() {
     if (!heard_.load(std::memory_order_relaxed)) return;
     nanobind::object listener;
@@ -108,7 +107,7 @@ class PythonModel : public Model<Real> {
  private:
   nanobind::object listener_;
   std::atomic<bool> heard_ = false;
-  nanobind::ft_mutex mutex_;  // of the listener; nothing where there is a GIL
+  nanobind::ft_mutex mutex_;  // guards the listener; empty in a Python with a GIL
 };
 
 }  // namespace budgetron

@@ -8,7 +8,7 @@ namespace budgetron {
 
 inline std::atomic<std::int64_t> live_models = 0;
 
-// What is derived from it is counted. It takes no bytes.
+// A base class that counts its objects. It takes no bytes.
 class InstanceCount {
  public:
   InstanceCount() { ++live_models; }

@@ -1,7 +1,7 @@
 // Dense symmetric solves, through the LAPACK that SciPy already carries.
 //
-// The bindings hand over the function pointers of scipy.linalg.cython_lapack at import; nothing is
-// linked and nothing written by hand. All matrices are column-major float64; of a symmetric matrix
+// The bindings install the function pointers of scipy.linalg.cython_lapack at import; nothing is
+// linked. All matrices are column-major float64; of a symmetric matrix
 // only the lower triangle is read.
 #pragma once
 
@@ -16,9 +16,9 @@ const std::vector<std::string>& routines();
 void install(const std::string& routine, void* address);
 
 // How many threads the BLAS underneath uses: with these installed every factorisation runs on one.
-// Several threads round differently, so results would hang on the machine's cores; and for matrices
-// of this size they wait for each other more than they work (B = 400: seconds instead of 40 ms on
-// two busy cores).
+// Several threads round differently, so results would depend on the number of cores; and for
+// matrices of this size they wait for each other more than they work (B = 400: seconds instead of
+// 40 ms on two busy cores).
 void install_thread_control(int (*get)(), void (*set)(int));
 
 // A <- L with A = L L', lower triangle. False if A is not positive definite.
@@ -29,7 +29,7 @@ bool cholesky(std::size_t n, double* a);
 void cholesky_solve(std::size_t n, const double* factor, double* b);
 
 // Eigenvalues, ascending, and the eigenvectors that go with them in columns, n x n. Destroys A.
-// What it works in is the caller's, who may take it in advance.
+// The caller owns the work space and may allocate it in advance.
 struct EigenWork {
   std::vector<int> spans;
   std::vector<double> numbers;

@@ -11,7 +11,7 @@
 //
 // Lock order: a thread waits only for a lock below those it holds.
 //
-//   1. turn of the estimator   Python (estimators/shared.py): one call that learns or copies
+//   1. turn of the estimator   Python (estimators/_base/sharing.py): one call that learns or copies
 //   2. turnstile_              one per model; nobody holds the locks of two models
 //   3. inside_                 one per model
 //   4. the GIL                 released before waiting for 2 or 3, taken back when inside

@@ -1,7 +1,7 @@
 // A parallel loop over independent pieces of work.
 //
-// Threads take the next piece when they are done with one, so that a thread that came late, or was
-// held up, leaves more of them to the others.
+// Each thread takes the next piece when it has finished one, so a thread that starts late or is
+// interrupted does fewer of them.
 #pragma once
 
 #include <algorithm>
@@ -31,9 +31,9 @@ class Pieces {
   std::atomic<std::size_t> next_ = 0;
 };
 
-// Calls work(pieces) on so many threads, the first of which is this one, but on no more than have
-// `each` to do. Pieces are of `size`, smaller than that, so that at the end no thread waits long
-// for the others. Returns when all are done; rethrows what one of them threw.
+// Calls work(pieces) on this thread and others, `threads` in all, but with at least `each` items
+// per thread. Pieces of `size` are smaller than that, so that no thread waits long for the last
+// one. Returns when all are done; rethrows an exception of any of them.
 template <class Work>
 void parallel_for(std::size_t count, std::size_t size, std::size_t each, std::size_t threads,
                   Work work) {

@@ -33,7 +33,7 @@ class Random {
     }
   }
 
-  // What is random about one feature, whenever and wherever it appears.
+  // The generator of one feature: the same whenever the feature appears.
   static Random of_feature(std::uint64_t seed, std::int32_t feature) {
     return Random(seed * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(feature) + 1);
   }

@@ -1,8 +1,8 @@
 // What to build: a tree of named values that the Python dataclasses write and the registry reads.
 //
-// The native side has no defaults: a missing name is an error, and so is a name nobody asked for.
-// So the dataclasses (src/budgetron/parts/) stay the only place of defaults, and a parameter that
-// one side has and the other has not cannot go unnoticed.
+// The core has no defaults: a missing name is an error, and so is a name that nothing reads. So
+// defaults stand in the dataclasses (src/budgetron/parts/) only, and a parameter that only one side
+// has is an error.
 #pragma once
 
 #include <cstdint>
@@ -76,7 +76,7 @@ class Spec {
     return sum;
   }
 
-  // After building: every name must have been asked for, here and below.
+  // After building: every name must have been read, here and in the parts.
   void check_all_used() const {
     for (const auto& [name, value] : values_) {
       if (!asked_.contains(name)) throw std::invalid_argument("spec: nobody reads '" + name + "'");

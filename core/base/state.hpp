@@ -10,8 +10,8 @@
 //
 // A piece whose memory layout is not its saved form asks `mode()` and packs (see ExampleStore).
 //
-// Loading trusts nothing: a saved state may come from a file somebody made up. Each piece checks
-// (`require`) that what it read fits itself and the rest, so that whatever loads can also be used.
+// Loading trusts nothing: a saved state may come from a forged file. Each piece checks (`require`)
+// that the fields it read fit together and fit the rest, so that a state that loads can be used.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// What becomes of the outputs of f when classes join: coefs and weights are matrices with one row
-// per output, whose rows move. Up to two classes share one output, f = f_1 - f_0.
+// How the outputs of f change when classes join. Coefs and weights are matrices with one row per
+// output; these rows move. Up to two classes share one output, f = f_1 - f_0.
 #pragma once
 
 #include <algorithm>

@@ -3,10 +3,9 @@
 //
 //   project    f = U'k for a kernel row k, and k'Pk = sum_j D_j f_j^2
 //   product    P k = U (D f)
-//   condition  P <- P - Pk (Pk)'/(k'Pk + r), what a noisy sight (variance r) of k.a leaves unknown
-//   of
-//              a. With alpha_0 = r, alpha_j = alpha_j-1 + D_j f_j^2 and g_j = sum_{i<j} D_i f_i
-//              U_i:
+//   condition  P <- P - Pk (Pk)'/(k'Pk + r), the covariance of a after an observation of k.a with
+//              noise variance r. With alpha_0 = r, alpha_j = alpha_j-1 + D_j f_j^2 and
+//              g_j = sum_{i<j} D_i f_i U_i:
 //                D_j <- D_j alpha_j-1/alpha_j ;   U_j <- U_j - (f_j/alpha_j-1) g_j
 //              (Bierman 1977, "Factorization Methods for Discrete Sequential Estimation", ch. V.3)
 //   append     P <- [[P + d d'/delta2, -d/delta2], [-d'/delta2, 1/delta2]]: U gets the column

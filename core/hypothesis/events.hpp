@@ -7,11 +7,11 @@
 // same.
 //
 //   evict    `example` left, and its share of f with it
-//   project  `example` left or was not stored; what is stored took over what it could of its share
+//   project  `example` left or was not stored; stored examples took over part of its share
 //   merge    `example` and `other` became one
-//   refuse   `example`, the newcomer, was turned away
+//   refuse   `example`, the newcomer, was not stored
 //   drift    the learner saw the stream change
-//   restart  a new learner, shown all rows so far: gamma or scale were found (preparation.hpp)
+//   restart  a new learner learned all rows so far: gamma or scale changed (preparation.hpp)
 //
 // Examples are named by the round that stored them, the newcomer by its own.
 #pragma once

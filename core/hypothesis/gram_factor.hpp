@@ -24,7 +24,7 @@
 
 namespace budgetron {
 
-// delta^2 below this share of k(x, x) cannot be told from 0: x lies in the span. Rounding of the
+// delta^2 below this share of k(x, x) counts as 0: x lies in the span. Rounding of the
 // kernel values (1e-16, float32 1e-7) grows by the conditioning of K that this very rule permits.
 template <class Real>
 inline constexpr double kInSpan = std::is_same_v<Real, float> ? 1e-4 : 1e-10;

@@ -1,4 +1,5 @@
-// The kernel row of one sample against an expansion, and a block of such rows that wait.
+// The kernel row of one sample against an expansion, and a block of rows that wait for their
+// rounds.
 #pragma once
 
 #include <cstddef>

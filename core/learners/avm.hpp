@@ -11,22 +11,21 @@
 // else. c is x_t's core point with probability max(0, 1 - beta/t^rho) (section 6.2.3; beta = 0:
 // always), otherwise x_t itself, which is a core point from then on.
 //
-//   sphere     the nearest core point, if ||x - c|| < delta/2; else x opens a cell       (algorithm
-//   3) rectangle  the first with ||x - c||_inf < delta/sqrt(d); else x opens a cell (algorithm 4)
+//   sphere     the nearest core point, if ||x - c|| < delta/2; else x opens a cell (algorithm 3)
+//   rectangle  the first with ||x - c||_inf < delta/sqrt(d); else x opens a cell (algorithm 4)
 //
 // A cell opens even if the slope is 0. At most `budget` core points; beyond, the nearest stands in.
 // With three classes or more u is e_y - e_z (algorithm 5), twice the direction other learners have.
 //
 // The squared loss has slopes without bound: if lambda <= 1, f is scaled back to the ball of radius
 // y_max lambda^(-1/2), y_max the largest |target| so far (sqrt(w) |target| of a weighted row), in
-// which the optimum lies (line 12 of
-// algorithm 2, theorem 23). The norm follows from f at the core point that moves:
-// ||f + a k(c, .)||^2 = ||f||^2 + 2 a f(c) + a^2 k(c, c).
+// which the optimum lies (line 12 of algorithm 2, theorem 23). The norm follows from f at the core
+// point that moves: ||f + a k(c, .)||^2 = ||f||^2 + 2 a f(c) + a^2 k(c, c).
 //
-// Contract: an isotropic kernel. Core points never leave, so they lie in the order they came in.
+// Contract: an isotropic kernel. Core points never leave, so they are in the order of the stream.
 // Cost: after the kernel row O(B) (distances come with the Gaussian row; the Laplacian needs a
-// second one); rectangle: O(B) for each of x's features that some core
-// point still passes; with the ball one more kernel row in rounds whose row is not its core point.
+// second one); rectangle: O(B) for each feature of x that some core point still passes; with the
+// ball one more kernel row in rounds whose row is not its core point.
 #pragma once
 
 #include <algorithm>
@@ -164,8 +163,8 @@ class Avm final : public ExpansionLearner<Real> {
     return row_functions<Real>().first_least(row.distances.data(), f_.size());
   }
 
-  // Feature by feature of x, those core points drop out that are too far in it; few are left soon.
-  // Only these are looked at for features that x has not.
+  // Drops the core points that are too far from x, feature by feature of x; soon few are left. Only
+  // these are compared in the features that x lacks.
   std::size_t first_within(const Turn<Real>& turn) {
     const ExampleStore<Real>& support = f_.support();
     inside_.resize(f_.size());

@@ -11,9 +11,9 @@
 // a round sees one of the K - 1 directions in which outputs differ (docs/develop/decisions/0015). With
 // K = 2 that is the above.
 //
-// x is new if k(x, x) - k.d, the part of it that stored examples do not span, is above the jitter
-// (and above rounding, kInSpan). A copy of a stored example is not. Else a sensor that is stuck
-// would fill the budget with copies of one row, for good.
+// x is new if k(x, x) - k.d, the part that stored examples do not span, is above the jitter (and
+// above rounding, kInSpan). A copy of a stored example is not new: without this rule a stuck sensor
+// would fill the budget with copies of one row.
 //
 // A row of weight w is a sight of w times the precision: r/w stands for r, and y stays y.
 //
@@ -31,7 +31,7 @@
 //
 // Invariants: Kinv = (K + jitter I)^-1 unless delta2 had to be raised (`raised`), P positive
 // definite. check_invariants() recomputes the Gram matrix.
-// Cost: O(B d) a round; rounds that update O(B^2), three times through P's memory.
+// Cost: O(B d) per round; rounds that update O(B^2), three passes over P's memory.
 #pragma once
 
 #include <algorithm>

@@ -14,9 +14,9 @@
 // of x adds to D angles at once (fourier.hpp). Features are of the rows' type, as kernel values
 // are; weights are float64.
 //
-// Cost: D multiply-adds a non-zero of x, D cosines and sines, 2 D K for f and 2 D an output moved.
-// With a byte limit (byte_limit.hpp) those beyond its slots are drawn each time. Memory: D Reals a
-// feature seen, 2 D K float64 weights.
+// Cost: D multiply-adds per non-zero of x, D cosines and sines, 2 D K for f and 2 D per output that
+// moves. With a byte limit (byte_limit.hpp) frequencies without a slot are drawn each time. Memory:
+// D Reals per feature seen, 2 D K float64 weights.
 #pragma once
 
 #include <algorithm>

@@ -10,9 +10,9 @@
 //   greedy      the same, but r = the old example with the least Psi(|a_i|, sign(a_i) f'(x_i)) if
 //               that is <= 15/32, the oldest otherwise                                  (52)
 //
-// When there is a mistake, and what coef it adds, is the update's to say. Regression takes the tube
-// update, M counts its errors, f' = f + step sign(error) k(x, .), and mu = |f'(x_r)|: an example
-// has no sign of its own there. It has no "basic".
+// The update decides when there is a mistake and which coef it adds. Regression takes the tube
+// update, M counts its errors, f' = f + step sign(error) k(x, .), and mu = |f'(x_r)|, because an
+// example has no label there. Regression has no "basic".
 //
 // Psi(s phi, mu phi) = a phi^2 + b phi with a = s^2 k_rr - 2 s mu and b = 2 s, so phi is the root
 // -2c/(b + sqrt(b^2 - 4ac)), c = Q - (15/32) M < 0, of whatever sign a is; 1 if a + b + c <= 0.

@@ -1,8 +1,8 @@
-// What a learner is: it decides, and it learns from what the decision was worth.
+// The interface of learners: decide, then learn from the decision and the target.
 //
-// The loop around it (model.hpp) turns targets into facts, counts, locks, and records; a learner
-// knows of none of that. `decide` changes nothing but the row it is given, so any number of threads
-// may decide at once; `learn` is called right after `decide`, with the same row.
+// The loop around it (model.hpp) turns targets into facts, counts, locks and records. `decide`
+// changes only the row it is given, so any number of threads may decide at once. `learn` is called
+// right after `decide`, with the same row.
 #pragma once
 
 #include <functional>
@@ -53,31 +53,31 @@ class Learner {
   // A class has joined.
   virtual void rearrange(const ClassChange& change) = 0;
 
-  // Takes all the memory this learner, and a row it decides, will ever need; called on a learner
-  // that has seen nothing. Contract: nothing is allocated afterwards.
+  // Allocates all the memory this learner, and a row it decides, will ever need. Called before the
+  // first row. Contract: nothing is allocated afterwards.
   virtual void reserve(const ByteLimit& limit) = 0;
   virtual void reserve_row(Row<Real>& row) const = 0;
   [[nodiscard]] virtual std::size_t most_coefs() const = 0;
   // Whether x could be stored if nothing else were.
   [[nodiscard]] virtual bool fits_alone(const Sample<Real>&) const { return true; }
 
-  // The expansion whose kernel row, and nothing else, `decide` decides by: such rows can be
-  // computed ahead, and then decided by it. Null if there is more to deciding.
+  // The expansion, if `decide` reads nothing but its kernel row: such rows can be computed ahead.
+  // Else null.
   [[nodiscard]] virtual const Expansion<Real>* by_row() const { return nullptr; }
 
   // The stored examples, for looking inside; null for learners that store none.
   [[nodiscard]] virtual const Expansion<Real>* expansion() const { return nullptr; }
 
-  // Examples leave by the learner's own rule, or the oldest, until a learner with this budget could
-  // go on, and then until their features have `slots` (0: any number). `row` is scratch.
+  // Removes examples, by the learner's own rule or the oldest first, down to this budget, and then
+  // until their features fit `slots` (0: any number). `row` is scratch.
   virtual void lower(std::size_t budget, std::size_t slots, Row<Real>& row, Random& random) = 0;
 
-  // What `predict` answers, in terms of stored examples; none for learners that store none.
+  // The answer of `predict` as shares of stored examples; none for learners that store none.
   [[nodiscard]] virtual std::vector<Share<Real>> shares() const { return {}; }
   // The rounds in which it saw the stream change; for learners that watch for it.
   [[nodiscard]] virtual std::span<const std::int64_t> drifts() const { return {}; }
 
-  // From now on reports to this log what happens to stored examples; null: nothing is reported.
+  // Reports events of stored examples to this log from now on; null: to none.
   virtual void watch(EventLog*) {}
 
   virtual void visit_state(StateVisitor& visitor) = 0;

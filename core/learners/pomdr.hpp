@@ -11,10 +11,10 @@
 //            a += lambda y d,    A += max(0, d'Kd - 2 y sum_i d_i v(x_i))
 //   else     add (x, lambda y),  A += max(0, k(x, x) - 2 y v(x))
 //   |S| = B (or no slots for the features of x): the older floor(B/2) stay, each other coef goes to
-//   its nearest among them (the largest
-//            kernel value, the older of the tied), f gets norm U, A = 0
+//            its nearest among them (the largest kernel value, the older of the tied), f gets norm
+//            U, A = 0
 //
-// Cost: M kernel values more a round; M more rows on rounds that project (phase 1); O(B^2) at a
+// Cost: M more kernel values per round; M more rows in rounds that project (phase 1); O(B^2) per
 // halving, every B/2 updates. Memory: the window, the Gram matrix, in phase 1 the factor of K.
 #pragma once
 

@@ -5,12 +5,12 @@
 //           and of those between the two powers before, so that no horizon is needed
 //
 // f_t is linear in its coefs (Learner::coef_view), so the mean is f with the mean coefs. An example
-// that left leaves with its sum: on a budget it is the mean over what is stored, and where nothing
-// ever leaves (unbounded learners, AVM, FOGD) it is the mean. A merged example starts a sum of its
-// own.
+// takes its sum along when it leaves: with a budget this is the mean over the stored examples. For
+// learners that drop nothing (unbounded ones, AVM, FOGD) it is the exact mean. A merged example
+// starts a new sum.
 //
-// Cost: O(B K) a round, and O(B) for each stored example that changed its place. Memory: two sums,
-// B K float64 each, and one to rearrange them in.
+// Cost: O(B K) per round, and O(B) per stored example that moved. Memory: two sums of B K float64
+// each, and a third to rearrange them.
 #pragma once
 
 #include <algorithm>
@@ -64,7 +64,7 @@ class Averaging {
     }
   }
 
-  // Whether the sums are those of the learner's coefs, as they are after every round.
+  // Whether there is one sum per coef of the learner, as after every round.
   [[nodiscard]] bool fits(const Learner<Real>& learner) const {
     const CoefView view = learner.coef_view();
     if (rounds_ == 0) return count_ == 0;
@@ -82,7 +82,7 @@ class Averaging {
              }}};
   }
 
-  // Takes the memory for so many coefs; with ids for those that may move.
+  // Allocates memory for so many coefs, and for ids if coefs may move.
   void reserve(std::size_t coefs, bool moving) {
     for (PaddedMatrix* sums : {&older_, &newer_}) sums->widen(coefs);
     if (!moving) return;
@@ -141,8 +141,8 @@ class Averaging {
     }
   }
 
-  // Where each coef stood: in its place, or wherever its id is. (Of two made in one round, as a
-  // merge does, at most one has moved.)
+  // Finds the old index of each coef: the same index, or that of its id. (A merge makes two coefs
+  // in one round; at most one of them has moved.)
   void find_origins(const CoefView& view) {
     origins_.assign(view.count, kNewCoef);
     for (std::size_t i = 0; i < std::min(count_, view.count); ++i) {

@@ -1,9 +1,9 @@
 // From decisions to probabilities: a sigmoid 1/(1 + exp(-(slope m + offset))) of the margin m,
 // fitted to the margins recorded before their rows were learned.
 //
-// Two classes share one sigmoid, m = f(x), of the second class. Beyond two each class has its own,
-// of what its output has over the best other one, m_k = f_k - max_j f_j (j != k), and the answers
-// are normalised. For two classes both are the same.
+// Two classes share one sigmoid of m = f(x), for the second class. With more classes there is one
+// sigmoid per class, of the lead over the best other output, m_k = f_k - max_j f_j (j != k), and
+// the answers are normalised. Both rules agree for two classes.
 //
 // The fit is the recursive form of logistic regression by its quadratic bound (Jaakkola, Jordan,
 // 2000): with z = slope m + offset as it was for each row, c = tanh(z/2)/(2 z) <= 1/4 and the
@@ -19,18 +19,16 @@
 //               of the rows, and never more than about the last kWindow
 //   solving     after each of the first kEach rows, then after every kBlock-th, which is when rows
 //               are forgotten as well
-//   targets     of a class seen n times (n+ + 1)/(n+ + 2) and 1/(n- + 2), instead of 1 and 0
-//   (Platt,
-//               1999)
-//   prior       one row's weight of "nobody knows": slope and offset 0
-//   slope > 0   at least kLeastSlope over the root mean square of m. Without any m but 0 it is 1
+//   targets     (n+ + 1)/(n+ + 2) and 1/(n- + 2) instead of 1 and 0, n+ and n- the rows of the
+//               class and of the others (Platt, 1999)
+//   prior       slope and offset 0, with the weight of one row
+//   slope > 0   at least kLeastSlope over the root mean square of m; 1 if every m is 0
 //
-// Rows with a squared output or a weight beyond kMost are left out, so that no sum overflows. Cost:
-// O(K) a round, memory ten float64 a class. Reasons: docs/develop/decisions/0017.
+// Rows with a squared output or a weight beyond kMost are left out, so that no sum overflows.
+// Reasons: docs/develop/decisions/0017. Cost: O(K) per round; memory: ten float64 per class.
 //
-// The rows of one call come through a `Counter`, where those of two classes wait until the sums are
-// needed: added up a block at a time they cost half of what they do one by one, each behind its
-// decision.
+// A `Counter` takes the rows of one call. Rows of two classes wait in it until the sums are needed:
+// adding them block by block costs half as much as adding each right after its decision.
 #pragma once
 
 #include <algorithm>
@@ -135,7 +133,7 @@ class Sigmoid {
     return 0.25 * above / below;
   }
 
-  // Whether rows could have made these numbers: whoever goes on from them stays finite.
+  // Whether rows could have made these numbers, so that learning on from them stays finite.
   [[nodiscard]] bool sound() const {
     for (const auto& [name, number] : kNumbers) {
       if (!(std::abs(this->*number) <= 1e150)) return false;
@@ -180,7 +178,8 @@ class Calibration {
 
   explicit Calibration(std::size_t outputs) : sigmoids_(outputs) {}
 
-  // Counts the rows of one call, which holds the lock: all of them are counted when it ends.
+  // Counts the rows of one call, which holds the lock. All are counted when the counter is
+  // destroyed.
   class Counter {
    public:
     // Null: nothing is counted.
@@ -234,8 +233,7 @@ class Calibration {
     Row rows_[kBlock];  // that wait
   };
 
-  // The probability of every class, by the decision on a row. One class alone is certain; without
-  // any there is nothing to say.
+  // The probability of every class, from the decision on a row. A single class has probability 1.
   void answer(std::span<const double> outputs, std::span<double> probabilities) const {
     if (probabilities.empty()) return;
     if (probabilities.size() == 1) {
@@ -254,7 +252,7 @@ class Calibration {
     }
   }
 
-  // A class has joined: those known keep what they have, it starts with nothing.
+  // A class has joined: it starts without rows, the others keep their sums.
   void rearrange(const ClassChange& change) {
     const std::size_t outputs = ClassChange::outputs(change.after);
     if (outputs == sigmoids_.size() && outputs == 1) return;  // one class alone was not counted
@@ -292,7 +290,7 @@ class Calibration {
   }
 
  private:
-  // The sigmoids of the sums, of which then the share of so many rows is forgotten.
+  // Solves every sigmoid, then forgets the share of so many rows.
   void solve(double rows) {
     const double window = std::min(kWindow, 1.0 + 0.25 * static_cast<double>(rows_));
     for (Sigmoid& sigmoid : sigmoids_) {
@@ -301,7 +299,7 @@ class Calibration {
     }
   }
 
-  // What each output has over the best other one.
+  // The lead of each output over the best other one.
   class Rivals {
    public:
     explicit Rivals(std::span<const double> outputs) : outputs_(outputs) {

@@ -1,21 +1,21 @@
 // A learner in service: the loop over rows, and what every learner needs around it.
 //
-// Turns targets into facts (margin, direction), records decisions before they are learned, counts,
-// draws from one generator, locks, saves. Learners and the bindings know nothing of each other, nor
-// does a learner know that rows may be scaled or the learner made anew (preparation.hpp).
+// It turns targets into facts (margin, direction), records each decision before its row is learned,
+// counts, owns the random generator, locks and saves. Learners and bindings do not know each other.
+// A learner does not know that rows may be scaled or the learner rebuilt (preparation.hpp).
 //
 // Targets are numbers: a class code 0..K-1 (two classes: 1 is the positive one), or the value to
 // regress. Every row of a call must be valid; the callers check before they call.
 //
 // A row that makes a kernel value or an output overflow is predicted and not learned. A row of
-// weight 0 is decided, and otherwise as if it had not come.
+// weight 0 is decided and changes nothing.
 //
-// Probabilities (calibration.hpp) rest on the decisions as they were recorded: what a warm-up
-// replays or a later epoch repeats is not counted again.
+// Probabilities (calibration.hpp) are fitted to the recorded decisions. Rows that a warm-up replays
+// or a later epoch repeats are not counted again.
 //
 // Threads: learning holds the model's lock exclusively for the whole call; prediction holds it
 // shared, one row or block of rows at a time, so that a row is always decided by one model between
-// two rounds (model_lock.hpp). Looking inside is deciding (`inspect`).
+// two rounds (model_lock.hpp). `inspect` holds it shared as well.
 #pragma once
 
 #include <algorithm>
@@ -68,10 +68,10 @@ struct Counts {
 template <class Real>
 class Model : private InstanceCount {
  public:
-  // `wide`: two classes get two outputs, as more classes do, instead of one. Same decisions
-  // f_1 - f_0; there to prove just that. `average`: what `predict` answers with, the "last"
-  // hypothesis or a mean (averaging.hpp); rounds decide and learn with the last. `limit`: take all
-  // memory now (byte_limit.hpp); the classes are then those there will ever be.
+  // `wide`: two classes get two outputs instead of one; a test proves that the decisions f_1 - f_0
+  // are the same. `average`: `predict` answers with the "last" hypothesis or with a mean
+  // (averaging.hpp); rounds decide and learn with the last. `limit`: take all memory now
+  // (byte_limit.hpp); no class can join later.
   Model(const Spec& spec, Task task, std::size_t classes, std::uint64_t seed, bool wide = false,
         const PreparationRules& rules = {}, const std::string& average = "last",
         const ByteLimit& limit = {})
@@ -95,19 +95,19 @@ class Model : private InstanceCount {
   [[nodiscard]] std::size_t outputs() const { return outputs_of(classes_); }
   [[nodiscard]] std::size_t classes() const { return classes_; }
   [[nodiscard]] const Counts& counts() const { return counts_; }
-  // Not before gamma and scale are settled: what they will be decides it.
+  // False until gamma and scale are settled: they decide it.
   [[nodiscard]] bool coarse() const {
     return coarse_ && (preparation_ == nullptr || !preparation_->warming_up());
   }
-  // Of the kernel, as it is in force.
+  // The current gamma of the kernel.
   [[nodiscard]] double gamma() const {
     return preparation_ != nullptr ? preparation_->gamma() : gamma_;
   }
-  // What rows go through first; null for nothing.
+  // Null if rows are not prepared.
   [[nodiscard]] const Preparation<Real>* preparation() const { return preparation_.get(); }
 
-  // Test, then train, row by row. Appends the outputs of every row to the batch's decisions, if it
-  // has any to fill.
+  // Test, then train, row by row. Appends the outputs of every row to `batch.decisions`, unless
+  // that is null.
   void learn(const Batch<Real>& batch) {
     const auto inside = lock_.exclusive();
     std::vector<double>* decisions = batch.decisions;
@@ -124,9 +124,9 @@ class Model : private InstanceCount {
     }
   }
 
-  // One row; the decision before it was learned, outputs() numbers. `take` gets them while the
-  // lock is held; without `take` the caller must know that no other thread uses the model. The row
-  // need not be finite: one that is not is decided and not learned.
+  // Learns one row; returns the decision before, outputs() numbers. `take` gets them while the lock
+  // is held; without `take` the caller must know that no other thread uses the model. A row that is
+  // not finite is decided and not learned.
   template <class Take = Itself>
   auto learn_one(const Sample<Real>& x, double target, double weight = 1.0, Take take = {}) {
     const auto inside = lock_.exclusive();
@@ -138,7 +138,7 @@ class Model : private InstanceCount {
     return take(std::span<const double>(outputs_));
   }
 
-  // The answer to every row, on so many threads. If a class joins meanwhile it starts anew, so that
+  // The answer to every row, on so many threads. Starts again if a class joins meanwhile, so that
   // all rows are answered by the same classes.
   Answers predict(const Batch<Real>& rows, std::size_t threads = 1, Answer kind = Answer::outputs) {
     while (true) {
@@ -222,7 +222,7 @@ class Model : private InstanceCount {
     return look(averaged ? averaging_->shares(*learner_) : learner_->shares(), prepared(x, scaled));
   }
 
-  // From now on what happens to stored examples is kept for `take_events`, or no more.
+  // Starts or stops keeping events of stored examples for `take_events`.
   void watch(bool on) {
     const auto inside = lock_.exclusive();
     log_ = on ? std::make_unique<EventLog>(counts_.seen) : nullptr;
@@ -247,7 +247,7 @@ class Model : private InstanceCount {
     if (preparation_ != nullptr) check_warmup(preparation_->warmup());
     resize_outputs();
   }
-  // Makes what is stored fit a model of a smaller budget, which can then load this one's state.
+  // Shrinks the support to a smaller budget, so that a model of that budget can load this state.
   void lower(std::size_t budget, std::size_t slots) {
     const auto inside = lock_.exclusive();
     learner_->lower(budget, slots, row_, random_);
@@ -290,10 +290,10 @@ class Model : private InstanceCount {
     ~BlockRelease() { look_ahead.release(); }
   };
 
-  // Whether rows change on their way to the learner, by all rows before them.
+  // Whether rows are scaled by the rows before them.
   [[nodiscard]] bool scales() const { return preparation_ != nullptr && preparation_->scales(); }
-  // The kernel row of row i if it was computed ahead, else null. Not where rows, or the learner,
-  // may be others when their round comes, nor where all memory was taken in advance.
+  // The kernel row of row i if it was computed ahead, else null. Never ahead if the row is scaled
+  // or the learner may be rebuilt before its round, or if all memory was taken in advance.
   Row<Real>* ready_row(const Batch<Real>& rows, std::size_t i) {
     if (limit_.given() || scales() || !rows.dense() ||
         (preparation_ != nullptr && preparation_->warming_up())) {
@@ -313,7 +313,7 @@ class Model : private InstanceCount {
     if (averaging_ != nullptr) averaging_->decide(*learner_, used, outputs);
   }
 
-  // By the row that is ready, or `row`; returns which.
+  // Decides by the row that is ready, or else computes `row`; returns the one used.
   Row<Real>& decide(const Sample<Real>& x, Row<Real>& row, Row<Real>* ready,
                     std::span<double> outputs) const {
     if (ready == nullptr) {
@@ -324,7 +324,7 @@ class Model : private InstanceCount {
     return *ready;
   }
 
-  // How many numbers an answer has.
+  // Numbers per answer.
   [[nodiscard]] std::size_t width(Answer kind, std::size_t classes) const {
     if (kind == Answer::outputs) return outputs_of(classes);
     if (calibration_ == nullptr) throw std::invalid_argument("a regression has no probabilities");
@@ -348,8 +348,8 @@ class Model : private InstanceCount {
     averaging_->reserve(learner_->most_coefs(), learner_->expansion() != nullptr);
   }
 
-  // The round of one row, and around it what the preparation does to the row and counts of it.
-  // `ready`: its kernel row, if that was computed ahead.
+  // Prepares one row, runs its round, counts it in the preparation. `ready`: its kernel row, if
+  // that was computed ahead.
   void learn_row(LabelledRow<Real> row, Row<Real>* ready, Calibration::Counter& counter) {
     if (preparation_ == nullptr) {
       run_round(row, ready, counter);
@@ -364,8 +364,8 @@ class Model : private InstanceCount {
     }
   }
 
-  // A new learner in place of the old one, shown all the old one was shown. Counts and the decision
-  // of this round stand as they were made.
+  // Replaces the learner by a new one and replays the kept rows. Counts and the decision of this
+  // round stay.
   void rebuild() {
     const Counts counts = std::exchange(counts_, {});
     decision_ = outputs_;
@@ -374,7 +374,7 @@ class Model : private InstanceCount {
     random_ = Random(preparation_->seed());
     classes_ = warmup.classes();
     resize_outputs();
-    learner_.reset();  // before there is another: there is room for one
+    learner_.reset();  // first: memory is for one
     learner_ = make_learner<Real>(preparation_->spec(), outputs());
     if (averaging_ != nullptr) averaging_->restart(outputs());
     reserve_learner();
@@ -419,9 +419,9 @@ class Model : private InstanceCount {
     ++counts_.seen;
   }
 
-  // Whether a row can be learned. k(x, x) <= 0 (an all-zero row under a linear kernel) is predicted
-  // and not learned. So is what overflows: one such row would leave nothing finite behind. So is a
-  // row with more features than there is room for in all.
+  // Whether a row can be learned. Rows with k(x, x) <= 0 (all zeros under a linear kernel) are only
+  // predicted. So are rows that overflow, after which nothing would be finite, and rows with more
+  // features than a byte limit has slots.
   [[nodiscard]] bool sound(const LabelledRow<Real>& now, const Row<Real>& row) const {
     bool sound = row.self > 0.0 && std::isfinite(row.self);
     if (limit_.given()) sound = sound && learner_->fits_alone(now.x);
@@ -429,7 +429,7 @@ class Model : private InstanceCount {
     return sound && std::abs(now.target) * now.weight < kLargest;
   }
 
-  // What predict would say of the row just decided: probabilities are for its answers.
+  // The answer of predict to the row just decided: probabilities are fitted to these answers.
   std::span<const double> answer(const Row<Real>& row) {
     if (averaging_ == nullptr) return outputs_;
     averaged_ = outputs_;
@@ -437,7 +437,7 @@ class Model : private InstanceCount {
     return averaged_;
   }
 
-  // Sets what the target says of the decision: margin, direction, and in regression the error.
+  // Compares the decision with the target: sets margin and direction, in regression the error.
   void aim(const LabelledRow<Real>& now, Turn<Real>& turn) {
     if (task_ == Task::regression) {
       turn.target = now.target;
@@ -456,7 +456,7 @@ class Model : private InstanceCount {
   // True if the prediction was wrong.
   bool aim_at_class(std::size_t code, Turn<Real>& turn) {
     if (outputs_.size() == 1) {
-      // Without branches: labels are what a processor cannot foresee.
+      // Without branches: the processor cannot predict labels.
       const bool positive = (code == 1) | (classes_ == 1);
       direction_[0] = 2.0 * static_cast<double>(positive) - 1.0;
       turn.margin = direction_[0] * outputs_[0];
@@ -475,7 +475,7 @@ class Model : private InstanceCount {
     return best != code;
   }
 
-  // Kept targets are class codes of the classes known at their time, all of them in the end.
+  // Checks loaded rows: targets are codes of the classes known when the row came.
   void check_warmup(Warmup<Real>& warmup) const {
     std::size_t classes = warmup.classes();
     warmup.replay([&](const ClassChange& change) { classes = change.after; },

@@ -1,24 +1,24 @@
-// What happens to rows before any learner sees them: scaling, and a kernel width from the data.
+// Prepares rows for the learner: scales them, and finds the kernel width from the data.
 //
-// scale = "standard": row t is divided by the standard deviations of rows 1..t-1 (scaler.hpp), to
-// be decided and to be learned alike, and then counted. "auto": the first kRows rows pass as they
-// are; then Scaler::uneven() decides once and for all. If it says yes, those rows after all and
-// every later one are divided by the deviations of all of them (docs/develop/decisions/0024).
+// scale = "standard": row t is divided by the standard deviations of rows 1..t-1 (scaler.hpp), for
+// deciding and for learning, and then counted. "auto": the first kRows rows are not scaled; then
+// Scaler::uneven() decides once. If it says yes, these and all later rows are divided by the
+// deviations of the first kRows rows (docs/develop/decisions/0024).
 //
 // gamma = "median": 1 over the median squared distance between the rows so far, as the learner sees
-// them; without two different rows, and with kernels that are no function of a distance, 1/d. It is
-// found after rows 2, 4, 8, ..., 128 and for the last time after row kRows. d is the width of the
-// array, or for streams whose width grows the features seen so far (then also after row 1).
+// them. It is 1/d without two different rows and for kernels that do not depend on a distance. It
+// is computed after rows 2, 4, 8, ..., 128 and for the last time after row kRows. d is the width of
+// the array, or in streams of growing width the number of features so far (then also after row 1).
 //
-// Whenever that changes what the learner should have seen or been, the model makes a new learner
-// and replays the kept rows (warmup.hpp): afterwards it is, to the bit, the learner that had this
-// gamma from the start. Once settled the rows are freed. Reasons: docs/develop/decisions/0012.
+// When gamma or scale change, the model makes a new learner and replays the kept rows (warmup.hpp).
+// The new learner is, to the bit, one that had this gamma and scale from the start. The rows are
+// freed when both are settled. Reasons: docs/develop/decisions/0012.
 //
-// Where bytes are limited (byte_limit.hpp) fewer rows may be kept: the warm-up ends with the last
-// that has a place, or before the first whose values have none.
+// With a byte limit (byte_limit.hpp) fewer rows may be kept: the warm-up ends when the memory for
+// rows or for values is full.
 //
-// Cost: O(non-zeros) a row while scaling; warming up O(kRows^2 non-zeros) for distances and less
-// than 2.3 kRows rounds for the replays.
+// Cost: O(non-zeros) per row while scaling; in the warm-up O(kRows^2 non-zeros) for distances and
+// less than 2.3 kRows rounds for the replays.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@
 
 namespace budgetron {
 
-// What was asked for. The defaults ask for nothing.
+// The rules asked for. The defaults leave rows and gamma alone.
 struct PreparationRules {
   std::string scale = "none";   // or "standard", "auto"
   std::string gamma = "fixed";  // as the spec has it, or "median"
@@ -83,7 +83,7 @@ class Preparation {
   [[nodiscard]] Warmup<Real>& warmup() { return warmup_; }
   [[nodiscard]] bool scales() const { return scale_ != Scale::none; }
 
-  // Takes all the memory it will ever need.
+  // Allocates all the memory it will ever need.
   void reserve(const PreparationRules& rules) {
     if (scale_ != Scale::none) scaler_.reserve(rules.width, scale_ == Scale::undecided);
     if (warming_up_) warmup_.reserve(rules.rows, rules.values, finds_gamma_ && by_distance_);
@@ -99,8 +99,8 @@ class Preparation {
     return scale_ == Scale::standard ? scaler_.transform(x, out) : x;
   }
 
-  // After the round of x, which the learner saw as `seen`. Calls rebuild() where the learner has to
-  // be made anew from `spec` and `warmup`.
+  // Counts x after its round; the learner saw it as `seen`. Calls rebuild() if a new learner has to
+  // be made from `spec` and `warmup`.
   template <class Rebuild>
   void count(const Sample<Real>& x, const Sample<Real>& seen, double target, double weight,
              Rebuild rebuild) {
@@ -114,7 +114,7 @@ class Preparation {
     choose_scale_and_gamma(warmup_.full(), rebuild);
   }
 
-  // Before the round of x: without a place to keep it the warm-up is over.
+  // Before the round of x: ends the warm-up if there is no memory to keep x.
   template <class Rebuild>
   void make_place(const Sample<Real>& x, Rebuild rebuild) {
     if (warming_up_ && !warmup_.fits(x)) choose_scale_and_gamma(true, rebuild);

@@ -2,11 +2,11 @@
 //
 //   x_j <- x_j / s_j ,   s_j^2 = (1/t) sum_{i <= t} (x_ij - m_j)^2   over the t rows counted so far
 //
-// Never centred: a shift changes no distance, and a sparse row stays sparse. A feature without
-// variance so far maps to 0. What absent features and zeros add to s_j is known without visiting
-// them: kept are number n, mean m and squares q = sum (x - m)^2 of the values other than 0, by
-// Welford's recursion (1962), which a column like a Unix time does not cancel; the t - n zeros join
-// by the formula for two groups (Chan, Golub & LeVeque 1983, eq. 2.1b), the second of mean 0:
+// Rows are not centred: a shift changes no distance, and a sparse row stays sparse. A feature
+// without variance so far maps to 0. Absent features and zeros are not visited. The scaler keeps
+// the number n, mean m and squares q = sum (x - m)^2 of the values other than 0, by Welford's
+// recursion (1962), which does not cancel for large offsets such as Unix times. It adds the t - n
+// zeros by the formula for two groups (Chan, Golub & LeVeque 1983, eq. 2.1b), the second of mean 0:
 //
 //   t s^2 = q + m^2 n (t - n) / t
 //
@@ -21,7 +21,7 @@
 // All in float64. A zero written out and a zero left out are the same to every line here, so dense
 // and sparse rows give the same bits, and a constant feature has q = 0 exactly.
 //
-// Cost: O(non-zeros of x) to count and to transform. Memory: 28 bytes a feature seen, 8 more once
+// Cost: O(non-zeros of x) to count and to transform. Memory: 28 bytes per feature seen, 8 more when
 // frozen, and its slot.
 #pragma once
 
@@ -134,7 +134,7 @@ class Scaler {
   // The largest value a scaled row may hold: squares of it can be summed over 2^28 features in
   // float32. Only a feature that jumps by that many of its deviations meets it.
   static constexpr double kLargest = 1e15;
-  // The largest value that is told apart from larger ones: beyond, sums of squares overflow.
+  // Larger values count as this one: beyond it, sums of squares overflow.
   static constexpr double kCountable = 1e140;
 
   template <class Real>

@@ -1,9 +1,8 @@
 // The first rows of a stream, kept until gamma and scale are settled, to be learned again.
 //
-// Rows stand as the learner was shown them, in the layout they came in, with their targets and
-// weights; a class that joined stands between the rows it joined between. Replaying all of it
-// therefore shows a new learner exactly what the old one was shown, and each target means what it
-// meant then.
+// It keeps each row as the learner saw it, in its layout, with target and weight, and each class
+// that joined, in the order of the stream. A replay therefore shows a new learner exactly what the
+// old one saw, and each target means the same class.
 //
 // Cost: the squared distances of n rows O(n^2 non-zeros). Memory: the rows, at most kRows, and
 // their distances.
@@ -52,7 +51,7 @@ class Warmup {
   [[nodiscard]] std::size_t size() const { return targets_.size(); }
   [[nodiscard]] std::size_t classes() const { return classes_; }
 
-  // Takes the memory for so many rows of so many values together, beyond which nothing is kept.
+  // Allocates memory for so many rows and so many values in all; no more are kept.
   void reserve(std::size_t rows, std::size_t values, bool distances) {
     most_rows_ = rows;
     most_values_ = values;
@@ -114,7 +113,7 @@ class Warmup {
     indices_.resize(index);
   }
 
-  // join(change) and learn(x, target, weight), as they came.
+  // Calls join(change) and learn(x, target, weight) in the order of the stream.
   template <class Join, class Learn>
   void replay(Join join, Learn learn) {
     look();
@@ -135,7 +134,7 @@ class Warmup {
     }
   }
 
-  // Gives the memory back.
+  // Frees the memory.
   void free() { *this = Warmup(classes_); }
 
   void visit_state(StateVisitor& visitor) {

@@ -5,7 +5,7 @@
 // the compiler keeps in registers. The multiply-add is written out per instruction set instead of
 // left to contraction, so the bits are those of this source.
 //
-// The sums live in the row that is written, and terms are added four a pass: each pass reads four
+// The sums live in the row that is written. Each pass adds four terms: it reads four
 // slots from end to end, which is how caches like to be read. Blocks of sums kept in registers read
 // all slots in pieces of 256 bytes: on Zen 3 that took 1 to 1.3 times as long beyond L1, 0.9 to 1
 // times within.

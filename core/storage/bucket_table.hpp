@@ -32,7 +32,7 @@ namespace budgetron {
 template <class Real>
 class BucketTable {
  public:
-  static constexpr std::size_t kLoad = 8;  // features a bucket, at most, on average
+  static constexpr std::size_t kLoad = 8;  // features per bucket, at most, on average
 
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::size_t size() const { return size_; }  // features
@@ -166,7 +166,7 @@ class BucketTable {
   }
 
   AlignedVector<Bucket> buckets_;         // a power of two, or none
-  AlignedVector<Posting<Real>> entries_;  // kPitch a bucket
+  AlignedVector<Posting<Real>> entries_;  // kPitch per bucket
   std::size_t size_ = 0;
 };
 

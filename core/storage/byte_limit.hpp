@@ -1,8 +1,7 @@
 // How much a model may ever hold, for models that live in a given number of bytes.
 //
 // A model with a byte limit takes all its memory when it is made: for `capacity` examples of rows
-// of this width in which at most `slots` different features occur at a time. What it holds then is
-// its peak
+// of this width with at most `slots` different features at a time. This is its peak
 // (`Model::memory_bytes`); nothing is allocated later. A row whose features find no slot is treated
 // as if the budget were full. Dense rows need slots == width, and then every row fits.
 #pragma once
@@ -22,9 +21,9 @@ struct ByteLimit {
   [[nodiscard]] bool all() const { return slots >= width; }  // every feature has its slot
 };
 
-// For how many examples memory is taken next, where there are `size` and all of it is in use. A
-// budget up to kAtOnce is taken as a whole, so that memory stays as it is; of a larger one, or
-// where there is none (0), memory follows what is stored.
+// The number of examples to allocate next when `size` are stored and memory is full. A budget up to
+// kAtOnce is allocated at once, so that memory stays constant; for a larger budget, or none (0),
+// memory grows with the stored examples.
 inline constexpr std::size_t kAtOnce = 4096;
 
 inline std::size_t next_capacity(std::size_t size, std::size_t budget) {

@@ -1,13 +1,12 @@
-// The numbers of the stored examples: a slot is the values of one feature, example by example, and
-// example i is column i of all slots.
+// The values of the stored examples as a matrix: a row is a slot, the values of one feature in all
+// examples; column i is example i.
 //
-// They are kept as Real; or, as long as all of them are 0 or 1, as bytes, which take a quarter or
-// an eighth of the memory and of the time to read it. One-hot and binary features are like that.
-// With a row of ones, too, its sums over features are counts, which are the same numbers whatever
-// they are added up as; so which of the two it is changes no bit. The first other value makes them
-// Real for good.
+// Values are stored as Real. As long as all are 0 or 1 (one-hot and binary features) they are
+// stored as bytes, which take a quarter or an eighth of the memory and of the time to read it. Sums
+// of a binary row over them are counts, exact in either type, so the form changes no bit. The first
+// other value makes all values Real for good.
 //
-// Slots lie `stride` numbers apart, of bytes a multiple of 64, so that vectors need no tail.
+// Slots are `stride` numbers apart, for bytes a multiple of 64, so that vectors need no tail.
 #pragma once
 
 #include <algorithm>

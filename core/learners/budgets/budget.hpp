@@ -4,9 +4,8 @@
 // was turned away, which refusals() counts) carry the hypothesis, and while there is room it adds
 // exactly (x, coefs) and touches nothing else.
 //
-// Room is both a place and, where the bytes are limited, slots for the features of x
-// (byte_limit.hpp): budgets ask `has_room`. If one example that leaves does not free enough of
-// them, the rule goes on.
+// With a byte limit (byte_limit.hpp) room also means slots for the features of x: budgets ask
+// `has_room`. If the example that leaves frees too few slots, the rule removes another.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +28,13 @@ class Budget {
   // What it needs the expansion to keep (norm, Gram matrix, distances).
   virtual void prepare(Expansion<Real>&) const {}
   virtual void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) = 0;
-  // How many newcomers it has turned away, leaving f as it was.
+  // How many newcomers it refused, leaving f unchanged.
   [[nodiscard]] virtual std::int64_t refusals() const { return 0; }
-  // At most so many examples from now on: by its own rule, or the oldest leave.
+  // Removes examples down to `size`, by its own rule or the oldest first.
   virtual void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) {
     while (f.size() > size) f.remove(f.oldest(), row);
   }
-  // Takes all the memory it will ever need, beside f, which has taken its own.
+  // Allocates all the memory it will ever need; f has allocated its own.
   virtual void reserve(const Expansion<Real>&) {}
   virtual void visit_state(StateVisitor&) {}
   // After loading: what it keeps beside f must be of f's size (`require`).
@@ -46,7 +45,7 @@ class Budget {
   std::size_t object_bytes = 0;  // of the object itself, whichever it is; its maker knows
 };
 
-// Names and makers of every budget, one file a family in budgets/.
+// Makes a budget by its name; one file per family in budgets/.
 template <class Real>
 std::unique_ptr<Budget<Real>> make_budget(const Spec& spec);
 

@@ -9,7 +9,7 @@
 // 1e-10 of the mean k_ii (float32 rows: 1e-4): within a factor of 2 of it, since a factor that is
 // kept up to date has one jitter; K_S is factorised anew when the mean has moved further.
 //
-// Cost: O(B^2) an admission; ProjectSmallest one kernel row more, O(B^3) at the first one over
+// Cost: O(B^2) per admission; ProjectSmallest one kernel row more, O(B^3) at the first one over
 // budget. Memory B^2/2 doubles.
 #pragma once
 

@@ -85,7 +85,7 @@ class Sampled final : public Budget<Real> {
     return clip_ / (size > clip_ ? size : clip_);
   }
 
-  // Who leaves; the others grow.
+  // Draws the example that leaves; the others grow.
   std::size_t draw(Expansion<Real>& f, Random& random) {
     ++draws_;
     const std::size_t n = f.size();

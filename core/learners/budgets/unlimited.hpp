@@ -1,4 +1,4 @@
-// No budget: everything is stored. Amortised O(d) an example.
+// No budget: everything is stored. Amortised O(d) per example.
 #pragma once
 
 #include "learners/budgets/budget.hpp"

@@ -1,4 +1,4 @@
-// Update rules: from what a decision was worth to how f should move.
+// Update rules: how f moves, given the margin or error of the decision.
 //
 //   f <- decay * f (or the rate set anew) ;  then, if `store`, (x, coef * u) goes to the budget
 //
