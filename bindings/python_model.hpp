@@ -47,12 +47,12 @@ class PythonModel : public Model<Real> {
       const nanobind::ft_lock_guard guard(mutex_);
       listener = listener_;
     }
-    nanobind::list told;
+    nanobind::list events;
     for (const Event& event : this->take_events()) {
-      told.append(
+      events.append(
           nanobind::make_tuple(event.name(), event.round, event.example, event.other, event.coef));
     }
-    if (listener.is_valid() && nanobind::len(told) > 0) listener(told);
+    if (listener.is_valid() && nanobind::len(events) > 0) listener(events);
   }
 
   // Learns a batch; its decisions, (rows, outputs), or None where they are not recorded.
