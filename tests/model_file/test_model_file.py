@@ -10,6 +10,7 @@ import json
 import os
 import pickle
 import struct
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from tests.support.cases import (
     same_state,
     stream,
 )
+from tests.support.native import StandIn
 
 each_case = pytest.mark.parametrize("case", CASES + REGRESSION, ids=str)
 each_kind = pytest.mark.parametrize("case", KINDS + REGRESSION_KINDS, ids=str)
@@ -189,19 +191,6 @@ def test_a_class_of_somebody_else_is_refused(tmp_path: Path) -> None:
         budgetron.save(Stranger(), tmp_path / "model.btn")
 
 
-class Damaged:
-    """A native model whose saved state is not what it should be."""
-
-    def __init__(self, native: Any, changes: dict[str, Any]) -> None:
-        self._native, self._changes = native, changes
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._native, name)
-
-    def save(self) -> dict[str, Any]:
-        return {**self._native.save(), **self._changes}
-
-
 @pytest.mark.parametrize("case", [*CASES[::4], *REGRESSION[::6]], ids=str)
 def test_what_load_would_refuse_is_not_written(case: Case, tmp_path: Path) -> None:
     """A NaN where load looks for one, numbers that are too few: the old file stays."""
@@ -219,7 +208,8 @@ def test_what_load_would_refuse_is_not_written(case: Case, tmp_path: Path) -> No
         if array.dtype.kind == "f" and array.size:
             damage.append(np.where(np.arange(array.size) == array.size // 2, np.nan, array))
         for each in damage:
-            model._engine.native = Damaged(native, {name: each.astype(array.dtype)})
+            damaged = {**native.save(), name: each.astype(array.dtype)}
+            model._engine.native = StandIn(native, save=partial(dict, damaged))
             try:
                 budgetron.save(model, path)
             except ModelFileError as error:

@@ -10,6 +10,39 @@ from numpy.typing import NDArray
 
 from budgetron._batch import Batch
 from budgetron._csr import sparse_rows
+from budgetron._engine import Engine
+
+__all__ = [
+    "Engine",
+    "StandIn",
+    "engine_of",
+    "has_learned",
+    "learn_rows",
+    "native_of",
+    "predict_rows",
+    "state_of",
+]
+
+
+def has_learned(model: Any) -> bool:
+    """Whether an estimator has an engine yet."""
+    return hasattr(model, "_engine")
+
+
+def engine_of(model: Any) -> Any:
+    """The engine of an estimator: its compiled model, spec, seed and dtype."""
+    return model._engine
+
+
+def native_of(model: Any) -> Any:
+    """The compiled model of an estimator."""
+    return model._engine.native
+
+
+def state_of(model: Any) -> dict[str, NDArray[Any]]:
+    """The saved state of an estimator's compiled model, by name."""
+    state: dict[str, NDArray[Any]] = model._engine.native.save()
+    return state
 
 
 def learn_rows(
