@@ -25,6 +25,7 @@ from budgetron.cli._interruption import Interruption
 from budgetron.estimators._base.classifier import OnlineClassifier
 from budgetron.streams.base import CHUNK_ROWS
 from tests.support.cases import stream
+from tests.support.native import has_learned
 
 ROWS = 100_000
 EVERY = 500
@@ -648,7 +649,7 @@ def test_a_killed_run_goes_on_though_its_source_grew(
     learn = OnlineClassifier._prequential_growing
 
     def interrupted(self: Any, X: Any, y: Any, **more: Any) -> Any:
-        if hasattr(self, "_engine") and self.n_seen_ >= 500:
+        if has_learned(self) and self.n_seen_ >= 500:
             raise KeyboardInterrupt
         return learn(self, X, y, **more)
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import budgetron
 from tests.support.cases import BUDGETED, BY_NAME, REGRESSION, Case, readable
+from tests.support.native import native_of
 from tests.support.repository import ROOT
 
 Rng = np.random.Generator
@@ -124,7 +125,7 @@ def sound(model: Any, case: Case, X: np.ndarray, y: np.ndarray) -> None:
         warnings.simplefilter("ignore", budgetron.PrecisionWarning)
         for part in np.array_split(np.arange(len(X)), 4):
             assert np.isfinite(model.prequential(X[part], y[part], **classes)).all()
-            model._engine.native.check_invariants()
+            native_of(model).check_invariants()
     if case.budget:
         assert model.n_support_ <= case.budget
         assert np.isfinite(model.dual_coef_).all()

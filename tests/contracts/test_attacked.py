@@ -30,6 +30,7 @@ from tests.support.cases import (
     same_state,
     stream,
 )
+from tests.support.native import native_of
 
 EVERY = [*CASES, *REGRESSION]
 
@@ -199,7 +200,7 @@ def test_huge_kernel_values_leave_the_model_finite(
 def test_probabilities_where_no_class_is_known() -> None:
     model = budgetron.make("rbp", budget=5)
     model.partial_fit(np.eye(3), [0, 1, 0], sample_weight=np.zeros(3))
-    native = model._engine.native
+    native = native_of(model)
     assert native.predict(np.eye(3), 1, True)[0].shape == (3, 0)
     assert native.probabilities_one(np.ones(3)).shape == (0,)
 

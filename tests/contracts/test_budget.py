@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import BUDGETED, CASES, Case, attempts, stream
+from tests.support.native import native_of
 
 
 @pytest.mark.parametrize("case", BUDGETED, ids=str)
@@ -19,7 +20,7 @@ def test_never_more_than_the_budget(case: Case, budget: int, seed: int) -> None:
         model.partial_fit(X[start : start + 10], y[start : start + 10], classes=[0, 1])
         assert model.n_support_ <= budget
         assert np.isfinite(model.decision_function(X)).all()
-    model._engine.native.check_invariants()
+    native_of(model).check_invariants()
 
 
 @pytest.mark.parametrize("case", BUDGETED, ids=str)

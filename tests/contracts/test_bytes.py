@@ -18,7 +18,7 @@ from budgetron import parts
 from budgetron.estimators._base.sizes import parse_bytes
 from budgetron.evaluate import prequential
 from tests.support.cases import CASES, REGRESSION, Case, numeric_stream, same_state, stream
-from tests.support.native import learn_rows
+from tests.support.native import engine_of, has_learned, learn_rows, native_of
 
 WIDTH = 6
 LIMIT = 9_000
@@ -53,9 +53,9 @@ def learned(model: Any, X: Any, y: Any, first: dict[str, Any], start: int = 0) -
     if start == 0:
         yield model.partial_fit(X[:1], y[:1], **first)
         start = 1
-    X = X.astype(model._engine.dtype)
+    X = X.astype(engine_of(model).dtype)
     for i in range(start, len(y)):
-        learn_rows(model._engine.native, X[i : i + 1], y[i : i + 1].astype(np.float64))
+        learn_rows(native_of(model), X[i : i + 1], y[i : i + 1].astype(np.float64))
         yield model
 
 
@@ -68,7 +68,7 @@ def peak_of(model: Any, budget: int) -> int:
         params=model._with_budget(origin.params, budget),
         room=replace(origin.room, slots=slots),
     )
-    engine = model._build(changed, model._engine.native.classes, model._engine.dtype)
+    engine = model._build(changed, native_of(model).classes, engine_of(model).dtype)
     return int(engine.native.memory_bytes)
 
 
@@ -111,7 +111,7 @@ def test_never_above_the_bytes_and_the_next_budget_would_be(case: Case, layout: 
     for each in learned(model, X, y, first):
         assert each.memory_bytes_ <= LIMIT
     assert peak_of(model, model.budget_) <= LIMIT < peak_of(model, model.budget_ + 1)
-    model._native.check_invariants()
+    native_of(model).check_invariants()
 
 
 @each_sized
@@ -154,7 +154,7 @@ def test_rows_whose_features_find_no_room_meet_a_full_budget(case: Case) -> None
         assert each.n_support_ <= each.budget_
     assert model.n_support_ > 0 or case.name == "fogd"
     assert model._origin.room.slots < 3000
-    model._native.check_invariants()
+    native_of(model).check_invariants()
     twin = copy_of(model)
     same_state(model, twin)
     assert twin.memory_bytes_ <= limit
@@ -168,7 +168,7 @@ def test_classes_must_be_declared() -> None:
     model = budgetron.make("forgetron", budget="20KB")
     with pytest.raises(ValueError, match="budget in bytes needs all classes in the first call"):
         model.partial_fit(X, y)
-    assert not hasattr(model, "_engine")
+    assert not has_learned(model)
     assert model.fit(X, y).budget_ > 1
     assert model.prequential(X, y).shape == (20,)
 
@@ -229,7 +229,7 @@ def test_a_live_budget_can_be_lowered(case: Case, smaller: int | str) -> None:
         for now in learned(each, X, y, {}, start=120):
             assert now.n_support_ <= now.budget_
             assert smaller == 4 or now.memory_bytes_ <= 8_500
-        each._native.check_invariants()
+        native_of(each).check_invariants()
     same_state(model, twin)
     if smaller == 4 and case.name != "fogd":
         assert model.n_support_ > 0
@@ -246,8 +246,8 @@ def copy_of(model: Any) -> Any:
 def test_lowering_keeps_what_the_rule_would_keep() -> None:
     X, y = stream(200)
     oldest = budgetron.make("remove-oldest", budget=12, gamma=1.0).fit(X, y)
-    ids = sorted(oldest._native.ids())
-    assert sorted(oldest.lower_budget(5)._native.ids()) == ids[-5:]
+    ids = sorted(native_of(oldest).ids())
+    assert sorted(native_of(oldest.lower_budget(5)).ids()) == ids[-5:]
     smallest = budgetron.make("bsgd-remove", budget=12, gamma=1.0).fit(X, y)
     sizes = np.sort(np.abs(smallest.dual_coef_[0]))
     np.testing.assert_array_equal(

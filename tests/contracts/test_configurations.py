@@ -26,6 +26,7 @@ import budgetron
 from budgetron import KernelClassifier, model_file, parts
 from budgetron.catalogue import CATALOGUE
 from budgetron.estimators._base.ranges import RANGES, STRICTER
+from tests.support.native import state_of
 
 OF_PARTS = "of parts"
 LEARNERS = [(name, task) for name, entry in CATALOGUE.items() for task in entry.tasks]
@@ -224,7 +225,7 @@ def again(model: Any) -> Any:
 
 def same_bytes(one: Any, other: Any) -> None:
     """Equal files; where they are not, the arrays that differ are named."""
-    first, second = (model._engine.native.save() for model in (one, other))
+    first, second = (state_of(model) for model in (one, other))
     assert first.keys() == second.keys()
     for name, array in first.items():
         assert array.tobytes() == second[name].tobytes(), (name, array, second[name])
@@ -298,6 +299,6 @@ def test_most_configurations_are_learned() -> None:
 def test_scaled_rows_without_values_stay_sparse() -> None:
     rows = scipy.sparse.csr_array((20, 3))
     model = budgetron.make("perceptron", scale="standard").partial_fit(rows, np.arange(20) % 2)
-    widths = model._engine.native.save()["learner/expansion/support/widths"]
+    widths = state_of(model)["learner/expansion/support/widths"]
     assert widths.size
     assert (widths == -1).all()

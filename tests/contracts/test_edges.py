@@ -15,6 +15,7 @@ import budgetron
 from budgetron.evaluate import prequential
 from budgetron.model_file import to_bytes
 from tests.support.cases import BY_NAME, CASES, KERNELS, KINDS, Case, same_state, stream
+from tests.support.native import native_of, state_of
 
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 each_kind = pytest.mark.parametrize("case", KINDS, ids=str)
@@ -131,7 +132,7 @@ def test_wide_sparse_rows_cost_what_they_hold() -> None:
     y = rng.integers(2, size=rows)
     model = BY_NAME["ahpatron"].make(budget=20).partial_fit(X, y, classes=[0, 1])
     assert model.n_updates_ > 100
-    model._engine.native.check_invariants()
+    native_of(model).check_invariants()
     assert model.memory_bytes_ < 400_000
 
 
@@ -295,11 +296,11 @@ def test_one_row_path_checks_the_width() -> None:
 
 def test_csr_that_adds_up_to_infinity_or_points_nowhere_is_refused() -> None:
     model = budgetron.make("rbp").partial_fit([[1.0, 2.0], [0.0, 1.0]], [0, 1])
-    before = pickle.dumps(model._engine.__getstate__()["state"])
+    before = pickle.dumps(state_of(model))
     twice = scipy.sparse.csr_array(([1.5e308] * 2, [0, 0], [0, 2]), shape=(1, 2))
     beyond = scipy.sparse.csr_array(([1.0], [0], [0, 1]), shape=(1, 2))
     beyond.indices[0] = 10**9
     for rows in (twice, beyond):
         with pytest.raises(ValueError, match=r"X has infinite|indices"):
             model.partial_fit(rows, [0])
-    assert pickle.dumps(model._engine.__getstate__()["state"]) == before
+    assert pickle.dumps(state_of(model)) == before

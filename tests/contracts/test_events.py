@@ -26,6 +26,7 @@ from tests.support.cases import (
     same_state,
     stream,
 )
+from tests.support.native import native_of
 
 ALL = [*BUDGETED, *(case for case in REGRESSION if case.budget)]
 each_case = pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case} {case.task[:3]}")
@@ -39,7 +40,7 @@ def rows_for(case: Case, rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 def stored(model: Any) -> Counter[int]:
     """The rounds of the stored examples; a merger and its newcomer have the same."""
-    return Counter(model._engine.native.ids().tolist())
+    return Counter(native_of(model).ids().tolist())
 
 
 @each_case
@@ -87,7 +88,7 @@ def test_who_leaves_does_not_grow_with_those_that_stay(name: str, classes: int) 
     for i in range(4, len(X)):
         told.clear()
         sizes = np.sqrt((1 if classes == 2 else 2) * (model.dual_coef_**2).sum(axis=0))
-        before = dict(zip(model._engine.native.ids().tolist(), sizes, strict=True))
+        before = dict(zip(native_of(model).ids().tolist(), sizes, strict=True))
         model.learn_one(X[i], y[i])
         for event in told:
             np.testing.assert_allclose(event.coef, before[event.example], rtol=1e-5)

@@ -7,7 +7,7 @@ import pytest
 
 import budgetron
 from tests.support.cases import CASES, Case, attempts, stream
-from tests.support.native import learn_rows
+from tests.support.native import engine_of, learn_rows
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -15,7 +15,7 @@ def test_two_classes_through_the_k_class_path_equal_the_binary_learner(case: Cas
     X, y = stream(300)
     binary = case.make(random_state=2)
     decisions = binary.prequential(X, y, classes=[0, 1])
-    engine = binary._engine
+    engine = engine_of(binary)
     wide = type(engine.native)(engine.spec, "classification", 2, engine.seed, wide=True)
     assert wide.outputs == 2
     pairs = learn_rows(wide, X, y.astype(float), record=True)

@@ -23,7 +23,7 @@ import budgetron
 from budgetron.evaluate import prequential
 from budgetron.model_file import to_bytes
 from tests.support.cases import BY_NAME, CASES, REGRESSION, Case, numeric_stream, same_state, stream
-from tests.support.native import StandIn
+from tests.support.native import StandIn, engine_of, native_of
 
 DRAWS = int(os.environ.get("BUDGETRON_DRAWS", "120"))
 EVERY = CASES + REGRESSION
@@ -319,13 +319,13 @@ def test_ctrl_c_counts_what_was_learned(monkeypatch: pytest.MonkeyPatch) -> None
     X, y = stream(60, classes=3)
     model = BY_NAME["rbp"].make(class_weight="balanced").partial_fit(X[:20], y[:20])
     loop = pickle.loads(pickle.dumps(model)).partial_fit(X[20:37], y[20:37])
-    native = model._engine.native
+    native = native_of(model)
 
     def interrupted(batch: Any) -> Any:
         native.learn(batch[:17])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(model._engine, "native", StandIn(native, learn=interrupted))
+    monkeypatch.setattr(engine_of(model), "native", StandIn(native, learn=interrupted))
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[20:], y[20:])
     monkeypatch.undo()

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.support.cases import BUDGETED, BY_NAME, REGRESSION, Case, attempts
+from tests.support.native import native_of
 
 ROUNDS = int(os.environ.get("BUDGETRON_SOAK_ROUNDS", "60000"))
 GAMMAS = (1e-7, 2.0, 1e7)
@@ -41,7 +42,7 @@ def soak(model: Any, targets: Any, rounds: int, classes: dict[str, Any]) -> None
         assert np.isfinite(model.dual_coef_).all()
         assert model.n_support_ <= BUDGET
         taken.append(model.memory_bytes_)
-        model._engine.native.check_invariants()
+        native_of(model).check_invariants()
     assert model.n_seen_ == rounds
     assert len(set(taken[2:])) <= 1  # the first check of invariants takes scratch
     assert attempts(model) >= 0.2 * rounds, "too few updates to mean anything"

@@ -26,6 +26,7 @@ from tests.support.cases import (
     same_state,
     stream,
 )
+from tests.support.native import native_of
 
 
 def test_other_threads_run_while_a_model_learns() -> None:
@@ -160,8 +161,8 @@ def test_threads_that_learn_take_turns() -> None:
             thread.join()
         assert model.n_seen_ == 400
         assert model.classes_.tolist() == list(range(10))
-        assert model._engine.native.classes == 10
-        model._engine.native.check_invariants()
+        assert native_of(model).classes == 10
+        native_of(model).check_invariants()
 
 
 def test_a_refused_call_does_not_undo_what_another_thread_learns() -> None:
@@ -181,7 +182,7 @@ def test_a_refused_call_does_not_undo_what_another_thread_learns() -> None:
             model.partial_fit(X[label : label + 5], np.full(5, label))
         stop.set()
         thread.join()
-        assert len(model.classes_) == model._engine.native.classes == 8
+        assert len(model.classes_) == native_of(model).classes == 8
 
 
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a GIL")

@@ -20,7 +20,7 @@ from tests.support.cases import (
     same_state,
     stream,
 )
-from tests.support.native import StandIn
+from tests.support.native import StandIn, engine_of, native_of
 
 
 def orders(model: Any, rows: int) -> np.ndarray:
@@ -94,13 +94,13 @@ def test_threads_do_not_change_predictions(
 def test_threads_are_really_used(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = stream(2000)
     model = BY_NAME["rbp"].make(n_jobs=2).fit(X, y)
-    real, asked = model._engine.native, []
+    real, asked = native_of(model), []
 
     def spy(rows: Any, threads: int, probabilities: bool) -> Any:
         asked.append(threads)
         return real.predict(rows, threads, probabilities)
 
-    monkeypatch.setattr(model._engine, "native", StandIn(real, predict=spy))
+    monkeypatch.setattr(engine_of(model), "native", StandIn(real, predict=spy))
     for rows in (2000, 512, 511, 1):
         model.predict(X[:rows])
     assert asked == [2, 2, 1, 1]
@@ -114,7 +114,7 @@ def test_predicting_while_classes_join_speaks_of_one_set_of_classes() -> None:
 
     def predict() -> None:
         while not stop.is_set():
-            decisions, _ = model._engine.native.predict(X, threads=2)
+            decisions, _ = native_of(model).predict(X, threads=2)
             shapes.append(decisions.shape[1])
 
     thread = threading.Thread(target=predict)

@@ -7,6 +7,7 @@ import pytest
 
 from budgetron import make
 from tests.support.cases import CASES, KINDS, Case, stream
+from tests.support.native import state_of
 
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 each_kind = pytest.mark.parametrize("case", KINDS, ids=str)
@@ -55,12 +56,12 @@ def test_numbers_are_not_taken_for_their_text(classes: int) -> None:
 def test_a_label_outside_the_declared_classes_raises_and_changes_nothing(case: Case) -> None:
     X, y = stream(100)
     model = case.make().partial_fit(X, y, classes=[0, 1])
-    before = model._engine.native.save()
+    before = state_of(model)
     with pytest.raises(ValueError, match="label 2 is not among the classes"):
         model.partial_fit(X[:3], [0, 1, 2])
     with pytest.raises(ValueError, match="not what the first call said"):
         model.partial_fit(X[:1], [0], classes=[0, 1, 2])
-    after = model._engine.native.save()
+    after = state_of(model)
     for name in before:
         np.testing.assert_array_equal(before[name], after[name])
 

@@ -16,6 +16,7 @@ import pytest
 import budgetron
 from budgetron.estimators._base.frames import in_order
 from tests.support.cases import BY_NAME, REGRESSION, Case, numeric_stream, same_state, stream
+from tests.support.native import engine_of
 
 NAMES = ["a", "b", "ä", "select"]  # the last is also a method of polars and Arrow
 TURNED = ["ä", "select", "b", "a"]
@@ -71,9 +72,9 @@ def test_float32_stays_float32(kind: str) -> None:
     (frame, y), form = rows(CASES[0]), FRAMES[kind]
     for given, kept in (("float32", "float32"), ("float64", "float64"), ("int64", "float64")):
         model = CASES[0].make().fit(form((10 * frame).astype(given)), y)
-        assert model._engine.dtype == kept
+        assert engine_of(model).dtype == kept
     mixed = form(frame.astype("float32").astype({"b": "float64"}))
-    assert CASES[0].make().fit(mixed, y)._engine.dtype == "float64"
+    assert engine_of(CASES[0].make().fit(mixed, y)).dtype == "float64"
 
 
 @each_task

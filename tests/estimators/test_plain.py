@@ -13,6 +13,7 @@ import budgetron
 from budgetron import _core
 from budgetron._csr import sparse_rows
 from budgetron.estimators._base.plain import codes, plain_labels, plain_rows
+from tests.support.native import engine_of
 
 ROWS = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -92,7 +93,7 @@ def test_a_first_batch_is_looked_at(form: Any) -> None:
     assert not hasattr(model, "n_features_in_")
     model.partial_fit(form(ROWS), y, classes=[0, 1])
     assert model.n_features_in_ == 3
-    assert model.fit(form(ROWS.astype(np.int32)), y)._engine.dtype == np.float64
+    assert engine_of(model.fit(form(ROWS.astype(np.int32)), y)).dtype == np.float64
 
 
 def test_names_are_forgotten_by_a_fit_without() -> None:

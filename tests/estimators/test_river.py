@@ -35,6 +35,7 @@ from tests.support.cases import (
     same_state,
     stream,
 )
+from tests.support.native import native_of
 
 NAMES = [name for name in budgetron.river.__all__ if name != "make"]
 each_class = pytest.mark.parametrize("name", NAMES)
@@ -223,7 +224,7 @@ def test_a_feature_only_predicted_counts_and_is_not_kept() -> None:
     model.learn_one({"a": -1.0}, "no")
     before = pickle.dumps(model)
     near, far = ({"a": 1.0, "new": v, "newer": v} for v in (0.0, 2.0))
-    native = model.estimator._engine.native
+    native = native_of(model.estimator)
     assert native.predict_named(model._names, far) < native.predict_named(model._names, near)
     model.predict_proba_one(far)
     model.predict_many(pd.DataFrame([far]))

@@ -12,6 +12,7 @@ import pytest
 import budgetron
 from budgetron.estimators._base.weights import ClassWeights
 from tests.support.cases import BY_NAME, CASES, REGRESSION, Case, numeric_stream, same_state, stream
+from tests.support.native import state_of
 
 
 def balanced(y: np.ndarray) -> np.ndarray:
@@ -197,10 +198,10 @@ def test_weights_whose_product_is_too_large_are_refused() -> None:
 def test_bad_sample_weights_are_refused_and_nothing_is_learned(weights: Any) -> None:
     X, y = stream(20)
     model = BY_NAME["rbp"].make().partial_fit(X, y)
-    before = model._engine.native.save()
+    before = state_of(model)
     with pytest.raises(ValueError, match=r"weight|convert"):
         model.partial_fit(X, y, sample_weight=weights)
-    after = model._engine.native.save()
+    after = state_of(model)
     assert all(np.array_equal(before[name], after[name]) for name in before)
 
 

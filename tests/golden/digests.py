@@ -45,6 +45,7 @@ from tests.support.cases import (
     numeric_stream,
     stream,
 )
+from tests.support.native import state_of
 from tests.support.repository import ROOT
 
 RECORDED = Path(__file__).with_name("digests.json")
@@ -73,7 +74,7 @@ Prepare = Callable[[], tuple[Any, Any, Any]]  # a model, rows and labels
 
 def digest(model: Any, decisions: Any) -> str:
     """The hash of the decisions and the hash of the saved state."""
-    return f"{_hash({'decisions': decisions})}-{_hash(model._engine.native.save())}"
+    return f"{_hash({'decisions': decisions})}-{_hash(state_of(model))}"
 
 
 def _hash(arrays: dict[str, Any]) -> str:

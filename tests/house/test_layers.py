@@ -211,3 +211,42 @@ def test_an_arrow_that_points_up_is_seen(path: str, uses: str, right: bool) -> N
 def test_an_import_that_points_up_is_seen(path: str, line: str, right: bool) -> None:
     text = f"def f():\n{line}" if line.startswith(" ") else line
     assert (wrong(f"src/budgetron/{path}", text) == []) is right
+
+
+# ---- tests ---------------------------------------------------------------------------------------
+
+TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if path.name != "native.py")
+
+
+def reaches_inside(text: str) -> list[str]:
+    """Where a test takes the engine or the compiled model of an estimator by itself."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and node.attr in ("_engine", "_native"):
+            whose = node.value.id if isinstance(node.value, ast.Name) else ""
+            if whose != "budgetron":
+                found.append(f"line {node.lineno}: .{node.attr}")
+        elif isinstance(node, ast.ImportFrom) and node.module == "budgetron._engine":
+            names = [each.name for each in node.names]
+            found += [f"line {node.lineno}: Engine"] if "Engine" in names else []
+    return found
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
+def test_the_compiled_model_is_reached_in_one_place(path: Path) -> None:
+    assert not reaches_inside(path.read_text(encoding="utf-8")), "use tests/support/native.py"
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        ("model._engine.native.save()", True),
+        ("make().fit(X, y)._native.ids()", True),
+        ("from budgetron._engine import Engine", True),
+        ("from budgetron._engine import blas_of_scipy", False),
+        ("state_of(model)", False),
+        ("budgetron._engine.PrecisionWarning", False),
+    ],
+)
+def test_reaching_inside_is_seen(text: str, inside: bool) -> None:
+    assert bool(reaches_inside(text)) == inside

@@ -32,6 +32,7 @@ from tests.support.cases import (
     numeric_stream,
     stream,
 )
+from tests.support.native import engine_of
 from tests.support.repository import ROOT
 
 FOREIGN = """
@@ -231,7 +232,7 @@ def test_the_short_list_of_cases_has_every_compiled_learner() -> None:
     """Tests of shared code run over it alone."""
 
     def kinds(cases: list[Case], rows: tuple[np.ndarray, np.ndarray]) -> set[str]:
-        return {case.make().partial_fit(*rows)._engine.spec["kind"] for case in cases}
+        return {engine_of(case.make().partial_fit(*rows)).spec["kind"] for case in cases}
 
     assert kinds(KINDS, stream(20)) == kinds(CASES, stream(20))
     some = numeric_stream(20)

@@ -9,6 +9,7 @@ import pytest
 
 import budgetron
 from tests.support.cases import BY_NAME, CASES, REGRESSION, Case, numeric_stream, same_state, stream
+from tests.support.native import native_of
 
 # Nothing ever leaves these.
 KEEPING = ["perceptron", "shrinking-perceptron", "pa", "ogd", "pegasos", "avp", "alma", "avm"]
@@ -53,18 +54,18 @@ def test_what_leaves_takes_its_share_along(name: str, average: str) -> None:
         for past in coefs.values():
             past.append(np.zeros(3))
         if t > 0:
-            native = model._engine.native
+            native = native_of(model)
             for i, coef in zip(native.ids().tolist(), native.coefs(), strict=True):
                 coefs[i][-1] = coef
         model.partial_fit(X[t : t + 1], y[t : t + 1], classes=[0, 1, 2])
-        stored = set(model._engine.native.ids().tolist())
+        stored = set(native_of(model).ids().tolist())
         left += len(coefs.keys() - stored)
         coefs = {i: coefs.get(i, [np.zeros(3)] * (t + 1)) for i in stored}
         coefs = {i: list(past) for i, past in coefs.items()}
         if t % 37:
             continue
         first = first_of_half(t + 1) - 1 if average == "suffix" else 0
-        ids = model._engine.native.ids().tolist()
+        ids = native_of(model).ids().tolist()
         means = np.array([np.mean(coefs[i][first:], axis=0) for i in ids])
         kernel = np.exp(-0.5 * ((X[:, None] - model.support_vectors_) ** 2).sum(axis=2))
         np.testing.assert_allclose(model.decision_function(X), kernel @ means, atol=1e-9)

@@ -10,6 +10,7 @@ from scipy.special import zeta
 
 import budgetron
 from tests.support.cases import BY_NAME, as_format, stream
+from tests.support.native import native_of, state_of
 from tests.support.tracing import find_field
 
 
@@ -25,14 +26,14 @@ def test_rectangles_are_opened_by_the_largest_gap(layout: str, dtype: Any) -> No
         gaps = [np.abs(x - X[i].astype(float)).max() for i in opened]
         if not gaps or min(gaps) >= 1.0:  # 3/sqrt(9)
             opened.append(t)
-    assert model._engine.native.ids().tolist() == opened
+    assert native_of(model).ids().tolist() == opened
     assert 20 < len(opened) < 380
 
 
 def test_hinge_steps_are_whole_numbers_and_ties_exact() -> None:
     X, y = stream(300)
     model = BY_NAME["avm"].make().fit(X, y)
-    steps = find_field(model._engine.native.save(), "coefs")
+    steps = find_field(state_of(model), "coefs")
     assert np.abs(steps).max() >= 2
     np.testing.assert_array_equal(steps, np.round(steps))
 

@@ -12,11 +12,12 @@ import budgetron
 from budgetron.streams import synthetic
 from papers.budgetron.budgetron import Budgetron, pack, unpack
 from tests.support.cases import BY_NAME, Case, numeric_stream, same_state, stream
+from tests.support.native import native_of, state_of
 from tests.support.tracing import find_field, run_trace
 
 
 def belief(model: Any, name: str = "belief") -> np.ndarray:
-    return unpack(model._engine.native.save()[f"learner/{name}"])
+    return unpack(state_of(model)[f"learner/{name}"])
 
 
 def turning(rows: int, change: int, classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -37,7 +38,7 @@ def test_packing_is_a_factorisation() -> None:
 def test_follows_its_page_through_a_drift(classes: int) -> None:
     case = Case("budgetron", {**BY_NAME["budgetron"].params, "budget": 6, "jitter": 0.005})
     X, y = turning(720, 560, classes)
-    state = run_trace(case, "rbf", X, y, classes, "dense")._engine.native.save()
+    state = state_of(run_trace(case, "rbf", X, y, classes, "dense"))
     assert find_field(state, "drifts")[0] >= 1
     assert find_field(state, "replacements")[0] >= 2
 
@@ -49,7 +50,7 @@ def test_a_drift_makes_the_belief_the_prior_again() -> None:
     drift = int(case.make().partial_fit(X, y).drift_log_[0])
     model = case.make().partial_fit(X[: drift + 1], y[: drift + 1])
     # An example was replaced, in the belief as in the prior; then the row was learned.
-    support = model.support_vectors_[np.argsort(model._engine.native.ids())]
+    support = model.support_vectors_[np.argsort(native_of(model).ids())]
     k = np.exp(-0.5 * ((support - X[drift]) ** 2).sum(axis=1))
     prior = belief(model, "prior")
     learned = np.outer(prior @ k, prior @ k) / (k @ prior @ k + case.params["r"])
@@ -130,7 +131,7 @@ def test_always_replaces_and_never_does_not() -> None:
         replace: BY_NAME["budgetron"].make(replace=replace).fit(X, y)
         for replace in ("auto", "never", "always")
     }
-    youngest = {name: model._engine.native.ids().max() for name, model in models.items()}
+    youngest = {name: native_of(model).ids().max() for name, model in models.items()}
     assert youngest["never"] < 100 < 500 < youngest["always"]
 
 

@@ -12,6 +12,7 @@ import scipy.sparse
 import budgetron
 from papers.lsokl.fogd import draw_frequencies
 from tests.support.cases import Case, same_state, stream
+from tests.support.native import engine_of, native_of, state_of
 from tests.support.tracing import find_field, run_trace
 
 D = 37
@@ -32,12 +33,12 @@ def test_a_feature_never_met_is_drawn_for_the_decision_and_not_kept(kernel: str)
     model = fogd(kernel=kernel)
     first = scipy.sparse.csr_array(np.array([[1.0, 0.0, 2.0, 0.0]]))
     model.partial_fit(first, [1], classes=[0, 1])
-    before = model._engine.native.save()
+    before = state_of(model)
     probe = np.array([[0.5, -1.0, 0.0, 3.0]])
-    frequencies = draw_frequencies(kernel, 0.3, 4, D, model._engine.seed)
+    frequencies = draw_frequencies(kernel, 0.3, 4, D, engine_of(model).seed)
     expected = 0.1 * z(first.toarray()[0], frequencies) @ z(probe[0], frequencies)
     assert model.decision_function(probe)[0] == pytest.approx(expected, rel=1e-9)
-    after = model._engine.native.save()
+    after = state_of(model)
     for name in before:
         np.testing.assert_array_equal(before[name], after[name])
     assert find_field(after, "features").tolist() == [0, 2]
@@ -49,7 +50,7 @@ def test_the_order_in_which_features_appear_does_not_matter() -> None:
     one = fogd().partial_fit(rows, y, classes=[0, 1])
     other = fogd().partial_fit(rows[::-1], y[::-1], classes=[0, 1])
     assert one.n_updates_ == other.n_updates_ == 3
-    states = [model._engine.native.save() for model in (one, other)]
+    states = [state_of(model) for model in (one, other)]
     assert find_field(states[0], "features").tolist() != find_field(states[1], "features").tolist()
     np.testing.assert_allclose(*(find_field(state, "weights") for state in states), atol=1e-12)
 
@@ -59,7 +60,7 @@ def test_features_far_apart_cost_what_they_hold() -> None:
         (np.ones(4), np.array([3, 2**30, 3, 2**30 + 7]), np.array([0, 2, 4])), shape=(2, 2**31 - 1)
     )
     model = fogd(gamma=0.1).partial_fit(rows, [0, 1], classes=[0, 1])
-    assert find_field(model._engine.native.save(), "features").size == 3
+    assert find_field(state_of(model), "features").size == 3
     assert model.memory_bytes_ < 20_000
 
 
@@ -68,7 +69,7 @@ def test_a_saved_map_is_drawn_again_to_the_bit(dtype: type) -> None:
     X, y = stream(200, width=30, sparse=True)
     model = fogd().partial_fit(X[:100].astype(dtype), y[:100], classes=[0, 1])
     again = pickle.loads(pickle.dumps(model))
-    again._engine.native.check_invariants()
+    native_of(again).check_invariants()
     assert again.memory_bytes_ >= 30 * D * np.dtype(dtype).itemsize
     for one in (model, again):
         one.partial_fit(X[100:].astype(dtype), y[100:])
@@ -96,7 +97,7 @@ def test_eigenvalues_that_are_rounding_error_are_left_out(kernel: str, rank: int
     X, y = stream(200)
     X[1::2] = X[::2]  # every row twice, so that the landmarks repeat
     model = run_trace(case, kernel, X, y, 2, "dense")
-    kept = find_field(model._engine.native.save(), "rank")[0]
+    kept = find_field(state_of(model), "rank")[0]
     assert kept == rank if rank else 4 < kept < 16
     assert np.isfinite(model.dual_coef_).all()
 
@@ -109,7 +110,7 @@ def test_changing_over_keeps_f() -> None:
     for x, label in zip(X[1:], y[1:], strict=True):
         before = model.decision_function(model.support_vectors_)
         model.partial_fit(x[None, :], [label])
-        if find_field(model._engine.native.save(), "rank")[0] > 0:
+        if find_field(state_of(model), "rank")[0] > 0:
             break
     landmarks = model.support_vectors_
     moved = 0.4 * (2 * label - 1) * np.exp(-0.5 * ((landmarks - x) ** 2).sum(axis=1))
@@ -121,7 +122,7 @@ def test_the_rank_is_a_fifth_of_the_budget_and_at_most_the_budget() -> None:
     X, y = stream(200)
     for budget, rank in [(20, 4), (14, 2), (3, 1)]:
         model = budgetron.make("nogd", budget=budget, gamma=0.5).fit(X, y)
-        assert find_field(model._engine.native.save(), "rank")[0] == rank
+        assert find_field(state_of(model), "rank")[0] == rank
     with pytest.raises(ValueError, match=r"rank=21 is more than the budget=20.*at most budget"):
         budgetron.make("nogd", budget=20, rank=21).fit(X, y)
 

@@ -39,6 +39,7 @@ from budgetron.parts.compatibility import COMPATIBILITY, check_fits, kernels_for
 from tests.support.cases import KERNELS as SETTINGS
 from tests.support.cases import same_state, stream
 from tests.support.expected_failures import hold
+from tests.support.native import native_of, state_of
 
 BUDGET = 5
 ROWS = 90
@@ -71,7 +72,7 @@ def learn(model: KernelClassifier, X: np.ndarray, y: np.ndarray, bounds: tuple[i
 
 
 def norm_of(model: KernelClassifier) -> float:
-    state = model._engine.native.save()
+    state = state_of(model)
     scale, rate, square = (
         float(state[f"learner/expansion/{name}"][0]) for name in ("scale", "rate", "squared_norm")
     )
@@ -99,7 +100,7 @@ def test_every_combination_keeps_every_promise(budget: type[Part], kernel: str) 
             assert whole.n_support_ <= BUDGET
         if radius is not None:
             assert norm_of(whole) <= radius * (1 + 1e-9)
-        whole._engine.native.check_invariants()
+        native_of(whole).check_invariants()
 
         chunked, same = learn(make(kernel, update, small, radius), X, y, CHUNKS)
         np.testing.assert_array_equal(decisions, same)

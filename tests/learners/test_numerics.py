@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 import budgetron
 from budgetron import _core
-from budgetron._engine import Engine, blas_of_scipy
+from budgetron._engine import blas_of_scipy
 from budgetron.parts import (
     Gaussian,
     Laplacian,
@@ -27,7 +27,7 @@ from budgetron.parts import (
     Sigmoid,
 )
 from tests.support.cases import KERNELS, stream
-from tests.support.native import learn_rows, predict_rows
+from tests.support.native import Engine, learn_rows, predict_rows
 
 PARTS = {
     "rbf": Gaussian(0.5),

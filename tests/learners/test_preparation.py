@@ -13,6 +13,7 @@ import scipy.sparse
 
 import budgetron
 from tests.support.cases import BY_NAME, CASES, KINDS, Case, same_state, stream
+from tests.support.native import native_of, state_of
 
 WARM_UP = 200
 RULES: dict[str, dict[str, Any]] = {
@@ -40,7 +41,7 @@ def uneven(rows: int = 260, **more: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def learned(model: Any) -> dict[str, np.ndarray]:
     """What the learner is, without counts and without how it came about."""
-    state = model._engine.native.save()
+    state = state_of(model)
     return {name: value for name, value in state.items() if name.startswith(("learner", "random"))}
 
 
@@ -80,7 +81,7 @@ def median_gamma(X: np.ndarray) -> float:
 def stored_rows(model: Any) -> np.ndarray:
     """The stored examples in the order they were stored, dense."""
     rows = model.support_vectors_
-    order = np.argsort(model._engine.native.ids(), kind="stable")
+    order = np.argsort(native_of(model).ids(), kind="stable")
     return (rows.toarray() if scipy.sparse.issparse(rows) else rows)[order]
 
 
@@ -268,7 +269,7 @@ def test_the_kept_rows_are_counted_and_then_freed(rule: str) -> None:
     full = model.memory_bytes_
     model.partial_fit(X[WARM_UP - 1 : WARM_UP], y[WARM_UP - 1 : WARM_UP])
     assert full - model.memory_bytes_ > 0.9 * X[: WARM_UP - 1].nbytes
-    assert not model._engine.native.save()["preparation/warmup/values"].size
+    assert not state_of(model)["preparation/warmup/values"].size
     settled = model.partial_fit(X[:1], y[:1]).memory_bytes_  # with room for a scaled row
     model.partial_fit(X, y)
     assert model.memory_bytes_ == settled
@@ -397,7 +398,7 @@ def test_auto_needs_a_deviation_above_one_and_above_twice_the_median() -> None:
         model = budgetron.make("perceptron", scale="auto").partial_fit(X, y, classes=[0, 1])
         assert model.scale_ == choice
         if choice is None:  # nothing is left to carry
-            assert not model._engine.native.save()["preparation/scaler/features"].size
+            assert not state_of(model)["preparation/scaler/features"].size
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,12 @@ import budgetron
 from papers.calibration import SUMS, Calibration
 from studies.calibration import LEARNERS, expected_calibration_error, improvement, make, walk
 from tests.support.cases import BY_NAME, CASES, Case, stream
-from tests.support.native import learn_rows, predict_rows
+from tests.support.native import learn_rows, native_of, predict_rows, state_of
 
 
 def sigmoids(model: Any) -> dict[str, np.ndarray]:
     """What the model keeps of its sigmoids."""
-    state = model._engine.native.save()
+    state = state_of(model)
     return {
         path.removeprefix("calibration/"): value
         for path, value in state.items()
@@ -39,7 +39,7 @@ def test_follows_its_page(name: str, classes: int) -> None:
     weights = np.random.default_rng(0).choice([0.25, 1.0, 3.0], size=len(y))
     model = BY_NAME[name].make()
     model._ready(X, y, None, classes=range(classes), anew=True)
-    native = model._engine.native
+    native = native_of(model)
     page = Calibration(1 if classes == 2 else classes)
     for t in range(len(y)):
         now = slice(t, t + 1)
@@ -188,7 +188,7 @@ def test_one_class_alone_is_certain_and_two_start_with_a_plain_logistic() -> Non
     model = BY_NAME["rbp"].make()
     model._ready(X, y, None, classes=[0, 1], anew=True)
     np.testing.assert_array_equal(model.predict_proba(X), np.full((50, 2), 0.5))
-    learn_rows(model._engine.native, X, y.astype(float), calibrate=False)
+    learn_rows(native_of(model), X, y.astype(float), calibrate=False)
     np.testing.assert_allclose(
         model.predict_proba(X)[:, 1], expit(model.decision_function(X)), rtol=1e-14
     )
@@ -210,7 +210,7 @@ def test_regressors_have_none() -> None:
     X, y = stream(20)
     model = budgetron.make("pa", task="regression").fit(X, y)
     with pytest.raises(ValueError, match="no probabilities"):
-        predict_rows(model._engine.native, X, probabilities=True)
+        predict_rows(native_of(model), X, probabilities=True)
 
 
 # ---- on real data --------------------------------------------------------------------------------

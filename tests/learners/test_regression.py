@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 import budgetron
 from budgetron.catalogue import CATALOGUE
 from tests.support.cases import DEFINITE, REGRESSION, Case, as_format, numeric_stream, same_state
+from tests.support.native import native_of, state_of
 from tests.support.tracing import find_field, ran_through, run_trace
 
 BUDGETED = [case for case in REGRESSION if case.budget is not None]
@@ -155,7 +156,7 @@ def test_fills_its_budget_and_then_keeps_its_bytes(case: Case) -> None:
     assert max(sizes) == case.full
     assert len(bytes_when_full) == 1
     assert model.memory_bytes_ >= model.support_vectors_.nbytes + model.dual_coef_.nbytes
-    model._engine.native.check_invariants()
+    native_of(model).check_invariants()
 
 
 @pytest.mark.filterwarnings("ignore::budgetron.PrecisionWarning")
@@ -170,7 +171,7 @@ def test_long_run(case: Case) -> None:
     y = X[:, 0] * X[:, 1] + rng.normal(size=60_000)
     assert np.isfinite(model.prequential(X, y)).all()
     assert model.n_support_ <= 16
-    model._engine.native.check_invariants()
+    native_of(model).check_invariants()
 
 
 # ---- what it learns ------------------------------------------------------------------------------
@@ -230,7 +231,7 @@ def test_avm_with_the_squared_loss_stays_in_its_ball(dtype: type) -> None:
         largest = max(largest, abs(target))
         norm2 = float(model.predict(model.support_vectors_) @ model.dual_coef_[0])
         assert norm2 <= largest**2 / 1e-3 * (1 + 1e-4)
-    assert find_field(model._engine.native.save(), "projections")[0] > 1
+    assert find_field(state_of(model), "projections")[0] > 1
 
 
 @pytest.mark.parametrize("name", sorted(PLAIN))

@@ -11,6 +11,7 @@ from papers.lsokl.nogd import NOGD
 from papers.perceptron.perceptron import Perceptron
 from papers.pomdr.pomdr import POMDR
 from tests.support.cases import BY_NAME, CASES, VARIANTS, Case, stream
+from tests.support.native import state_of
 from tests.support.tracing import find_field, ran_through, run_trace
 
 ROWS = {2: 420, 3: 200}  # by classes; each case's branches are taken in either
@@ -56,7 +57,7 @@ def test_follows_its_page_with_weights(case: Case) -> None:
 def test_an_example_with_no_partner_to_merge_with_leaves() -> None:
     case = next(case for case in CASES if str(case) == "bsgd-merge of two")
     X, y = stream(ROWS[2], sparse=True)
-    state = run_trace(case, "rbf", X, y, 2, "csr")._engine.native.save()
+    state = state_of(run_trace(case, "rbf", X, y, 2, "csr"))
     assert find_field(state, "removals")[0] >= 2
 
 

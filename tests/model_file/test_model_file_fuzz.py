@@ -26,6 +26,7 @@ import budgetron
 from budgetron import ModelFileError, model_file
 from budgetron.parts import Merge
 from tests.support.cases import BY_NAME, REGRESSION, stream
+from tests.support.native import engine_of, has_learned
 
 EXAMPLES = int(os.environ.get("BUDGETRON_FUZZ_EXAMPLES", "100"))
 ENDS = ("refused", "loaded", "damaged")  # all that may become of a file: see `use`
@@ -101,19 +102,19 @@ def use(path: Path) -> str:
         model = budgetron.load(path)
     except ModelFileError as error:
         return "refused" if "\n" not in str(error) else "refused in several lines"
-    if not hasattr(model, "_engine"):
+    if not has_learned(model):
         return "loaded"
     width = model.n_features_in_
     columns = np.minimum([0, 1, width - 1], width - 1)
     X = scipy.sparse.csr_array(
-        (np.ones(3), (np.arange(3), columns)), shape=(3, width), dtype=model._engine.dtype
+        (np.ones(3), (np.arange(3), columns)), shape=(3, width), dtype=engine_of(model).dtype
     )
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         batches = [X] * 5
         if width < 1000:  # rows that need all of what was taken for them
             dense = np.random.default_rng(0).normal(size=(40, width))
-            batches.append(dense.astype(model._engine.dtype))
+            batches.append(dense.astype(engine_of(model).dtype))
         for batch in batches:
             rows = batch.shape[0]
             assert len(model.predict(batch)) == rows

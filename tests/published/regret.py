@@ -19,9 +19,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 import budgetron
-from budgetron._engine import Engine
 from tests.published.theory import GAMMA, Array, Pool
-from tests.support.native import learn_rows
+from tests.support.native import Engine, engine_of, learn_rows
 
 ROWS = 3000
 NOISE = 0.05  # share of turned labels
@@ -198,7 +197,7 @@ class Problem:
             if two
             else budgetron.AVMRegressor(**shared)
         )
-        spec = model.partial_fit(POINTS[:2], [0.0, 1.0])._engine.spec
+        spec = engine_of(model.partial_fit(POINTS[:2], [0.0, 1.0])).spec
         task = ("classification", 2) if two else ("regression", 1)
         return Engine(spec, *task, seed, np.dtype(np.float64), average=average)
 

@@ -34,6 +34,7 @@ from tests.published.theory import (
     turns,
 )
 from tests.support.cases import stream
+from tests.support.native import state_of
 from tests.support.tracing import find_field
 
 # ---- AVP -----------------------------------------------------------------------------------------
@@ -184,7 +185,7 @@ def test_ahpatron_theorem_4(budget: int) -> None:
         norm=0.6,
     )
     margin = (2 * y - 1) * model.prequential(X, y, classes=[0.0, 1.0])
-    assert find_field(model._engine.native.save(), "halvings")[0] >= 2
+    assert find_field(state_of(model), "halvings")[0] >= 2
     near = int(((margin > 0) & (margin < 1 - epsilon)).sum())
     share = U / sqrt(budget)
     upper = (3 * share - epsilon) / (1 - 3 * share) * near
@@ -209,7 +210,7 @@ def test_ahpatron_lemma_1(budget: int) -> None:
     margin = (2 * y - 1) * model.prequential(X, y, classes=[0, 1])
     updates = int((margin < 1 - epsilon).sum())
     assert updates == model.n_updates_
-    halvings = find_field(model._engine.native.save(), "halvings")[0]
+    halvings = find_field(state_of(model), "halvings")[0]
     assert 10 <= halvings <= max(2 * updates / budget - 1, 0)
 
 

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 import budgetron
-from budgetron._engine import Engine
 from budgetron.catalogue import CATALOGUE
 from papers.bogd.bogd import BOGD
 from papers.ogd.ogd import OGD
@@ -34,7 +33,7 @@ from tests.published.theory import (
     make_engine,
     turns,
 )
-from tests.support.native import learn_rows, predict_rows
+from tests.support.native import Engine, engine_of, learn_rows, predict_rows
 
 # ---- one draw -----------------------------------------------------------------------------
 
@@ -86,7 +85,7 @@ def native_runs(name: str, seeds: range, X: Array, y: Array, probes: Array) -> l
         regularization=REGULARIZATION,
         max_coef=1e6,
     )
-    spec = model.partial_fit(X, y, classes=[0, 1])._engine.spec
+    spec = engine_of(model.partial_fit(X, y, classes=[0, 1])).spec
     runs = []
     for seed in seeds:
         engine = Engine(spec, "classification", 2, seed, X.dtype)

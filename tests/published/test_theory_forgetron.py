@@ -13,6 +13,7 @@ import pytest
 
 import budgetron
 from tests.support.cases import BUDGETED, Case
+from tests.support.native import state_of
 from tests.support.tracing import find_field
 
 VARIANTS = ("basic", "self-tuned", "greedy")
@@ -83,7 +84,7 @@ def test_theorems_2_and_3(variant: str, stream: str, seed: int) -> None:
     assert mistakes == model.n_updates_
     assert mistakes <= bound
     assert mistakes > budget + 50
-    state = model._engine.native.save()
+    state = state_of(model)
     assert find_field(state, "removals")[0] > 50
 
 
@@ -97,7 +98,7 @@ def test_removals_never_cost_more_than_the_mistakes_pay_for(variant: str, budget
     model = budgetron.ForgetronClassifier(variant=variant, budget=budget, gamma=0.5)
     for start in range(0, len(y), 50):
         model.partial_fit(X[start : start + 50], y[start : start + 50], classes=[0, 1])
-        state = model._engine.native.save()
+        state = state_of(model)
         assert find_field(state, "spent")[0] <= SHARE * find_field(state, "errors")[0] + 1e-9
     assert find_field(state, "spent")[0] > 0.5 * SHARE * find_field(state, "errors")[0]
     assert find_field(state, "shrinks")[0] > 10

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetron._engine import Engine
 from budgetron.parts import Part
 from papers.kernels import make_kernel
-from tests.support.native import learn_rows
+from tests.support.native import Engine, engine_of, learn_rows
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -186,7 +185,7 @@ class Turn:
 
 def make_engine(model: Any, pool: Pool, seed: int = 0, average: str = "last") -> Engine:
     """A fresh engine of what the estimator `model` computes."""
-    spec = model.partial_fit(pool.X[:1], pool.y[:1], classes=[0.0, 1.0])._engine.spec
+    spec = engine_of(model.partial_fit(pool.X[:1], pool.y[:1], classes=[0.0, 1.0])).spec
     return Engine(spec, "classification", 2, seed, np.dtype(np.float64), average=average)
 
 

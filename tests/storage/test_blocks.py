@@ -14,6 +14,7 @@ import scipy.sparse
 
 import budgetron
 from tests.support.cases import CASES, KERNELS, Case, same_state
+from tests.support.native import native_of
 
 MAPS = ("fogd", "pomdr")  # decide by more than one kernel row
 
@@ -33,19 +34,19 @@ def test_a_block_gives_the_bits_of_its_rows(case: Case, dtype: type) -> None:
     batch, loop = case.make(random_state=5), case.make(random_state=5)
     for model in (batch, loop):
         model.partial_fit(X[:1], y[:1], classes=[0, 1])
-    batch._engine.native.set_look_ahead("always")
-    loop._engine.native.set_look_ahead("never")
+    native_of(batch).set_look_ahead("always")
+    native_of(loop).set_look_ahead("never")
     decisions = batch.prequential(X[1:], y[1:])
     np.testing.assert_array_equal(decisions, loop.prequential(X[1:], y[1:]))
     same_state(batch, loop)
     np.testing.assert_array_equal(batch.decision_function(X), [loop.decision_one(x) for x in X])
-    assert loop._engine.native.rows_ahead == 0
+    assert native_of(loop).rows_ahead == 0
     if case.name in MAPS:
-        assert batch._engine.native.rows_ahead == 0
+        assert native_of(batch).rows_ahead == 0
         return
-    assert batch._engine.native.rows_ahead >= 200
+    assert native_of(batch).rows_ahead >= 200
     # Every learner here changes its support while rows wait.
-    assert batch._engine.native.values_recomputed > 0
+    assert native_of(batch).values_recomputed > 0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -65,10 +66,10 @@ def test_every_kernel_in_a_full_support_of_many_vectors(
     ]
     np.testing.assert_array_equal(decisions, np.concatenate(pieces))
     same_state(batch, loop)
-    assert batch._engine.native.rows_ahead > 300
+    assert native_of(batch).rows_ahead > 300
     # A column of the five rows at most that still wait for each that was stored, not many columns.
-    assert 0 < batch._engine.native.values_recomputed <= 5 * batch._engine.native.updates
-    assert loop._engine.native.rows_ahead == 0  # pieces too short for a block
+    assert 0 < native_of(batch).values_recomputed <= 5 * native_of(batch).updates
+    assert native_of(loop).rows_ahead == 0  # pieces too short for a block
 
 
 def test_features_that_come_and_go_while_rows_wait() -> None:
@@ -88,13 +89,13 @@ def test_features_that_come_and_go_while_rows_wait() -> None:
         results.append((model, np.concatenate(found)))
     np.testing.assert_array_equal(results[0][1], results[1][1])
     same_state(results[0][0], results[1][0])
-    assert results[0][0]._engine.native.values_recomputed > 0
+    assert native_of(results[0][0]).values_recomputed > 0
 
 
 def test_rows_with_many_zeros_and_scaled_rows_go_alone() -> None:
     X, y = rows(200, 20)
     scaled = budgetron.make("rbp", budget=20, scale="standard").partial_fit(X, y, classes=[0, 1])
-    assert scaled._engine.native.rows_ahead == 0
+    assert native_of(scaled).rows_ahead == 0
     X[:, 4:] = 0.0
     empty = budgetron.make("rbp", budget=20).partial_fit(X, y, classes=[0, 1])
-    assert empty._engine.native.rows_ahead == 0
+    assert native_of(empty).rows_ahead == 0

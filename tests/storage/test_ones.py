@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse
 
 import budgetron
+from tests.support.native import native_of
 
 BUDGET = 100
 
@@ -58,7 +59,7 @@ def test_sparse_ones_equal_dense_rows(name: str, kernel: str, dtype: type, colum
             sparse.prequential(rows, labels, classes=[0, 1]),
             dense.prequential(rows.toarray(), labels, classes=[0, 1]),
         )
-        sparse._engine.native.check_invariants()
+        native_of(sparse).check_invariants()
         sparse = pickle.loads(pickle.dumps(sparse))
         np.testing.assert_array_equal(sparse.decision_function(X), dense.decision_function(X))
         # Rows of other numbers, and dense ones, against a support of ones.
@@ -90,7 +91,7 @@ def test_bytes_take_less_memory_until_another_value_comes(dtype: type) -> None:
         model.partial_fit(rows[:1], 1 - model.predict(rows[:1]))  # a mistake: it is stored
     assert ones.memory_bytes_ > before + 0.6 * saved
     np.testing.assert_array_equal(ones.decision_function(X), dense.decision_function(X))
-    ones._engine.native.check_invariants()
+    native_of(ones).check_invariants()
 
 
 def test_a_new_feature_of_another_value_is_no_whole_distance() -> None:

@@ -11,6 +11,7 @@ import scipy.sparse
 
 import budgetron
 from tests.support.cases import same_state
+from tests.support.native import native_of
 
 
 def text(rows: int, width: int, each: int, seed: int = 0) -> tuple[Any, np.ndarray]:
@@ -49,7 +50,7 @@ def test_sparse_text_equals_dense_rows(name: str, kernel: str, dtype: type) -> N
         np.testing.assert_array_equal(
             again.decision_function(X), sparse.decision_function(X.toarray())
         )
-        sparse._engine.native.check_invariants()
+        native_of(sparse).check_invariants()
         sparse = again
     assert sparse.n_support_ > 60
     if kernel != "laplacian":  # which needs a slot a feature
@@ -64,7 +65,7 @@ def test_examples_of_both_kinds_share_features() -> None:
         whole = start % 60 == 0
         mixed.partial_fit(rows.toarray() if whole else rows, labels, classes=[0, 1])
         dense.partial_fit(rows.toarray(), labels, classes=[0, 1])
-        mixed._engine.native.check_invariants()
+        native_of(mixed).check_invariants()
     np.testing.assert_array_equal(mixed.decision_function(X), dense.decision_function(X))
     assert mixed.n_support_ == 100
 
@@ -121,5 +122,5 @@ def test_large_feature_numbers_change_no_bit(name: str, dtype: type) -> None:
         np.testing.assert_array_equal(answers[0], answers[1])
         np.testing.assert_array_equal(answers[0], answers[2])
         for model in (hashed, direct):
-            model._engine.native.check_invariants()
+            native_of(model).check_invariants()
     assert hashed.n_support_ == 150

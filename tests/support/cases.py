@@ -16,6 +16,7 @@ import scipy.sparse
 
 import budgetron
 from budgetron.catalogue import CATALOGUE
+from tests.support.native import state_of
 
 KERNELS: dict[str, dict[str, Any]] = {
     "rbf": {"kernel": "rbf", "gamma": 0.5},
@@ -462,13 +463,13 @@ def as_format(X: np.ndarray, layout: str) -> Any:
 
 def attempts(model: Any) -> int:
     """Rounds that changed the model, or whose newcomer its budget turned away."""
-    refused = model._engine.native.save().get("learner/budget/refusals", [0])
+    refused = state_of(model).get("learner/budget/refusals", [0])
     return int(model.n_updates_ + refused[0])
 
 
 def same_state(first: Any, second: Any, *, but: str | None = None) -> None:
     """Two estimators are equal to the bit; `but` for this piece of them."""
-    one, other = first._engine.native.save(), second._engine.native.save()
+    one, other = state_of(first), state_of(second)
     assert one.keys() == other.keys()
     for name in one:
         if but is not None and name.startswith(but + "/"):

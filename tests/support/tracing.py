@@ -22,7 +22,7 @@ from papers.kernels import make_kernel
 from papers.page import Page
 from papers.random import Random
 from tests.support.cases import KERNELS, TOLERANCES, Case, as_format, attempts
-from tests.support.native import learn_rows
+from tests.support.native import engine_of, learn_rows, native_of, state_of
 
 # Parameters that are not the learner's own: of the kernel, and of what is around every learner.
 AROUND = {
@@ -248,8 +248,8 @@ def run_trace(
     weights = np.ones(len(y)) if weights is None else weights
     known = {"classes": np.arange(classes)} if classes else {}
     model.partial_fit(rows[:1], y[:1], sample_weight=weights[:1], **known)
-    native = model._engine.native
-    page = make_page(case, kernel, X.shape[1], native.outputs, model._engine.seed, dtype)
+    native = native_of(model)
+    page = make_page(case, kernel, X.shape[1], native.outputs, engine_of(model).seed, dtype)
     page.tolerance = tolerance = TOLERANCES[dtype]
     of_coefs = case.tolerances.get(dtype, tolerance)
     after = State(native, page)
@@ -284,6 +284,6 @@ def ran_through(model: Any, case: Case) -> None:
     if case.budget is not None:
         assert model.n_support_ <= case.budget
         assert attempts(model) >= 3 * case.budget, "the stream was too easy to mean anything"
-    state = model._engine.native.save()
+    state = state_of(model)
     for branch in case.branches:
         assert find_field(state, branch)[0] >= 2, f"{branch} hardly happened"

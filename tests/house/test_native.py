@@ -12,7 +12,7 @@ import scipy.sparse
 from budgetron._batch import Batch
 from budgetron._csr import SparseRows, sparse_rows
 from tests.support.cases import BY_NAME, as_format, same_state, stream
-from tests.support.native import learn_rows, predict_rows
+from tests.support.native import learn_rows, native_of, predict_rows
 
 X, Y = stream(60)
 TARGETS = Y.astype(float)
@@ -39,7 +39,7 @@ def started(layout: str = "dense") -> Any:
     ids=str,
 )
 def test_another_type_is_refused(change: dict[str, Any]) -> None:
-    native = started()._engine.native
+    native = native_of(started())
     with pytest.raises((TypeError, AttributeError)):
         native.learn(replace(Batch(X, TARGETS), **change))
     assert native.seen == 1
@@ -51,7 +51,7 @@ def test_another_type_is_refused(change: dict[str, Any]) -> None:
 def test_another_type_of_sparse_rows_is_refused(change: dict[str, Any]) -> None:
     rows = sparse_rows(scipy.sparse.csr_array(X))
     wrong = replace(rows, **{name: getattr(rows, name).astype(of) for name, of in change.items()})
-    native = started("csr")._engine.native
+    native = native_of(started("csr"))
     for call in (native.predict, lambda rows: native.learn(Batch(rows, TARGETS))):
         with pytest.raises(TypeError, match=f"{next(iter(change))} is not a 1-d C-ordered array"):
             call(wrong)
@@ -59,7 +59,7 @@ def test_another_type_of_sparse_rows_is_refused(change: dict[str, Any]) -> None:
 
 
 def test_rows_targets_and_weights_are_as_many() -> None:
-    native = started()._engine.native
+    native = native_of(started())
     for batch in (
         Batch(X, TARGETS[:-1]),
         Batch(X[:-1], TARGETS),
@@ -80,13 +80,13 @@ def test_a_batch_in_slices_is_the_whole(cut: int, layout: str) -> None:
     weights = np.linspace(0.5, 2.0, 60)
     whole, parts = started(layout), started(layout)
     batch = Batch(rows, TARGETS, weights, record=True)
-    decisions = whole._engine.native.learn(batch)
-    got = [parts._engine.native.learn(batch[i : i + cut]) for i in range(0, 60, cut)]
+    decisions = native_of(whole).learn(batch)
+    got = [native_of(parts).learn(batch[i : i + cut]) for i in range(0, 60, cut)]
     np.testing.assert_array_equal(np.concatenate(got), decisions)
     same_state(whole, parts)
     some = np.array([3, 3, 58, 0])
     np.testing.assert_array_equal(
-        predict_rows(whole._engine.native, rows[some]), predict_rows(whole._engine.native, X[some])
+        predict_rows(native_of(whole), rows[some]), predict_rows(native_of(whole), X[some])
     )
 
 
@@ -103,10 +103,10 @@ def test_slices_of_sparse_rows() -> None:
 
 def test_flags() -> None:
     """`unseen` counts the first row of a batch alone as a mistake; `record` asks for decisions."""
-    native = started()._engine.native
+    native = native_of(started())
     assert learn_rows(native, X, TARGETS) is None
-    native = started()._engine.native
-    plain, joined = native.mistakes, started()._engine.native
+    native = native_of(started())
+    plain, joined = native.mistakes, native_of(started())
     right = (predict_rows(native, X[:1])[:, 0] >= 0).astype(float)
     learn_rows(native, np.tile(X[:1], (600, 1)), np.tile(right, 600))
     learn_rows(joined, np.tile(X[:1], (600, 1)), np.tile(right, 600), unseen=True)
