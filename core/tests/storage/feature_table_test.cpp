@@ -24,7 +24,7 @@ TEST(slots_behave_like_a_map) {
         expected.erase(feature);
       }
     } else {
-      CHECK_EQ(slots.find(feature), kNoSlot);
+      CHECK_EQ(slots.find(feature), budgetron::kNoSlot);
       slots.insert(feature, static_cast<std::uint32_t>(round));
       expected[feature] = static_cast<std::uint32_t>(round);
     }
