@@ -24,6 +24,7 @@ from sklearn.linear_model import SGDClassifier
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import budgetron
+from budgetron.catalogue import CATALOGUE
 from papers.catalogue import PAGES
 from papers.kernels import make_kernel
 
@@ -76,7 +77,7 @@ def sklearn_batches(X: Any, y: Any) -> Callable[[], float]:
 
 def page(name: str, X: Any, y: Any, warm: int) -> Callable[[], float]:
     """The NumPy page, started on `warm` rows so that it is full."""
-    made, fixed = PAGES[name]
+    made, fixed = PAGES[name], CATALOGUE[name].fixed
     algorithm = {each.name: each for each in budgetron.algorithms()}[name]
     sizes = {"budget": SIZE, "n_components": SIZE // 2}
     own = {key: value for key, value in sizes.items() if key in algorithm.parameters}

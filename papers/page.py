@@ -10,8 +10,8 @@ Regression (K = 1): u = sign(e) with the error e = target - f (+1 for 0), and th
 <u, f - target> = -|e|: either way f does better the larger the margin.
 A row of weight w has w u for u and the margin of u: it moves f by w times as much.
 
-A page subclasses `Page`, names the parameters its paper names, and writes two methods: `step`, and
-`kinks`, the margins at which `step` takes another branch.
+A page subclasses `Page`, says which `algorithms` it is, names the parameters its paper names, and
+writes two methods: `step`, and `kinks`, the margins at which `step` takes another branch.
 """
 
 from __future__ import annotations
@@ -38,12 +38,15 @@ class Page:
     ids : (n,) the round in which each was stored, counted from 0 (a merged or replaced one: the
         round that made it)
     t : rounds seen before this one
+    algorithms : what the catalogue of the library calls it; one page may do several, which differ
+        in a parameter
     carried : names of the further state a page keeps between rounds (counters, sums, weights). The
         compiled learner keeps the same quantities under the same names.
     remembered : names of further rows a page keeps beside its support, oldest first: NAME_rows
         (n, d) and NAME_aims (n, K). The compiled learner has an expansion of that name.
     """
 
+    algorithms: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
     remembered: ClassVar[tuple[str, ...]] = ()
 

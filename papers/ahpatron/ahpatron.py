@@ -10,6 +10,8 @@ from papers.page import Page, Vector
 
 
 class Ahpatron(Page):
+    algorithms = ("ahpatron",)
+
     def __init__(
         self,
         *where: Any,

@@ -9,6 +9,7 @@ from papers.page import Page, Vector
 
 
 class AVP(Page):
+    algorithms = ("avp",)
     carried: ClassVar[tuple[str, ...]] = ("mistakes",)
 
     def __init__(

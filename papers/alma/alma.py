@@ -9,6 +9,7 @@ from papers.page import Page, Vector
 
 
 class ALMA(Page):
+    algorithms = ("alma",)
     carried: ClassVar[tuple[str, ...]] = ("updates",)
 
     def __init__(self, *where: Any, alpha: float, C: float, margin: float, **more: Any) -> None:

@@ -16,6 +16,7 @@ from papers.page import Page, Vector
 
 
 class AVM(Page):
+    algorithms = ("avm",)
     carried: ClassVar[tuple[str, ...]] = (
         "rounds",
         "largest_target",

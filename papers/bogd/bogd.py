@@ -16,6 +16,8 @@ from papers.page import Page, Vector
 
 
 class BOGD(Page):
+    algorithms = ("bogd", "bogd++")
+
     def __init__(
         self,
         *where: Any,

@@ -18,6 +18,8 @@ SAME = 1e-10  # |a_i| that differ by less are rounded versions of the same c_i/(
 
 
 class BSGD(Pegasos):
+    algorithms = ("bsgd-remove", "bsgd-project", "bsgd-merge")
+
     def __init__(self, *where: Any, budget: int, maintenance: str, **more: Any) -> None:
         super().__init__(*where, **more)
         self.B, self.maintenance = budget, maintenance

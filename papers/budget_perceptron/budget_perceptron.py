@@ -16,6 +16,8 @@ from papers.page import SignPage, Vector
 
 
 class BudgetPerceptron(SignPage):
+    algorithms = ("remove-oldest", "rbp", "cks", "stoptron")
+
     def __init__(self, *where: Any, budget: int, removal: str, **more: Any) -> None:
         super().__init__(*where, **more)
         self.B, self.removal = budget, removal

@@ -17,6 +17,7 @@ from papers.page import Page, Vector
 
 
 class Budgetron(Page):
+    algorithms = ("budgetron",)
     carried: ClassVar[tuple[str, ...]] = (
         "belief", "prior", "fast", "slow", "watched", "window", "mean_error", "errors",
     )  # fmt: skip

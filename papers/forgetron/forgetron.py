@@ -18,6 +18,7 @@ SHARE = 15 / 32  # how much damage a mistake may pay for, eq. (41)
 
 
 class Forgetron(SignPage):
+    algorithms = ("forgetron-basic", "forgetron", "forgetron-greedy")
     carried: ClassVar[tuple[str, ...]] = ("errors", "spent")
 
     def __init__(self, *where: Any, budget: int, variant: str, **more: Any) -> None:

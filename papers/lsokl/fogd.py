@@ -19,6 +19,7 @@ from papers.random import column_generator
 
 
 class FOGD(Page):
+    algorithms = ("fogd",)
     carried: ClassVar[tuple[str, ...]] = ("weights",)
 
     def __init__(

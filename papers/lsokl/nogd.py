@@ -17,6 +17,7 @@ FLAT = 1e-10  # an eigenvalue below this share of the largest is rounding error
 
 
 class NOGD(Page):
+    algorithms = ("nogd",)
     carried: ClassVar[tuple[str, ...]] = ("projection", "weights")
 
     def __init__(

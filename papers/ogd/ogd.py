@@ -9,6 +9,8 @@ from papers.page import Page, Vector
 
 
 class OGD(Page):
+    algorithms = ("ogd",)
+
     def __init__(
         self,
         *where: Any,

@@ -12,6 +12,8 @@ from papers.page import Page, Vector
 
 
 class BudgetPassiveAggressive(Page):
+    algorithms = ("bpas",)
+
     def __init__(self, *where: Any, C: float, budget: int, **more: Any) -> None:
         super().__init__(*where, **more)
         self.C, self.B = C, budget

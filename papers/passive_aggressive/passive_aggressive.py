@@ -8,6 +8,8 @@ from papers.page import Page, Vector
 
 
 class PassiveAggressive(Page):
+    algorithms = ("pa",)
+
     def __init__(
         self, *where: Any, C: float, variant: str, epsilon: float = 0.0, **more: Any
     ) -> None:

@@ -13,6 +13,7 @@ from papers.page import Page, Vector
 
 
 class Pegasos(Page):
+    algorithms = ("pegasos",)
     carried: ClassVar[tuple[str, ...]] = ("rounds",)
 
     def __init__(

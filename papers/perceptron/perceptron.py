@@ -6,6 +6,8 @@ from papers.page import Page, Vector
 
 
 class Perceptron(Page):
+    algorithms = ("perceptron",)
+
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         if margin <= 0:  # a tie counts
             self.add(x, u)  # f <- f + y k(x, .)

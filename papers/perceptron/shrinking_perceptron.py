@@ -8,6 +8,8 @@ from papers.page import Page, Vector
 
 
 class ShrinkingPerceptron(Page):
+    algorithms = ("shrinking-perceptron",)
+
     def __init__(self, *where: Any, shrink: float, **more: Any) -> None:
         super().__init__(*where, **more)
         self.phi = shrink

@@ -16,6 +16,7 @@ from papers.page import Page, Vector
 
 
 class POMDR(Page):
+    algorithms = ("pomdr",)
     carried: ClassVar[tuple[str, ...]] = ("alignment", "halvings")
     remembered: ClassVar[tuple[str, ...]] = ("window",)
 

@@ -15,6 +15,8 @@ from papers.page import SignPage, Vector
 
 
 class Projectron(SignPage):
+    algorithms = ("projectron",)
+
     def __init__(
         self, *where: Any, threshold: float | None, budget: int | None, **more: Any
     ) -> None:
@@ -43,6 +45,8 @@ class Projectron(SignPage):
 
 
 class ProjectronPlus(Projectron):
+    algorithms = ("projectron++",)
+
     def __init__(
         self, *where: Any, threshold: float | None, budget: int | None, rule: str, **more: Any
     ) -> None:

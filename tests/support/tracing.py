@@ -97,7 +97,7 @@ def make_page(
     seed: int = 0,
     dtype: str = "float64",
 ) -> Any:
-    page, fixed = PAGES[case.name]
+    page = PAGES[case.name]
     words = KERNELS[kernel]
     function = make_kernel(
         words["kernel"], words.get("gamma", 1.0), words.get("degree", 3), words.get("coef0", 0.0)
@@ -110,7 +110,7 @@ def make_page(
     own |= {name: described[name] for name in described if name in signature(page).parameters}
     own |= {"task": case.task, "dtype": dtype}
     traced = type(page.__name__, (Traced, page), {})
-    return traced(function, width, n_outputs=n_outputs, seed=seed, **{**fixed, **own})
+    return traced(function, width, n_outputs=n_outputs, seed=seed, **own)
 
 
 @lru_cache
