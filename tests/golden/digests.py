@@ -1,7 +1,7 @@
 """Digests of what every learner decides and saves: they show whether a change moved a single bit.
 
     python -m tests.golden.digests --check [FILE]    compare with FILE (default: digests.json)
-    python -m tests.golden.digests --record [FILE]   write FILE anew
+    python -m tests.golden.digests --record [FILE]   write FILE anew; with --only TEXT, part of it
 
 A digest has two halves: a hash of every decision on a short stream, and a hash of every array of
 the state that is saved at its end. There is one digest per learner, kernel, number of classes,
@@ -259,7 +259,10 @@ def main(words: list[str] | None = None) -> int:
     found = measure(asked.only)
     counts = ", ".join(f"{name} {len(values)}" for name, values in found.items())
     if asked.record:
-        # Those of instruction sets that this machine does not have stay.
+        # Those not measured stay: of other names, of instruction sets this machine does not have.
+        for name, values in found.items():
+            then = recorded.get(name, {}).items()
+            found[name] = {key: each for key, each in then if asked.only not in key} | values
         write(asked.file, {**recorded, "made with": here, **found})
         print(f"digests: recorded ({counts})")
         return 0

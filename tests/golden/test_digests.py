@@ -36,6 +36,17 @@ def test_what_was_recorded_holds_until_a_digest_differs(
     assert capsys.readouterr().err == f"digests: {HERE}: {case}: state\n"
 
 
+def test_recording_one_learner_keeps_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "recorded.json"
+    wrong = {f"{ONLY}/float64/2": "old", "rbp/gone/rbf/dense": "kept", f"{ONLY}/gone": "old"}
+    digests.write(file, {"made with": digests.made_with(), HERE: wrong})
+    assert digests.main(["--record", str(file), "--only", ONLY]) == 0
+    recorded = digests.read(file)[HERE]
+    assert recorded["rbp/gone/rbf/dense"] == "kept"
+    assert "old" not in recorded.values()
+    assert digests.main(["--check", str(file), "--only", ONLY]) == 0
+
+
 def test_other_libraries_are_not_compared_with(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
