@@ -21,10 +21,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import budgetron
-from budgetron.estimators import recipes
 from budgetron.estimators.budgetron import BudgetronClassifier
 from budgetron.lab.compare.data import Rows
-from budgetron.parts import Part
+from budgetron.parts import Learner, Part
 from studies.proof.sets import SETS
 
 NAMES = ("phishing", "magic04", "a9a", "cod-rna", "casp")
@@ -46,9 +45,8 @@ LABELS = {
 class AdmittingByMargin(BudgetronClassifier):
     """Stores every row with loss while there is room."""
 
-    def _machine(self, kernel: Part) -> Part:
-        own = {name: getattr(self, name) for name in ("budget", "r", "jitter", "replace")}
-        return recipes.budgetron(kernel, **own, admission="margin")
+    def _machine(self, kernel: Part) -> Learner:
+        return super()._machine(kernel).set_params(admission="margin")
 
 
 @cache  # the default's are asked for again and again

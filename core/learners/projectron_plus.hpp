@@ -7,7 +7,7 @@
 //   threshold    if l >= delta/threshold:  tau = min{l/p, 2 (l - delta/threshold)/p, 1}
 //   budget only  tau = min{l/p, 1},  if 2l - tau p - 2 U delta >= 0,  U = sqrt((B+1)/ln(B+1))/4
 //
-// The rule "aggressive", which treats every y f < 1 as a mistake, is a recipe and not this page.
+// The rule "aggressive", which treats every y f < 1 as a mistake, is a round and not this page.
 // Cost: O(B^2) on mistakes and margin errors; memory B^2/2 doubles.
 #pragma once
 

@@ -25,7 +25,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 import budgetron
 from budgetron import KernelClassifier, model_file, parts
 from budgetron.catalogue import CATALOGUE
-from budgetron.estimators._base.ranges import RANGES, STRICTER
+from budgetron.parts.ranges import constraints, ranges_of
 from tests.support.native import state_of
 
 OF_PARTS = "of parts"
@@ -84,13 +84,12 @@ def values(constraints: list[Any]) -> st.SearchStrategy[Any]:
 
 def part(draw: st.DrawFn, kind: type[parts.Part]) -> parts.Part:
     """A part of this kind."""
-    ranges = {**RANGES, **STRICTER.get(kind, {})}
     params: dict[str, Any] = {}
     for field in fields(kind):
         if field.name == "loss":
             params["loss"] = part(draw, draw(st.sampled_from(parts.LOSSES)))
         else:
-            params[field.name] = draw(values([c for c in ranges[field.name] if c is not str]))
+            params[field.name] = draw(values(constraints(ranges_of(field))))
     return kind(**params)
 
 

@@ -12,6 +12,7 @@ import budgetron
 from budgetron.catalogue import CATALOGUE
 from tests.docs import documents
 from tests.docs.documents import RUN, blocks, results, shown
+from tests.docs.walkthrough import BUDGET, LEARNER, new_files
 from tests.support.repository import ROOT
 
 GENERATED = (ROOT / "docs" / "_build", ROOT / "docs" / "pages")  # made by docs/conf.py
@@ -31,7 +32,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 # A file or folder of the repository, named in backticks and without a placeholder in it.
 NAMED = re.compile(r"`((?:bindings|benchmarks|core|docs|papers|src|studies|tests)/[\w./+-]+)`")
 # There after `make docs` only, or in the copy that the walk-through of CONTRIBUTING.md makes.
-BUILT = ("docs/_build", "docs/pages", "core/learners/budgets/remove_newest.hpp")
+BUILT = ("docs/_build", "docs/pages", *new_files(BUDGET), *new_files(LEARNER))
 MADE = {"gallery", "glossary", "index", *(name.replace("+", "-plus") for name in CATALOGUE)}
 
 each_document = pytest.mark.parametrize(

@@ -1,19 +1,20 @@
-"""CONTRIBUTING.md followed to the letter: its toy budget added to a copy of the repository.
+"""CONTRIBUTING.md followed to the letter: its toy budget and its toy learner in a copy.
 
-`python -m tests.docs.walkthrough` (`make walkthrough`) copies, applies the steps, builds, runs
-the last block and the tests that combine the new part with all others, and says how long it took.
+`python -m tests.docs.walkthrough` (`make walkthrough`) copies the repository, applies the steps of both
+sections, builds, runs the blocks for after the build and the tests that the newcomers inherit, and
+says how many files were touched and how long it took.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from tests.support.repository import ROOT, copy
@@ -22,33 +23,89 @@ STEP = re.compile(
     r"^<!-- (?P<what>(?:(?!-->)[^\n])*?) -->\n```\w+\n(?P<code>.*?)^```$", re.M | re.S
 )
 PLACE = re.compile(r"in (?P<path>\S+) (?P<side>after|before): (?P<line>.*)")
+RUN = re.compile(r"after the build, writes (?P<path>\S+)")
+BUDGET, LEARNER = "A toy budget", "A toy learner"
+# What the new part and the new learner are held to without a line of their own.
+INHERITED = {
+    "remove-newest": ("free",),
+    "newest": ("trace", "budget", "agnosticism", "sklearn", "river", "package", "defaults"),
+}
+# Of the package: catalogue, pages and cases have the same names, public names, docstrings.
+PACKAGE = "newest or catalogue or public or docstrings"
 
 
-def steps() -> list[tuple[str, str]]:
+def section(title: str) -> str:
+    """The section of CONTRIBUTING.md whose heading begins so."""
+    found: list[str] = []
+    inside = fenced = False
+    for line in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines(keepends=True):
+        fenced ^= line.startswith("```")  # a heading in a block is none
+        if line.startswith("## ") and not fenced:
+            inside = line.startswith(f"## {title}")
+        found += [line] if inside else []
+    assert found, f"CONTRIBUTING.md has no section {title!r}"
+    return "".join(found)
+
+
+def steps(title: str) -> list[tuple[str, str]]:
     """What to do with each block of the section, and the block."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    section = re.search(r"^## A toy budget.*?(?=^## )", text, re.M | re.S)[0]
-    return [(found["what"], found["code"]) for found in STEP.finditer(section)]
+    return [(found["what"], found["code"]) for found in STEP.finditer(section(title))]
 
 
-def apply(root: Path) -> Iterator[str]:
-    """Carry the steps out below `root`; yields the files it touched."""
-    for what, code in steps():
+def stated(title: str) -> int:
+    """How many files the section says that it touches."""
+    (number,) = re.findall(r"\*\*(\d+) files\*\*", section(title))
+    return int(number)
+
+
+def new_files(title: str) -> list[str]:
+    """The files that the steps of the section add."""
+    return [what.removeprefix("file: ") for what, _ in steps(title) if what.startswith("file: ")]
+
+
+def files(title: str) -> list[str]:
+    """The files that the steps of the section touch."""
+    found = [PLACE.fullmatch(what) or RUN.fullmatch(what) for what, _ in steps(title)]
+    return sorted({*new_files(title), *(place["path"] for place in found if place)})
+
+
+def matches(line: str, wanted: str) -> bool:
+    """Whether it is the line of a step, of which "..." is any rest."""
+    if wanted.endswith(" ..."):
+        return line.startswith(wanted.removesuffix("..."))
+    return line == wanted
+
+
+def apply(root: Path, title: str) -> None:
+    """Carry the steps of a section out below `root`, but those that need the build."""
+    for what, code in steps(title):
         if what.startswith("file: "):
             path = root / what.removeprefix("file: ")
             assert not path.exists(), f"{path.name} is there already"
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(code, encoding="utf-8")
-            yield what.removeprefix("file: ")
         elif place := PLACE.fullmatch(what):
             path = root / place["path"]
             lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-            found = [i for i, line in enumerate(lines) if line.strip() == place["line"]]
+            found = [i for i, line in enumerate(lines) if matches(line.strip(), place["line"])]
             assert len(found) == 1, f"{place['path']} has {len(found)} lines {place['line']!r}"
             at = found[0] + 1 if place["side"] == "after" else found[0]
-            if place["side"] == "before":  # a class: before its decorator, two lines between
+            if place["line"].startswith("class "):  # before its decorator, two lines between
                 at, code = at - 1, f"{code}\n\n"
             path.write_text("".join([*lines[:at], code, *lines[at:]]), encoding="utf-8")
-            yield place["path"]
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """The files below `root` by name, but what was built."""
+    return {
+        name: path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+        and not (name := path.relative_to(root).as_posix()).startswith(("build/", "."))
+        and "__pycache__" not in name
+        and not name.endswith((".so", ".pyd"))
+        and name != "sitecustomize.py"
+    }
 
 
 def main() -> None:
@@ -56,10 +113,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         copy(root)
-        for name in apply(root):
-            print(f"changed {name}")
+        before = contents(root)
+        for title in (BUDGET, LEARNER):
+            apply(root, title)
         shutil.copy2(ROOT / "tests" / "support" / "own_package.py", root / "sitecustomize.py")
         environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}"}
+
+        def run(*words: str) -> None:
+            subprocess.run([sys.executable, *words], cwd=root, env=environment, check=True)
+
         build = ["cmake", "-G", "Ninja", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Release"]
         build += ["-DBUDGETRON_STRICT=ON", f"-DPython_EXECUTABLE={sys.executable}"]
         subprocess.run(build, cwd=root, env=environment, check=True, stdout=subprocess.DEVNULL)
@@ -68,24 +130,25 @@ def main() -> None:
             if module.suffix in (".so", ".pyd"):
                 shutil.copy2(module, root / "src" / "budgetron")
         print(f"built after {time.monotonic() - start:.0f} s")
-        where = "import budgetron; print(budgetron.__file__)"
-        found = subprocess.run(
-            [sys.executable, "-c", where], env=environment, capture_output=True, text=True
-        ).stdout
-        assert found.startswith(str(root)), f"{found} is not the copy"
-        (code,) = (code for what, code in steps() if what == "after the build")
-        subprocess.run([sys.executable, "-c", code], cwd=root, env=environment, check=True)
-        test = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "tests/learners/test_free.py",
-            "-k",
-            "remove-newest",
-        ]
-        subprocess.run(test, cwd=root, env=environment, check=True)
-    print(f"a new budget in {time.monotonic() - start:.0f} s")
+        run("-c", f"import budgetron; assert budgetron.__file__.startswith({str(root)!r})")
+        for what, code in [*steps(BUDGET), *steps(LEARNER)]:
+            if what == "after the build":
+                run("-c", code)
+            elif RUN.fullmatch(what):
+                dollar, python, *words = shlex.split(code)
+                assert (dollar, python) == ("$", "python")
+                run(*words)
+        for word, names in INHERITED.items():
+            for name in names:
+                chosen = PACKAGE if name == "package" else word
+                run("-m", "pytest", "-q", f"tests/test_{name}.py", "-k", chosen)
+        now = contents(root)
+        touched = sorted(name for name in now if now[name] != before.get(name))
+        assert touched == sorted({*files(BUDGET), *files(LEARNER)}), touched
+    for title in (BUDGET, LEARNER):
+        print(f"{title}: {stated(title)} files: {', '.join(files(title))}")
+        assert len(files(title)) == stated(title)
+    print(f"a new budget and a new learner in {time.monotonic() - start:.0f} s")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import MISSING, dataclass, fields
 from itertools import pairwise, product
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -14,13 +15,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from budgetron import KernelClassifier, parts
-from budgetron.estimators._base.ranges import RANGES, check_part
 from budgetron.parts import (
     BUDGETS,
     KERNELS,
     LOSSES,
+    REGRESSION_LOSSES,
     UPDATES,
     AlmaUpdate,
+    Budget,
     Fogd,
     Forgetron,
     Gaussian,
@@ -35,7 +37,11 @@ from budgetron.parts import (
     Sigmoid,
     SmoothHinge,
 )
-from budgetron.parts.compatibility import COMPATIBILITY, check_fits, kernels_for
+from budgetron.parts.kernels import LACKING
+from budgetron.parts.learners import Learner
+from budgetron.parts.part import PartOf
+from budgetron.parts.ranges import ranges_of
+from budgetron.parts.updates import REGRESSION_UPDATES
 from tests.support.cases import KERNELS as SETTINGS
 from tests.support.cases import same_state, stream
 from tests.support.expected_failures import hold
@@ -88,7 +94,7 @@ def test_every_combination_keeps_every_promise(budget: type[Part], kernel: str) 
         variants(budget), [u for part in UPDATES for u in variants(part)], (None, 1.5)
     ):
         machine = Round(Gaussian(), update, small, inf if radius is None else radius)
-        if kernel not in kernels_for(machine):
+        if kernel not in machine.kernels():
             with pytest.raises(ValueError, match=f"kernel='{kernel}' is not"):
                 make(kernel, update, small, radius).fit(X, y)
             continue
@@ -109,7 +115,7 @@ def test_every_combination_keeps_every_promise(budget: type[Part], kernel: str) 
         half, _ = learn(make(kernel, update, small, radius), X[:50], y[:50], (0, 50))
         resumed, _ = learn(pickle.loads(pickle.dumps(half)), X[50:], y[50:], (0, ROWS - 50))
         same_state(whole, resumed)
-    assert tried > 0 or kernel not in kernels_for(Round(Gaussian(), UPDATES[0](), budget()))
+    assert tried > 0 or kernel not in Round(Gaussian(), UPDATES[0](), budget()).kernels()
 
 
 @parametrize_with_checks([KernelClassifier()])
@@ -124,11 +130,49 @@ def test_every_part_has_a_family() -> None:
     families = (*KERNELS, *LOSSES, *UPDATES, *BUDGETS)
     assert len({part.kind for part in families}) == len(set(families)) == len(families)
     for part in families:
-        check_part(part())  # defaults are within their ranges
-        for name, value in part().get_params(deep=False).items():
-            assert isinstance(value, Part) or name in RANGES, f"{part.__name__}.{name} has no range"
-    for rule in COMPATIBILITY:
-        assert set(rule.kernels) < {kernel.kind for kernel in KERNELS}
+        part().check()  # defaults are within their ranges
+
+
+LEARNERS = Learner.__subclasses__()
+ALL_PARTS = [
+    *(*KERNELS, *LOSSES, *REGRESSION_LOSSES, *UPDATES, *REGRESSION_UPDATES, *BUDGETS, *LEARNERS)
+]
+
+
+@pytest.mark.parametrize("part", ALL_PARTS, ids=lambda part: part.__name__)
+def test_every_parameter_has_a_range_with_its_default_inside(part: type[Part]) -> None:
+    for field in fields(part):
+        assert ranges_of(field), f"{part.__name__}.{field.name} has no range"
+    needed = {"kernel": Gaussian(), "update": UPDATES[0](), "rank": 1, "width": 1}
+    part(**{f.name: needed[f.name] for f in fields(part) if f.default is MISSING}).check()
+
+
+@pytest.mark.parametrize("part", ALL_PARTS, ids=lambda part: part.__name__)
+def test_what_a_part_needs_some_kernels_have_and_others_not(part: type[Part]) -> None:
+    if part.need is not None:
+        assert {getattr(kernel, part.need.quality) for kernel in KERNELS} == {True, False}
+        assert part.need.quality in LACKING
+
+
+def test_a_parameter_that_is_a_part_is_of_its_family() -> None:
+    update = GradientUpdate(loss=parts.Squared())
+    with pytest.raises(ValueError, match=r"loss=Squared\(.*\) of GradientUpdate must be one of Hi"):
+        update.check()
+    with pytest.raises(ValueError, match="'size' parameter of RemoveOldest must be an int"):
+        RemoveOldest(size=Gaussian()).check()
+    with pytest.raises(ValueError, match="must be one of Gaussian"):
+        Round(Linear(), update).set_params(kernel=3).check()
+    [losses] = ranges_of({field.name: field for field in fields(GradientUpdate)}["loss"])
+    assert losses == PartOf(LOSSES)
+
+
+def test_a_part_of_ones_own_joins_no_list_of_the_library() -> None:
+    @dataclass(frozen=True)
+    class Mine(Budget):
+        kind: ClassVar[str] = "mine"
+
+    assert Mine not in BUDGETS
+    assert RemoveOldest in BUDGETS
 
 
 def test_parts_are_values() -> None:
@@ -243,9 +287,9 @@ def test_what_does_not_fit_says_so(params: dict[str, Any], message: str) -> None
         model.fit(X, y)
 
 
-def test_pages_are_judged_by_the_same_table() -> None:
-    check_fits(Fogd(Gaussian()))
+def test_pages_say_what_they_need_of_a_kernel_too() -> None:
+    Fogd(Gaussian()).check_fits()
     with pytest.raises(ValueError, match=r"kernel='linear' is not a function of x - z alone"):
-        check_fits(Fogd(Linear()))
+        Fogd(Linear()).check_fits()
     with pytest.raises(ValueError, match=r"kernel='sigmoid' is not positive definite"):
-        check_fits(Forgetron(Sigmoid()))
+        Forgetron(Sigmoid()).check_fits()

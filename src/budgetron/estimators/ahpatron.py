@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, ClassVar
+from math import sqrt
+from typing import Any
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
-from budgetron.estimators import recipes
 from budgetron.estimators._base.classifier import OnlineClassifier
-from budgetron.estimators._base.ranges import HALVED_BUDGET, RANGES, ranges
-from budgetron.parts import Halve, Part
+from budgetron.estimators._base.parameters import BYTES, of
+from budgetron.parts import AvpUpdate, Halve, Learner, Part, Round
+from budgetron.parts.ranges import POSITIVE, Numbers, OneOf, parameter
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -53,33 +51,20 @@ class AhpatronClassifier(OnlineClassifier):
     (98, 8)
     """
 
-    budget: Any = Halve.size
-    epsilon: float = 0.5
-    radius: float | None = None
-    step: float | None = None
-    ridge: float = Halve.ridge
-    norm: float | str = "keep"
+    budget: Any = of(Halve, "size", BYTES)
+    epsilon: float = of(AvpUpdate, "epsilon", default=0.5)
+    radius: float | None = parameter(None, POSITIVE, None)
+    step: float | None = of(AvpUpdate, "step", None, default=None)
+    ridge: float = of(Halve, "ridge")
+    norm: float | str = parameter("keep", Numbers(0.0, 1.0, "right"), OneOf("keep"))
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("epsilon", "ridge"),
-        "budget": HALVED_BUDGET,
-        "radius": [Interval(Real, 0.0, None, closed="neither"), None],
-        "step": [*RANGES["step"], None],
-        "norm": [Interval(Real, 0.0, 1.0, closed="right"), StrOptions({"keep"})],
-    }
-
-    @property
-    def _least_budget(self) -> int:
-        return 2
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.ahpatron(
+    def _machine(self, kernel: Part) -> Learner:
+        U = sqrt(self.budget) / 2 if self.radius is None else float(self.radius)
+        step = U / sqrt(4 * self.budget) if self.step is None else float(self.step)
+        norm = 0.0 if isinstance(self.norm, str) else self.norm * U
+        return Round(
             kernel,
-            budget=self.budget,
-            epsilon=self.epsilon,
-            radius=self.radius,
-            step=self.step,
-            ridge=self.ridge,
-            norm=self.norm,
+            AvpUpdate(step, float(self.epsilon)),
+            Halve(int(self.budget), float(self.ridge), norm),
+            radius=U,
         )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from math import sqrt
 
-from budgetron.estimators import recipes
 from budgetron.estimators._base.classifier import OnlineClassifier
-from budgetron.estimators._base.ranges import RANGES, ranges
-from budgetron.parts import AlmaUpdate, Part
+from budgetron.estimators._base.parameters import of
+from budgetron.parts import AlmaUpdate, Learner, Part, Round
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -41,20 +40,10 @@ class ALMAClassifier(OnlineClassifier):
     (25, 62)
     """
 
-    alpha: float = AlmaUpdate.alpha
-    C: float = AlmaUpdate.C
-    margin: float | None = None
+    alpha: float = of(AlmaUpdate, "alpha")
+    C: float = of(AlmaUpdate, "C")
+    margin: float | None = of(AlmaUpdate, "margin", None, default=None)
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("alpha", "C"),
-        "margin": [*RANGES["margin"], None],
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.alma(
-            kernel,
-            alpha=self.alpha,
-            C=self.C,
-            margin=self.margin,
-        )
+    def _machine(self, kernel: Part) -> Learner:
+        margin = sqrt(8) / self.alpha if self.margin is None else self.margin
+        return Round(kernel, AlmaUpdate(self.alpha, self.C, margin), radius=1.0)

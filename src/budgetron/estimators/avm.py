@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
-from budgetron.estimators import recipes
 from budgetron.estimators._base.estimator import OnlineEstimator
-from budgetron.estimators._base.gradient import GradientClassifier
-from budgetron.estimators._base.ranges import RANGES, regression_ranges
+from budgetron.estimators._base.gradient import (
+    REGRESSION_LOSS,
+    GradientClassifier,
+    regression_loss,
+)
+from budgetron.estimators._base.parameters import BYTES, of
 from budgetron.estimators._base.regressor import TubeRegressor
-from budgetron.parts import Avm, Part, Squared
+from budgetron.parts import Avm, Learner, Part, Squared
+from budgetron.parts.ranges import SIZE, parameter
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -42,33 +43,24 @@ class Covering(OnlineEstimator):
         Seed of ``shuffle`` and of what is drawn where ``beta`` is not 0.
     """
 
-    regularization: float = Avm.regularization
-    delta: float = Avm.delta
-    cover: str = Avm.cover
-    beta: float = Avm.beta
-    rho: float = Avm.rho
-    budget: Any = None
+    regularization: float = of(Avm, "regularization")
+    delta: float = of(Avm, "delta")
+    cover: str = of(Avm, "cover")
+    beta: float = of(Avm, "beta")
+    rho: float = of(Avm, "rho")
+    budget: Any = parameter(None, SIZE, BYTES, None)
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "regularization": [Interval(Real, 0.0, None, closed="neither")],
-        "delta": [Interval(Real, 0.0, None, closed="neither")],
-        "cover": [StrOptions({"sphere", "rectangle"})],
-        "beta": [Interval(Real, 0.0, None, closed="left")],
-        "rho": [Interval(Real, 0.0, None, closed="left")],
-        "budget": [*RANGES["budget"], None],
-    }
-
-    def _machine(self: Any, kernel: Part) -> Part:
-        return recipes.avm(
+    def _machine(self: Any, kernel: Part) -> Learner:
+        return Avm(
             kernel,
-            regularization=self.regularization,
-            delta=self.delta,
+            int(self.n_features_in_),
+            regularization=float(self.regularization),
+            delta=float(self.delta),
             cover=self.cover,
-            beta=self.beta,
-            rho=self.rho,
-            budget=self.budget,
+            beta=float(self.beta),
+            rho=float(self.rho),
+            budget=0 if self.budget is None else int(self.budget),
             loss=self._loss(),
-            width=self.n_features_in_,
         )
 
 
@@ -94,11 +86,6 @@ class AVMClassifier(Covering, GradientClassifier):
     >>> model.n_mistakes_, model.n_support_
     (28, 38)
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GradientClassifier._parameter_constraints,
-        **Covering._parameter_constraints,
-    }
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -138,15 +125,9 @@ class AVMRegressor(Covering, TubeRegressor):
 
     # The classifier's 1e-4 diverges: the slope of the squared loss grows with the error.
     regularization: float = 0.03
-    loss: str = Squared.kind
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TubeRegressor._parameter_constraints,
-        **Covering._parameter_constraints,
-        **regression_ranges("loss"),
-    }
+    loss: str = parameter(Squared.kind, REGRESSION_LOSS)
 
     def _loss(self) -> Part:
         # Section 7's squared loss has no dead zone.
         epsilon = 0.0 if self.loss == Squared.kind else self.epsilon
-        return recipes.regression_loss(self.loss, epsilon)
+        return regression_loss(self.loss, epsilon)

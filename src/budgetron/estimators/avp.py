@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from math import isfinite
 
-from sklearn.utils._param_validation import StrOptions
-
-from budgetron.estimators import recipes
 from budgetron.estimators._base.classifier import OnlineClassifier
-from budgetron.estimators._base.ranges import RANGES, ranges
-from budgetron.parts import AvpUpdate, Part, Round
+from budgetron.estimators._base.parameters import of
+from budgetron.parts import AvpUpdate, Learner, Part, Round
+from budgetron.parts.ranges import OneOf
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -44,20 +42,14 @@ class AVPClassifier(OnlineClassifier):
     (19, 37)
     """
 
-    step: float | str = AvpUpdate.step
-    epsilon: float = AvpUpdate.epsilon
-    radius: float = Round.radius
+    step: float | str = of(AvpUpdate, "step", OneOf("adaptive"))
+    epsilon: float = of(AvpUpdate, "epsilon")
+    radius: float = of(Round, "radius")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("epsilon", "radius"),
-        "step": [*RANGES["step"], StrOptions({"adaptive"})],
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.avp(
-            kernel,
-            step=self.step,
-            epsilon=self.epsilon,
-            radius=self.radius,
-        )
+    def _machine(self, kernel: Part) -> Learner:
+        step, radius = self.step, self.radius
+        if not isinstance(step, str):
+            return Round(kernel, AvpUpdate(step, self.epsilon), radius=radius)
+        if not isfinite(radius):
+            raise ValueError(f"step={step!r} needs a finite radius, got radius={radius}")
+        return Round(kernel, AvpUpdate(1.0, self.epsilon, damping=radius**-2), radius=radius)

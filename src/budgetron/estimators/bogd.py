@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from budgetron.estimators import recipes
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.gradient import GradientClassifier, GradientRegressor
-from budgetron.estimators._base.ranges import ranges
-from budgetron.parts import GradientUpdate, Part, Sample
+from budgetron.estimators._base.parameters import BYTES, of
+from budgetron.parts import GradientUpdate, Learner, Part, Round, Sample
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -26,24 +25,16 @@ class BoundedDescent(OnlineEstimator):
         "nonuniform" (BOGD++): small coefs are likelier to leave; not with the sigmoid kernel.
     """
 
-    budget: Any = Sample.size
-    regularization: float = 1e-6
-    max_coef: float = 1.0
-    sampling: str = Sample.sampling
+    budget: Any = of(Sample, "size", BYTES)
+    regularization: float = of(GradientUpdate, "regularization", default=1e-6)
+    max_coef: float = of(Sample, "clip", default=1.0)
+    sampling: str = of(Sample, "sampling")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = ranges(
-        "budget", "regularization", "max_coef", "sampling"
-    )
-
-    def _machine(self: Any, kernel: Part) -> Part:
-        return recipes.bogd(
+    def _machine(self: Any, kernel: Part) -> Learner:
+        return Round(
             kernel,
-            budget=self.budget,
-            step=self.step,
-            regularization=self.regularization,
-            max_coef=self.max_coef,
-            sampling=self.sampling,
-            loss=self._loss(),
+            GradientUpdate(self.step, self.regularization, self._loss()),
+            Sample(self.budget, self.sampling, clip=self.max_coef * self.step),
         )
 
 
@@ -73,13 +64,7 @@ class BOGDClassifier(BoundedDescent, GradientClassifier):
     (151, 10)
     """
 
-    step: float = GradientUpdate.step
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GradientClassifier._parameter_constraints,
-        **BoundedDescent._parameter_constraints,
-        **ranges("step"),
-    }
+    step: float = of(GradientUpdate, "step")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -113,7 +98,3 @@ class BOGDRegressor(BoundedDescent, GradientRegressor):
 
     # R^2 0.31: no coef passes 0.1, and 100 of the 200 rows have left.
     _poor_on_few_rows: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GradientRegressor._parameter_constraints,
-        **BoundedDescent._parameter_constraints,
-    }

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from sklearn.utils._param_validation import StrOptions
-
-from budgetron.estimators import recipes
 from budgetron.estimators._base.gradient import GradientClassifier
-from budgetron.estimators._base.ranges import RANGES, ranges
-from budgetron.parts import Part, PegasosUpdate, RemoveSmallest
+from budgetron.estimators._base.parameters import BYTES, of
+from budgetron.parts import (
+    Learner,
+    Merge,
+    Part,
+    PegasosUpdate,
+    ProjectSmallest,
+    RemoveSmallest,
+    Round,
+)
+from budgetron.parts.ranges import OneOf, parameter
+
+# What each maintenance= is called among the parts.
+MAINTENANCE = {"remove": RemoveSmallest, "project": ProjectSmallest, "merge": Merge}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -43,22 +52,10 @@ class BSGDClassifier(GradientClassifier):
     (119, 10)
     """
 
-    budget: Any = RemoveSmallest.size
-    regularization: float = PegasosUpdate.regularization
-    maintenance: str = "remove"
+    budget: Any = of(RemoveSmallest, "size", BYTES)
+    regularization: float = of(PegasosUpdate, "regularization")
+    maintenance: str = parameter("remove", OneOf(*MAINTENANCE))
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GradientClassifier._parameter_constraints,
-        **ranges("budget"),
-        "regularization": RANGES["step"],
-        "maintenance": [StrOptions(set(recipes.MAINTENANCE))],
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.bsgd(
-            kernel,
-            budget=self.budget,
-            regularization=self.regularization,
-            maintenance=self.maintenance,
-            loss=self._loss(),
-        )
+    def _machine(self, kernel: Part) -> Learner:
+        update = PegasosUpdate(self.regularization, self._loss())
+        return Round(kernel, update, MAINTENANCE[self.maintenance](size=self.budget))

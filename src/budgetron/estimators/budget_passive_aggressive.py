@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from budgetron.estimators import recipes
 from budgetron.estimators._base.classifier import OnlineClassifier
-from budgetron.estimators._base.ranges import ranges
-from budgetron.parts import Absorb, Part, PassiveAggressiveUpdate
+from budgetron.estimators._base.parameters import BYTES, of
+from budgetron.parts import Absorb, Learner, Part, PassiveAggressiveUpdate, Round
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -37,17 +36,8 @@ class BudgetPassiveAggressiveClassifier(OnlineClassifier):
     (55, 10)
     """
 
-    C: float = PassiveAggressiveUpdate.C
-    budget: Any = Absorb.size
+    C: float = of(PassiveAggressiveUpdate, "C")
+    budget: Any = of(Absorb, "size", BYTES)
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("C", "budget"),
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.budget_passive_aggressive(
-            kernel,
-            C=self.C,
-            budget=self.budget,
-        )
+    def _machine(self, kernel: Part) -> Learner:
+        return Round(kernel, PassiveAggressiveUpdate(self.C, "I"), Absorb(self.budget))

@@ -5,13 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import StrOptions
-
-from budgetron.estimators import recipes
 from budgetron.estimators._base.classifier import OnlineClassifier
-from budgetron.estimators._base.ranges import ranges, regression_ranges
+from budgetron.estimators._base.parameters import BYTES, of
 from budgetron.estimators._base.regressor import SignRegressor
-from budgetron.parts import Part, RemoveRandom
+from budgetron.parts import (
+    Learner,
+    Part,
+    PerceptronUpdate,
+    Refuse,
+    RemoveMargin,
+    RemoveOldest,
+    RemoveRandom,
+    Round,
+)
+from budgetron.parts.ranges import OneOf, parameter
+
+# What each removal= is called among the parts.
+REMOVALS = {
+    "oldest": RemoveOldest,
+    "random": RemoveRandom,
+    "margin": RemoveMargin,
+    "refuse": Refuse,
+}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -44,21 +59,11 @@ class BudgetPerceptronClassifier(OnlineClassifier):
     (94, 10)
     """
 
-    removal: str = "random"
-    budget: Any = RemoveRandom.size
+    removal: str = parameter("random", OneOf(*REMOVALS))
+    budget: Any = of(RemoveRandom, "size", BYTES)
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("budget"),
-        "removal": [StrOptions(set(recipes.REMOVALS))],
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.budget_perceptron(
-            kernel,
-            removal=self.removal,
-            budget=self.budget,
-        )
+    def _machine(self, kernel: Part) -> Learner:
+        return Round(kernel, PerceptronUpdate(), REMOVALS[self.removal](size=self.budget))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -91,21 +96,11 @@ class BudgetPerceptronRegressor(SignRegressor):
     (400, 0.71)
     """
 
-    removal: str = "random"
-    budget: Any = RemoveRandom.size
+    removal: str = parameter("random", OneOf("oldest", "random", "refuse"))
+    budget: Any = of(RemoveRandom, "size", BYTES)
 
     # R^2 0.31: an error moves f by 0.1, and 100 of the 200 rows have left.
     _poor_on_few_rows: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SignRegressor._parameter_constraints,
-        **regression_ranges("budget"),
-        "removal": [StrOptions({"oldest", "random", "refuse"})],
-    }
 
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.budget_perceptron(
-            kernel,
-            removal=self.removal,
-            budget=self.budget,
-            update=self._update(),
-        )
+    def _machine(self, kernel: Part) -> Learner:
+        return Round(kernel, self._update(), REMOVALS[self.removal](size=self.budget))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetron.estimators import recipes
 from budgetron.estimators._base.classifier import OnlineClassifier
-from budgetron.estimators._base.ranges import ranges, regression_ranges
+from budgetron.estimators._base.parameters import BYTES, of
 from budgetron.estimators._base.regressor import OnlineRegressor
-from budgetron.parts import Budgetron, Part
+from budgetron.parts import Budgetron, Learner, Part
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -53,27 +52,15 @@ class BudgetronClassifier(OnlineClassifier):
     (11, 11)
     """
 
-    budget: Any = Budgetron.budget
-    r: float = Budgetron.r
-    jitter: float = Budgetron.jitter
-    replace: str = Budgetron.replace
+    budget: Any = of(Budgetron, "budget", BYTES)
+    r: float = of(Budgetron, "r")
+    jitter: float = of(Budgetron, "jitter")
+    replace: str = of(Budgetron, "replace")
     gamma: float | str = "median"
     scale: str | None = "auto"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("budget", "r", "jitter", "replace"),
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.budgetron(
-            kernel,
-            budget=self.budget,
-            r=self.r,
-            jitter=self.jitter,
-            replace=self.replace,
-            admission=Budgetron.admission,
-        )
+    def _machine(self, kernel: Part) -> Learner:
+        return Budgetron(kernel, int(self.budget), float(self.r), float(self.jitter), self.replace)
 
     @property
     def drift_log_(self) -> NDArray[np.int64]:
@@ -109,23 +96,18 @@ class BudgetronRegressor(OnlineRegressor):
     (94, 0.99)
     """
 
-    budget: Any = Budgetron.budget
-    r: float = Budgetron.r
-    jitter: float = Budgetron.jitter
+    budget: Any = of(Budgetron, "budget", BYTES)
+    r: float = of(Budgetron, "r")
+    jitter: float = of(Budgetron, "jitter")
     gamma: float | str = "median"
     scale: str | None = "auto"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineRegressor._parameter_constraints,
-        **regression_ranges("budget", "r", "jitter"),
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.budgetron(
+    def _machine(self, kernel: Part) -> Learner:
+        return Budgetron(
             kernel,
-            budget=self.budget,
-            r=self.r,
-            jitter=self.jitter,
+            int(self.budget),
+            float(self.r),
+            float(self.jitter),
             replace="never",
             admission="error",
         )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from math import inf
-from typing import Any, ClassVar, Self
-
-from sklearn.utils._param_validation import StrOptions
+from typing import Any, Self
 
 from budgetron._engine import Preparation
 from budgetron.estimators._base.classifier import OnlineClassifier
-from budgetron.estimators._base.ranges import RANGES, check_part
-from budgetron.parts import BUDGETS, KERNELS, LOSSES, UPDATES, Part, Round
+from budgetron.estimators._base.parameters import of
+from budgetron.parts import BUDGETS, KERNELS, LOSSES, UPDATES, Learner, Part, Round
+from budgetron.parts.ranges import OneOf, parameter, ranges_of
 
 FAMILIES: dict[str, dict[str, type[Part]]] = {
     name: {part.kind: part for part in family}
@@ -26,7 +25,7 @@ FAMILIES: dict[str, dict[str, type[Part]]] = {
 
 def _either(family: str) -> list[Any]:
     """A part of the family, or the name of one."""
-    return [StrOptions(set(FAMILIES[family])), *FAMILIES[family].values()]
+    return [OneOf(*FAMILIES[family]), *FAMILIES[family].values()]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -69,20 +68,11 @@ class KernelClassifier(OnlineClassifier):
     5
     """
 
-    kernel: Any = "rbf"
-    loss: Any = None
-    update: Any = "passive-aggressive"
-    budget: Any = "absorb"
-    radius: float | None = None
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        "kernel": _either("kernel"),
-        "loss": [*_either("loss"), None],
-        "update": _either("update"),
-        "budget": _either("budget"),
-        "radius": [*RANGES["radius"], None],
-    }
+    kernel: Any = parameter("rbf", *_either("kernel"))
+    loss: Any = parameter(None, *_either("loss"), None)
+    update: Any = parameter("passive-aggressive", *_either("update"))
+    budget: Any = parameter("absorb", *_either("budget"))
+    radius: float | None = of(Round, "radius", None, default=None)
 
     # ---- parameters of parts ---------------------------------------------------------------------
 
@@ -158,7 +148,8 @@ class KernelClassifier(OnlineClassifier):
 
     @property
     def _least_budget(self) -> int:
-        return 2 if "halve" in (self.budget, getattr(self.budget, "kind", None)) else 1
+        sizes = [field for field in fields(self._part("budget")) if field.name == "size"]
+        return max([1, *(int(ranges_of(field)[0].low) for field in sizes)])  # 0 is no limit
 
     # ---- the machine -----------------------------------------------------------------------------
 
@@ -170,7 +161,7 @@ class KernelClassifier(OnlineClassifier):
         # A kernel that is a part has its own gamma.
         return replace(given, gamma_rule="fixed") if isinstance(self.kernel, Part) else given
 
-    def _machine(self, kernel: Part) -> Part:
+    def _machine(self, kernel: Part) -> Learner:
         update, budget = self._part("update"), self._part("budget")
         if self.loss is not None:
             if "loss" not in update.get_params(deep=False):
@@ -183,5 +174,5 @@ class KernelClassifier(OnlineClassifier):
                 )
             update = update.set_params(loss=self._part("loss"))
         for part in (kernel, update, budget):
-            check_part(part)
+            part.check()
         return Round(kernel, update, budget, inf if self.radius is None else float(self.radius))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from budgetron.estimators import recipes
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.gradient import GradientClassifier, GradientRegressor
-from budgetron.estimators._base.ranges import RANGES, ranges
-from budgetron.parts import Fogd, Part
+from budgetron.estimators._base.parameters import BYTES, of
+from budgetron.parts import Fogd, Learner, Part
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -33,20 +32,13 @@ class FourierDescent(OnlineEstimator):
         not on when it first occurs.
     """
 
-    n_components: Any = Fogd.n_components
+    n_components: Any = of(Fogd, "n_components", BYTES)
 
     _stores_examples: ClassVar[bool] = False
     _budget_name: ClassVar[str] = "n_components"
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_components": RANGES["budget"]}
 
-    def _machine(self: Any, kernel: Part) -> Part:
-        return recipes.fogd(
-            kernel,
-            n_components=self.n_components,
-            step=self.step,
-            loss=self._loss(),
-            seed=self._seed,
-        )
+    def _machine(self: Any, kernel: Part) -> Learner:
+        return Fogd(kernel, int(self.n_components), float(self.step), self._loss(), self._seed)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -72,13 +64,7 @@ class FOGDClassifier(FourierDescent, GradientClassifier):
     (27, 0)
     """
 
-    step: float = Fogd.step
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GradientClassifier._parameter_constraints,
-        **FourierDescent._parameter_constraints,
-        **ranges("step"),
-    }
+    step: float = of(Fogd, "step")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -101,8 +87,3 @@ class FOGDRegressor(FourierDescent, GradientRegressor):
     >>> model.n_support_, round(model.score(X, y), 2)
     (0, 0.8)
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GradientRegressor._parameter_constraints,
-        **FourierDescent._parameter_constraints,
-    }

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import StrOptions
-
-from budgetron.estimators import recipes
 from budgetron.estimators._base.classifier import OnlineClassifier
-from budgetron.estimators._base.ranges import ranges, regression_ranges
+from budgetron.estimators._base.parameters import BYTES, of
 from budgetron.estimators._base.regressor import SignRegressor
-from budgetron.parts import Forgetron, Part
+from budgetron.parts import Forgetron, Learner, Part
+from budgetron.parts.ranges import OneOf, parameter
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -46,17 +44,11 @@ class ForgetronClassifier(OnlineClassifier):
     (51, 20)
     """
 
-    budget: Any = Forgetron.size
-    variant: str = Forgetron.variant
+    budget: Any = of(Forgetron, "size", BYTES)
+    variant: str = of(Forgetron, "variant")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("budget"),
-        "variant": [StrOptions({"basic", "self-tuned", "greedy"})],
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.forgetron(kernel, budget=self.budget, variant=self.variant)
+    def _machine(self, kernel: Part) -> Learner:
+        return Forgetron(kernel, size=int(self.budget), variant=self.variant)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -98,18 +90,17 @@ class ForgetronRegressor(SignRegressor):
     (400, 0.74)
     """
 
-    budget: Any = Forgetron.size
-    variant: str = Forgetron.variant
+    budget: Any = of(Forgetron, "size", BYTES)
+    variant: str = parameter(Forgetron.variant, OneOf("self-tuned", "greedy"))
 
     # R^2 0.33: an error moves f by 0.1, and 100 of the 200 rows have left.
     _poor_on_few_rows: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SignRegressor._parameter_constraints,
-        **regression_ranges("budget"),
-        "variant": [StrOptions({"self-tuned", "greedy"})],
-    }
 
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.forgetron(
-            kernel, budget=self.budget, variant=self.variant, update=self._update(), signed=False
+    def _machine(self, kernel: Part) -> Learner:
+        return Forgetron(
+            kernel,
+            size=int(self.budget),
+            variant=self.variant,
+            update=self._update(),
+            signed=False,
         )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from budgetron.estimators import recipes
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.gradient import GradientClassifier, GradientRegressor
-from budgetron.estimators._base.ranges import RANGES, ranges
-from budgetron.parts import Nogd, Part
+from budgetron.estimators._base.parameters import BYTES, of
+from budgetron.parts import Learner, Nogd, Part
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -28,26 +27,22 @@ class NystromDescent(OnlineEstimator):
     kernel : {"rbf", "laplacian", "poly", "linear"}
     """
 
-    budget: Any = Nogd.budget
-    rank: int | None = None
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ranges("budget"),
-        "rank": [*RANGES["size"], None],
-    }
+    budget: Any = of(Nogd, "budget", BYTES)
+    rank: int | None = of(Nogd, "rank", None, default=None)
 
     @property
     def _least_budget(self) -> int:
         return self.rank or 1
 
-    def _machine(self: Any, kernel: Part) -> Part:
+    def _machine(self: Any, kernel: Part) -> Learner:
         rank, budget = self.rank, self.budget
         if rank is not None and rank > budget:
             raise ValueError(
                 f"rank={rank} is more than the budget={budget} has eigenvalues; rank must be at "
                 "most budget"
             )
-        return recipes.nogd(kernel, budget=budget, rank=rank, step=self.step, loss=self._loss())
+        kept = max(1, budget // 5) if rank is None else int(rank)
+        return Nogd(kernel, kept, int(budget), float(self.step), self._loss())
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -72,13 +67,7 @@ class NOGDClassifier(NystromDescent, GradientClassifier):
     (22, 20)
     """
 
-    step: float = Nogd.step
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GradientClassifier._parameter_constraints,
-        **NystromDescent._parameter_constraints,
-        **ranges("step"),
-    }
+    step: float = of(Nogd, "step")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -102,7 +91,3 @@ class NOGDRegressor(NystromDescent, GradientRegressor):
 
     # R^2 0.47: 20 directions.
     _poor_on_few_rows: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GradientRegressor._parameter_constraints,
-        **NystromDescent._parameter_constraints,
-    }

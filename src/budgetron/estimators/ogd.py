@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
-from budgetron.estimators import recipes
 from budgetron.estimators._base.gradient import GradientClassifier, GradientRegressor
-from budgetron.estimators._base.ranges import ranges, regression_ranges
-from budgetron.parts import GradientUpdate, Part
+from budgetron.estimators._base.parameters import of
+from budgetron.parts import GradientUpdate, Learner, Part, Round
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -39,21 +37,11 @@ class OGDClassifier(GradientClassifier):
     (19, 126)
     """
 
-    step: float = GradientUpdate.step
-    regularization: float = GradientUpdate.regularization
+    step: float = of(GradientUpdate, "step")
+    regularization: float = of(GradientUpdate, "regularization")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GradientClassifier._parameter_constraints,
-        **ranges("step", "regularization"),
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.ogd(
-            kernel,
-            step=self.step,
-            regularization=self.regularization,
-            loss=self._loss(),
-        )
+    def _machine(self, kernel: Part) -> Learner:
+        return Round(kernel, GradientUpdate(self.step, self.regularization, self._loss()))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -81,14 +69,7 @@ class OGDRegressor(GradientRegressor):
     (837, 0.79)
     """
 
-    regularization: float = GradientUpdate.regularization
+    regularization: float = of(GradientUpdate, "regularization")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GradientRegressor._parameter_constraints,
-        **regression_ranges("regularization"),
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.ogd(
-            kernel, step=self.step, regularization=self.regularization, loss=self._loss()
-        )
+    def _machine(self, kernel: Part) -> Learner:
+        return Round(kernel, GradientUpdate(self.step, self.regularization, self._loss()))

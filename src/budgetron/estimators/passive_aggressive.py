@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
-from budgetron.estimators import recipes
 from budgetron.estimators._base.classifier import OnlineClassifier
-from budgetron.estimators._base.ranges import ranges, regression_ranges
+from budgetron.estimators._base.parameters import of
 from budgetron.estimators._base.regressor import TubeRegressor
-from budgetron.parts import Part, PassiveAggressiveUpdate
+from budgetron.parts import (
+    Learner,
+    Part,
+    PassiveAggressiveUpdate,
+    Round,
+    TubePassiveAggressiveUpdate,
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -39,20 +43,11 @@ class PassiveAggressiveClassifier(OnlineClassifier):
     (14, 135)
     """
 
-    C: float = PassiveAggressiveUpdate.C
-    variant: str = PassiveAggressiveUpdate.variant
+    C: float = of(PassiveAggressiveUpdate, "C")
+    variant: str = of(PassiveAggressiveUpdate, "variant")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("C", "variant"),
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.passive_aggressive(
-            kernel,
-            C=self.C,
-            variant=self.variant,
-        )
+    def _machine(self, kernel: Part) -> Learner:
+        return Round(kernel, PassiveAggressiveUpdate(self.C, self.variant))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -83,15 +78,9 @@ class PassiveAggressiveRegressor(TubeRegressor):
     (794, 0.9)
     """
 
-    C: float = PassiveAggressiveUpdate.C
-    variant: str = PassiveAggressiveUpdate.variant
+    C: float = of(PassiveAggressiveUpdate, "C")
+    variant: str = of(PassiveAggressiveUpdate, "variant")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TubeRegressor._parameter_constraints,
-        **regression_ranges("C", "variant"),
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.passive_aggressive_regression(
-            kernel, C=self.C, variant=self.variant, epsilon=self.epsilon
-        )
+    def _machine(self, kernel: Part) -> Learner:
+        update = TubePassiveAggressiveUpdate(self.C, self.variant, float(self.epsilon))
+        return Round(kernel, update)

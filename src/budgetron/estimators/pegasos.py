@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
-from budgetron.estimators import recipes
 from budgetron.estimators._base.gradient import GradientClassifier
-from budgetron.estimators._base.ranges import RANGES
-from budgetron.parts import Part, PegasosUpdate
+from budgetron.estimators._base.parameters import of
+from budgetron.parts import Learner, Part, PegasosUpdate, Round
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -37,16 +35,7 @@ class PegasosClassifier(GradientClassifier):
     (25, 28)
     """
 
-    regularization: float = PegasosUpdate.regularization
+    regularization: float = of(PegasosUpdate, "regularization")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GradientClassifier._parameter_constraints,
-        "regularization": RANGES["step"],
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.pegasos(
-            kernel,
-            regularization=self.regularization,
-            loss=self._loss(),
-        )
+    def _machine(self, kernel: Part) -> Learner:
+        return Round(kernel, PegasosUpdate(self.regularization, self._loss()))

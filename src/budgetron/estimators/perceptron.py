@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from budgetron.estimators import recipes
 from budgetron.estimators._base.classifier import OnlineClassifier
-from budgetron.parts import Part
+from budgetron.parts import Learner, Part, PerceptronUpdate, Round
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -25,5 +24,5 @@ class PerceptronClassifier(OnlineClassifier):
     (31, 31)
     """
 
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.perceptron(kernel)
+    def _machine(self, kernel: Part) -> Learner:
+        return Round(kernel, PerceptronUpdate())

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, ClassVar
+from math import log
+from typing import Any
 
-from sklearn.utils._param_validation import Interval
-
-from budgetron.estimators import recipes
 from budgetron.estimators._base.classifier import OnlineClassifier
-from budgetron.estimators._base.ranges import HALVED_BUDGET, RANGES
-from budgetron.parts import Part, Pomdr
+from budgetron.estimators._base.parameters import BYTES, of
+from budgetron.parts import Learner, Part, Pomdr
+from budgetron.parts.ranges import SIZE, parameter
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -52,28 +50,21 @@ class POMDRClassifier(OnlineClassifier):
     (20, 16)
     """
 
-    budget: Any = Pomdr.size
-    radius: float = Pomdr.radius
-    window: int = Pomdr.window
-    horizon: int | None = None
+    budget: Any = of(Pomdr, "size", BYTES)
+    radius: float = of(Pomdr, "radius")
+    window: int = of(Pomdr, "window")
+    horizon: int | None = parameter(None, SIZE, None)
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        "budget": HALVED_BUDGET,
-        "radius": [Interval(Real, 0.0, None, closed="neither")],
-        "window": RANGES["size"],
-        "horizon": [*RANGES["size"], None],
-    }
-
-    @property
-    def _least_budget(self) -> int:
-        return 2
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.pomdr(
+    def _machine(self, kernel: Part) -> Learner:
+        budget, horizon = self.budget, self.horizon
+        first, near = max(1, budget // 4), Pomdr.near
+        if horizon is not None:
+            first, near = max(1, min(round(10 * log(horizon)), budget - 1)), horizon**-0.5
+        return Pomdr(
             kernel,
-            budget=self.budget,
-            radius=self.radius,
-            window=self.window,
-            horizon=self.horizon,
+            size=int(budget),
+            radius=float(self.radius),
+            window=int(self.window),
+            first=int(first),
+            near=near,
         )

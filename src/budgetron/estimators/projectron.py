@@ -5,13 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import StrOptions
-
-from budgetron.estimators import recipes
 from budgetron.estimators._base.classifier import OnlineClassifier
-from budgetron.estimators._base.ranges import RANGES
+from budgetron.estimators._base.parameters import BYTES
 from budgetron.estimators._base.regressor import SignRegressor
-from budgetron.parts import Part, Project
+from budgetron.parts import (
+    AvpUpdate,
+    Learner,
+    Part,
+    PerceptronUpdate,
+    Project,
+    ProjectronPlus,
+    Round,
+)
+from budgetron.parts.ranges import SIZE, Numbers, OneOf, parameter
+
+THRESHOLD = Numbers(0.0, 1.0, "left")
+
+
+def project(threshold: float | None, budget: int | None) -> Project:
+    """The budget of these parameters, of which None is no limit and no threshold."""
+    return Project(
+        size=0 if budget is None else int(budget),
+        threshold=-1.0 if threshold is None else float(threshold),
+    )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -45,17 +61,11 @@ class ProjectronClassifier(OnlineClassifier):
     (31, 17)
     """
 
-    threshold: float | None = Project.threshold
-    budget: Any = None
+    threshold: float | None = parameter(Project.threshold, THRESHOLD, None)
+    budget: Any = parameter(None, SIZE, BYTES, None)
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        "threshold": [*RANGES["threshold"], None],
-        "budget": [*RANGES["budget"], None],
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.projectron(kernel, threshold=self.threshold, budget=self.budget)
+    def _machine(self, kernel: Part) -> Learner:
+        return Round(kernel, PerceptronUpdate(), project(self.threshold, self.budget))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -91,21 +101,14 @@ class ProjectronRegressor(SignRegressor):
     (58, 0.81)
     """
 
-    threshold: float | None = Project.threshold
-    budget: Any = None
+    threshold: float | None = parameter(Project.threshold, THRESHOLD, None)
+    budget: Any = parameter(None, SIZE, BYTES, None)
 
     # R^2 0.49: an error moves f by 0.1.
     _poor_on_few_rows: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SignRegressor._parameter_constraints,
-        "threshold": [*RANGES["threshold"], None],
-        "budget": [*RANGES["budget"], None],
-    }
 
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.projectron(
-            kernel, threshold=self.threshold, budget=self.budget, update=self._update()
-        )
+    def _machine(self, kernel: Part) -> Learner:
+        return Round(kernel, self._update(), project(self.threshold, self.budget))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -137,14 +140,9 @@ class ProjectronPlusClassifier(ProjectronClassifier):
     (24, 16)
     """
 
-    rule: str = "bounded"
+    rule: str = parameter("bounded", OneOf("bounded", "aggressive"))
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ProjectronClassifier._parameter_constraints,
-        "rule": [StrOptions({"bounded", "aggressive"})],
-    }
-
-    def _machine(self, kernel: Part) -> Part:
+    def _machine(self, kernel: Part) -> Learner:
         if self.rule == "bounded" and self.threshold == 0.0:
             raise ValueError("threshold=0.0 leaves rule='bounded' no step: it must be > 0, or None")
         if self.rule == "bounded" and self.threshold is None and self.budget is None:
@@ -152,6 +150,7 @@ class ProjectronPlusClassifier(ProjectronClassifier):
                 "rule='bounded' needs a threshold in (0, 1) or a budget, but threshold=None and "
                 "budget=None"
             )
-        return recipes.projectron_plus(
-            kernel, threshold=self.threshold, budget=self.budget, rule=self.rule
-        )
+        projected = project(self.threshold, self.budget)
+        if self.rule == "aggressive":  # as the Ahpatron paper ran it
+            return Round(kernel, AvpUpdate(step=1.0, epsilon=0.0), projected)
+        return ProjectronPlus(kernel, projected.size, projected.threshold)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
-from budgetron.estimators import recipes
 from budgetron.estimators._base.classifier import OnlineClassifier
-from budgetron.estimators._base.ranges import ranges
-from budgetron.parts import Part, ShrinkingUpdate
+from budgetron.estimators._base.parameters import of
+from budgetron.parts import Learner, Part, Round, ShrinkingUpdate
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -37,15 +35,7 @@ class ShrinkingPerceptronClassifier(OnlineClassifier):
     (26, 26)
     """
 
-    shrink: float = ShrinkingUpdate.shrink
+    shrink: float = of(ShrinkingUpdate, "shrink")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("shrink"),
-    }
-
-    def _machine(self, kernel: Part) -> Part:
-        return recipes.shrinking_perceptron(
-            kernel,
-            shrink=self.shrink,
-        )
+    def _machine(self, kernel: Part) -> Learner:
+        return Round(kernel, ShrinkingUpdate(self.shrink))

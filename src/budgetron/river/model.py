@@ -1,6 +1,6 @@
 """What the River classifiers and regressors share: an estimator inside, and the way rows go.
 
-A River model holds the scikit-learn estimator of the same name, which has the recipe, the classes
+A River model holds the scikit-learn estimator of the same name, which has the parts, the classes
 and the compiled model. A row of known features goes straight to the compiled round: the core reads
 the dict itself (bindings/named_row.hpp). Batches, and rows with which something new comes (the
 first one, a class), go the estimator's own way, as sparse rows of a stream that grows.

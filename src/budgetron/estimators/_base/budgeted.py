@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import Interval
 
 from budgetron import _core
 from budgetron._engine import Engine, Room
@@ -53,6 +54,7 @@ class Budgeted(Shared):
     _native: Any
     _build: Any
     _param_names: Any
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
     _changed = False  # whether a parameter was set since the model was last held to them
 
     # ---- parameters set while it learns ----------------------------------------------------------
@@ -206,7 +208,12 @@ class Budgeted(Shared):
 
     @property
     def _least_budget(self) -> int:
-        return 1
+        [least] = [
+            int(each.left)
+            for each in self._parameter_constraints[self._budget_name]
+            if isinstance(each, Interval)
+        ]
+        return least
 
     def _budget_in(self, params: dict[str, Any]) -> Any:
         """The budget among these parameters."""

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils._param_validation import StrOptions
 
 from budgetron._batch import Batch
 from budgetron._engine import Floats
@@ -22,6 +21,7 @@ from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.plain import codes, comparable, numeric
 from budgetron.estimators._base.targets import labels
 from budgetron.estimators._base.weights import LARGEST, ClassWeights, product
+from budgetron.parts.ranges import OneOf, parameter
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -35,7 +35,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         classes so far, and the rows of its class, itself included.
     """
 
-    class_weight: dict[Any, float] | str | None = None
+    class_weight: dict[Any, float] | str | None = parameter(None, dict, OneOf("balanced"), None)
 
     _task: ClassVar[str] = "classification"
     _fitted: ClassVar[dict[str, type]] = {
@@ -43,10 +43,6 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
         "classes_": np.ndarray,
         "_class_counts": np.ndarray,
         "_closed": bool,
-    }
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineEstimator._parameter_constraints,
-        "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
     # ---- learning --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import Field, dataclass
 from typing import Any, Self
 
 HEADING = "Parameters\n----------\n"
@@ -87,4 +87,5 @@ def _with_default(cls: type, names: str, entry: str) -> str:
 
 
 def _written(value: Any) -> str:
+    value = value.default if isinstance(value, Field) else value  # the body of a dataclass to be
     return json.dumps(value) if isinstance(value, str) else repr(value)

@@ -1,9 +1,10 @@
 """What every estimator shares: parameters of the kernel, the engine's life, looking inside.
 
 Estimators are dataclasses: a field is a parameter, its default stands in the class body, and
-scikit-learn reads both from the generated ``__init__``. An estimator names its own parameters,
-their constraints, and how they become parts (`_machine`); all else is here, in classifier.py and in
-regressor.py, also the words for parameters that all share (docstrings.py puts them together).
+scikit-learn reads both from the generated ``__init__``. An estimator names its own parameters, with
+the values they may have (parameters.py), and how they become parts (`_machine`); all else is here,
+in classifier.py and in regressor.py, also the words for parameters that all share (docstrings.py
+puts them together).
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +24,6 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from budgetron._batch import Batch
@@ -34,13 +33,13 @@ from budgetron.estimators._base.budgeted import Budgeted
 from budgetron.estimators._base.docstrings import complete
 from budgetron.estimators._base.explanation import Explanation
 from budgetron.estimators._base.frames import float_types, in_order, one_row
+from budgetron.estimators._base.parameters import Parameters, of
 from budgetron.estimators._base.plain import plain_rows
-from budgetron.estimators._base.ranges import RANGES, ranges
 from budgetron.estimators._base.sharing import in_turn
 from budgetron.estimators._base.sizes import parse_bytes
 from budgetron.estimators._base.weights import sample_weights
-from budgetron.parts import Gaussian, Laplacian, Linear, Part, Polynomial, Sigmoid, Spec
-from budgetron.parts.compatibility import check_fits
+from budgetron.parts import KERNELS, Gaussian, Learner, Part, Polynomial, Spec
+from budgetron.parts.ranges import Numbers, OneOf, parameter, whole
 
 PIECE = 8192  # rows that are gathered at a time where `fit` shuffles
 LEAST_ROWS_A_THREAD = 256  # below, starting a thread costs more than it saves
@@ -71,7 +70,7 @@ class Origin:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OnlineEstimator(Budgeted):
+class OnlineEstimator(Parameters, Budgeted):
     """A learner behind scikit-learn's interface; subclasses say what it is made of.
 
     Parameters
@@ -96,16 +95,18 @@ class OnlineEstimator(Budgeted):
         Seed of ``shuffle`` and of what the learner draws, if it draws anything.
     """
 
-    kernel: str = "rbf"
-    gamma: float | str = "auto"
-    degree: int = Polynomial.degree
-    coef0: float = Polynomial.coef0
-    scale: str | None = None
-    average: str = "last"
-    n_epochs: int = 1
-    shuffle: bool = False
-    n_jobs: int | None = None
-    random_state: Any = None
+    kernel: str = parameter("rbf", OneOf(*(part.kind for part in KERNELS)))
+    gamma: float | str = of(Gaussian, "gamma", OneOf("auto", "median"), default="auto")
+    degree: int = of(Polynomial, "degree")
+    coef0: float = of(Polynomial, "coef0")
+    scale: str | None = parameter(None, OneOf("standard", "auto"), None)
+    average: str = parameter("last", OneOf("last", "mean", "suffix"))
+    n_epochs: int = parameter(1, whole(1, None))
+    shuffle: bool = parameter(False, "boolean")
+    n_jobs: int | None = parameter(
+        None, whole(1, None), Numbers(None, -1, "right", whole=True), None
+    )
+    random_state: Any = parameter(None, "random_state")
 
     _task: ClassVar[str]
     _stores_examples: ClassVar[bool] = True
@@ -116,21 +117,6 @@ class OnlineEstimator(Budgeted):
         "_seed": int,
         "_sparse": bool,
         "_warned": bool,
-    }
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [StrOptions({"rbf", "laplacian", "poly", "linear", "sigmoid"})],
-        "gamma": [*RANGES["gamma"], StrOptions({"auto", "median"})],
-        **ranges("degree", "coef0"),
-        "scale": [StrOptions({"standard", "auto"}), None],
-        "average": [StrOptions({"last", "mean", "suffix"})],
-        "n_epochs": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "n_jobs": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Integral, None, -1, closed="right"),
-            None,
-        ],
-        "random_state": ["random_state"],
     }
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -146,7 +132,7 @@ class OnlineEstimator(Budgeted):
     def _param_names(cls) -> tuple[str, ...]:
         return tuple(super()._get_param_names())  # from the signature, which takes its time
 
-    def _machine(self, kernel: Part) -> Part:
+    def _machine(self, kernel: Part) -> Learner:
         """The parts this estimator's parameters describe.
 
         `_seed`, drawn from random_state, and `n_features_in_` are known by then.
@@ -156,17 +142,11 @@ class OnlineEstimator(Budgeted):
     # ---- the engine ------------------------------------------------------------------------------
 
     def _kernel_part(self, width: int) -> Part:
+        part = {part.kind: part for part in KERNELS}[self.kernel]
         # With "median" it is 1/d until there are distances.
         gamma = 1.0 / max(width, 1) if isinstance(self.gamma, str) else float(self.gamma)
-        coef0 = float(self.coef0)
-        kernels: dict[str, Part] = {
-            "rbf": Gaussian(gamma),
-            "laplacian": Laplacian(gamma),
-            "poly": Polynomial(gamma, self.degree, coef0),
-            "linear": Linear(),
-            "sigmoid": Sigmoid(gamma, coef0),
-        }
-        return kernels[self.kernel]
+        given = {"gamma": gamma, "degree": self.degree, "coef0": float(self.coef0)}
+        return part(**{each.name: given[each.name] for each in fields(part)})
 
     def _preparation(self, width: int) -> Preparation:
         """What happens to rows first; `width` is 0 where it grows with the stream."""
@@ -204,7 +184,7 @@ class OnlineEstimator(Budgeted):
         twin._validate_params()
         twin._seed, twin.n_features_in_ = self._seed, origin.width
         machine = twin._machine(twin._kernel_part(origin.width))
-        check_fits(machine)
+        machine.check_fits()
         if refuse is not None:
             refuse(machine.spec())
         preparation = twin._preparation(0 if origin.growing else origin.width)

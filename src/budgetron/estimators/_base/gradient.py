@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
-from budgetron.estimators import recipes
 from budgetron.estimators._base.classifier import OnlineClassifier
-from budgetron.estimators._base.ranges import ranges, regression_ranges
+from budgetron.estimators._base.parameters import of
 from budgetron.estimators._base.regressor import TubeRegressor
-from budgetron.parts import Hinge, Part, SmoothHinge, Squared, TubeUpdate
+from budgetron.parts import (
+    LOSSES,
+    REGRESSION_LOSSES,
+    Absolute,
+    Hinge,
+    Part,
+    SmoothHinge,
+    Squared,
+    TubeUpdate,
+)
+from budgetron.parts.ranges import OneOf, parameter
+
+REGRESSION_LOSS = OneOf(*(part.kind for part in REGRESSION_LOSSES))
+
+
+def regression_loss(loss: str, epsilon: float) -> Part:
+    """The loss of this name; all but the absolute one have an epsilon."""
+    part = {part.kind: part for part in REGRESSION_LOSSES}[loss]
+    return Absolute() if part is Absolute else part().set_params(epsilon=float(epsilon))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -23,16 +39,12 @@ class GradientClassifier(OnlineClassifier):
         Width over which the smooth hinge rounds its kink.
     """
 
-    loss: str = Hinge.kind
-    tau: float = SmoothHinge.tau
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        **ranges("loss", "tau"),
-    }
+    loss: str = parameter(Hinge.kind, OneOf(*(part.kind for part in LOSSES)))
+    tau: float = of(SmoothHinge, "tau")
 
     def _loss(self) -> Part:
-        return recipes.loss_part(self.loss, self.tau)
+        part = {part.kind: part for part in LOSSES}[self.loss]
+        return SmoothHinge(self.tau) if part is SmoothHinge else part()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -50,13 +62,8 @@ class GradientRegressor(TubeRegressor):
         Errors up to this size are left alone, but by the absolute loss.
     """
 
-    step: float = TubeUpdate.step
-    loss: str = Squared.kind
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TubeRegressor._parameter_constraints,
-        **regression_ranges("step", "loss"),
-    }
+    step: float = of(TubeUpdate, "step")
+    loss: str = parameter(Squared.kind, REGRESSION_LOSS)
 
     def _loss(self) -> Part:
-        return recipes.regression_loss(self.loss, self.epsilon)
+        return regression_loss(self.loss, self.epsilon)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from budgetron._batch import Batch
 from budgetron._engine import Floats
 from budgetron.estimators._base.estimator import OnlineEstimator
-from budgetron.estimators._base.ranges import regression_ranges
+from budgetron.estimators._base.parameters import of
 from budgetron.estimators._base.targets import number, numbers
 from budgetron.parts import Part, TubeUpdate
 
@@ -140,12 +140,7 @@ class TubeRegressor(OnlineRegressor):
         Errors up to this size are left alone.
     """
 
-    epsilon: float = TubeUpdate.epsilon
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineRegressor._parameter_constraints,
-        **regression_ranges("epsilon"),
-    }
+    epsilon: float = of(TubeUpdate, "epsilon")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -158,12 +153,7 @@ class SignRegressor(TubeRegressor):
         Coef that an example enters with.
     """
 
-    step: float = TubeUpdate.step
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TubeRegressor._parameter_constraints,
-        **regression_ranges("step"),
-    }
+    step: float = of(TubeUpdate, "step")
 
     def _update(self) -> Part:
         return TubeUpdate(float(self.step), float(self.epsilon))

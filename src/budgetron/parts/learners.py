@@ -1,0 +1,180 @@
+"""Learners: the round, which is made of parts, and those that are a page of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import ClassVar
+
+from budgetron.parts.budgets import BUDGETS, Project, Unlimited
+from budgetron.parts.kernels import KERNELS, LACKING
+from budgetron.parts.losses import LOSSES, REGRESSION_LOSSES, Hinge
+from budgetron.parts.part import Need, Part, PartOf
+from budgetron.parts.ranges import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    POSITIVE_OR_INFINITE,
+    SIZE,
+    Numbers,
+    OneOf,
+    parameter,
+    required,
+    whole,
+)
+from budgetron.parts.updates import REGRESSION_UPDATES, UPDATES, PerceptronUpdate
+
+ANY_LOSS = PartOf((*LOSSES, *REGRESSION_LOSSES))
+ANY_UPDATE = PartOf((*UPDATES, *REGRESSION_UPDATES))
+
+
+@dataclass(frozen=True)
+class Learner(Part):
+    """A whole learner."""
+
+    kernel: Part = required(PartOf(KERNELS))
+
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels that go with the other parts."""
+        needs = list(self.needs())
+        return tuple(
+            kernel.kind
+            for kernel in KERNELS
+            if all(getattr(kernel, need.quality) for need in needs)
+        )
+
+    def check_fits(self) -> None:
+        """Raise ValueError where its parts, or their parameters, do not go together."""
+        for need in self.needs():
+            if not getattr(self.kernel, need.quality):
+                raise ValueError(
+                    f"kernel={self.kernel.kind!r} is {LACKING[need.quality]}, which {need.what} "
+                    f"needs: {need.why}; use {', '.join(map(repr, self.kernels()))}"
+                )
+        self.check_together()
+
+
+@dataclass(frozen=True)
+class Round(Learner):
+    """The learner made of parts: decide, update, admit, keep within the norm ball."""
+
+    update: Part = required(ANY_UPDATE)
+    budget: Part = parameter(Unlimited(), PartOf(BUDGETS))
+    radius: float = parameter(inf, POSITIVE_OR_INFINITE)
+    kind: ClassVar[str] = "round"
+
+    def needs(self) -> Iterator[Need]:
+        """What its parts need, and the norm ball."""
+        if isfinite(self.radius):
+            yield Need("definite", "it needs the norm of f", "a finite radius")
+        yield from self.update.needs()
+        yield from self.budget.needs()
+
+
+@dataclass(frozen=True)
+class Fogd(Learner):
+    """Gradient descent on random Fourier features (Lu et al. 2016, algorithm 1).
+
+    ``seed`` and a feature's number decide that feature's frequencies.
+    """
+
+    n_components: int = parameter(400, SIZE)
+    step: float = parameter(0.5, POSITIVE)
+    loss: Part = parameter(Hinge(), ANY_LOSS)
+    seed: int = parameter(0, whole(0))
+    kind: ClassVar[str] = "fogd"
+    need: ClassVar[Need | None] = Need("isotropic", "it draws from a spectral density")
+
+
+@dataclass(frozen=True)
+class Nogd(Learner):
+    """Gradient descent on Nystrom features (Lu et al. 2016, algorithm 2)."""
+
+    rank: int = required(SIZE)
+    budget: int = parameter(100, SIZE)
+    step: float = parameter(0.5, POSITIVE)
+    loss: Part = parameter(Hinge(), ANY_LOSS)
+    kind: ClassVar[str] = "nogd"
+    need: ClassVar[Need | None] = Need("definite", "it takes square roots of eigenvalues")
+
+
+@dataclass(frozen=True)
+class Avm(Learner):
+    """Pegasos on core points (AVM paper, algorithms 2 to 5).
+
+    ``budget`` 0 opens cells without limit. ``width`` is the stream's number of features, by which
+    the rectangles are sized.
+    """
+
+    width: int = required(SIZE)
+    regularization: float = parameter(1e-4, POSITIVE)
+    delta: float = parameter(1.0, POSITIVE)
+    cover: str = parameter("sphere", OneOf("sphere", "rectangle"))
+    beta: float = parameter(0.0, NOT_NEGATIVE)
+    rho: float = parameter(1.0, NOT_NEGATIVE)
+    budget: int = parameter(0, whole(0))
+    loss: Part = parameter(Hinge(), ANY_LOSS)
+    kind: ClassVar[str] = "avm"
+    need: ClassVar[Need | None] = Need("isotropic", "its cells are balls and boxes")
+
+
+@dataclass(frozen=True)
+class Forgetron(Learner):
+    """Add, shrink, drop one; ``variant`` "basic", "self-tuned" or "greedy" (Dekel et al. 2008).
+
+    ``update`` says when it errs and what it adds; ``signed`` whether the coef of an example carries
+    the sign f should have there, as in classification.
+    """
+
+    size: int = parameter(100, SIZE)
+    variant: str = parameter("self-tuned", OneOf("basic", "self-tuned", "greedy"))
+    update: Part = parameter(PerceptronUpdate(), ANY_UPDATE)
+    signed: bool = parameter(True, "boolean")
+    kind: ClassVar[str] = "forgetron"
+    need: ClassVar[Need | None] = Need("definite", "it needs norms")
+
+
+@dataclass(frozen=True)
+class ProjectronPlus(Learner):
+    """Projectron that learns from margin errors too, as far as its bound allows."""
+
+    size: int = parameter(Project.size, whole(0))
+    threshold: float = parameter(Project.threshold, Numbers(None, 1.0))
+    kind: ClassVar[str] = "projectron-plus"
+    need: ClassVar[Need | None] = Need("definite", "it solves for projections")
+
+
+@dataclass(frozen=True)
+class Pomdr(Learner):
+    """Optimistic mirror descent that halves its support (Li & Liao 2023).
+
+    Until there are ``first`` examples, rows at most ``near`` from their span are projected.
+    """
+
+    size: int = parameter(100, whole(2))
+    radius: float = parameter(25.0, POSITIVE)
+    window: int = parameter(15, SIZE)
+    first: int = parameter(25, SIZE)
+    near: float = parameter(0.01, NOT_NEGATIVE)
+    kind: ClassVar[str] = "pomdr"
+    need: ClassVar[Need | None] = Need("definite", "it solves for projections")
+
+
+@dataclass(frozen=True)
+class Budgetron(Learner):
+    """A Gaussian belief over the coefs of at most ``budget`` examples.
+
+    ``r`` is the variance of a sight, ``jitter`` what is added to k(x, x). ``replace`` is "never",
+    "always" or "auto", after a drift. ``admission`` says which rows are stored while there is room:
+    "mistake", "margin" (all with loss), or "error", which regresses.
+    """
+
+    budget: int = parameter(100, SIZE)
+    r: float = parameter(0.1, POSITIVE)
+    jitter: float = parameter(0.01, POSITIVE)
+    replace: str = parameter("auto", OneOf("auto", "never", "always"))
+    admission: str = parameter("mistake", OneOf("mistake", "margin", "error"))
+    kind: ClassVar[str] = "budgetron"
+    need: ClassVar[Need | None] = Need(
+        "definite", "its covariance starts as the inverse kernel matrix"
+    )

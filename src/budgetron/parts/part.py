@@ -1,0 +1,134 @@
+"""What all parts share: parameters by name, their ranges, and what they need of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+from budgetron.parts.ranges import constraints, ranges_of
+
+Spec = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a part needs of its kernel.
+
+    Parameters
+    ----------
+    quality : "definite", "isotropic" or "gaussian", which a kernel has or has not (kernels.py)
+    why : the part needs it
+    what : needs it, in the words of a message; a class does not say it of its parts
+    """
+
+    quality: str
+    why: str
+    what: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something the compiled core can build: a kind and its numbers."""
+
+    kind: ClassVar[str]
+    # What messages call its family: "budget".
+    family: ClassVar[str] = ""
+    # What it needs of its kernel; None: it goes with all.
+    need: ClassVar[Need | None] = None
+
+    def spec(self) -> Spec:
+        """What the core is told."""
+        return {"kind": self.kind} | {
+            name: _plain(value) for name, value in self.get_params(deep=False).items()
+        }
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; `deep` adds those of parts inside, as ``loss__tau``."""
+        params = {field.name: getattr(self, field.name) for field in fields(self)}
+        if deep:
+            for name, value in list(params.items()):
+                if isinstance(value, Part):
+                    params |= {f"{name}__{key}": inner for key, inner in value.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """A part like this one but for these parameters; this one stays as it is."""
+        changes = {name: value for name, value in params.items() if "__" not in name}
+        for name in changes:
+            self._check_has(name)
+        inner: dict[str, dict[str, Any]] = {}
+        for name, value in params.items():
+            outer, nested, key = name.partition("__")
+            if nested:
+                inner.setdefault(outer, {})[key] = value
+        for name, parts_params in inner.items():
+            self._check_has(name)
+            part = changes.get(name, getattr(self, name))
+            if not isinstance(part, Part):
+                raise ValueError(f"{name}={part!r} of {self!r} is no part: it has no parameters")
+            changes[name] = part.set_params(**parts_params)
+        return replace(self, **changes)
+
+    def _check_has(self, name: str) -> None:
+        names = [field.name for field in fields(self)]
+        if name not in names:
+            has = ", ".join(names) if names else "none"
+            raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {has}")
+
+    def __sklearn_clone__(self) -> Self:
+        return self  # immutable: a copy would be the same
+
+    # ---- what its parameters may be, and what it goes with ---------------------------------------
+
+    def check(self) -> None:
+        """Raise ValueError where a parameter, or one of a part inside, is out of its range."""
+        from sklearn.utils._param_validation import validate_parameter_constraints
+
+        params, name = self.get_params(deep=False), type(self).__name__
+        ranges = {field.name: ranges_of(field) for field in fields(self) if ranges_of(field)}
+        families = {key: each[0] for key, each in ranges.items() if isinstance(each[0], PartOf)}
+        known = {key: constraints(each) for key, each in ranges.items() if key not in families}
+        validate_parameter_constraints(known, params, caller_name=name)
+        for key, value in params.items():
+            if key in families and type(value) not in families[key].members:
+                names = ", ".join(f"{part.__name__}()" for part in families[key].members)
+                raise ValueError(f"{key}={value!r} of {name} must be one of {names}")
+            if isinstance(value, Part):
+                value.check()
+
+    def check_together(self) -> None:
+        """Raise ValueError where parameters, each within its range, do not go together."""
+        for value in self.get_params(deep=False).values():
+            if isinstance(value, Part):
+                value.check_together()
+
+    def needs(self) -> Iterator[Need]:
+        """What it needs of its kernel, its parameters being what they are."""
+        if self.need is not None:
+            what = f"{self.family} {self.kind!r}" if self.family else self.kind
+            yield replace(self.need, what=what)
+
+
+@dataclass(frozen=True)
+class PartOf:
+    """The range of a parameter that is a part: a part of one of these classes."""
+
+    members: tuple[type[Part], ...]
+
+
+def family(base: type[Part]) -> tuple[type[Part], ...]:
+    """The parts that derive from `base`, in the order they are defined in."""
+    return tuple(base.__subclasses__())
+
+
+def _plain(value: Any) -> Any:
+    """A value as the core reads it: no NumPy numbers, no parts."""
+    if isinstance(value, Part):
+        return value.spec()
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else value
