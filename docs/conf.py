@@ -11,7 +11,7 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent)]
 
-from making import algorithms, copies, gallery  # noqa: E402
+from making import algorithms, copies, gallery, reference  # noqa: E402
 
 import budgetron  # noqa: E402
 
@@ -34,6 +34,11 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 
 PAGES = DOCS / "pages"
-written = {*copies.write(PAGES), *algorithms.write(PAGES / "algorithms"), *gallery.write(PAGES)}
+written = {
+    *copies.write(PAGES),
+    *algorithms.write(PAGES / "algorithms"),
+    *gallery.write(PAGES),
+    *reference.write(PAGES),
+}
 for stale in {path for path in PAGES.rglob("*") if path.is_file()} - written:
     stale.unlink()

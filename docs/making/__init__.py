@@ -1,4 +1,4 @@
-"""What writes docs/pages/: copies of documents, one page per algorithm, the gallery."""
+"""What writes docs/pages/: copies of documents, one page per algorithm, the gallery, lists."""
 
 from __future__ import annotations
 
