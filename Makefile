@@ -40,7 +40,7 @@ help:
 	@echo "make proof   Budgetron beside every learner, tuned (hours; needs the data sets; resumes)"
 	@echo "make docs    build the documentation site, check its links"
 	@echo "make wheel   build a wheel and try it in a fresh environment"
-	@echo "make walkthrough  add the toy budget of CONTRIBUTING.md to a copy, build and test it"
+	@echo "make walkthrough  add the toy budget and learner of CONTRIBUTING.md to a copy, build and test them"
 	@echo "make clean   remove everything that was built"
 
 # ---- set-up ---------------------------------------------------------------------------------------
