@@ -17,8 +17,8 @@ TRY = """
 import budgetron
 from budgetron.catalogue import CATALOGUE
 from budgetron.parts import BUDGETS, RemoveNewest
-from tests.support.cases import BY_NAME
 from papers.catalogue import PAGES
+from tests.support.cases import BY_NAME
 
 assert budgetron.__file__.startswith({root!r}), budgetron.__file__
 RemoveNewest().check()
@@ -78,13 +78,13 @@ def test_the_cpp_of_the_walkthrough_compiles(followed: Path) -> None:
 
 def test_the_python_of_the_walkthrough_is_a_part_and_a_learner(followed: Path) -> None:
     """With the compiled core as it is, which does not know the part: nothing is learned."""
-    shutil.copy(followed / "tests" / "own_package.py", followed / "sitecustomize.py")
+    shutil.copy(followed / "tests" / "support" / "own_package.py", followed / "sitecustomize.py")
     built = next((ROOT / "src" / "budgetron").glob("_core*.so"), None)
     if built is None:  # an editable install has it elsewhere
         from budgetron import _core
 
         shutil.copy(_core.__file__, followed / "src" / "budgetron")
-    path = os.pathsep.join(str(followed / each) for each in ("src", ".", "tests"))
+    path = os.pathsep.join(str(followed / each) for each in ("src", "."))
     code = TRY.format(root=str(followed))
     environment = {**os.environ, "PYTHONPATH": path}
     subprocess.run([sys.executable, "-c", code], cwd=followed, env=environment, check=True)
