@@ -12,8 +12,16 @@ from pathlib import Path
 
 import pytest
 
-import budgetron
 from tests.support.repository import ROOT
+
+STUB = ast.parse((ROOT / "src/budgetron/__init__.pyi").read_text(encoding="utf-8"))
+# The module of every public name.
+HOMES = {
+    each.name: f"budgetron.{node.module}"
+    for node in STUB.body
+    if isinstance(node, ast.ImportFrom)
+    for each in node.names
+}
 
 # The folders of core/, from the top. Each may use itself and all that come after it.
 CORE = (
@@ -24,12 +32,15 @@ CORE = (
     "core/simd",
     "core/base",
 )
-# What uses nothing of the package: its name and version, rows, text for people, events.
+# What uses nothing of the package: its name and version, what is compiled, rows, text for people,
+# errors, events.
 GROUND = (
     "src/budgetron/__init__.py",
     "src/budgetron/_batch.py",
+    "src/budgetron/_core.pyi",
     "src/budgetron/_csr.py",
     "src/budgetron/_text.py",
+    "src/budgetron/errors.py",
     "src/budgetron/events.py",
 )
 # The package, from the top.
@@ -62,7 +73,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "src/budgetron/cards.py": ("src/budgetron/catalogue.py", *GROUND),
     "src/budgetron/river": ("src/budgetron/river", *ESTIMATORS, *GROUND),
     # Doors: they only pass names on, the package's own when a name is asked for.
-    "src/budgetron/__init__.py": (*PACKAGE[2:], *GROUND),
+    "src/budgetron/__init__.pyi": (*PACKAGE[2:], *GROUND),
     "src/budgetron/__main__.py": ("src/budgetron/cli",),
     "src/budgetron/compare.py": ("src/budgetron/lab",),
     "src/budgetron/tune.py": ("src/budgetron/lab",),
@@ -83,7 +94,7 @@ def included(path: str, text: str) -> Iterator[str]:
 def module(name: str) -> str | None:
     """The file of a module of the package; None if it is none."""
     path = Path("src", *name.split("."))
-    files = (path / "__init__.py", path.with_suffix(".py"))
+    files = (path / "__init__.py", path.with_suffix(".py"), path.with_suffix(".pyi"))
     return next((file.as_posix() for file in files if (ROOT / file).is_file()), None)
 
 
@@ -94,10 +105,12 @@ def imported(path: str, text: str) -> Iterator[str]:
         if isinstance(node, ast.Import):
             names = [each.name for each in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            inside = [f"{node.module}.{each.name}" for each in node.names]
-            homes = [budgetron._HOMES.get(each.name, node.module) for each in node.names]
+            # Relative imports stand in the stub alone.
+            source = f"budgetron.{node.module}" if node.level else node.module
+            inside = [f"{source}.{each.name}" for each in node.names]
+            homes = [HOMES.get(each.name, source) for each in node.names]
             names = [
-                name if module(name) else home if node.module == "budgetron" else node.module
+                name if module(name) else home if source == "budgetron" else source
                 for name, home in zip(inside, homes, strict=True)
             ]
         for name in names:
@@ -110,6 +123,7 @@ READERS: dict[str, Callable[[str, str], Iterator[str]]] = {
     ".hpp": included,
     ".cpp": included,
     ".py": imported,
+    ".pyi": imported,
 }
 
 FILES = sorted(

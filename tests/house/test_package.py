@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -44,10 +45,10 @@ print(*sorted(names - sys.stdlib_module_names - {"budgetron"}))
 """
 
 
-def test_importing_needs_the_standard_library_alone() -> None:
+def test_importing_needs_the_standard_library_and_lazy_loader() -> None:
     command = [sys.executable, "-c", FOREIGN]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    assert done.stdout.split() == ["lazy_loader"]
 
 
 def test_import_is_light() -> None:
@@ -124,8 +125,32 @@ def test_public_names_resolve() -> None:
     for name in budgetron.__all__:
         assert getattr(budgetron, name) is not None
     assert set(budgetron.__all__) == set(dir(budgetron))
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="No budgetron attribute nothing"):
         budgetron.nothing  # noqa: B018
+
+
+def test_public_names_are_those_of_the_stub() -> None:
+    """Nothing but a name under its own name, which is what lazy_loader reads."""
+    text = (ROOT / "src/budgetron/__init__.pyi").read_text(encoding="utf-8")
+    named = []
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 1
+            for each in node.names:
+                assert each.asname == each.name
+                named.append(each.name)
+        else:
+            assert ast.unparse(node) in ("__version__: str", "__all__: list[str]")
+    assert sorted(named) == sorted(budgetron.__all__)
+    assert len(set(named)) == len(named)
+
+
+def test_everything_can_be_imported_at_once() -> None:
+    """As lazy_loader does where this variable is set."""
+    command = [sys.executable, "-c", "import sys, budgetron; print('sklearn' in sys.modules)"]
+    environment = {**os.environ, "EAGER_IMPORT": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.split() == ["True"]
 
 
 def test_examples_in_docstrings_run() -> None:
