@@ -56,6 +56,7 @@ def error(rows: Rows, seed: int, *, width: float = 1.0, margin: bool = False, **
     X, y = rows.X[order], rows.y[order]
     if width != 1.0:  # gamma as the rule finds it, from the first 200 rows
         found = budgetron.make("budgetron", task=rows.task).fit(X[:200], y[:200])
+        assert found.gamma_ is not None
         own["gamma"] = width * found.gamma_
     if rows.task == "regression":
         model = budgetron.make("budgetron", task=rows.task, **own)

@@ -83,7 +83,7 @@ def on_stationary_sets(options: argparse.Namespace) -> None:
         for seed in range(options.seeds):
             order = np.random.default_rng(seed).permutation(len(rows.y))
             models = [
-                budgetron.make("budgetron", budget=options.budget, replace=how).fit(
+                budgetron.BudgetronClassifier(budget=options.budget, replace=how).fit(
                     rows.X[order], rows.y[order]
                 )
                 for how in ("auto", "never")

@@ -29,10 +29,10 @@ HANDS = {"raw": None, "mean 0, deviation 1": "standard", "onto [0, 1]": "unit"}
 def error(X: Any, y: NDArray[Any], task: str, seed: int, **params: Any) -> float:
     """Mistakes in per cent, or the root of the mean squared error, test then train."""
     order = np.random.default_rng(seed).permutation(len(y))
-    model = budgetron.make("budgetron", task=task, **params)
     if task == "regression":
-        said = model.prequential(X[order], y[order])
+        said = budgetron.BudgetronRegressor(**params).prequential(X[order], y[order])
         return math.sqrt(float(np.mean((said - y[order]) ** 2)))
+    model = budgetron.BudgetronClassifier(**params)
     model.partial_fit(X[order], y[order], classes=np.unique(y))
     return 100.0 * float(model.n_mistakes_) / len(y)
 

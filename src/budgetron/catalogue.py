@@ -6,7 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+if TYPE_CHECKING:
+    from budgetron.estimators._base.classifier import OnlineClassifier
+    from budgetron.estimators._base.regressor import OnlineRegressor
 
 
 @dataclass(frozen=True)
@@ -256,7 +260,17 @@ def algorithms(task: str = "classification") -> list[Algorithm]:
     return listed
 
 
-def make(name: str, task: str = "classification", **params: Any) -> Any:
+@overload
+def make(
+    name: str, task: Literal["classification"] = "classification", **params: Any
+) -> OnlineClassifier: ...
+@overload
+def make(name: str, task: Literal["regression"], **params: Any) -> OnlineRegressor: ...
+@overload
+def make(name: str, task: str, **params: Any) -> OnlineClassifier | OnlineRegressor: ...
+def make(
+    name: str, task: str = "classification", **params: Any
+) -> OnlineClassifier | OnlineRegressor:
     """The estimator called `name` in the catalogue.
 
     Parameters
@@ -291,7 +305,8 @@ def make(name: str, task: str = "classification", **params: Any) -> Any:
                 f"{name} has no parameter {parameter!r}{nearest(parameter, known)} "
                 f"(it has {', '.join(known)})"
             )
-    return estimator(**entry.fixed, **params)
+    made: OnlineClassifier | OnlineRegressor = estimator(**entry.fixed, **params)
+    return made
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

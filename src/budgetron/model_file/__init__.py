@@ -25,7 +25,7 @@ import numpy as np
 
 import budgetron
 from budgetron.model_file.atomic import write_whole
-from budgetron.model_file.document import Document, describe, restore
+from budgetron.model_file.document import Document, Estimator, describe, restore
 from budgetron.model_file.limits import Arrays, allowed_bytes
 
 FORMAT = 3
@@ -41,7 +41,7 @@ class ModelFileError(ValueError):
 # ---- saving --------------------------------------------------------------------------------------
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Estimator, path: str | os.PathLike[str]) -> None:
     """Write a learner to a file, from which `load` makes one that goes on to the bit.
 
     The file is replaced in one step: at any moment it is the old one or the new one, whole.
@@ -71,7 +71,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     write_whole(path, to_bytes(model))
 
 
-def to_bytes(model: Any, extra: Document | None = None) -> bytes:
+def to_bytes(model: Estimator, extra: Document | None = None) -> bytes:
     """What `save` writes. `extra` is kept in the document, for whoever wrote it.
 
     Equal models have equal bytes. What `load` would refuse is refused here.
@@ -134,7 +134,7 @@ def _checksum(document: Document, arrays: Arrays) -> str:
 # ---- loading -------------------------------------------------------------------------------------
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int | str | None = None) -> Any:
+def load(path: str | os.PathLike[str], *, max_bytes: int | str | None = None) -> Estimator:
     """The learner that `save` wrote: predicts, and goes on learning, to the bit as it would have.
 
     Parameters
@@ -155,7 +155,9 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | str | None = None) ->
     return read(path, max_bytes)[0]
 
 
-def read(path: str | os.PathLike[str], max_bytes: int | str | None = None) -> tuple[Any, Document]:
+def read(
+    path: str | os.PathLike[str], max_bytes: int | str | None = None
+) -> tuple[Estimator, Document]:
     """The learner in a file, and the document with it."""
     document, arrays, most = _take_apart(path, max_bytes)
     name = os.fspath(path)

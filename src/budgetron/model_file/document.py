@@ -18,12 +18,15 @@ import budgetron
 from budgetron._engine import Room
 from budgetron.catalogue import CATALOGUE
 from budgetron.estimators._base.byte_budget import WARM_UP_ROWS
-from budgetron.estimators._base.estimator import OnlineEstimator, Origin
+from budgetron.estimators._base.classifier import OnlineClassifier
+from budgetron.estimators._base.estimator import Origin
+from budgetron.estimators._base.regressor import OnlineRegressor
 from budgetron.model_file.limits import Arrays, least_bytes
 from budgetron.model_file.values import decode, decode_labels, encode, encode_labels
 from budgetron.parts import Spec
 
 Document = dict[str, Any]
+Estimator = OnlineClassifier | OnlineRegressor
 _PLAIN = (int, bool, float, str)
 
 
@@ -108,18 +111,18 @@ def _algorithm(model: Any) -> str | None:
     return None
 
 
-def _estimator(name: str) -> type[OnlineEstimator] | None:
+def _estimator(name: str) -> type[Estimator] | None:
     """The estimator of this name, if it is one of those this package exports."""
     if name not in budgetron.__all__ or not name.endswith(("Classifier", "Regressor")):
         return None
     kind = getattr(budgetron, name)
-    return kind if issubclass(kind, OnlineEstimator) else None
+    return kind if issubclass(kind, Estimator) else None
 
 
 # ---- and back ------------------------------------------------------------------------------------
 
 
-def restore(document: Document, arrays: Arrays, most: float = inf) -> Any:
+def restore(document: Document, arrays: Arrays, most: float = inf) -> Estimator:
     """The model, or any exception at all where document and arrays make none.
 
     One that would take more than `most` bytes is not even built.
@@ -152,7 +155,7 @@ def restore(document: Document, arrays: Arrays, most: float = inf) -> Any:
     model._restored()
     if learned["dtype"] not in ("float32", "float64"):
         raise ValueError("rows are float32 or float64")
-    classes = len(model.classes_) if model._task == "classification" else 1
+    classes = len(model.classes_) if isinstance(model, OnlineClassifier) else 1
     dtype = np.dtype(learned["dtype"])
 
     def refuse(spec: Spec) -> None:

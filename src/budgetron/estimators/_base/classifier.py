@@ -12,20 +12,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from budgetron._batch import Batch
 from budgetron._engine import Floats
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.plain import codes, comparable, numeric
+from budgetron.estimators._base.scikit import ClassifierMixin
 from budgetron.estimators._base.targets import labels
 from budgetron.estimators._base.weights import LARGEST, ClassWeights, product
 from budgetron.parts.ranges import OneOf, parameter
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OnlineClassifier(ClassifierMixin, OnlineEstimator):  # type: ignore[misc]
+class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     """A classifier that learns row by row; any number of classes, labels of any type.
 
     Parameters

@@ -7,19 +7,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from budgetron._batch import Batch
 from budgetron._engine import Floats
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.parameters import of
+from budgetron.estimators._base.scikit import RegressorMixin
 from budgetron.estimators._base.targets import number, numbers
 from budgetron.parts import Part, TubeUpdate
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OnlineRegressor(RegressorMixin, OnlineEstimator):  # type: ignore[misc]
+class OnlineRegressor(RegressorMixin, OnlineEstimator):
     """A regressor that learns row by row; `score` is scikit-learn's R^2."""
 
     _task: ClassVar[str] = "regression"

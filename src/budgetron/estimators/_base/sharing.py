@@ -15,28 +15,28 @@ from copy import deepcopy
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from sklearn.base import BaseEstimator
-
 from budgetron._engine import Engine
+from budgetron.estimators._base.scikit import BaseEstimator
 from budgetron.events import Listener, Teller, log
 
 P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S", bound="Shared")
 _PRIVATE = ("_turn_lock", "_told")  # of this estimator alone: not copied, pickled or saved
 
 
-def in_turn(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+def in_turn(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
     """A method of an estimator that only one thread at a time is in."""
 
     @wraps(method)
-    def waiting(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def waiting(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
         with self._turn:
             return method(self, *args, **kwargs)
 
     return waiting
 
 
-class Shared(BaseEstimator):  # type: ignore[misc]
+class Shared(BaseEstimator):
     """What estimators have because others use and watch them."""
 
     _engine: Engine
