@@ -1,7 +1,33 @@
 // The extension module budgetron._core.
+//
+// What the core refuses (a spec, rows, a saved state) it throws as std::invalid_argument: that is a
+// mistake of the user's, in Python a BudgetronError. A broken invariant is a std::logic_error.
 #include "module.hpp"
 
+#include <exception>
+#include <stdexcept>
+
+namespace nb = nanobind;
+
+namespace {
+
+void raise_budgetron_errors() {
+  const nb::object type = nb::module_::import_("budgetron.errors").attr("BudgetronError");
+  nb::register_exception_translator(
+      [](const std::exception_ptr& thrown, void* raised) {
+        try {
+          std::rethrow_exception(thrown);
+        } catch (const std::invalid_argument& error) {
+          PyErr_SetString(static_cast<PyObject*>(raised), error.what());
+        }
+      },
+      type.inc_ref().ptr());  // for as long as the module
+}
+
+}  // namespace
+
 NB_MODULE(_core, m) {
+  raise_budgetron_errors();
   m.doc() = "Compiled core of budgetron. Use the estimators of `budgetron` instead.";
   bind_model(m);
   bind_libsvm(m);

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -68,7 +69,7 @@ class NamedRow {
     if (std::isfinite(static_cast<Real>(number))) return number;
     const nb::str text = nb::str("feature {!r} is {!r:.80}: values must be finite numbers");
     const nb::object message = text.attr("format")(name, value);
-    throw nb::value_error(nb::cast<nb::str>(message).c_str());
+    throw std::invalid_argument(nb::cast<nb::str>(message).c_str());
   }
 
   // NaN if the value is not a number.

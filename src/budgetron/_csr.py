@@ -17,6 +17,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from budgetron import _core
+from budgetron.errors import BudgetronError
 
 MOST_COLUMNS = int(np.iinfo(np.int32).max)
 
@@ -66,7 +67,7 @@ def sparse_rows(X: Any) -> SparseRows:
 
     Raises
     ------
-    ValueError
+    BudgetronError
         If indices point out of the matrix, arrays do not fit together, or there are more columns
         than the core can number.
 
@@ -80,10 +81,10 @@ def sparse_rows(X: Any) -> SparseRows:
     ([0, 5], [2.0, 4.0])
     """
     if X.ndim != 2:
-        raise ValueError(f"X is sparse and has {X.ndim} dimension; rows are a matrix: pass 2")
+        raise BudgetronError(f"X is sparse and has {X.ndim} dimension; rows are a matrix: pass 2")
     shape = (int(X.shape[0]), int(X.shape[1]))
     if shape[1] > MOST_COLUMNS:
-        raise ValueError(f"X has {shape[1]} columns; at most {MOST_COLUMNS} are possible")
+        raise BudgetronError(f"X has {shape[1]} columns; at most {MOST_COLUMNS} are possible")
     if X.format == "csr":
         if _in_order(X):
             indptr = X.indptr.astype(np.int64, copy=False)
@@ -98,7 +99,7 @@ def sparse_rows(X: Any) -> SparseRows:
     X = X.tocoo()
     lines, columns = _within(X.row, shape[0]), _within(X.col, shape[1])
     if not lines.shape == columns.shape == X.data.shape:
-        raise ValueError("X is damaged: row, col and data are of different lengths")
+        raise BudgetronError("X is damaged: row, col and data are of different lengths")
     return _gathered(lines, columns, X.data, shape)
 
 
@@ -114,15 +115,17 @@ def _in_order(X: Any) -> bool:
 
 
 def _compressed(X: Any, lines: int, width: int) -> tuple[Any, Any, Any]:
-    """The arrays of CSR or CSC with so many lines of this width; ValueError if they are unsound."""
+    """The arrays of CSR or CSC with so many lines of this width; BudgetronError if unsound."""
     bounds = _whole(X.indptr)
     if bounds.shape != (lines + 1,):
-        raise ValueError(f"X is damaged: indptr has the shape {bounds.shape}, not ({lines + 1},)")
+        raise BudgetronError(
+            f"X is damaged: indptr has the shape {bounds.shape}, not ({lines + 1},)"
+        )
     if bounds[0] != 0 or (bounds[1:] < bounds[:-1]).any():
-        raise ValueError("X is damaged: indptr must be non-decreasing, from 0 on")
+        raise BudgetronError("X is damaged: indptr must be non-decreasing, from 0 on")
     count = int(bounds[-1])
     if X.indices.ndim != 1 or X.data.ndim != 1 or count > min(len(X.indices), len(X.data)):
-        raise ValueError(
+        raise BudgetronError(
             f"X is damaged: indptr tells of {count} entries, there are "
             f"{X.indices.size} indices and {X.data.size} values"
         )
@@ -133,7 +136,7 @@ def _within(indices: Any, width: int) -> NDArray[np.int64]:
     found = _whole(indices)
     bad = (found < 0) | (found >= width)
     if bad.any():
-        raise ValueError(
+        raise BudgetronError(
             f"X is damaged: its indices must be < {width} and not negative, one is "
             f"{indices[bad.argmax()]}"
         )
@@ -142,7 +145,7 @@ def _within(indices: Any, width: int) -> NDArray[np.int64]:
 
 def _whole(numbers: Any) -> NDArray[np.int64]:
     if numbers.dtype.kind not in "iu":
-        raise ValueError(f"X is damaged: its indices are {numbers.dtype}, not integers")
+        raise BudgetronError(f"X is damaged: its indices are {numbers.dtype}, not integers")
     whole: NDArray[np.int64] = numbers.astype(np.int64)  # beyond, below 0: refused as such
     return whole
 
@@ -175,5 +178,5 @@ def _added(values: NDArray[Any], new: NDArray[np.bool_]) -> NDArray[Any]:
     with np.errstate(over="ignore", invalid="ignore"):
         np.add.at(sums, np.cumsum(new) - 1, values)
     if values.dtype.kind == "f" and np.isfinite(values).all() and not np.isfinite(sums).all():
-        raise ValueError("X has infinite values where entries of one place are added")
+        raise BudgetronError("X has infinite values where entries of one place are added")
     return sums

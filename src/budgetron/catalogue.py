@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from budgetron.errors import BudgetronError
+
 if TYPE_CHECKING:
     from budgetron.estimators._base.classifier import OnlineClassifier
     from budgetron.estimators._base.regressor import OnlineRegressor
@@ -249,7 +251,7 @@ def algorithms(task: str = "classification") -> list[Algorithm]:
     ['rbp', 'forgetron', 'projectron']
     """
     if task not in BOTH:
-        raise ValueError(f"task={task!r} is not one of {', '.join(map(repr, BOTH))}")
+        raise BudgetronError(f"task={task!r} is not one of {', '.join(map(repr, BOTH))}")
     listed = []
     for name, entry in CATALOGUE.items():
         if task not in entry.tasks:
@@ -290,18 +292,18 @@ def make(
     BOGDRegressor(budget=400)
     """
     if name not in CATALOGUE:
-        raise ValueError(
+        raise BudgetronError(
             f"no algorithm is called {name!r}{nearest(name, CATALOGUE)} "
             f"(there are {', '.join(CATALOGUE)})"
         )
     entry = CATALOGUE[name]
     if task not in entry.tasks:
-        raise ValueError(f"{name} does {' and '.join(entry.tasks)}, not {task!r}")
+        raise BudgetronError(f"{name} does {' and '.join(entry.tasks)}, not {task!r}")
     estimator = entry.estimator(task)
     known = [f.name for f in fields(estimator) if f.name not in entry.fixed]
     for parameter in params:
         if parameter not in known:
-            raise ValueError(
+            raise BudgetronError(
                 f"{name} has no parameter {parameter!r}{nearest(parameter, known)} "
                 f"(it has {', '.join(known)})"
             )

@@ -1,9 +1,31 @@
 """The error for users' mistakes: every other exception is a bug and keeps its traceback."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class BudgetronError(ValueError):
-    """A mistake of the user's: a parameter, a row, a file or a name that is refused, in one line.
+    """A mistake of the user's: a parameter, a row, a file or a name that is refused.
 
-    It is a ValueError. Files that cannot be opened stay OSError, a model that has learned nothing
-    stays scikit-learn's NotFittedError.
+    It is a ValueError. A file that cannot be opened stays an OSError, a model that has learned
+    nothing scikit-learn's NotFittedError, an argument of a wrong type may be a TypeError.
     """
+
+    __module__ = "budgetron"  # its public name, as tracebacks show it
+
+
+@contextmanager
+def as_budgetron_error() -> Iterator[None]:
+    """Turn a ValueError inside into a BudgetronError with the same text and traceback.
+
+    For calls into other libraries that check what users gave, and for nothing else: a bug of ours
+    inside would look like a mistake of theirs.
+    """
+    try:
+        yield
+    except BudgetronError:
+        raise
+    except ValueError as error:
+        raise BudgetronError(str(error)).with_traceback(error.__traceback__) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from budgetron.cli._console import fail
+from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
     from budgetron.streams.read_ahead import Place
@@ -89,7 +90,7 @@ class Errors:
     def restore(self, state: dict[str, float]) -> None:
         rows, squares, sizes = state["rows"], float(state["squares"]), float(state["sizes"])
         if type(rows) is not int or rows < 0 or not (squares >= 0 and sizes >= 0):
-            raise ValueError("the errors were not summed up")
+            raise BudgetronError("the errors were not summed up")
         self.rows, self._squares, self._sizes = rows, squares, sizes
 
     def status(self, model: Any) -> str:

@@ -9,8 +9,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from budgetron.errors import BudgetronError
 
-class DataError(ValueError):
+
+class DataError(BudgetronError):
     """A data set that is not known, not here, not reachable or not what it should be; one line."""
 
 

@@ -72,7 +72,8 @@ def suggest_delta(
     """
     from scipy.sparse import issparse
     from sklearn.metrics.pairwise import euclidean_distances
-    from sklearn.utils import check_array
+
+    from budgetron.estimators._base.scikit import check_array
 
     if n_rows < 2:
         raise ValueError(f"n_rows is {n_rows}; a distance needs at least 2")

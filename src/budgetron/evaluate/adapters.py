@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.plain import codes
 from budgetron.evaluate.predictions import Answers, nothing_yet, read
 
@@ -152,7 +153,9 @@ class _Batch(_RowByRow):
         self._first: dict[str, Any] = {}
         if not self._regression and "classes" in inspect.signature(model.partial_fit).parameters:
             if classes is None:
-                raise ValueError(f"{type(model).__name__} must be told all labels: pass classes=")
+                raise BudgetronError(
+                    f"{type(model).__name__} must be told all labels: pass classes="
+                )
             self._first = {"classes": classes}
 
     def test(self, x: Any, y: NDArray[Any]) -> Answers:
@@ -202,10 +205,12 @@ class _River(_RowByRow):
         self._two: NDArray[Any] | None = None  # what False and True stand for
         if not self._regression and getattr(model, "_multiclass", None) is False:
             if classes is None:
-                raise ValueError(f"{type(model).__name__} must be told its labels: pass classes=")
+                raise BudgetronError(
+                    f"{type(model).__name__} must be told its labels: pass classes="
+                )
             if len(classes) > 2:
                 what = f"{type(model).__name__} is for two classes, and there are {len(classes)}"
-                raise ValueError(f"{what}; River's multiclass.OneVsRestClassifier is for more")
+                raise BudgetronError(f"{what}; River's multiclass.OneVsRestClassifier is for more")
             self._two = classes
 
     def test(self, x: Any, y: NDArray[Any]) -> Answers:

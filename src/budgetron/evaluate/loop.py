@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.targets import any_labels, numbers
 from budgetron.evaluate.adapters import Face, face, task_of
 from budgetron.evaluate.metrics import ClassificationMetrics, RegressionMetrics
@@ -77,7 +78,7 @@ def prequential(
 
     Raises
     ------
-    ValueError
+    BudgetronError
         If there are no rows, or the learner refuses some.
 
     Examples
@@ -93,9 +94,9 @@ def prequential(
     (0.1125, 50.0)
     """
     if delay < 0:
-        raise ValueError(f"delay must be at least 0, not {delay}")
+        raise BudgetronError(f"delay must be at least 0, not {delay}")
     if chunk_rows < 1:
-        raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}")
+        raise BudgetronError(f"chunk_rows must be at least 1, not {chunk_rows}")
     task = task or task_of(model)
     whole = y is not None
     checked = numbers if task == "regression" else any_labels
@@ -125,7 +126,7 @@ def prequential(
                 found.checkpoints.append(_checkpoint(rows, count.metrics, learner, seconds))
                 end = next(ends)
     if not rows:
-        raise ValueError("there are no rows to evaluate on")
+        raise BudgetronError("there are no rows to evaluate on")
     if not found.checkpoints or found.last["rows"] != rows:
         found.checkpoints.append(_checkpoint(rows, count.metrics, learner, seconds))
     return found
@@ -193,7 +194,7 @@ class _Counter:
         elif task == "classification":
             self.metrics = ClassificationMetrics(window, fading, labels)
         else:
-            raise ValueError(f"task={task!r} is not one of 'classification', 'regression'")
+            raise BudgetronError(f"task={task!r} is not one of 'classification', 'regression'")
 
     def __call__(self, targets: NDArray[Any], said: Answers) -> None:
         if isinstance(self.metrics, RegressionMetrics):
@@ -217,12 +218,12 @@ def _ends(every: int | Sequence[int]) -> Iterator[int]:
     """The row numbers of checkpoints, without end."""
     if isinstance(every, int):
         if every < 1:
-            raise ValueError(f"every must be at least 1, not {every}")
+            raise BudgetronError(f"every must be at least 1, not {every}")
         yield from iter(range(every, 1 << 62, every))
     else:
         ends = sorted({int(end) for end in every})
         if ends and ends[0] < 1:
-            raise ValueError(f"every must name rows from 1 on, not {ends[0]}")
+            raise BudgetronError(f"every must name rows from 1 on, not {ends[0]}")
         yield from ends
     yield 1 << 62
 

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetron.errors import BudgetronError
 from budgetron.evaluate.auc import Bins, exact_auc
 from budgetron.evaluate.sums import ClassificationSums, RegressionSums, Sums
 
@@ -31,9 +32,9 @@ class _Metrics(Generic[S]):
 
     def __init__(self, window: int = 1000, fading: float = 0.999) -> None:
         if window < 1:
-            raise ValueError(f"window must be at least 1, not {window}")
+            raise BudgetronError(f"window must be at least 1, not {window}")
         if not 0 < fading <= 1:
-            raise ValueError(f"fading must be above 0 and at most 1, not {fading}")
+            raise BudgetronError(f"fading must be above 0 and at most 1, not {fading}")
         self._all = self._sums()
         self._fading = self._sums(fading)
         self._window = np.empty(window, self._sums.dtype)

@@ -2,7 +2,7 @@
 
 An attribute is a class or a function that makes a learner: anything with `partial_fit` and
 `predict`, or with River's `learn_one` and `predict_one`. Modules are also looked for in the current
-folder. Every mistake in a name is a ValueError of one line.
+folder. Every mistake in a name is a BudgetronError of one line.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from budgetron.catalogue import CATALOGUE, algorithms, make, nearest
+from budgetron.errors import BudgetronError
 
 
 class NamedLearner(Protocol):
@@ -35,7 +36,7 @@ class NamedLearner(Protocol):
 
         Raises
         ------
-        ValueError
+        BudgetronError
             If the learner does not do the task or has no such parameter.
         """
 
@@ -55,7 +56,7 @@ class _Listed:
     def parameters(self, task: str) -> list[str] | None:
         if task not in CATALOGUE[self.name].tasks:
             does = " and ".join(CATALOGUE[self.name].tasks)
-            raise ValueError(f"{self.name} does {does}, not {task}")
+            raise BudgetronError(f"{self.name} does {does}, not {task}")
         found = next(each for each in algorithms(task) if each.name == self.name)
         return list(found.parameters)
 
@@ -85,14 +86,14 @@ class _Own:
         for parameter in params:
             if known is not None and parameter not in known:
                 has = f"it has {', '.join(known)}" if known else "it has none"
-                raise ValueError(f"{self.name} has no parameter {parameter!r} ({has})")
+                raise BudgetronError(f"{self.name} has no parameter {parameter!r} ({has})")
         try:
             model = self.maker(**params)
         except Exception as error:
-            raise ValueError(f"{self.name}: {type(error).__name__}: {error}") from error
+            raise BudgetronError(f"{self.name}: {type(error).__name__}: {error}") from error
         pairs = (("partial_fit", "predict"), ("learn_one", "predict_one"))
         if not any(all(hasattr(model, method) for method in pair) for pair in pairs):
-            raise ValueError(
+            raise BudgetronError(
                 f"{self.name} makes a {type(model).__name__}, which has neither partial_fit and "
                 "predict nor learn_one and predict_one"
             )
@@ -113,14 +114,14 @@ def named(name: str) -> NamedLearner:
         return _own(name)
     if name not in CATALOGUE:
         hint = nearest(name, CATALOGUE) or f"; there are: {', '.join(CATALOGUE)}"
-        raise ValueError(f"unknown algorithm {name!r}{hint} (your own: module:attribute)")
+        raise BudgetronError(f"unknown algorithm {name!r}{hint} (your own: module:attribute)")
     return _Listed(name)
 
 
 def _own(name: str) -> _Own:
     module_name, _, path = name.partition(":")
     if not module_name or not path:
-        raise ValueError(f"{name!r} is not module:attribute")
+        raise BudgetronError(f"{name!r} is not module:attribute")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
@@ -129,19 +130,19 @@ def _own(name: str) -> _Own:
         missing = error.name or module_name
         why = "" if missing == module_name else f" (wanted by {module_name})"
         where = f"here in {os.getcwd()} or among the installed ones"
-        raise ValueError(f"{name}: there is no module {missing!r}{why}, {where}") from error
+        raise BudgetronError(f"{name}: there is no module {missing!r}{why}, {where}") from error
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
-        raise ValueError(f"{name}: {module_name} cannot be imported: {what}") from error
+        raise BudgetronError(f"{name}: {module_name} cannot be imported: {what}") from error
     found: Any = module
     for part in path.split("."):
         if not hasattr(found, part):
             hint = nearest(part, [each for each in dir(found) if not each.startswith("_")])
-            raise ValueError(f"{name}: {module_name} has no {path!r}{hint}")
+            raise BudgetronError(f"{name}: {module_name} has no {path!r}{hint}")
         found = getattr(found, part)
     if not callable(found):
         what = type(found).__name__
-        raise ValueError(f"{name} is a {what}, not a class or a function that makes a learner")
+        raise BudgetronError(f"{name} is a {what}, not a class or a function that makes a learner")
     return _Own(name, found, _version_of(module))
 
 

@@ -21,7 +21,10 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from traceback import format_exception
 from typing import Any, TypeVar
+
+from budgetron.errors import BudgetronError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -95,19 +98,30 @@ def workers(processes: int) -> Iterator[Workers]:
 
 
 # Errors come back from a worker as the first of these that they are, with their text.
-_SENT: tuple[type[Exception], ...] = (ValueError, TypeError, OSError, MemoryError, AttributeError)
+_SENT: tuple[type[Exception], ...] = (
+    BudgetronError,
+    ValueError,
+    TypeError,
+    OSError,
+    MemoryError,
+    AttributeError,
+)
 
 
 def _attempt(work: Callable[[T], R], job: T) -> R | Exception:
-    """The result or what was raised, as far as it can be sent."""
+    """The result or what was raised, as far as it can be sent; a bug with its traceback as a note.
+
+    What is a user's mistake and what a bug: budgetron/errors.py.
+    """
     try:
         return work(job)
     except Exception as error:
-        for kind in _SENT:
-            if isinstance(error, kind):
-                return kind(str(error))
-        text = str(error) if type(error) is RuntimeError else repr(error)
-        return RuntimeError(text)
+        kind = next((each for each in _SENT if isinstance(error, each)), RuntimeError)
+        known = kind is not RuntimeError or type(error) is RuntimeError
+        sent = kind(str(error) if known else repr(error))
+        if kind is not BudgetronError:
+            sent.add_note("".join(format_exception(error)))
+        return sent
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from typing import IO, Any
 import numpy as np
 
 import budgetron
+from budgetron.errors import BudgetronError
 from budgetron.model_file.atomic import write_whole
 from budgetron.model_file.document import Document, Estimator, describe, restore
 from budgetron.model_file.limits import Arrays, allowed_bytes
@@ -34,7 +35,7 @@ KEY = "budgetron"  # of the document in the header
 LONGEST_HEADER = 100_000_000  # bytes, as safetensors has it
 
 
-class ModelFileError(ValueError):
+class ModelFileError(BudgetronError):
     """What keeps a model from being saved or loaded, in one line."""
 
 
@@ -218,7 +219,7 @@ def _take_apart(
         size = os.fstat(file.fileno()).st_size
         try:
             most = allowed_bytes(size, max_bytes)
-        except ValueError as error:
+        except BudgetronError as error:
             raise ModelFileError(f"{name}: {error}") from None
         try:
             file.seek(0)

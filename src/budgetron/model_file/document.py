@@ -17,6 +17,7 @@ import numpy as np
 import budgetron
 from budgetron._engine import Room
 from budgetron.catalogue import CATALOGUE
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.byte_budget import WARM_UP_ROWS
 from budgetron.estimators._base.classifier import OnlineClassifier
 from budgetron.estimators._base.estimator import Origin
@@ -129,11 +130,11 @@ def restore(document: Document, arrays: Arrays, most: float = inf) -> Estimator:
     """
     kind = _estimator(document["estimator"])
     if kind is None:
-        raise ValueError(f"there is no estimator {document['estimator']!r}")
+        raise BudgetronError(f"there is no estimator {document['estimator']!r}")
     model = kind(**_decode_params(document["params"], kind))
     model._validate_params()
     if document["task"] != model._task:
-        raise ValueError(f"{kind.__name__} is not of the task {document['task']!r}")
+        raise BudgetronError(f"{kind.__name__} is not of the task {document['task']!r}")
     learned = document["learned"]
     if learned is None:
         return model
@@ -141,27 +142,27 @@ def restore(document: Document, arrays: Arrays, most: float = inf) -> Estimator:
         if name in learned["attributes"]:
             setattr(model, name, _decode_attribute(name, learned["attributes"][name], wanted))
         elif name != "feature_names_in_":
-            raise ValueError(f"{name} is missing")
+            raise BudgetronError(f"{name} is missing")
     origin = learned["origin"]
     width, growing = origin["width"], origin["growing"]
     if type(width) is not int or type(growing) is not bool or not 1 <= width < 2**31:
-        raise ValueError("the width is no width")
+        raise BudgetronError("the width is no width")
     room = _decode_room(origin["room"], width) if "room" in origin else Room()
     params = _decode_params(origin["params"], kind)
     missing = {field.name for field in fields(kind)} - params.keys() - {"random_state"}
     if missing:
-        raise ValueError(f"the parameter {min(missing)!r} that it was made with is missing")
+        raise BudgetronError(f"the parameter {min(missing)!r} that it was made with is missing")
     model._origin = Origin(params, width, growing, room)
     model._restored()
     if learned["dtype"] not in ("float32", "float64"):
-        raise ValueError("rows are float32 or float64")
+        raise BudgetronError("rows are float32 or float64")
     classes = len(model.classes_) if isinstance(model, OnlineClassifier) else 1
     dtype = np.dtype(learned["dtype"])
 
     def refuse(spec: Spec) -> None:
         asked = least_bytes(spec, classes if classes > 2 else 1, dtype.itemsize, room, arrays)
         if asked > most:
-            raise ValueError(
+            raise BudgetronError(
                 f"the model asks for {asked:,} bytes, out of all proportion to the file; if that "
                 f"is as it should be, load it with max_bytes={asked}"
             )
@@ -169,7 +170,7 @@ def restore(document: Document, arrays: Arrays, most: float = inf) -> Estimator:
     model._engine = model._build(model._origin, classes, dtype, refuse)
     model._engine.native.load(arrays)
     if model._engine.native.support()[1].max(initial=-1) >= model.n_features_in_:
-        raise ValueError("a stored example is wider than the rows")
+        raise BudgetronError("a stored example is wider than the rows")
     _check_agrees(learned, _learned(model, arrays))
     return model
 
@@ -178,11 +179,11 @@ def _check_agrees(written: Any, restored: Any, name: str = "learned") -> None:
     """What is written of a learned model must be what would be written of the restored one."""
     if not isinstance(written, dict) or not isinstance(restored, dict):
         if written != restored or isinstance(written, bool) != isinstance(restored, bool):
-            raise ValueError(f"{name} is not that of the model")
+            raise BudgetronError(f"{name} is not that of the model")
         return
     for key, inner in written.items():
         if key not in restored:
-            raise ValueError(f"{name} has no {key!r:.40}")
+            raise BudgetronError(f"{name} has no {key!r:.40}")
         _check_agrees(inner, restored[key], key)
 
 
@@ -190,18 +191,18 @@ def _decode_room(written: Document, width: int) -> Room:
     room = Room(**written)
     numbers = list(asdict(room).values())
     if any(type(number) is not int or not 0 <= number < 2**62 for number in numbers):
-        raise ValueError("the room is no room")
+        raise BudgetronError("the room is no room")
     if not (room.limit > 0 and 0 < room.slots <= width and 2 <= room.warmup_rows <= WARM_UP_ROWS):
-        raise ValueError("the room is not that of the rows")
+        raise BudgetronError("the room is not that of the rows")
     if room.warmup_values > room.warmup_rows * width:
-        raise ValueError("the room is larger than the rows")
+        raise BudgetronError("the room is larger than the rows")
     return room
 
 
 def _decode_params(written: Document, kind: Any) -> dict[str, Any]:
     known = {field.name for field in fields(kind)}
     if not written.keys() <= known:
-        raise ValueError(f"{kind.__name__} has no parameter {min(written.keys() - known)!r}")
+        raise BudgetronError(f"{kind.__name__} has no parameter {min(written.keys() - known)!r}")
     return {name: decode(value) for name, value in written.items()}
 
 
@@ -210,5 +211,5 @@ def _decode_attribute(name: str, written: Any, wanted: type) -> Any:
         return decode_labels(written)
     value = decode(written)
     if type(value) is not wanted or wanted not in _PLAIN:
-        raise ValueError(f"{name} is no {wanted.__name__}")
+        raise BudgetronError(f"{name} is no {wanted.__name__}")
     return value

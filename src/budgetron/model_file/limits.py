@@ -14,6 +14,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from budgetron._engine import Room
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.sizes import parse_bytes
 from budgetron.parts import Spec
 
@@ -29,8 +30,8 @@ _WITH_GRAM = {"halve", "remove-margin", "pomdr", "greedy"}
 def allowed_bytes(size: int, most: int | str | None) -> int:
     """The bytes that a model out of a file of this size may take; `most` is what the caller says.
 
-    ValueError where the file itself is too large to be read: above both ALWAYS and what the caller
-    says, or above the memory of the machine.
+    BudgetronError where the file itself is too large to be read: above both ALWAYS and what the
+    caller says, or above the memory of the machine.
     """
     if most is None:
         readable = _memory()
@@ -39,7 +40,7 @@ def allowed_bytes(size: int, most: int | str | None) -> int:
         allowed = parse_bytes(most, "max_bytes") if isinstance(most, str) else int(most)
         readable = max(ALWAYS, allowed)
     if size > readable:
-        raise ValueError(f"the file has {size:,} bytes, more than the {readable:,} it may have")
+        raise BudgetronError(f"the file has {size:,} bytes, more than the {readable:,} it may have")
     return allowed
 
 

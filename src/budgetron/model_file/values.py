@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetron import parts
+from budgetron.errors import BudgetronError
 from budgetron.parts import Part
 
 PARTS: dict[str, type[Part]] = {
@@ -47,7 +48,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """What `encode` wrote; ValueError for anything else."""
+    """What `encode` wrote; BudgetronError for anything else."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, dict) and value.keys() == {"float"} and value["float"] in ("inf", "-inf"):
@@ -58,7 +59,7 @@ def decode(value: Any) -> Any:
         part, params = PARTS.get(value["part"]), value["params"]
         if part is not None and isinstance(params, dict):
             return part(**{name: decode(inner) for name, inner in params.items()})
-    raise ValueError("a parameter has a value of no known kind")
+    raise BudgetronError("a parameter has a value of no known kind")
 
 
 def encode_labels(labels: NDArray[Any]) -> dict[str, Any]:
@@ -77,9 +78,9 @@ def encode_labels(labels: NDArray[Any]) -> dict[str, Any]:
 
 
 def decode_labels(written: Any) -> NDArray[Any]:
-    """What `encode_labels` wrote; ValueError for anything else."""
+    """What `encode_labels` wrote; BudgetronError for anything else."""
     if not isinstance(written, dict) or written.keys() != {"type", "values"}:
-        raise ValueError("labels have no type")
+        raise BudgetronError("labels have no type")
     name, values = written["type"], written["values"]
     kinds = {type(value) for value in values} if isinstance(values, list) else {list}
     if name == "str" and kinds <= {str}:
@@ -91,4 +92,4 @@ def decode_labels(written: Any) -> NDArray[Any]:
     wanted = {bool} if name == "bool" else {float} if name in FLOATS else {int}
     if name in NUMBERS + FLOATS and kinds <= wanted:
         return np.array(values, dtype=name)
-    raise ValueError("labels are not of their type")
+    raise BudgetronError("labels are not of their type")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
+from budgetron.errors import as_budgetron_error
 from budgetron.parts.ranges import constraints, ranges_of
 
 Spec = dict[str, Any]
@@ -90,7 +91,8 @@ class Part:
         ranges = {field.name: ranges_of(field) for field in fields(self) if ranges_of(field)}
         families = {key: each[0] for key, each in ranges.items() if isinstance(each[0], PartOf)}
         known = {key: constraints(each) for key, each in ranges.items() if key not in families}
-        validate_parameter_constraints(known, params, caller_name=name)
+        with as_budgetron_error():
+            validate_parameter_constraints(known, params, caller_name=name)
         for key, value in params.items():
             if key in families and type(value) not in families[key].members:
                 names = ", ".join(f"{part.__name__}()" for part in families[key].members)

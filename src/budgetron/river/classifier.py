@@ -13,6 +13,7 @@ from river.base import MiniBatchClassifier
 
 from budgetron._csr import sparse_rows
 from budgetron._engine import Floats
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.targets import check_labels, told_apart
 from budgetron.estimators._base.weights import product_one
 from budgetron.river.model import FLOAT64, RiverLearner
@@ -33,7 +34,9 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         super().__post_init__()
         self._labels: list[Any] = []  # of the classes the model knows
         if self.classes is not None and len(self._declared()) < 2:
-            raise ValueError(f"classes={self.classes!r} must name two labels or more, or be None")
+            raise BudgetronError(
+                f"classes={self.classes!r} must name two labels or more, or be None"
+            )
 
     def _declared(self) -> NDArray[Any]:
         return np.unique(_as_array(() if self.classes is None else self.classes))
@@ -149,15 +152,15 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
 
 
 def _as_array(labels: Any) -> NDArray[Any]:
-    """Labels as an array of whatever type they are of; ValueError where they cannot be labels."""
+    """Labels as an array of whatever type they are of; BudgetronError where they are none."""
     check_labels(labels)
     for label in labels:
         if not isinstance(label, (str, bool, Real, np.bool_)):
-            raise ValueError(f"y={label!r}: a label is a text, a number, True or False")
+            raise BudgetronError(f"y={label!r}: a label is a text, a number, True or False")
         if isinstance(label, float | np.floating) and not isfinite(label):
-            raise ValueError(f"y={label!r}: a label must be finite")
+            raise BudgetronError(f"y={label!r}: a label must be finite")
     found = told_apart(list(labels), "y") if len(labels) else np.empty(0, dtype=bool)
     if found.dtype.kind == "O":
         label = max(labels, key=abs)
-        raise ValueError(f"y={label!r}: a label is a text or a number of at most 64 bits")
+        raise BudgetronError(f"y={label!r}: a label is a text or a number of at most 64 bits")
     return found

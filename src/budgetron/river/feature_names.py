@@ -7,6 +7,8 @@ from hashlib import blake2b
 from numbers import Number
 from typing import Any
 
+from budgetron.errors import BudgetronError
+
 LARGEST = 2**31 - 1  # a feature number is below: CSR matrices must be able to hold it
 
 
@@ -41,12 +43,12 @@ class Names(dict[Any, int]):
 
         Raises
         ------
-        ValueError
+        BudgetronError
             If they are to be learned and there is no room for them.
         """
         size = len(self)
         if learning and self.most is not None and size + len(unknown) > self.most:
-            raise ValueError(
+            raise BudgetronError(
                 f"feature {unknown[self.most - size]!r} is one more than max_features={self.most}"
             )
         if self.hashed:

@@ -22,6 +22,7 @@ import scipy.sparse
 from river.base import Estimator
 
 from budgetron import _core
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.weights import LARGEST, sample_weights
 from budgetron.events import Listener, log
 from budgetron.river.feature_names import Names
@@ -41,10 +42,10 @@ class RiverLearner(Estimator):
 
     def __post_init__(self) -> None:
         if self.seed is not None and not isinstance(self.seed, Integral):
-            raise ValueError(f"seed={self.seed!r} must be an integer or None")
+            raise BudgetronError(f"seed={self.seed!r} must be an integer or None")
         most = self.max_features
         if most is not None and not (isinstance(most, Integral) and most >= 1):
-            raise ValueError(f"max_features={most!r} must be an integer of at least 1, or None")
+            raise BudgetronError(f"max_features={most!r} must be an integer of at least 1, or None")
         params = {name: self._as_estimators(name, getattr(self, name)) for name in self._shared()}
         self._estimator: Any = self._estimator_class(**params, random_state=self.seed)
         self._estimator._validate_params()
@@ -168,7 +169,7 @@ class RiverLearner(Estimator):
     def _weight(self, x: dict[Any, Any], w: float) -> float:
         """The weight of a row; one of weight 0 has to be valid, and no more becomes of it."""
         if not 0 <= w <= LARGEST:
-            raise ValueError(f"w={w!r} must be a number from 0 to {LARGEST:g}")
+            raise BudgetronError(f"w={w!r} must be a number from 0 to {LARGEST:g}")
         if w == 0.0:
             self._row(x)
         return float(w)
@@ -182,7 +183,7 @@ class RiverLearner(Estimator):
     def _rows(self, X: Any) -> Any:
         """The rows of a frame as CSR, zeros left out; the same numbers as row by row."""
         if not X.columns.is_unique:
-            raise ValueError("X has two columns of the same name")
+            raise BudgetronError("X has two columns of the same name")
         unknown = self._names.unknown(X.columns)
         fresh = dict(zip(unknown, self._names.fresh(unknown, False), strict=True))
         numbers = [fresh[name] if name in fresh else self._names[name] for name in X.columns]
@@ -197,7 +198,7 @@ def _width(indices: Any) -> int:
 
 
 def _finite(X: Any) -> Any:
-    """The frame's values as float64; ValueError with the feature's name where one is no number."""
+    """The frame's values as float64; BudgetronError names the feature where one is no number."""
     if all(getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes):
         values = X.to_numpy(dtype=np.float64, na_value=np.nan)
         if np.isfinite(values).all():

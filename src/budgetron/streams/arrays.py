@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse
 
+from budgetron.errors import BudgetronError
 from budgetron.streams.base import CHUNK_ROWS, RowStream, StreamError, rows_of
 
 if TYPE_CHECKING:
@@ -58,11 +59,13 @@ class ArrayStream(RowStream):
         super().__init__(name, again, chunk_rows, rows, dtype)
         self._X: Any = np.asarray(X) if not scipy.sparse.issparse(X) else _csr(X)
         if self._X.ndim != 2:
-            raise ValueError(f"X must have rows and columns, not {self._X.ndim} dimensions")
+            raise BudgetronError(f"X must have rows and columns, not {self._X.ndim} dimensions")
         self._n = int(self._X.shape[0])
         self._y = np.full(self._n, np.nan) if y is None else np.asarray(y)
         if self._y.shape != (self._n,):
-            raise ValueError(f"y must have shape ({self._n},) as X has rows, not {self._y.shape}")
+            raise BudgetronError(
+                f"y must have shape ({self._n},) as X has rows, not {self._y.shape}"
+            )
         self.n_features = int(self._X.shape[1])
         self._position = rows_of(position)
         if self._position > self._n:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
+from budgetron.errors import BudgetronError
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -25,7 +27,7 @@ KEPT = 5
 _COUNTED = ("rows", "bad", "bad_before", "line", "byte", "features", "link")
 
 
-class StreamError(ValueError):
+class StreamError(BudgetronError):
     """What is wrong in a source; its text is `FILE:LINE: what is wrong`, on one line.
 
     Parameters
@@ -112,11 +114,11 @@ class RowStream:
         import numpy as np
 
         if chunk_rows < 1:
-            raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}")
+            raise BudgetronError(f"chunk_rows must be at least 1, not {chunk_rows}")
         if rows is not None and rows < 0:
-            raise ValueError(f"rows must be at least 0, not {rows}")
+            raise BudgetronError(f"rows must be at least 0, not {rows}")
         if np.dtype(dtype) not in (np.float32, np.float64):
-            raise ValueError(f"dtype must be float32 or float64, not {np.dtype(dtype).name}")
+            raise BudgetronError(f"dtype must be float32 or float64, not {np.dtype(dtype).name}")
         self.name = name
         self.dtype = np.dtype(dtype)
         self._again = again
@@ -229,20 +231,20 @@ def rows_of(position: Position) -> int:
     """
     rows = position.get("rows") if isinstance(position, Mapping) else position
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
-        raise ValueError(f"position must be a number of rows or a bookmark, not {position!r}")
+        raise BudgetronError(f"position must be a number of rows or a bookmark, not {position!r}")
     return rows
 
 
 def checked_bookmark(written: Any) -> Bookmark:
-    """A bookmark out of a file, whose numbers are whole; ValueError for anything else.
+    """A bookmark out of a file, whose numbers are whole; BudgetronError for anything else.
 
     >>> checked_bookmark({"rows": 3, "byte": 40})
     {'rows': 3, 'byte': 40}
     """
     if not isinstance(written, dict) or "rows" not in written:
-        raise ValueError("the bookmark names no row")
+        raise BudgetronError("the bookmark names no row")
     for name, number in written.items():
         counts = name.removeprefix("in_") in _COUNTED
         if counts and (type(number) is not int or not 0 <= number < 2**62):
-            raise ValueError(f"the bookmark's {name} is no number")
+            raise BudgetronError(f"the bookmark's {name} is no number")
     return written

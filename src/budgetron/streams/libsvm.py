@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from budgetron import _core
+from budgetron.errors import BudgetronError
 from budgetron.streams.base import (
     CHUNK_ROWS,
     KEPT,
@@ -90,7 +91,7 @@ class LibsvmStream(RowStream):
         again = partial(type(self), path, chunk_rows, dtype, skip_bad, n_features, rows)
         super().__init__(os.fspath(path), again, chunk_rows, rows, dtype)
         if n_features is not None and not 1 <= n_features <= _MAX_INDEX:
-            raise ValueError(f"n_features must be from 1 to {_MAX_INDEX}, not {n_features}")
+            raise BudgetronError(f"n_features must be from 1 to {_MAX_INDEX}, not {n_features}")
         self._width = n_features
         self.grows = n_features is None
         self._block = b""

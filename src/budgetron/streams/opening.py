@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from budgetron.errors import BudgetronError
 from budgetron.streams.base import CHUNK_ROWS, StreamError
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class SourceOptions:
 
     def __post_init__(self) -> None:
         if self.format is not None and self.format not in FORMATS:
-            raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {self.format!r}")
+            raise BudgetronError(f"format must be one of {', '.join(FORMATS)}, not {self.format!r}")
 
 
 def open_stream(
@@ -294,5 +295,5 @@ def _synthetic(text: str, options: SourceOptions, position: Position) -> RowStre
         return synthetic(text, **common)
     except StreamError:
         raise
-    except ValueError as error:
+    except BudgetronError as error:
         raise StreamError(name, None, str(error)) from None

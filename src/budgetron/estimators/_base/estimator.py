@@ -23,8 +23,6 @@ import scipy.sparse
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from budgetron._batch import Batch
 from budgetron._csr import SparseRows, sparse_rows
@@ -35,6 +33,12 @@ from budgetron.estimators._base.explanation import Explanation
 from budgetron.estimators._base.frames import float_types, in_order, one_row
 from budgetron.estimators._base.parameters import Parameters, of
 from budgetron.estimators._base.plain import plain_rows
+from budgetron.estimators._base.scikit import (
+    check_array,
+    check_consistent_length,
+    check_random_state,
+    validate_data,
+)
 from budgetron.estimators._base.sharing import in_turn
 from budgetron.estimators._base.sizes import parse_bytes
 from budgetron.estimators._base.weights import sample_weights

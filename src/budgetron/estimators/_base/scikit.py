@@ -1,13 +1,23 @@
-"""scikit-learn's base classes, with the types that scikit-learn does not have.
+"""scikit-learn's base classes with types, and its checks with our error: the door to scikit-learn.
 
 To a type checker a class of an untyped package is `Any`, and a dataclass derived from `Any` takes
 every keyword: `BudgetronClassifier(bugdet=3)` would pass. So type checkers see the classes below,
 which declare what is used of scikit-learn's own; at run time the names are scikit-learn's.
+
+What scikit-learn's checks refuse is a mistake of the user's, so their ValueError becomes a
+`BudgetronError`. Their TypeError stays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Self
+
+from sklearn import utils
+from sklearn.utils import multiclass, validation
+
+from budgetron.errors import as_budgetron_error
 
 if TYPE_CHECKING:
 
@@ -30,4 +40,31 @@ if TYPE_CHECKING:
 else:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-__all__ = ["BaseEstimator", "ClassifierMixin", "RegressorMixin"]
+
+def _refusing(check: Any) -> Callable[..., Any]:
+    @wraps(check)
+    def checked(*given: Any, **named: Any) -> Any:
+        with as_budgetron_error():
+            return check(*given, **named)
+
+    return checked
+
+
+check_array = _refusing(validation.check_array)
+check_classification_targets = _refusing(multiclass.check_classification_targets)
+check_consistent_length = _refusing(validation.check_consistent_length)
+check_random_state = _refusing(utils.check_random_state)
+column_or_1d = _refusing(validation.column_or_1d)
+validate_data = _refusing(validation.validate_data)
+
+__all__ = [
+    "BaseEstimator",
+    "ClassifierMixin",
+    "RegressorMixin",
+    "check_array",
+    "check_classification_targets",
+    "check_consistent_length",
+    "check_random_state",
+    "column_or_1d",
+    "validate_data",
+]

@@ -16,6 +16,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from budgetron._engine import Engine
+from budgetron.errors import as_budgetron_error
 from budgetron.estimators._base.scikit import BaseEstimator
 from budgetron.events import Listener, Teller, log
 
@@ -58,6 +59,15 @@ class Shared(BaseEstimator):
     def _teller(self) -> Teller | None:
         """What tells the listener; None: nobody listens."""
         return self.__dict__.get("_told")
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, as in the constructor."""
+        with as_budgetron_error():
+            return super().set_params(**params)
+
+    def _validate_params(self) -> None:
+        with as_budgetron_error():
+            super()._validate_params()
 
     def __getstate__(self) -> dict[str, Any]:
         with self._turn:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
+from budgetron.errors import as_budgetron_error
 from budgetron.estimators._base.plain import plain_labels
+from budgetron.estimators._base.scikit import check_classification_targets, column_or_1d
 
 Floats = NDArray[np.float64]
 
@@ -93,7 +93,8 @@ def told_apart(given: Sequence[Any], what: str = "Input y", first: int = 0) -> N
     >>> told_apart([2**53 + 1, 5.0]).tolist(), told_apart([2**63 + 5, 2]).dtype
     ([9007199254740993, 5], dtype('uint64'))
     """
-    found: NDArray[Any] = np.asarray(given)
+    with as_budgetron_error():  # lists of several lengths
+        found: NDArray[Any] = np.asarray(given)
     if found.dtype.kind != "f" or found.ndim != 1 or not (np.abs(found) >= 2.0**53).any():
         return found
     for row, (value, number) in enumerate(zip(given, found.tolist(), strict=True), start=first):

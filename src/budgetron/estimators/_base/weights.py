@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetron._engine import Floats
+from budgetron.errors import as_budgetron_error
 
 # Beyond, squares of coefs overflow.
 LARGEST = 1e100
@@ -27,7 +28,8 @@ def sample_weights(sample_weight: Any, count: int, *, some: bool = False) -> Flo
     if sample_weight is None:
         return None
     try:
-        weights: Floats = np.ascontiguousarray(np.asarray(sample_weight, dtype=np.float64))
+        with as_budgetron_error():  # text
+            weights: Floats = np.ascontiguousarray(np.asarray(sample_weight, dtype=np.float64))
     except OverflowError:  # a whole number of Python
         raise ValueError(f"a sample weight is not a number from 0 to {LARGEST:g}") from None
     if np.asarray(sample_weight).ndim == 0:

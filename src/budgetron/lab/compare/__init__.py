@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetron.errors import BudgetronError
 from budgetron.lab.compare.about import about
 from budgetron.lab.compare.data import Rows, load
 from budgetron.lab.compare.plan import Cell, Settings, Setup, cells, setups
@@ -118,7 +119,7 @@ def compare(
             if records:
                 _write(folder, about(loaded, settings, command, processes), summary, records, pool)
     except BrokenProcessPool as error:
-        raise ValueError(
+        raise BudgetronError(
             "a worker process died, perhaps for lack of memory; finished cells are kept: "
             "try again with fewer --processes"
         ) from error
@@ -150,12 +151,12 @@ def _planned(
         if cell.repeat == 0:
             what = try_out(streams[cell.stream], cell)
             if what and not cell.setup.own:
-                raise ValueError(f"{cell.setup.label}: {what}")
+                raise BudgetronError(f"{cell.setup.label}: {what}")
             if what:
                 broken[cell.line] = what
     failures = [Failure(cell, broken[cell.line]) for cell in planned if cell.line in broken]
     if planned and len(failures) == len(planned):
-        raise ValueError(f"{failures[0].cell.setup.label}: {failures[0].what}")
+        raise BudgetronError(f"{failures[0].cell.setup.label}: {failures[0].what}")
     return [cell for cell in planned if cell.line not in broken], failures
 
 

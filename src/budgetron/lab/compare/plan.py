@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from budgetron.errors import BudgetronError
 from budgetron.lab.compare.data import Rows
 from budgetron.lab.learners_by_name import NamedLearner, named
 
@@ -129,24 +130,24 @@ def setups(
 
     Raises
     ------
-    ValueError
+    BudgetronError
         For a name nobody has.
     """
     labelled = [_labelled(text) for text in algorithms]
     labels = [label for label, _ in labelled]
     for label in labels:
         if labels.count(label) > 1:
-            raise ValueError(
+            raise BudgetronError(
                 f"{label!r} is there twice: name them apart, as in a={label},b={label}"
             )
     for label in own:
         if label not in labels:
-            raise ValueError(f"no algorithm of this comparison is called {label!r}")
+            raise BudgetronError(f"no algorithm of this comparison is called {label!r}")
     learners = {label: named(name) for label, name in labelled}
     known = {label: learner.parameters(task) for label, learner in learners.items()}
     for name in common:
         if not any(names is None or name in names for names in known.values()):
-            raise ValueError(f"none of the algorithms has a parameter {name!r}")
+            raise BudgetronError(f"none of the algorithms has a parameter {name!r}")
     made = []
     for label, learner in learners.items():
         names = known[label]

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from budgetron import datasets
+from budgetron.errors import BudgetronError
 from budgetron.lab.reproduce.tables import Set
 from budgetron.streams import two_gaussians
 
@@ -171,7 +172,9 @@ def scaled(X: Any, how: str) -> Any:
         middle = low if how == "unit" else (low + high) / 2
         width = (high - low) / (1 if how == "unit" else 2)
     else:
-        raise ValueError(f"scale is {how!r}; allowed are 'unit', 'both', 'whole' and 'standard'")
+        raise BudgetronError(
+            f"scale is {how!r}; allowed are 'unit', 'both', 'whole' and 'standard'"
+        )
     result: NDArray[Any] = (X - middle) / np.where(width > 0, width, 1.0)
     return result
 

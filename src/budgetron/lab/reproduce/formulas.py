@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from budgetron.errors import BudgetronError
+
 _FORMULA = re.compile(r"(?P<top>[\d.e+-]+|T|p)(?:/(?P<bottom>sqrt\(T\)|T\^2|T|[\d.]+))?")
 
 
@@ -30,7 +32,7 @@ def value(formula: Any, T: int, p: int | None = None) -> Any:
         return formula
     top, bottom = match["top"], match["bottom"]
     if top == "p" and p is None:
-        raise ValueError(f"{formula!r} needs the Perceptron's number of examples")
+        raise BudgetronError(f"{formula!r} needs the Perceptron's number of examples")
     divisor = {None: 1.0, "sqrt(T)": math.sqrt(T), "T^2": float(T) ** 2, "T": float(T)}
     below = divisor[bottom] if bottom in divisor else float(bottom)
     if top in ("T", "p"):

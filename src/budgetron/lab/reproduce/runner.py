@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import budgetron
+from budgetron.errors import BudgetronError
 from budgetron.lab.reproduce import data, protocols
 from budgetron.lab.reproduce.cells import Cells
 from budgetron.lab.reproduce.protocols import PROTOCOLS, Outcome
@@ -157,7 +158,9 @@ def _rows(job: Job) -> data.Rows:
     rows = data.permuted(job.data_set, job.seed)
     count = len(rows.y) + len(rows.test_y)
     if count != job.data_set.rows:
-        raise ValueError(f"{job.data_set.name}: {count} rows; the table has {job.data_set.rows}")
+        raise BudgetronError(
+            f"{job.data_set.name}: {count} rows; the table has {job.data_set.rows}"
+        )
     return rows
 
 

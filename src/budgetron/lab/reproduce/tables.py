@@ -34,6 +34,8 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
+from budgetron.errors import BudgetronError
+
 Params = dict[str, Any]
 
 # Seeded orders of the rows, or streams, where a table does not say how many.
@@ -246,11 +248,11 @@ def read(name: str) -> Table:
 
     Raises
     ------
-    ValueError
+    BudgetronError
         If there is none.
     """
     if name not in names():
-        raise ValueError(f"no table is called {name!r}; there are {', '.join(names())}")
+        raise BudgetronError(f"no table is called {name!r}; there are {', '.join(names())}")
     text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
     raw = tomllib.loads(text)
     algorithms = raw.pop("algorithms")

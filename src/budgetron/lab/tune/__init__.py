@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetron.errors import BudgetronError
 from budgetron.evaluate import held_out, prequential
 from budgetron.lab.compare.data import Rows, load
 from budgetron.lab.compare.plan import Cell, Settings, Setup
@@ -111,7 +112,7 @@ def tune(
 
     Raises
     ------
-    ValueError
+    BudgetronError
         If a name is wrong, or every candidate failed.
 
     Examples
@@ -123,7 +124,7 @@ def tune(
     (['epsilon'], 1000)
     """
     if by not in ("prequential", "held-out"):
-        raise ValueError(f"by={by!r} is not one of 'prequential', 'held-out'")
+        raise BudgetronError(f"by={by!r} is not one of 'prequential', 'held-out'")
     processes = processes or os.cpu_count() or 1
     expect(processes)
     (data,) = load([stream], rows, options)
@@ -146,7 +147,7 @@ def tune(
     found = _climb(data, candidates, rungs, cell, by, processes, report)
     ranked = sorted(found, key=lambda candidate: (-candidate.rows, candidate.error))
     if math.isinf(ranked[0].error):
-        raise ValueError(f"{algorithm}: {ranked[0].what or 'every error is infinite'}")
+        raise BudgetronError(f"{algorithm}: {ranked[0].what or 'every error is infinite'}")
     return Tuning(chosen, len(data.y), ranked, data.skipped)
 
 
@@ -188,7 +189,7 @@ def _climb(
                     found[trial.number] = _outcome(found[trial.number], rows, error)
                     report(done, f"{len(active):,} of {total:,} candidates on {rows:,} rows")
             except BrokenProcessPool as error:
-                raise ValueError("a worker process died, perhaps for lack of memory") from error
+                raise BudgetronError("a worker process died, perhaps for lack of memory") from error
             # Stable, and back in the grid's order first: of the tied the first goes on.
             active = sorted(sorted(active), key=lambda i: found[i].error)
     permuted.cache_clear()

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
+from budgetron.errors import BudgetronError
 from budgetron.lab.reproduce.formulas import value
 
 
@@ -16,7 +17,7 @@ def paper_grid(algorithm: str, parameters: Sequence[str] | None) -> dict[str, li
 
     Raises
     ------
-    ValueError
+    BudgetronError
         If there is nothing to search.
     """
     text = resources.files(__package__).joinpath("grids.toml").read_text(encoding="utf-8")
@@ -24,7 +25,9 @@ def paper_grid(algorithm: str, parameters: Sequence[str] | None) -> dict[str, li
     listed = grids["common"] | grids.get(algorithm, {})
     found = {name: list(values) for name, values in listed.items() if name in (parameters or ())}
     if not found:
-        raise ValueError(f"the papers have no grid for {algorithm}: name one, as in --grid C=1,10")
+        raise BudgetronError(
+            f"the papers have no grid for {algorithm}: name one, as in --grid C=1,10"
+        )
     return found
 
 

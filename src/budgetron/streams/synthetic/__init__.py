@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from budgetron.errors import BudgetronError
 from budgetron.streams.base import CHUNK_ROWS, RowStream, rows_of
 from budgetron.streams.synthetic import concepts
 
@@ -64,7 +65,7 @@ class SyntheticStream(RowStream):
         again = partial(type(self), concept, seed, name, chunk_rows, dtype, rows)
         super().__init__(name, again, chunk_rows, rows, dtype)
         if seed < 0:
-            raise ValueError(f"seed must be at least 0, not {seed}")
+            raise BudgetronError(f"seed must be at least 0, not {seed}")
         self._concept = concept
         self._seed = seed
         self.n_features = concept.width
@@ -169,7 +170,7 @@ def _made(name: str, make: Any, settings: dict[str, Any], also: tuple[str, ...] 
 def _setting(pair: str) -> tuple[str, str]:
     name, equals, value = pair.partition("=")
     if not equals or not value:
-        raise ValueError(f"a setting is name=value, not {pair!r}")
+        raise BudgetronError(f"a setting is name=value, not {pair!r}")
     return name.strip(), value.strip()
 
 
@@ -177,21 +178,21 @@ def _check_known(what: str, name: str, known: Any) -> None:
     if name not in known:
         close = difflib.get_close_matches(name, list(known), n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known)}"
-        raise ValueError(f"no {what} is called {name!r}; {hint}")
+        raise BudgetronError(f"no {what} is called {name!r}; {hint}")
 
 
 def _whole(name: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"{name} must be a whole number, not {text!r}") from None
+        raise BudgetronError(f"{name} must be a whole number, not {text!r}") from None
 
 
 def _number(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{name} must be a number, not {text!r}") from None
+        raise BudgetronError(f"{name} must be a number, not {text!r}") from None
 
 
 # ---- the paper's own, of a fixed length ---------------------------------------------------------
@@ -219,9 +220,9 @@ def two_gaussians(
     y : (2 n_per_class,) labels -1 and 1
     """
     if n_per_class < 1:
-        raise ValueError(f"n_per_class must be at least 1, not {n_per_class}")
+        raise BudgetronError(f"n_per_class must be at least 1, not {n_per_class}")
     if not 0 <= flip <= 1:
-        raise ValueError(f"flip must be a probability, not {flip}")
+        raise BudgetronError(f"flip must be a probability, not {flip}")
     random = np.random.default_rng(seed)
     y = np.repeat(np.array([1, -1]), n_per_class)
     X = y[:, None] + random.standard_normal((2 * n_per_class, 2)) * np.array([0.2, 2.0])

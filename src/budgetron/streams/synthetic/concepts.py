@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from budgetron.errors import BudgetronError
+
 if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
@@ -36,7 +38,7 @@ def _flipped(y: NDArray[Any], flip: float, random: Generator) -> NDArray[np.floa
 
 def _check_flip(flip: float) -> None:
     if not 0 <= flip <= 1:
-        raise ValueError(f"flip must be a probability, not {flip}")
+        raise BudgetronError(f"flip must be a probability, not {flip}")
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,9 @@ class Hyperplane:
     def __post_init__(self) -> None:
         _check_flip(self.flip)
         if self.width < 2:
-            raise ValueError(f"width must be at least 2, not {self.width}")
+            raise BudgetronError(f"width must be at least 2, not {self.width}")
         if self.period < 0:
-            raise ValueError(f"period must be at least 0, not {self.period}")
+            raise BudgetronError(f"period must be at least 0, not {self.period}")
 
     def draw(self, t: NDArray[np.int64], random: Generator) -> Drawn:
         X = random.uniform(-1, 1, (len(t), self.width))
@@ -117,7 +119,7 @@ class Checkerboard:
     def __post_init__(self) -> None:
         _check_flip(self.flip)
         if not self.cells > 0:
-            raise ValueError(f"cells must be above 0, not {self.cells}")
+            raise BudgetronError(f"cells must be above 0, not {self.cells}")
 
     def draw(self, t: NDArray[np.int64], random: Generator) -> Drawn:
         X = random.random((len(t), 2))
@@ -153,7 +155,7 @@ class _Drift:
         object.__setattr__(self, "concepts", tuple(self.concepts))
         widths = sorted({each.width for each in self.concepts})
         if not self.concepts or len(widths) > 1:
-            raise ValueError(f"concepts must have one width, not {widths}")
+            raise BudgetronError(f"concepts must have one width, not {widths}")
 
     @property
     def width(self) -> int:
@@ -191,7 +193,7 @@ class Abrupt(_Drift):
         super().__post_init__()
         object.__setattr__(self, "at", tuple(self.at))
         if len(self.at) != len(self.concepts) - 1 or sorted(self.at) != list(self.at):
-            raise ValueError(
+            raise BudgetronError(
                 f"at must be {len(self.concepts) - 1} rising row numbers, one between each two "
                 f"concepts, not {self.at}"
             )
@@ -214,9 +216,9 @@ class Gradual(_Drift):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.concepts) != 2:
-            raise ValueError(f"concepts must be two, not {len(self.concepts)}")
+            raise BudgetronError(f"concepts must be two, not {len(self.concepts)}")
         if self.over < 1:
-            raise ValueError(f"over must be at least 1, not {self.over}")
+            raise BudgetronError(f"over must be at least 1, not {self.over}")
 
     def _chosen(self, t: NDArray[np.int64], random: Generator) -> NDArray[np.int64]:
         new = (t - self.at) / self.over + 0.5
@@ -232,7 +234,7 @@ class Recurring(_Drift):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.every < 1:
-            raise ValueError(f"every must be at least 1, not {self.every}")
+            raise BudgetronError(f"every must be at least 1, not {self.every}")
 
     def _chosen(self, t: NDArray[np.int64], random: Generator) -> NDArray[np.int64]:
         return t // self.every % len(self.concepts)

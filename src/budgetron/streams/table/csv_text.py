@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from budgetron.errors import BudgetronError
 from budgetron.streams.base import KEPT, StreamError
 from budgetron.streams.source import Source
 from budgetron.streams.table import arrow, arrow_reason, check_start
@@ -65,7 +66,7 @@ class CsvBatches:
     ) -> None:
         arrow(os.fspath(path))
         if delimiter is not None and not (len(delimiter) == 1 and delimiter.isascii()):
-            raise ValueError(f"delimiter must be one ASCII character, not {delimiter!r}")
+            raise BudgetronError(f"delimiter must be one ASCII character, not {delimiter!r}")
         self._path = path
         self._source = Source(path)
         self.name = self._source.name

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from budgetron.errors import BudgetronError
+
 Column: TypeAlias = str | int
 
 
@@ -53,7 +55,7 @@ class Roles:
 
     def __post_init__(self) -> None:
         if self.hash_width < 1:
-            raise ValueError(f"hash_width must be at least 1, not {self.hash_width}")
+            raise BudgetronError(f"hash_width must be at least 1, not {self.hash_width}")
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Layout:
 
         Raises
         ------
-        ValueError
+        BudgetronError
             If it is not a layout.
         """
         names = ("numbers", "hashed", "categorical")
@@ -100,7 +102,7 @@ class Layout:
         except (TypeError, AttributeError):
             sound = False
         if not sound:
-            raise ValueError("what it says of the columns it learned makes no sense")
+            raise BudgetronError("what it says of the columns it learned makes no sense")
         return made
 
     def unlabelled(self) -> Layout:
