@@ -12,9 +12,10 @@ import pytest
 import scipy.sparse
 
 import budgetron
+from budgetron.checks import contracts
 from budgetron.evaluate import prequential
 from budgetron.model_file import to_bytes
-from tests.support.cases import BY_NAME, CASES, KERNELS, KINDS, Case, same_state, stream
+from tests.support.cases import BY_NAME, CASES, KERNELS, KINDS, Case, stream
 from tests.support.native import native_of, state_of
 
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
@@ -24,46 +25,6 @@ each_kind = pytest.mark.parametrize("case", KINDS, ids=str)
 def fitted(case: Case) -> tuple[Any, np.ndarray, np.ndarray]:
     X, y = stream(100)
     return case.make(random_state=0).partial_fit(X, y, classes=[0, 1]), X, y
-
-
-BAD = {
-    "nan": (lambda X: np.where(np.arange(X.size).reshape(X.shape) == 5, np.nan, X), "NaN"),
-    "inf": (lambda X: np.where(np.arange(X.size).reshape(X.shape) == 5, np.inf, X), "infinity"),
-    "wide": (lambda X: np.hstack([X, X]), "features"),
-    "narrow": (lambda X: X[:, :2], "features"),
-    "empty": (lambda X: X[:0], "0 sample"),
-    "1-d": (lambda X: X[0], "2D array|Expected 2D"),
-    "text": (lambda X: np.full(X.shape, "x"), "could not convert|numeric"),
-}
-
-
-@pytest.mark.parametrize("kind", BAD)
-@each_kind
-def test_bad_rows_raise_and_change_nothing(case: Case, kind: str) -> None:
-    model, X, y = fitted(case)
-    twin, _, _ = fitted(case)
-    spoil, message = BAD[kind]
-    bad = spoil(X[:10])
-    targets = y[: len(bad)]
-    for call in (
-        lambda: model.partial_fit(bad, targets),
-        lambda: model.prequential(bad, targets),
-        lambda: model.predict(bad),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()
-    if kind in ("nan", "inf"):
-        with pytest.raises(ValueError, match=message):
-            model.partial_fit(scipy.sparse.csr_array(bad), targets)
-    same_state(model, twin)
-    assert model.n_features_in_ == 4
-
-
-@each_kind
-def test_lengths_that_differ(case: Case) -> None:
-    model, X, y = fitted(case)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        model.partial_fit(X, y[:-1])
 
 
 @each_case
@@ -77,22 +38,13 @@ def test_one_row_and_one_class(case: Case) -> None:
 def test_constant_zero_and_duplicate_rows(case: Case, kernel: str) -> None:
     if kernel not in case.kernels:
         pytest.skip(f"{case} does not take this kernel")
-    y = np.arange(200) % 2
-    for X in (np.zeros((200, 3)), np.ones((200, 3)), np.repeat(stream(4, width=3)[0], 50, axis=0)):
-        for rows in (X, X.astype(np.float32), scipy.sparse.csr_array(X)):
-            model = case.make(kernel).partial_fit(rows, y, classes=[0, 1])
-            assert np.isfinite(model.decision_function(rows)).all()
-            assert np.isfinite(model.dual_coef_).all()
+    contracts.check_odd_rows_stay_finite(case.make(kernel))
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-8, 1e8, 1e15])
-@pytest.mark.filterwarnings("ignore::budgetron.PrecisionWarning")
 @each_case
 def test_huge_and_tiny_scales(case: Case, scale: float) -> None:
-    X, y = stream(200)
-    for dtype in (np.float32, np.float64):
-        model = case.make().partial_fit((X * scale).astype(dtype), y, classes=[0, 1])
-        assert np.isfinite(model.decision_function((X * scale).astype(dtype))).all()
+    contracts.check_scales_stay_finite(case.make(), scales=[scale])
 
 
 def test_a_row_with_no_length_is_predicted_and_not_learned() -> None:
@@ -106,10 +58,7 @@ def test_a_row_with_no_length_is_predicted_and_not_learned() -> None:
 
 @each_kind
 def test_unfitted_says_so(case: Case) -> None:
-    from sklearn.exceptions import NotFittedError
-
-    with pytest.raises(NotFittedError, match="not learned anything yet"):
-        case.make().predict(np.zeros((1, 2)))
+    contracts.check_asked_too_early_says_so(case.make())
 
 
 def test_one_row_path_refuses_the_wrong_dtype() -> None:

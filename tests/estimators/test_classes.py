@@ -6,30 +6,18 @@ import numpy as np
 import pytest
 
 from budgetron import make
+from budgetron.checks import contracts
 from tests.support.cases import CASES, KINDS, Case, stream
 from tests.support.native import state_of
 
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 each_kind = pytest.mark.parametrize("case", KINDS, ids=str)
-TYPES = {
-    "str": np.array(["cat", "dog", "ant"]),
-    "object": np.array(["cat", "dog", "ant"], dtype=object),
-    "int": np.array([7, -3, 40]),
-    "bool": np.array([False, True]),
-    "float": np.array([0.0, 2.0, -1.0]),
-}
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", contracts.LABELS)
 @each_kind
 def test_labels_of_any_type(case: Case, kind: str) -> None:
-    names = TYPES[kind]
-    X, y = stream(300, classes=len(names))
-    model = case.make().fit(X, names[y])
-    assert list(model.classes_) == sorted(names)
-    assert set(model.predict(X)) <= set(names)
-    codes = case.make().fit(X, np.searchsorted(np.sort(names), names[y]))
-    np.testing.assert_array_equal(model.predict(X), np.sort(names)[codes.predict(X)])
+    contracts.check_labels_of_any_type(case.make(), kinds=[kind])
 
 
 @each_case

@@ -70,6 +70,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     **{folder: (*PACKAGE[i:], *GROUND) for i, folder in enumerate(PACKAGE) if i >= 2},
     **dict.fromkeys(ROWS, (*ROWS, *GROUND)),
     **dict.fromkeys(GROUND, GROUND),
+    "src/budgetron/checks": ("src/budgetron/checks", *PACKAGE[2:], *GROUND),
     "src/budgetron/cards.py": ("src/budgetron/catalogue.py", *GROUND),
     "src/budgetron/river": ("src/budgetron/river", *ESTIMATORS, *GROUND),
     # Doors: they only pass names on, the package's own when a name is asked for.

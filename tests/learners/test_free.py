@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import MISSING, dataclass, fields
-from itertools import pairwise, product
+from itertools import product
 from math import inf
 from typing import Any, ClassVar
 
@@ -15,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from budgetron import KernelClassifier, parts
+from budgetron.checks import combination_checks
 from budgetron.parts import (
     BUDGETS,
     KERNELS,
@@ -45,11 +45,8 @@ from budgetron.parts.updates import REGRESSION_UPDATES
 from tests.support.cases import KERNELS as SETTINGS
 from tests.support.cases import same_state, stream
 from tests.support.expected_failures import hold
-from tests.support.native import native_of, state_of
 
 BUDGET = 5
-ROWS = 90
-CHUNKS = (0, 1, 12, 41, ROWS)
 
 
 def variants(part: type[Part]) -> list[Part]:
@@ -68,53 +65,23 @@ def make(kernel: str, update: Part, budget: Part, radius: float | None) -> Kerne
     )
 
 
-def learn(model: KernelClassifier, X: np.ndarray, y: np.ndarray, bounds: tuple[int, ...]) -> Any:
-    """The model after these chunks, and the decisions before each row."""
-    decisions = [
-        model.prequential(X[start:end], y[start:end], classes=[0, 1, 2])
-        for start, end in pairwise(bounds)
-    ]
-    return model, np.concatenate(decisions)
-
-
-def norm_of(model: KernelClassifier) -> float:
-    state = state_of(model)
-    scale, rate, square = (
-        float(state[f"learner/expansion/{name}"][0]) for name in ("scale", "rate", "squared_norm")
-    )
-    return scale * rate * square**0.5
-
-
 @pytest.mark.parametrize("kernel", [kernel.kind for kernel in KERNELS])
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda part: part.kind)
 def test_every_combination_keeps_every_promise(budget: type[Part], kernel: str) -> None:
-    X, y = stream(ROWS, classes=3)
+    X, y = stream(20, classes=3)
     tried = 0
     for small, update, radius in product(
         variants(budget), [u for part in UPDATES for u in variants(part)], (None, 1.5)
     ):
+        model = make(kernel, update, small, radius)
         machine = Round(Gaussian(), update, small, inf if radius is None else radius)
         if kernel not in machine.kernels():
             with pytest.raises(ValueError, match=f"kernel='{kernel}' is not"):
-                make(kernel, update, small, radius).fit(X, y)
+                model.fit(X, y)
             continue
         tried += 1
-        whole, decisions = learn(make(kernel, update, small, radius), X, y, (0, ROWS))
-        assert np.isfinite(decisions).all()
-        assert np.isfinite(whole.decision_function(X)).all()
-        if hasattr(small, "size"):
-            assert whole.n_support_ <= BUDGET
-        if radius is not None:
-            assert norm_of(whole) <= radius * (1 + 1e-9)
-        native_of(whole).check_invariants()
-
-        chunked, same = learn(make(kernel, update, small, radius), X, y, CHUNKS)
-        np.testing.assert_array_equal(decisions, same)
-        same_state(whole, chunked)
-
-        half, _ = learn(make(kernel, update, small, radius), X[:50], y[:50], (0, 50))
-        resumed, _ = learn(pickle.loads(pickle.dumps(half)), X[50:], y[50:], (0, ROWS - 50))
-        same_state(whole, resumed)
+        for _, check in combination_checks(model):
+            check()
     assert tried > 0 or kernel not in Round(Gaussian(), UPDATES[0](), budget()).kernels()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import budgetron
 from budgetron.catalogue import CATALOGUE
+from budgetron.checks import contracts
 from tests.support.cases import DEFINITE, REGRESSION, Case, as_format, numeric_stream, same_state
 from tests.support.native import native_of, state_of
 from tests.support.tracing import find_field, ran_through, run_trace
@@ -74,55 +74,29 @@ def test_follows_its_page_with_weights(case: Case) -> None:
 @each_case
 @given(cuts=st.lists(st.integers(1, 299), max_size=8, unique=True))
 def test_chunks_do_not_matter(case: Case, cuts: list[int]) -> None:
-    X, y = numeric_stream(300)
-    whole = case.make(random_state=5)
-    predictions = whole.prequential(X, y)
-    parts = case.make(random_state=5)
-    pieces = [
-        parts.prequential(X[a:b], y[a:b])
-        for a, b in zip([0, *sorted(cuts)], [*sorted(cuts), 300], strict=True)
-    ]
-    same_state(whole, parts)
-    assert predictions.shape == (300,)
-    np.testing.assert_array_equal(predictions, np.concatenate(pieces))
+    contracts.check_chunks_do_not_matter(case.make(random_state=5), cuts=cuts)
 
 
 @each_dtype
 @each_case
 def test_batch_equals_one_row_at_a_time(case: Case, dtype: type) -> None:
-    X, y = numeric_stream(300)
+    contracts.check_batch_equals_loop(case.make(random_state=5), dtypes=[dtype])
+    X, y = numeric_stream(100)
     X = X.astype(dtype)
-    batch = case.make(random_state=5)
-    predictions = batch.prequential(X, y)
-    loop = case.make(random_state=5)
-    one = [loop.learn_one(x, target) for x, target in zip(X, y, strict=True)]
-    same_state(batch, loop)
-    np.testing.assert_array_equal(predictions, one)
-    assert loop.prediction_one(X[0]) == loop.predict(X[:1])[0]
+    model = case.make().partial_fit(X, y)
+    assert model.prediction_one(X[0]) == model.predict(X[:1])[0]
+    assert case.make().learn_one(X[0], y[0]) == case.make().prequential(X[:1], y[:1])[0]
 
 
 @each_dtype
 @each_case
 def test_dense_equals_csr(case: Case, dtype: type) -> None:
-    X, y = numeric_stream(300, sparse=True)
-    X = X.astype(dtype)
-    dense, sparse = case.make(random_state=5), case.make(random_state=5)
-    np.testing.assert_array_equal(
-        dense.prequential(X, y), sparse.prequential(scipy.sparse.csr_array(X), y)
-    )
-    np.testing.assert_array_equal(dense.dual_coef_, sparse.dual_coef_)
-    np.testing.assert_array_equal(dense.predict(scipy.sparse.csr_matrix(X)), sparse.predict(X))
+    contracts.check_dense_equals_sparse(case.make(random_state=5), dtypes=[dtype])
 
 
 @each_case
 def test_resuming_continues_to_the_bit(case: Case) -> None:
-    X, y = numeric_stream(300)
-    whole = learn(case, X, y)
-    half = learn(case, X[:137], y[:137])
-    for resumed in (copy.deepcopy(half), pickle.loads(pickle.dumps(half)), half):
-        resumed.predict(X)  # changes nothing
-        resumed.partial_fit(X[137:], y[137:])
-        same_state(whole, resumed)
+    contracts.check_resumes_exactly(case.make(random_state=5))
 
 
 def test_width_may_grow_from_chunk_to_chunk() -> None:
@@ -145,16 +119,10 @@ def test_width_may_grow_from_chunk_to_chunk() -> None:
 
 @pytest.mark.parametrize("case", BUDGETED, ids=str)
 def test_fills_its_budget_and_then_keeps_its_bytes(case: Case) -> None:
+    how = {"rows": 900, "settled": 600, "full": case.full}
+    contracts.check_memory_is_constant_once_full(case.make(), **how)
     X, y = numeric_stream(900)
-    model = case.make()
-    sizes, bytes_when_full = [], set()
-    for row, (x, target) in enumerate(zip(X, y, strict=True)):
-        model.partial_fit(x[None, :], [target])
-        sizes.append(model.n_support_)
-        if row >= 600:  # scratch has been used once by then
-            bytes_when_full.add(model.memory_bytes_)
-    assert max(sizes) == case.full
-    assert len(bytes_when_full) == 1
+    model = case.make().partial_fit(X, y)
     assert model.memory_bytes_ >= model.support_vectors_.nbytes + model.dual_coef_.nbytes
     native_of(model).check_invariants()
 

@@ -16,6 +16,8 @@ import scipy.sparse
 
 import budgetron
 from budgetron.catalogue import CATALOGUE
+from budgetron.checks.rows import class_rows, number_rows
+from budgetron.checks.same import same_state as same_state
 from tests.support.native import state_of
 
 KERNELS: dict[str, dict[str, Any]] = {
@@ -431,30 +433,8 @@ KINDS = [
 ]
 REGRESSION_KINDS = [case for case in REGRESSION if not case.label]
 
-
-def stream(
-    rows: int, width: int = 4, classes: int = 2, seed: int = 0, sparse: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
-    """A noisy non-linear stream with repeated rows, zeros and exact duplicates."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rows, width))
-    X[rng.random(X.shape) < (0.5 if sparse else 0.1)] = 0.0
-    centres = np.random.default_rng(99).normal(size=(3 * classes, width))
-    y = ((X[:, None, :] - centres) ** 2).sum(axis=2).argmin(axis=1) % classes
-    flipped = rng.random(rows) < 0.1
-    y[flipped] = rng.integers(classes, size=flipped.sum())
-    repeats = np.arange(7, rows, 7)
-    X[repeats] = X[repeats - 5]
-    return X, y
-
-
-def numeric_stream(
-    rows: int, width: int = 4, seed: int = 0, sparse: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
-    """The same rows with numbers for targets: a smooth function of the row, and noise."""
-    X, _ = stream(rows, width, seed=seed, sparse=sparse)
-    noise = np.random.default_rng(seed + 1).normal(scale=0.2, size=rows)
-    return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] * X[:, 2] + noise
+# The rows of all tests are those that the contracts are checked on.
+stream, numeric_stream = class_rows, number_rows
 
 
 def as_format(X: np.ndarray, layout: str) -> Any:
@@ -465,16 +445,6 @@ def attempts(model: Any) -> int:
     """Rounds that changed the model, or whose newcomer its budget turned away."""
     refused = state_of(model).get("learner/budget/refusals", [0])
     return int(model.n_updates_ + refused[0])
-
-
-def same_state(first: Any, second: Any, *, but: str | None = None) -> None:
-    """Two estimators are equal to the bit; `but` for this piece of them."""
-    one, other = state_of(first), state_of(second)
-    assert one.keys() == other.keys()
-    for name in one:
-        if but is not None and name.startswith(but + "/"):
-            continue
-        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
 
 
 def readable(model: Any) -> None:

@@ -1,0 +1,93 @@
+"""Two learners, or two answers, are equal to the bit; if not, where they first differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+State = dict[str, Any]
+Names = tuple[str, str]
+
+
+class ContractBroken(AssertionError):
+    """A learner does not keep one of the contracts; its text says which, where and with what."""
+
+
+def state_of(model: Any) -> State:
+    """All that a learner knows: the compiled state and attributes of one of this library's.
+
+    Of any other learner the public attributes that learning sets (`coef_`), as far as they are
+    numbers, text or arrays of them.
+    """
+    if hasattr(model, "_engine"):
+        attributes = {name: getattr(model, name) for name in model._fitted if hasattr(model, name)}
+        return {**model._engine.native.save(), **attributes}
+    kinds = (np.ndarray, np.generic, int, float, str, list, tuple)
+    return {
+        name: value
+        for name, value in vars(model).items()
+        if name.endswith("_") and not name.startswith("_") and isinstance(value, kinds)
+    }
+
+
+def same_state(first: Any, second: Any, *, but: str | None = None) -> None:
+    """The compiled states of two estimators are equal to the bit; `but` for this piece of them."""
+    one, other = first._engine.native.save(), second._engine.native.save()
+    if but is not None:
+        one = {name: value for name, value in one.items() if not name.startswith(but + "/")}
+        other = {name: value for name, value in other.items() if not name.startswith(but + "/")}
+    same_values(one, other, ("in the first", "in the second"))
+
+
+def same_values(one: State, other: State, names: Names) -> None:
+    """Raise ContractBroken where two states differ, with the names of the two."""
+    if one.keys() != other.keys():
+        alone = min(one.keys() ^ other.keys())
+        raise ContractBroken(f"{alone} is there {names[alone not in one]} only")
+    for name, value in one.items():
+        a, b = np.asarray(value), np.asarray(other[name])
+        if a.shape != b.shape:
+            raise ContractBroken(f"{name} has the shape {a.shape} {names[0]}, {b.shape} {names[1]}")
+        differ = _different(a, b)
+        if differ.any():
+            at = tuple(int(i) for i in np.argwhere(differ)[0])
+            where = f"{name}{list(at)}" if at else name
+            raise ContractBroken(
+                f"{where} is {_shown(a[at])} {names[0]}, {_shown(b[at])} {names[1]}"
+            )
+
+
+def same_rows(one: Any, other: Any, names: Names) -> None:
+    """Raise ContractBroken at the first row whose answers differ, with the names of the two."""
+    a, b = np.asarray(one), np.asarray(other)
+    if a.shape != b.shape:
+        raise ContractBroken(f"answers have the shape {a.shape} {names[0]}, {b.shape} {names[1]}")
+    differ = _different(a, b).reshape(len(a), -1).any(axis=1)
+    if differ.any():
+        row = int(differ.argmax())
+        raise ContractBroken(
+            f"the answer to row {row} is {_shown(a[row])} {names[0]}, {_shown(b[row])} {names[1]}"
+        )
+
+
+def all_finite(answers: Any, what: str) -> None:
+    """Raise ContractBroken at the first row whose answer is NaN or infinite."""
+    values = np.asarray(answers)
+    if values.dtype.kind != "f":
+        return
+    wrong = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ContractBroken(f"{what}: the answer to row {row} is {_shown(values[row])}")
+
+
+def _shown(value: Any) -> str:
+    return repr(np.asarray(value).tolist())
+
+
+def _different(a: Any, b: Any) -> Any:
+    """Where two arrays of one shape differ; NaN equals NaN."""
+    if a.dtype.kind == "f" and b.dtype.kind == "f":
+        return ~((a == b) | (np.isnan(a) & np.isnan(b)))
+    return np.asarray(a != b)

@@ -1,0 +1,427 @@
+"""The public contract checks: each notices a learner that breaks its contract, and says where."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import validate_data
+
+import budgetron
+from budgetron import BudgetronError, KernelClassifier, parts
+from budgetron.checks import (
+    ContractBroken,
+    check_learner,
+    check_part,
+    contracts,
+    learner_checks,
+    part_checks,
+)
+from tests.support.cases import CASES, REGRESSION, Case
+
+Base = budgetron.BudgetPerceptronClassifier
+PARAMS: dict[str, Any] = {"budget": 10, "gamma": 0.5, "random_state": 0}
+
+
+# ---- learners that break one contract each -------------------------------------------------------
+
+
+class Backwards(Base):
+    """Learns the rows of a call from the last to the first."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        return super().partial_fit(X[::-1], y[::-1], classes, sample_weight)
+
+    def prequential(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        return super().prequential(X[::-1], y[::-1], classes, sample_weight)[::-1]
+
+
+class Leaping(Base):
+    """`learn_one` leaves out every tenth row."""
+
+    def learn_one(self, x: Any, y: Any) -> Any:
+        if self.n_seen_ % 10 == 9:
+            self.partial_fit(0 * x[None], [y])
+            return self.decision_one(x)
+        return super().learn_one(x, y)
+
+
+class ScalingSparse(Base):
+    """Sparse rows count twice."""
+
+    def _rows(self, X: Any, **how: Any) -> Any:
+        return super()._rows(2 * X if scipy.sparse.issparse(X) else X, **how)
+
+
+class Sorting(Base):
+    """Puts the features of the user's own matrix in order."""
+
+    def _rows(self, X: Any, **how: Any) -> Any:
+        if scipy.sparse.issparse(X):
+            X.sum_duplicates()
+        return super()._rows(X, **how)
+
+
+class MisreadingFortran(Base):
+    def _rows(self, X: Any, **how: Any) -> Any:
+        wrong = isinstance(X, np.ndarray) and X.ndim == 2 and not X.flags.c_contiguous
+        return super()._rows(np.ravel(X, order="K").reshape(X.shape) if wrong else X, **how)
+
+
+class Overwriting(Base):
+    """Centres the user's own rows."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        if isinstance(X, np.ndarray) and X.flags.writeable:
+            X -= 1.0
+        return super().partial_fit(X, y, classes, sample_weight)
+
+
+class Keeping(Base):
+    """Answers with the help of the rows it was given, not of copies."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        self.kept = X
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def decision_function(self, X: Any) -> Any:
+        return super().decision_function(X) + float(np.sum(self.kept))
+
+
+class LearningToPredict(Base):
+    """Learns the rows it is asked about, with what it answers."""
+
+    def predict(self, X: Any) -> Any:
+        said = super().predict(X)
+        self.partial_fit(X, said)
+        return said
+
+
+class Forgetful(Base):
+    """Moves all rows by what it found in the first call; a copy does not know it."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        if not hasattr(self, "_engine"):
+            self.moved = X[0]
+        return super().partial_fit(X - self.moved, y, classes, sample_weight)
+
+    def __getstate__(self) -> Any:
+        return {**super().__getstate__(), "moved": 0.0}
+
+
+class Related(Base):
+    """What one learned is known to the next."""
+
+    rows = 0
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        Related.rows += len(y)
+        return super().partial_fit(X * (1 + Related.rows / 1000), y, classes, sample_weight)
+
+
+class Guessing(Base):
+    def predict(self, X: Any) -> Any:
+        return super().predict(X) if hasattr(self, "_engine") else np.zeros(len(X))
+
+
+class Greedy(Base):
+    """Stores three examples more than its budget says."""
+
+    def _machine(self, kernel: Any) -> Any:
+        self.budget += 3
+        return super()._machine(kernel)
+
+
+class Growing(Base):
+    @property
+    def memory_bytes_(self) -> int:
+        return super().memory_bytes_ + self.n_seen_ // 50
+
+
+class DividingByLength(Base):
+    """As if it normalised rows without a look at their length."""
+
+    def decision_function(self, X: Any) -> Any:
+        rows = X.toarray() if scipy.sparse.issparse(X) else np.asarray(X, dtype=float)
+        with np.errstate(all="ignore"):
+            return super().decision_function(X) * (np.abs(rows).sum(1) / np.abs(rows).sum(1))
+
+
+class Squaring(Base):
+    """Squares float32, which overflows."""
+
+    def decision_function(self, X: Any) -> Any:
+        with np.errstate(all="ignore"):
+            square = np.square(np.asarray(X, dtype=np.float32)).sum(1) ** 2
+            return super().decision_function(X) + 0 * square
+
+
+class Swallowing(Base):
+    """Takes NaN for 0."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+            X = np.where(np.isnan(X), 0.0, X)
+        return super().partial_fit(X, y, classes, sample_weight)
+
+
+class Halfway(Base):
+    """Learns the rows before the one it refuses."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
+            finite = np.isfinite(X).all(axis=1)
+            if not finite.all() and y is not None:
+                super().partial_fit(X[finite], np.asarray(y)[finite])
+        return super().partial_fit(X, y, classes, sample_weight)
+
+
+class Complaining(Base):
+    """Says what is wrong with an exception that nobody expects."""
+
+    def predict(self, X: Any) -> Any:
+        if np.ndim(X) == 1:
+            raise IndexError("tuple index out of range")
+        return super().predict(X)
+
+
+class Coding(Base):
+    """Predicts the numbers of classes, not their labels."""
+
+    def predict(self, X: Any) -> Any:
+        return np.searchsorted(self.classes_, super().predict(X))
+
+
+class Exaggerating(Base):
+    def explain(self, x: Any) -> Any:
+        why = super().explain(x)
+        why.shares[:] *= 2.0
+        return why
+
+
+class OutOfTheBall(KernelClassifier):
+    def _machine(self, kernel: Any) -> Any:
+        self.radius *= 2
+        return super()._machine(kernel)
+
+
+BROKEN: dict[str, list[tuple[type, str]]] = {
+    "chunks_do_not_matter": [
+        (Backwards, r"the answer to row \d+ is .* in one call, .* in chunks that end before rows 1")
+    ],
+    "batch_equals_loop": [
+        (Leaping, r"the answer to row \d+ is .* in a batch, .* one row at a time"),
+        (Backwards, "in a batch"),
+    ],
+    "dense_equals_sparse": [
+        (ScalingSparse, r"the answer to row \d+ is .* of dense rows, .* of CSR rows")
+    ],
+    "sparse_rows_are_put_in_order": [(Sorting, r"data has the shape \(2,\) afterwards")],
+    "memory_layout_does_not_matter": [(MisreadingFortran, "in Fortran's order")],
+    "arrays_are_neither_changed_nor_kept": [
+        (Overwriting, r"X\[0, 0\] is .* after learning, .* as given"),
+        (Keeping, "after the arrays were overwritten"),
+    ],
+    "deciding_changes_nothing": [(LearningToPredict, "after it was asked, .* never asked")],
+    "resumes_exactly": [(Forgetful, "without a stop, .* copied after 137 rows")],
+    "clones_learn_alike": [(Related, "of a model, .* of its clone")],
+    "asked_too_early_says_so": [(Guessing, "predict answers .* before anything was learned")],
+    "odd_rows_stay_finite": [(DividingByLength, "zeros: the answer to row 0 is nan")],
+    "scales_stay_finite": [(Squaring, r"rows times 1e\+15 in float32: the answer to row 0 is nan")],
+    "refused_calls_change_nothing": [
+        (Swallowing, "partial_fit with nan is not refused"),
+        (Halfway, "after partial_fit refused nan"),
+        (Complaining, "predict with one dimension raises IndexError: .*, not a ValueError"),
+    ],
+    "labels_of_any_type": [(Coding, "of labels of type str")],
+    "budget_is_kept": [(Greedy, "1[1-3] examples are stored after row .*, with a budget of 10")],
+    "memory_is_constant_once_full": [(Growing, r"bytes after row 3\d\d, .* after the row before")],
+    "shares_sum_to_the_decision": [
+        (Exaggerating, r"shares sum to \[.*\] in row 0, whose decision")
+    ],
+    "norm_ball_is_kept": [(OutOfTheBall, "the norm is .* after row")],
+}
+PAIRS = [(name, kind, says) for name, broken in BROKEN.items() for kind, says in broken]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "says"), PAIRS, ids=[f"{name}-{kind.__name__}" for name, kind, _ in PAIRS]
+)
+def test_a_check_notices_who_breaks_its_contract(name: str, kind: type, says: str) -> None:
+    learner = kind(radius=0.5) if kind is OutOfTheBall else kind(**PARAMS)
+    with pytest.raises(ContractBroken, match=says) as caught:
+        getattr(contracts, f"check_{name}")(learner)
+    text = str(caught.value)
+    assert text.startswith(f"{kind.__name__}(")
+    assert f": check_{name}: " in text
+    assert "\n" not in text
+
+
+def test_every_check_has_a_learner_that_breaks_it() -> None:
+    checks = {name for name in vars(contracts) if name.startswith("check_")}
+    assert checks == {f"check_{name}" for name in BROKEN}
+    for name in checks:
+        assert inspect.getdoc(getattr(contracts, name))
+
+
+def test_a_budget_that_is_never_full_is_not_taken_for_constant_memory() -> None:
+    with pytest.raises(ContractBroken, match="take a budget of about 10"):
+        contracts.check_memory_is_constant_once_full(Base(budget=1000, gamma=0.5))
+
+
+# ---- learners that keep them ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", [CASES[0], CASES[2], CASES[-1], REGRESSION[0]], ids=str)
+def test_learners_of_this_library_keep_them(case: Case) -> None:
+    learner = case.make()
+    names = check_learner(learner)
+    assert not hasattr(learner, "_engine"), "it has learned"
+    assert ("budget_is_kept" in names) == (case.budget is not None)
+    assert ("labels_of_any_type" in names) == (case.task == "classification")
+    assert set(names) < set(BROKEN)
+
+
+class Own(ClassifierMixin, BaseEstimator):
+    """A Perceptron in NumPy, as somebody might write their own."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+        first = not hasattr(self, "classes_")
+        X = validate_data(self, X, reset=first, dtype=float)
+        known = np.unique(classes) if first else self.classes_
+        if y is None or np.shape(y) != (len(X),) or not np.isin(y, known).all():
+            raise ValueError("y is not one label per row")
+        if first:
+            self.classes_, self.coef_ = known, np.zeros((len(known), X.shape[1]))
+        for x, code in zip(X, np.searchsorted(self.classes_, y), strict=True):
+            said = int((self.coef_ * x).sum(axis=1).argmax())
+            if said != code:
+                self.coef_[code] += x
+                self.coef_[said] -= x
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        if not hasattr(self, "coef_"):
+            raise NotFittedError("not learned yet")
+        X = validate_data(self, X, reset=False, dtype=float)
+        scores = (X[:, None, :] * self.coef_).sum(axis=2)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> Any:
+        scores = self.decision_function(X)
+        return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(int)]
+
+
+def test_a_learner_of_ones_own_is_checked_by_what_it_has() -> None:
+    names = check_learner(Own())
+    assert "batch_equals_loop" in names
+    assert "dense_equals_sparse" not in names  # it does not say that it takes sparse rows
+    assert "budget_is_kept" not in names
+
+
+class OwnBackwards(Own):
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+        reverse = slice(None, None, -1)
+        wrong = isinstance(X, np.ndarray) and X.ndim == 2 and np.shape(y) == (len(X),)
+        return (
+            super().partial_fit(X[reverse], y[reverse], classes)
+            if wrong
+            else (super().partial_fit(X, y, classes))
+        )
+
+
+def test_all_that_is_broken_is_told() -> None:
+    with pytest.raises(ContractBroken) as caught:
+        check_learner(OwnBackwards())
+    first, *lines = str(caught.value).splitlines()
+    assert re.fullmatch(r"\d of 12 contracts are broken:", first)
+    assert first.startswith(str(len(lines)))
+    broken = [line.split(": ")[1] for line in lines]
+    assert broken[:2] == ["check_chunks_do_not_matter", "check_batch_equals_loop"]
+
+
+class Failing(Own):
+    def predict(self, X: Any) -> Any:
+        raise RuntimeError("no answer")
+
+
+def test_a_learner_that_fails_is_told_with_the_check_it_failed_in() -> None:
+    with pytest.raises(
+        ContractBroken, match=r"Failing\(\): check_asked.*: RuntimeError: no answer"
+    ):
+        check_learner(Failing())
+    with pytest.raises(RuntimeError) as caught:
+        contracts.check_asked_too_early_says_so(Failing())
+    assert caught.value.__notes__ == ["in Failing(): check_asked_too_early_says_so"]
+
+
+def test_what_is_no_learner_is_refused() -> None:
+    with pytest.raises(BudgetronError, match="a Gaussian has no partial_fit and predict"):
+        check_learner(parts.Gaussian())
+    with pytest.raises(NotFittedError):
+        Own().predict([[0.0]])
+
+
+# ---- parts ---------------------------------------------------------------------------------------
+
+
+def test_a_part_is_checked_with_all_that_it_goes_with() -> None:
+    names = check_part(parts.Merge(size=4))
+    assert {name.partition(" [")[2].split(", ")[0] for name in names} == {"rbf"}
+    updates = {name.partition(" [")[2].split(", ")[1] for name in names}
+    assert updates == {update.kind for update in parts.UPDATES}
+    assert {name.partition(" ")[0] for name in names} == {
+        "chunks_do_not_matter",
+        "resumes_exactly",
+        "budget_is_kept",
+        "norm_ball_is_kept",
+    }
+
+
+@pytest.mark.parametrize(
+    ("part", "place"), [(parts.Linear(), 0), (parts.AvpUpdate(), 1), (parts.Hinge(), None)]
+)
+def test_parts_of_every_family(part: Any, place: int | None) -> None:
+    names = [name for name, _ in part_checks(part)]
+    kinds = [name.partition(" [")[2].rstrip("]").split(", ")[:3] for name in names]
+    if place is None:
+        assert {kind[1] for kind in kinds} == {"gradient", "pegasos"}
+    else:
+        assert {kind[place] for kind in kinds} == {part.kind}
+    assert {kind[2] for kind in kinds} > {"remove-oldest", "halve", "unlimited"}
+
+
+def test_a_part_that_breaks_a_contract_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = KernelClassifier.n_support_.fget
+    monkeypatch.setattr(KernelClassifier, "n_support_", property(lambda self: stored(self) + 1))
+    with pytest.raises(ContractBroken, match="check_budget_is_kept: 5 examples are stored after"):
+        check_part(parts.Merge(size=4))
+
+
+def test_a_part_that_goes_with_nothing_says_why() -> None:
+    with pytest.raises(BudgetronError, match=r"Gaussian\(gamma=-1\) goes with nothing: .*'gamma'"):
+        check_part(parts.Gaussian(gamma=-1))
+
+
+# ---- for pytest, and without it ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "check"), learner_checks(Own()))
+def test_as_a_parametrized_test(name: str, check: Any) -> None:
+    check()
+
+
+def test_pytest_is_not_needed() -> None:
+    code = (
+        "import sys, budgetron.checks; print('pytest' in sys.modules, 'hypothesis' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
