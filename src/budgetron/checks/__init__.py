@@ -151,11 +151,11 @@ def part_checks(part: Part) -> list[NamedCheck]:
         If it goes with nothing, with the reason of the last refusal.
     """
     found: list[NamedCheck] = []
-    refused: ValueError | None = None
+    refused: BudgetronError | None = None
     for model in _combinations(part):
         try:
             contracts.fresh(model).fit([[0.0], [1.0]], [0, 1])
-        except ValueError as error:
+        except BudgetronError as error:
             refused = error
             continue
         found += combination_checks(model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.classifier import OnlineClassifier
 from budgetron.estimators._base.parameters import of
 from budgetron.parts import AvpUpdate, Learner, Part, Round
@@ -51,5 +52,5 @@ class AVPClassifier(OnlineClassifier):
         if not isinstance(step, str):
             return Round(kernel, AvpUpdate(step, self.epsilon), radius=radius)
         if not isfinite(radius):
-            raise ValueError(f"step={step!r} needs a finite radius, got radius={radius}")
+            raise BudgetronError(f"step={step!r} needs a finite radius, got radius={radius}")
         return Round(kernel, AvpUpdate(1.0, self.epsilon, damping=radius**-2), radius=radius)

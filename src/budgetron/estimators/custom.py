@@ -7,6 +7,7 @@ from math import inf
 from typing import Any, Self
 
 from budgetron._engine import Preparation
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.classifier import OnlineClassifier
 from budgetron.estimators._base.parameters import of
 from budgetron.parts import BUDGETS, KERNELS, LOSSES, UPDATES, Learner, Part, Round
@@ -53,7 +54,7 @@ class KernelClassifier(OnlineClassifier):
     Notes
     -----
     Every update goes with every budget. Kernels are restricted where a norm, a projection or a
-    square root of k(x, x) is needed; a ValueError then says which kernels would do.
+    square root of k(x, x) is needed; a BudgetronError then says which kernels would do.
 
     Examples
     --------
@@ -98,7 +99,7 @@ class KernelClassifier(OnlineClassifier):
             for key in changes:
                 if key not in known:
                     has = ", ".join(f"{family}__{name}" for name in known) or "none of that kind"
-                    raise ValueError(f"no parameter is called {family}__{key}; there is {has}")
+                    raise BudgetronError(f"no parameter is called {family}__{key}; there is {has}")
             if family == "kernel" and not isinstance(self.kernel, Part):
                 super().set_params(**changes)  # a named kernel's parameters are the estimator's own
             else:
@@ -134,7 +135,7 @@ class KernelClassifier(OnlineClassifier):
         now = params["budget"]
         part = now if isinstance(now, Part) else FAMILIES["budget"][now]()
         if not hasattr(part, "size"):
-            raise ValueError(f"budget {part.kind!r} has no size to set")
+            raise BudgetronError(f"budget {part.kind!r} has no size to set")
         return {**params, "budget": part.set_params(size=budget)}
 
     def _apart_from_budget(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -168,7 +169,7 @@ class KernelClassifier(OnlineClassifier):
                 with_loss = [
                     name for name, part in FAMILIES["update"].items() if hasattr(part, "loss")
                 ]
-                raise ValueError(
+                raise BudgetronError(
                     f"loss={self.loss!r} does not go with update {update.kind!r}, which follows a "
                     f"rule of its own; updates with a loss are {' and '.join(map(repr, with_loss))}"
                 )

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from budgetron.errors import BudgetronError
+
 # Squared distances from norms and dot products carry errors of about 1e-15 of the largest: below
 # the root of that a distance is none.
 _NO_DISTANCE = 1e-7
@@ -76,7 +78,7 @@ def suggest_delta(
     from budgetron.estimators._base.scikit import check_array
 
     if n_rows < 2:
-        raise ValueError(f"n_rows is {n_rows}; a distance needs at least 2")
+        raise BudgetronError(f"n_rows is {n_rows}; a distance needs at least 2")
     X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
     if X.shape[0] > n_rows:
         generator = np.random.default_rng(random_state)
@@ -87,7 +89,7 @@ def suggest_delta(
     distances = euclidean_distances(X / size)[np.triu_indices(X.shape[0], k=1)]
     apart = distances[distances > _NO_DISTANCE * distances.max()]
     if apart.size == 0:
-        raise ValueError("X has no two different rows in its sample; delta has no scale then")
+        raise BudgetronError("X has no two different rows in its sample; delta has no scale then")
     middle, reach = 2 * float(distances.mean()), 2 * float(distances.std())
     low = middle - reach if reach < middle else min(middle, float(apart.min()))
     return SuggestedDelta(size * middle, size * low, size * (middle + reach))

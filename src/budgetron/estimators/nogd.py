@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.gradient import GradientClassifier, GradientRegressor
 from budgetron.estimators._base.parameters import BYTES, of
@@ -37,7 +38,7 @@ class NystromDescent(OnlineEstimator):
     def _machine(self: Any, kernel: Part) -> Learner:
         rank, budget = self.rank, self.budget
         if rank is not None and rank > budget:
-            raise ValueError(
+            raise BudgetronError(
                 f"rank={rank} is more than the budget={budget} has eigenvalues; rank must be at "
                 "most budget"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.classifier import OnlineClassifier
 from budgetron.estimators._base.parameters import BYTES
 from budgetron.estimators._base.regressor import SignRegressor
@@ -144,9 +145,11 @@ class ProjectronPlusClassifier(ProjectronClassifier):
 
     def _machine(self, kernel: Part) -> Learner:
         if self.rule == "bounded" and self.threshold == 0.0:
-            raise ValueError("threshold=0.0 leaves rule='bounded' no step: it must be > 0, or None")
+            raise BudgetronError(
+                "threshold=0.0 leaves rule='bounded' no step: it must be > 0, or None"
+            )
         if self.rule == "bounded" and self.threshold is None and self.budget is None:
-            raise ValueError(
+            raise BudgetronError(
                 "rule='bounded' needs a threshold in (0, 1) or a budget, but threshold=None and "
                 "budget=None"
             )

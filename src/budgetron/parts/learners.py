@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import ClassVar
 
+from budgetron.errors import BudgetronError
 from budgetron.parts.budgets import BUDGETS, Project, Unlimited
 from budgetron.parts.kernels import KERNELS, LACKING
 from budgetron.parts.losses import LOSSES, REGRESSION_LOSSES, Hinge
@@ -44,10 +45,10 @@ class Learner(Part):
         )
 
     def check_fits(self) -> None:
-        """Raise ValueError where its parts, or their parameters, do not go together."""
+        """Raise BudgetronError where its parts, or their parameters, do not go together."""
         for need in self.needs():
             if not getattr(self.kernel, need.quality):
-                raise ValueError(
+                raise BudgetronError(
                     f"kernel={self.kernel.kind!r} is {LACKING[need.quality]}, which {need.what} "
                     f"needs: {need.why}; use {', '.join(map(repr, self.kernels()))}"
                 )

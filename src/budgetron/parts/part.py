@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-from budgetron.errors import as_budgetron_error
+from budgetron.errors import BudgetronError, as_budgetron_error
 from budgetron.parts.ranges import constraints, ranges_of
 
 Spec = dict[str, Any]
@@ -68,7 +68,9 @@ class Part:
             self._check_has(name)
             part = changes.get(name, getattr(self, name))
             if not isinstance(part, Part):
-                raise ValueError(f"{name}={part!r} of {self!r} is no part: it has no parameters")
+                raise BudgetronError(
+                    f"{name}={part!r} of {self!r} is no part: it has no parameters"
+                )
             changes[name] = part.set_params(**parts_params)
         return replace(self, **changes)
 
@@ -76,7 +78,7 @@ class Part:
         names = [field.name for field in fields(self)]
         if name not in names:
             has = ", ".join(names) if names else "none"
-            raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {has}")
+            raise BudgetronError(f"{type(self).__name__} has no parameter {name!r}; it has {has}")
 
     def __sklearn_clone__(self) -> Self:
         return self  # immutable: a copy would be the same
@@ -84,7 +86,7 @@ class Part:
     # ---- what its parameters may be, and what it goes with ---------------------------------------
 
     def check(self) -> None:
-        """Raise ValueError where a parameter, or one of a part inside, is out of its range."""
+        """Raise BudgetronError where a parameter, or one of a part inside, is out of its range."""
         from sklearn.utils._param_validation import validate_parameter_constraints
 
         params, name = self.get_params(deep=False), type(self).__name__
@@ -96,12 +98,12 @@ class Part:
         for key, value in params.items():
             if key in families and type(value) not in families[key].members:
                 names = ", ".join(f"{part.__name__}()" for part in families[key].members)
-                raise ValueError(f"{key}={value!r} of {name} must be one of {names}")
+                raise BudgetronError(f"{key}={value!r} of {name} must be one of {names}")
             if isinstance(value, Part):
                 value.check()
 
     def check_together(self) -> None:
-        """Raise ValueError where parameters, each within its range, do not go together."""
+        """Raise BudgetronError where parameters, each within its range, do not go together."""
         for value in self.get_params(deep=False).values():
             if isinstance(value, Part):
                 value.check_together()

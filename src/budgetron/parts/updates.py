@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar
 
+from budgetron.errors import BudgetronError
 from budgetron.parts.losses import LOSSES, Hinge
 from budgetron.parts.part import Need, Part, PartOf, family
 from budgetron.parts.ranges import NOT_NEGATIVE, POSITIVE, Numbers, OneOf, parameter
@@ -93,9 +94,9 @@ class GradientUpdate(Update):
     kind: ClassVar[str] = "gradient"
 
     def check_together(self) -> None:
-        """Raise ValueError where the decay is not above 0."""
+        """Raise BudgetronError where the decay is not above 0."""
         if self.step * self.regularization >= 1:
-            raise ValueError(
+            raise BudgetronError(
                 f"step={self.step} and regularization={self.regularization} would wipe out f in "
                 "every round: step * regularization must be below 1"
             )

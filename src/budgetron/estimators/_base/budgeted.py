@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval
 
 from budgetron import _core
 from budgetron._engine import Engine, Room
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.byte_budget import Shape, largest
 from budgetron.estimators._base.sharing import Shared, in_turn
 from budgetron.estimators._base.sizes import parse_bytes
@@ -68,8 +69,8 @@ class Budgeted(Shared):
     def _follow_params(self) -> None:
         """Hold a model that has learned to its parameters, before it learns more.
 
-        A lower budget is applied; another parameter than it was made with is a ValueError, and then
-        nothing has changed.
+        A lower budget is applied; another parameter than it was made with is a
+        BudgetronError, and then nothing has changed.
         """
         made, now = self._origin.params, self.get_params(deep=False)
         had, wanted = self._apart_from_budget(made), self._apart_from_budget(now)
@@ -95,7 +96,7 @@ class Budgeted(Shared):
             self.lower_budget(budget)
 
     def _refuse(self, name: str, value: Any, made: str) -> NoReturn:
-        raise ValueError(
+        raise BudgetronError(
             f"{name}={value!r} was set, but the model has learned with {made}: "
             "start anew (fit, or a new model), or set it back to learn on"
         )
@@ -122,7 +123,7 @@ class Budgeted(Shared):
 
         Raises
         ------
-        ValueError
+        BudgetronError
             If it is more than now, or too few bytes; then nothing has changed.
 
         Examples
@@ -140,14 +141,18 @@ class Budgeted(Shared):
         if isinstance(budget, str):
             limit = parse_bytes(budget, name)
             if origin.room.limit and limit > origin.room.limit:
-                raise ValueError(f"{name}={budget!r} is above the {origin.room.limit} bytes it has")
+                raise BudgetronError(
+                    f"{name}={budget!r} is above the {origin.room.limit} bytes it has"
+                )
             lower = self._within(origin, limit, classes, dtype, most=now or 2**31 - 1)
         else:
             if isinstance(budget, bool) or not isinstance(budget, Integral):
-                raise ValueError(f"{name}={budget!r} is neither a whole number nor bytes as '64KB'")
+                raise BudgetronError(
+                    f"{name}={budget!r} is neither a whole number nor bytes as '64KB'"
+                )
             if budget < self._least_budget or (now is not None and budget > now):
                 most = "" if now is None else f" and at most {now}, what it is now"
-                raise ValueError(f"{name}={budget} must be at least {self._least_budget}{most}")
+                raise BudgetronError(f"{name}={budget} must be at least {self._least_budget}{most}")
             lower = replace(origin, params=self._with_budget(origin.params, int(budget)))
         engine = self._build(lower, classes, dtype)
         shrunk = self._watched(self._engine.copy())
@@ -184,7 +189,7 @@ class Budgeted(Shared):
             what = "a fixed number of features" if grows else "all classes in the first call"
             fixed = "learn arrays of one width, in River pass max_features="
             how = fixed if grows else "pass classes=, or use fit"
-            raise ValueError(f"{self._budget_name} in bytes needs {what}: {how}")
+            raise BudgetronError(f"{self._budget_name} in bytes needs {what}: {how}")
 
         def sized(budget: int, room: Room) -> Origin:
             params = self._with_budget(origin.params, budget)

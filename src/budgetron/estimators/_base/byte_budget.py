@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from budgetron._engine import Room
+from budgetron.errors import BudgetronError
 
 SLOTS_AN_EXAMPLE = 64
 SLOTS_OF_A_MAP = 256  # where no examples are stored: other features are drawn when they occur
@@ -74,7 +75,7 @@ def largest(
 
     Raises
     ------
-    ValueError
+    BudgetronError
         If the least budget takes more; it says how much.
     """
 
@@ -83,7 +84,7 @@ def largest(
 
     needed = bytes_of(least)
     if needed > limit:
-        raise ValueError(
+        raise BudgetronError(
             f"{name}: {limit} bytes are too few for a budget of {least} with {shape.width} "
             f"features: the least that works is about '{_enough(needed, least, shape, peak)}B'"
         )

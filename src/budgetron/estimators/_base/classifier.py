@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from budgetron._batch import Batch
 from budgetron._engine import Floats
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.plain import codes, comparable, numeric
 from budgetron.estimators._base.scikit import ClassifierMixin
@@ -102,8 +103,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """Learn one row; the decision before it was learned.
 
         The quick way in: x goes to the compiled round as it is. It must be a 1-d contiguous array
-        of the model's dtype, else TypeError, and of its width, else ValueError. NOT checked: that
-        it is finite (a row with a NaN or an infinity is predicted as it may and not learned).
+        of the model's dtype, else TypeError, and of its width, else BudgetronError. NOT checked:
+        that it is finite (a row with a NaN or an infinity is predicted as it may and not learned).
         """
         try:
             code = self._codes[y]
@@ -239,7 +240,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         else:
             closed, known = self._closed, self.classes_
             if classes is not None and not _same(np.unique(labels(classes, "classes")), known):
-                raise ValueError(
+                raise BudgetronError(
                     f"classes={list(classes)} is not what the first call said: {list(known)}"
                 )
         known, batch.y = _all_known(known, y) if closed else _may_join(known, y)
@@ -286,11 +287,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     def _restored(self) -> None:
         super()._restored()
         if not np.array_equal(np.unique(self.classes_), self.classes_):
-            raise ValueError("classes_ are not in their order")
+            raise BudgetronError("classes_ are not in their order")
         if self.classes_.dtype.kind == "f" and not np.isfinite(self.classes_).all():
-            raise ValueError("classes_ are not finite")
+            raise BudgetronError("classes_ are not finite")
         if self._origin.room.slots and not self._closed:
-            raise ValueError("a budget in bytes needs all classes")
+            raise BudgetronError("a budget in bytes needs all classes")
         self._know(self.classes_)
         rule = self._origin.params.get("class_weight")
         self._class_weights = None if rule is None else ClassWeights(rule)
@@ -298,9 +299,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             self._class_weights.check(self.classes_)
         counts = self.__dict__.pop("_counts_from_file")
         if counts.dtype.kind not in "iu" or len(counts) not in (0, len(self.classes_)):
-            raise ValueError("the rows of the classes are not counted")
+            raise BudgetronError("the rows of the classes are not counted")
         if any(count < 0 for count in counts.tolist()) or sum(counts.tolist()) >= 2**62:
-            raise ValueError("the rows of the classes are miscounted")
+            raise BudgetronError("the rows of the classes are miscounted")
         if self._class_weights is not None:
             pairs = zip(self.classes_.tolist(), counts.tolist(), strict=False)
             self._class_weights.counts = {label: count for label, count in pairs if count > 0}
@@ -459,12 +460,12 @@ def _same(classes: NDArray[Any], known: NDArray[Any]) -> bool:
 
 
 def _all_known(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Classes that were declared and labels of them, comparable; ValueError where one is not."""
+    """Declared classes and labels of them, comparable; BudgetronError where one is not."""
     if codes(y, classes) is None:
         known = set(classes.tolist())
         strange = next((label for label in y.tolist() if label not in known), None)
         if strange is not None:
-            raise ValueError(
+            raise BudgetronError(
                 f"label {strange!r} is not among the classes {classes.tolist()}; "
                 "name every class in the first call, or none to let classes join"
             )
@@ -472,17 +473,17 @@ def _all_known(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], ND
 
 
 def _may_join(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Classes and labels that may be new, comparable; ValueError where they cannot be."""
+    """Classes and labels that may be new, comparable; BudgetronError where they cannot be."""
     pair = comparable(classes, y)
     if pair is None:
         one, other = y.tolist()[0], classes.tolist()[0]
         if numeric(y) != numeric(classes):
-            raise ValueError(
+            raise BudgetronError(
                 f"labels like {one!r} cannot join classes like {other!r}: "
                 "all are numbers or none is"
             )
         largest = max(y.tolist() + classes.tolist(), key=abs)
-        raise ValueError(
+        raise BudgetronError(
             f"labels of type {y.dtype} cannot join classes of type {classes.dtype}: no type holds "
             f"all exactly, {largest!r} among them; pass labels of one type, or text"
         )

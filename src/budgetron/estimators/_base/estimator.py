@@ -27,6 +27,7 @@ from sklearn.exceptions import NotFittedError
 from budgetron._batch import Batch
 from budgetron._csr import SparseRows, sparse_rows
 from budgetron._engine import Engine, Floats, PrecisionWarning, Preparation, Room
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.budgeted import Budgeted
 from budgetron.estimators._base.docstrings import complete
 from budgetron.estimators._base.explanation import Explanation
@@ -210,15 +211,15 @@ class OnlineEstimator(Parameters, Budgeted):
         if not 1 <= self.n_features_in_ < 2**31 or (
             names is not None and len(names) != self.n_features_in_
         ):
-            raise ValueError("n_features_in_ and feature_names_in_ do not go together")
+            raise BudgetronError("n_features_in_ and feature_names_in_ do not go together")
         width, growing, room = self._origin.width, self._origin.growing, self._origin.room
         # Rows of hashed features become wider than the first; a room was taken for one width.
         if self.n_features_in_ < width or (room.slots and (growing or self.n_features_in_ > width)):
-            raise ValueError("n_features_in_ is not the width that the model was made for")
+            raise BudgetronError("n_features_in_ is not the width that the model was made for")
         if not 0 <= self._seed < 2**31:
-            raise ValueError("_seed is no seed")
+            raise BudgetronError("_seed is no seed")
         if names is not None and not all(isinstance(name, str) for name in names.tolist()):
-            raise ValueError("feature_names_in_ are not all text")
+            raise BudgetronError("feature_names_in_ are not all text")
 
     # ---- learning: first all is checked, then all is learned ----------------------------------
 
@@ -317,7 +318,7 @@ class OnlineEstimator(Parameters, Budgeted):
     def _check_width(self, x: NDArray[Any]) -> None:
         """All that the one-row ways in look at."""
         if len(x) != self.n_features_in_:
-            raise ValueError(f"x has {len(x)} features, the model {self.n_features_in_}")
+            raise BudgetronError(f"x has {len(x)} features, the model {self.n_features_in_}")
 
     def _rows(self, X: Any, *, first: bool = False, growing: bool = False) -> Any:
         """X as the engine reads it: C-ordered array or `SparseRows`, of its dtype, all finite."""
@@ -335,14 +336,14 @@ class OnlineEstimator(Parameters, Budgeted):
             if growing and not first and names is None:
                 rows = check_array(X, estimator=self, **how)
                 if rows.shape[1] > self.n_features_in_ and self._origin.room.slots:
-                    raise ValueError(
+                    raise BudgetronError(
                         f"X has {rows.shape[1]} features; a model with a budget in bytes keeps to "
                         f"the {self.n_features_in_} it was made for"
                     )
             else:
                 rows = validate_data(self, X, reset=first, **how)
         except OverflowError:  # a whole number of Python
-            raise ValueError(
+            raise BudgetronError(
                 "X has a number that is too large for float64; its numbers must be finite"
             ) from None
         return sparse_rows(rows) if scipy.sparse.issparse(rows) else rows
@@ -386,17 +387,17 @@ class OnlineEstimator(Parameters, Budgeted):
 
         Raises
         ------
-        ValueError
+        BudgetronError
             If the learner stores no examples, as FOGD.
         """
         native = self._deciding
         if not self._stores_examples:
-            raise ValueError(
+            raise BudgetronError(
                 f"{type(self).__name__} stores no examples, so none can explain its decisions"
             )
         rows = self._rows(one_row(x))
         if rows.shape[0] != 1:
-            raise ValueError(f"explain takes one row, not {rows.shape[0]}")
+            raise BudgetronError(f"explain takes one row, not {rows.shape[0]}")
         if isinstance(rows, np.ndarray):
             rows = sparse_rows(scipy.sparse.csr_array(rows))
         examples, rounds, kernels, shares = native.explain(rows.indices, rows.values)

@@ -13,6 +13,8 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.utils.validation import _get_feature_names
 
+from budgetron.errors import BudgetronError
+
 SHOWN = 5  # names in an error
 
 
@@ -27,7 +29,7 @@ def in_order(X: Any, names: NDArray[Any] | None, owner: str) -> Any:
 
     Raises
     ------
-    ValueError
+    BudgetronError
         If columns are missing, unknown or of the same name.
     """
     if isinstance(X, np.ndarray) or scipy.sparse.issparse(X):
@@ -35,7 +37,7 @@ def in_order(X: Any, names: NDArray[Any] | None, owner: str) -> Any:
     try:
         columns = _get_feature_names(X)
     except ValueError as error:  # of several lines: two columns of one name
-        raise ValueError("X: " + " ".join(str(error).split())) from None
+        raise BudgetronError("X: " + " ".join(str(error).split())) from None
     if names is None or columns is None or np.array_equal(columns, names):
         return X
     wanted, given = names.tolist(), columns.tolist()
@@ -45,7 +47,7 @@ def in_order(X: Any, names: NDArray[Any] | None, owner: str) -> Any:
     }
     if any(wrong.values()):
         told = "; ".join(f"{what} {_listed(those)}" for what, those in wrong.items() if those)
-        raise ValueError(f"X has other feature names than {owner} was fitted with: {told}")
+        raise BudgetronError(f"X has other feature names than {owner} was fitted with: {told}")
     select = getattr(type(X), "select", None)  # a method of polars and Arrow frames
     return X[wanted] if select is None else select(X, wanted)
 

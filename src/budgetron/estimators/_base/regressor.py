@@ -75,8 +75,8 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         """Learn one row; the prediction before it was learned.
 
         The quick way in: x goes to the compiled round as it is. It must be a 1-d contiguous array
-        of the model's dtype, else TypeError, and of its width, else ValueError. NOT checked: that
-        it is finite (a row with a NaN or an infinity is predicted as it may and not learned).
+        of the model's dtype, else TypeError, and of its width, else BudgetronError. NOT checked:
+        that it is finite (a row with a NaN or an infinity is predicted as it may and not learned).
         """
         if not hasattr(self, "_engine"):
             return float(self.prequential(np.asarray(x)[None, :], [y])[0])

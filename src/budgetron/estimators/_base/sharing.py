@@ -16,7 +16,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from budgetron._engine import Engine
-from budgetron.errors import as_budgetron_error
+from budgetron.errors import BudgetronError, as_budgetron_error
 from budgetron.estimators._base.scikit import BaseEstimator
 from budgetron.events import Listener, Teller, log
 
@@ -122,7 +122,7 @@ class Shared(BaseEstimator):
         ['merge']
         """
         if listener is not None and not callable(listener):
-            raise ValueError(f"listener={listener!r} must be a function of an event, or None")
+            raise BudgetronError(f"listener={listener!r} must be a function of an event, or None")
         self._told = None if listener is None else Teller(listener)
         if hasattr(self, "_engine"):
             self._engine.native.listen(self._teller)

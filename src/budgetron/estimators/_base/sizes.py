@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from budgetron.errors import BudgetronError
+
 _UNITS = {
     "b": 1,
     "kb": 10**3,
@@ -26,7 +28,7 @@ def parse_bytes(text: str, name: str = "size") -> int:
 
     Raises
     ------
-    ValueError
+    BudgetronError
         If the text is no size.
 
     Examples
@@ -36,7 +38,7 @@ def parse_bytes(text: str, name: str = "size") -> int:
     """
     match = _SIZE.fullmatch(text)
     if match is None or match[2].lower() not in _UNITS:
-        raise ValueError(
+        raise BudgetronError(
             f"{name}={text!r} is no size: give a number of bytes as '256KB' (256,000), '256KiB' "
             "(262,144), or with B, MB, MiB, GB, GiB"
         )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetron.errors import as_budgetron_error
+from budgetron.errors import BudgetronError, as_budgetron_error
 from budgetron.estimators._base.plain import plain_labels
 from budgetron.estimators._base.scikit import check_classification_targets, column_or_1d
 
@@ -40,7 +40,7 @@ def any_labels(y: Any, what: str = "Input y", first: int = 0) -> NDArray[Any]:
 
     Raises
     ------
-    ValueError
+    BudgetronError
         If a label is missing, infinite or of another kind than the first; in one line.
 
     Examples
@@ -48,10 +48,10 @@ def any_labels(y: Any, what: str = "Input y", first: int = 0) -> NDArray[Any]:
     >>> from budgetron.estimators._base.targets import any_labels
     >>> any_labels(["spam", None])
     Traceback (most recent call last):
-    ValueError: Input y contains None in row 1: leave the row out, or give it a label
+    budgetron.BudgetronError: Input y contains None in row 1: leave the row out, or give it a label
     """
     if y is None:
-        raise ValueError("this classifier requires y to be passed, but the target y is None")
+        raise BudgetronError("this classifier requires y to be passed, but the target y is None")
     given = y
     if isinstance(y, list | tuple):
         y = told_apart(y, what, first)
@@ -67,18 +67,18 @@ def any_labels(y: Any, what: str = "Input y", first: int = 0) -> NDArray[Any]:
 
 
 def check_labels(values: Iterable[Any], what: str = "Input y", first: int = 0) -> None:
-    """Raise ValueError where a label is missing, or text is among other labels."""
+    """Raise BudgetronError where a label is missing, or text is among other labels."""
     one: Any = None
     for row, value in enumerate(values, start=first):
         if _missing(value):
-            raise ValueError(
+            raise BudgetronError(
                 f"{what} contains {_shown(value)} in row {row}: "
                 "leave the row out, or give it a label"
             )
         if row == first:
             one = value
         elif isinstance(value, str) != isinstance(one, str):
-            raise ValueError(
+            raise BudgetronError(
                 f"{what} contains {_shown(one)} in row {first} and {_shown(value)} in row {row}: "
                 "labels must be all text or all numbers"
             )
@@ -103,7 +103,7 @@ def told_apart(given: Sequence[Any], what: str = "Input y", first: int = 0) -> N
             for dtype in (np.int64, np.uint64) if len(whole) == len(given) else ():
                 if np.iinfo(dtype).min <= min(whole) and max(whole) <= np.iinfo(dtype).max:
                     return np.array(whole, dtype=dtype)
-            raise ValueError(
+            raise BudgetronError(
                 f"{what} contains {_shown(value)} in row {row} and numbers of another kind, with "
                 "which it cannot be told from its neighbours: pass labels as text"
             )
@@ -111,9 +111,9 @@ def told_apart(given: Sequence[Any], what: str = "Input y", first: int = 0) -> N
 
 
 def numbers(y: Any, first: int = 0) -> Floats:
-    """Y as a 1-d array of finite float64; ValueError names the row that is none."""
+    """Y as a 1-d array of finite float64; BudgetronError names the row that is none."""
     if y is None:
-        raise ValueError("this regressor requires y to be passed, but the target y is None")
+        raise BudgetronError("this regressor requires y to be passed, but the target y is None")
     y = column_or_1d(y, warn=True)
     try:
         if y.dtype.kind in "mM":
@@ -127,13 +127,13 @@ def numbers(y: Any, first: int = 0) -> Floats:
 
 
 def number(y: Any) -> float:
-    """One target as a finite float; ValueError if it is none."""
+    """One target as a finite float; BudgetronError if it is none."""
     try:
         target = float(y)
     except (TypeError, ValueError, OverflowError):
         target = nan
     if not isfinite(target):
-        raise ValueError(f"target {y!r} is not a finite number")
+        raise BudgetronError(f"target {y!r} is not a finite number")
     return target
 
 
@@ -143,7 +143,7 @@ def _check_rows(
     if not fine.all():
         row = int(fine.argmin())
         value = y.tolist()[row] if y.dtype.kind in "mM" else y[row]
-        raise ValueError(f"{what} contains {_shown(value)} in row {first + row}: {advice}")
+        raise BudgetronError(f"{what} contains {_shown(value)} in row {first + row}: {advice}")
 
 
 def _missing(value: Any) -> bool:
@@ -154,7 +154,7 @@ def _missing(value: Any) -> bool:
 def _is_number(value: Any) -> bool:
     try:
         number(value)
-    except ValueError:
+    except BudgetronError:
         return False
     return True
 

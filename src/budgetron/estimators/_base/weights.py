@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetron._engine import Floats
-from budgetron.errors import as_budgetron_error
+from budgetron.errors import BudgetronError, as_budgetron_error
 
 # Beyond, squares of coefs overflow.
 LARGEST = 1e100
@@ -31,14 +31,14 @@ def sample_weights(sample_weight: Any, count: int, *, some: bool = False) -> Flo
         with as_budgetron_error():  # text
             weights: Floats = np.ascontiguousarray(np.asarray(sample_weight, dtype=np.float64))
     except OverflowError:  # a whole number of Python
-        raise ValueError(f"a sample weight is not a number from 0 to {LARGEST:g}") from None
+        raise BudgetronError(f"a sample weight is not a number from 0 to {LARGEST:g}") from None
     if np.asarray(sample_weight).ndim == 0:
         weights = np.full(count, float(weights[0]))
     if weights.shape != (count,):
-        raise ValueError(f"sample_weight has the shape {weights.shape}, for {count} rows")
+        raise BudgetronError(f"sample_weight has the shape {weights.shape}, for {count} rows")
     _check(weights)
     if some and not weights.any():
-        raise ValueError("Sample weights must contain at least one non-zero number.")
+        raise BudgetronError("Sample weights must contain at least one non-zero number.")
     return weights
 
 
@@ -63,7 +63,7 @@ def _check(weights: Floats) -> None:
     bad = ~((weights >= 0) & (weights <= LARGEST))
     if bad.any():
         value = weights[bad.argmax()]
-        raise ValueError(f"sample weight {value:g} is not a number from 0 to {LARGEST:g}")
+        raise BudgetronError(f"sample weight {value:g} is not a number from 0 to {LARGEST:g}")
 
 
 class ClassWeights:
@@ -79,19 +79,19 @@ class ClassWeights:
         if isinstance(rule, dict):
             for label, weight in rule.items():
                 if not (isinstance(weight, Real) and 0 <= weight <= LARGEST):
-                    raise ValueError(
+                    raise BudgetronError(
                         f"class_weight[{label!r}]={weight!r} must be a number from 0 to {LARGEST:g}"
                     )
         self.rule = rule
         self.counts: dict[Any, int] = {}  # rows seen of each label; of "balanced" only
 
     def check(self, classes: NDArray[Any]) -> None:
-        """Raise ValueError where a label named is none of these, all there will be."""
+        """Raise BudgetronError where a label named is none of these, all there will be."""
         if isinstance(self.rule, dict):
             known = set(classes.tolist())
             for label in self.rule:
                 if label not in known:
-                    raise ValueError(
+                    raise BudgetronError(
                         f"class_weight names {label!r}, which is not among the classes "
                         f"{classes.tolist()}"
                     )
