@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 import budgetron
 from budgetron import BudgetronError, _core, parts
+from budgetron.cli import main
 from budgetron.datasets import DataError
 from budgetron.errors import as_budgetron_error
 from budgetron.streams import StreamError, open_stream
@@ -101,6 +105,134 @@ def test_a_bug_is_no_mistake_of_the_user(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(ValueError, match="a bug") as caught:
         model.partial_fit(X, Y)
     assert type(caught.value) is ValueError
+
+
+ROOT = Path(__file__).resolve().parents[1]
+# Caught again in the function that raises it.
+LOCAL = {"src/budgetron/cli/_checkpoint.py", "src/budgetron/model_file/__init__.py"}
+
+
+def test_the_package_raises_no_other_value_error() -> None:
+    files = (ROOT / "src/budgetron").rglob("*.py")
+    found = {
+        file.relative_to(ROOT).as_posix()
+        for file in files
+        if "raise ValueError" in file.read_text(encoding="utf-8")
+    }
+    assert found == LOCAL
+
+
+# ---- the command line ----------------------------------------------------------------------------
+
+SEA = "synthetic:sea,rows=60"
+# A verb, and what breaks in it: a function of ours that raises a ValueError of its own.
+VERBS: dict[str, tuple[list[str], str]] = {
+    "run": (["run", SEA, "-a", "rbp"], "budgetron._engine:Engine.learn"),
+    "make": (["run", SEA, "-a", "rbp"], "budgetron.catalogue:Entry.estimator"),
+    "stream": (["run", SEA, "-a", "rbp"], "budgetron.streams.synthetic:SyntheticStream._take"),
+    "predict": (["predict", "model.btn", SEA], "budgetron._engine:Engine.answer"),
+    "tune": (
+        ["tune", SEA, "-a", "rbp", "--rows", "60", "--processes", "1"],
+        "budgetron._engine:Engine.learn",
+    ),
+    "compare": (
+        ["compare", SEA, "-a", "rbp", "-b", "5", "--repeats", "1", "--processes", "1"],
+        "budgetron._engine:Engine.learn",
+    ),
+    "table": (
+        ["compare", SEA, "-a", "rbp", "-b", "5", "--repeats", "1", "--processes", "1"],
+        "budgetron.lab.compare.store:Store.add",
+    ),
+    "algorithms": (["algorithms", "rbp"], "budgetron.catalogue:Entry.estimator"),
+}
+PLANTED = """
+import sys
+from importlib import import_module
+
+def broken(*_, **__):
+    raise ValueError("a planted bug")
+
+module, _, path = sys.argv.pop(1).partition(":")
+kind, _, name = path.partition(".")
+setattr(getattr(import_module(module), kind), name, broken)
+from budgetron.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_bug_keeps_its_traceback_on_the_command_line(verb: str, tmp_path: Path) -> None:
+    arguments, place = VERBS[verb]
+    budgetron.save(budgetron.make("rbp").fit(np.c_[X, X[:, :1]], Y), tmp_path / "model.btn")
+    command = [sys.executable, "-c", PLANTED, place, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode not in (0, 2)
+    assert "Traceback (most recent call last)" in done.stderr
+    assert done.stderr.rstrip().splitlines()[-1] == "ValueError: a planted bug"
+    assert "in broken" in done.stderr
+
+
+def test_a_bug_in_a_worker_process_is_shown_with_its_place(tmp_path: Path) -> None:
+    """The traceback of the other process comes as a note."""
+    code = (
+        "from budgetron.lab.workers import workers\n"
+        "if __name__ == '__main__':\n"
+        "    with workers(2) as pool:\n"
+        "        for _, result in pool.unordered(int, ['1', 'x']):\n"
+        "            if isinstance(result, Exception):\n"
+        "                raise result\n"
+    )
+    script = tmp_path / "work.py"
+    script.write_text(code, encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "ValueError: invalid literal for int()" in done.stderr
+    assert "in _attempt" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run", SEA, "-a", "rbp", "--gamma", "-1"], "'gamma' parameter"),
+        (["run", SEA, "-a", "rbp", "--set", "scale=3"], "'scale' parameter"),
+        (["run", "synthetic:see", "-a", "rbp"], "no synthetic stream is called 'see'"),
+        (["run", SEA, "-a", "rbp", "--classes", "a,b"], "is not among --classes"),
+        (["predict", "model.btn", SEA], "X has 3 features, but .* is expecting 2"),
+        (["tune", SEA, "-a", "rbp", "--budget", "0", "--rows", "60"], "'budget' parameter"),
+        (["compare", SEA, "-a", "rbp", "-b", "0", "--repeats", "1"], "'budget' parameter"),
+        (["algorithms", "rpb"], "unknown algorithm 'rpb'"),
+    ],
+)
+def test_a_mistake_is_one_line_on_the_command_line(
+    arguments: list[str],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    budgetron.save(fitted(), tmp_path / "model.btn")
+    with pytest.raises(SystemExit) as exit:
+        main(arguments)
+    assert exit.value.code == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert re.search(says, line), line
+
+
+def test_a_mistake_that_no_verb_expects_is_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise BudgetronError("the card is wrong")
+
+    monkeypatch.setattr("budgetron.cli.algorithms.jsonable", refuse)
+    with pytest.raises(SystemExit) as exit:
+        main(["algorithms", "--json"])
+    assert exit.value.code == 2
+    assert capsys.readouterr().err == "budgetron: the card is wrong\n"
+
+
+# ---- the door ------------------------------------------------------------------------------------
 
 
 def test_the_door_keeps_text_and_traceback() -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from budgetron.cli._console import fail, note
+from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
     from budgetron.streams.table.roles import Layout
@@ -197,7 +198,7 @@ def layout_in(path: str, document: dict[str, Any]) -> Layout | None:
         return None
     try:
         return Layout.from_json(extra["table"])
-    except ValueError as error:
+    except BudgetronError as error:
         fail(f"{path}: damaged: {error}")
 
 

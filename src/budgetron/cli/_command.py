@@ -1,7 +1,8 @@
 """The `budgetron` command: its verbs, and how it ends.
 
 Only typer is imported here, so that `--help` is quick; each command imports what it needs. A user's
-mistake is one line on standard error and exit code 2, never a traceback.
+mistake, which is a BudgetronError, is one line on standard error and exit code 2. Any other
+exception is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from budgetron.cli.predict import predict
 from budgetron.cli.reproduce import reproduce
 from budgetron.cli.run import run
 from budgetron.cli.tune import tune
+from budgetron.errors import BudgetronError
 
 app = typer.Typer(
     name="budgetron",
@@ -158,6 +160,9 @@ def execute(arguments: list[str]) -> int:
             sys.stdout.flush()
         except _UsageError as error:
             note(_complaint(error))
+            code = 2
+        except BudgetronError as error:
+            note(f"budgetron: {error}")
             code = 2
         except OutputFailed as failed:
             streams.forget_output()

@@ -16,6 +16,7 @@ import typer
 
 from budgetron.cli._console import fail, progress
 from budgetron.cli._verbs import READING
+from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
     from budgetron.streams import SourceOptions
@@ -155,7 +156,7 @@ def source_options(
             rows=rows,
             dtype=dtype,
         )
-    except ValueError as error:
+    except BudgetronError as error:
         fail(f"budgetron: {error}")
 
 

@@ -11,6 +11,7 @@ import typer
 
 from budgetron.catalogue import CATALOGUE, nearest
 from budgetron.cli._console import fail, output
+from budgetron.errors import BudgetronError
 
 
 def _names(incomplete: str) -> list[tuple[str, str]]:
@@ -109,7 +110,7 @@ def find(name: str, task: str | None = None) -> Any:
     task = task or (CATALOGUE[name].tasks[0] if name in CATALOGUE else "classification")
     try:
         known = {each.name: each for each in budgetron.algorithms(task)}
-    except ValueError as error:
+    except BudgetronError as error:
         fail(f"budgetron: {error}")
     if name not in known and name in CATALOGUE:
         fail(f"budgetron: {name} does no {task}; these do: {', '.join(known)}")

@@ -12,6 +12,7 @@ import typer
 from budgetron.cli import _sources as sources
 from budgetron.cli._console import Bar, fail, note, output, print_table
 from budgetron.cli.algorithms import parse_value
+from budgetron.errors import BudgetronError
 
 
 def compare(
@@ -114,7 +115,7 @@ def compare(
             )
         except StreamError as error:
             fail(str(error))
-        except (ValueError, OSError) as error:
+        except (BudgetronError, OSError) as error:
             fail(f"budgetron: {error}")
         except MemoryError:
             fail("budgetron: it does not fit into memory; take fewer --rows or --processes")

@@ -18,6 +18,7 @@ from budgetron._text import shown, spreadsheet
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import layout_in
 from budgetron.cli._console import Ticker, fail, note, progress
+from budgetron.errors import BudgetronError
 
 
 class Output(StrEnum):
@@ -93,7 +94,7 @@ def predict(
                     report(stream.bytes_read, f"{stream.position:,} rows")
     except StreamError as error:
         fail(str(error))
-    except ValueError as error:  # another width than the model's
+    except BudgetronError as error:  # another width than the model's
         fail(f"{file}: {error}")
     write([])  # the header, if there was no row
     if stream.skipped:

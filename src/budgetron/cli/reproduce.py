@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from budgetron.cli._console import fail, note, progress
+from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,6 +156,8 @@ def _with_sets(paper: str, tasks: Sequence[Task], wanted: Sequence[str]) -> list
 
 
 def _run(table: Table, permutations: int | None, lab: Lab, *, tune: bool) -> Results:
+    from concurrent.futures.process import BrokenProcessPool
+
     from budgetron.lab.reproduce import data, runner
     from budgetron.lab.reproduce.report import Result
 
@@ -174,7 +177,7 @@ def _run(table: Table, permutations: int | None, lab: Lab, *, tune: bool) -> Res
             here = replace(lab, progress=tell)
             try:
                 lines = runner.measure(table, data_set, permutations, here, tune=tune)
-            except (OSError, ValueError, RuntimeError) as error:
+            except (BudgetronError, OSError, BrokenProcessPool) as error:
                 fail(f"budgetron: {table.title}: {data_set.name}: {error}")
         results.append((data_set, lines))
     return results

@@ -26,6 +26,7 @@ from budgetron.cli.algorithms import (
     parse_setting,
     parse_value,
 )
+from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
     from budgetron.streams import RowStream, SourceOptions
@@ -241,7 +242,7 @@ def _make(algorithm: str, task: str, parameters: dict[str, Any]) -> Any:
 
     try:
         return budgetron.make(algorithm, task, **parameters)
-    except (ValueError, TypeError) as error:
+    except BudgetronError as error:
         fail(f"budgetron: {error}")
 
 
@@ -298,7 +299,7 @@ def _learn(
 def _learn_chunk(model: Any, place: Place, X: Any, y: Any, tally: Mistakes | Errors) -> None:
     try:
         tally.learn(model, place, X, y)
-    except ValueError as error:  # a parameter's value, or labels that are no classes
+    except BudgetronError as error:  # a parameter's value, or labels that are no classes
         fail(f"budgetron: {error}")
     except MemoryError:
         fail("budgetron: the model does not fit into memory; take a smaller budget")

@@ -12,6 +12,7 @@ from budgetron.cli import _sources as sources
 from budgetron.cli._console import Bar, fail, note, output
 from budgetron.cli.algorithms import AlgorithmName, jsonable, parse_setting, parse_value
 from budgetron.cli.compare import parse_budget
+from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
     from budgetron.lab.tune import Tuning
@@ -115,7 +116,7 @@ def tune(
             )
         except StreamError as error:
             fail(str(error))
-        except (ValueError, OSError) as error:
+        except (BudgetronError, OSError) as error:
             fail(f"budgetron: {error}")
         except KeyboardInterrupt:
             pass

@@ -195,7 +195,7 @@ def _count(data_set: DataSet, file: File, path: Path) -> None:
 def _pins() -> dict[str, str]:
     try:
         pins: dict[str, str] = json.loads((cache_folder() / _PINS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, json.JSONDecodeError, UnicodeDecodeError):
         return {}
     return pins
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from budgetron.errors import BudgetronError
 from budgetron.evaluate import prequential
 from budgetron.lab.compare.data import Rows, saved
 from budgetron.lab.compare.plan import Cell
@@ -45,14 +46,21 @@ class Failure:
 def try_out(rows: Rows, cell: Cell) -> str:
     """Learn a few rows, so that a wrong value is found before anything is run.
 
-    Returns what the learner said, empty if nothing is wrong.
+    Returns what the learner said, empty if nothing is wrong. A bug of ours is raised.
     """
     trial = replace(cell, settings=replace(cell.settings, checkpoints=1))
     try:
         _evaluate(trial, rows.X[:_TRIAL_ROWS], rows.y[:_TRIAL_ROWS], np.unique(rows.y))
     except Exception as error:
-        return _said(error)
+        raise_bug(cell, error)
+        return said(error)
     return ""
+
+
+def raise_bug(cell: Cell, error: Exception) -> None:
+    """Raise what is neither a user's mistake nor of their own learner, which may raise anything."""
+    if not cell.setup.own and not isinstance(error, (BudgetronError, OSError, MemoryError)):
+        raise error
 
 
 def run(
@@ -77,7 +85,8 @@ def run(
         try:
             for done, (job, result) in enumerate(pool.unordered(work, jobs), start=1):
                 if isinstance(result, Exception):
-                    failures.append(Failure(job.cell, _said(result)))
+                    raise_bug(job.cell, result)
+                    failures.append(Failure(job.cell, said(result)))
                 else:
                     store.add(result)
                 report(done, f"{done:,} of {len(missing):,} cells{before}")
@@ -136,7 +145,7 @@ def permuted(folder: Path, seed: int | None) -> tuple[Any, NDArray[Any], NDArray
     return X[order], y[order], np.unique(y)
 
 
-def _said(error: Exception) -> str:
+def said(error: Exception) -> str:
     """What a learner said, on one line."""
     text = " ".join(str(error).split())
     return text if isinstance(error, ValueError) and text else f"{type(error).__name__}: {text}"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 from itertools import product
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from traceback import format_exception
 from typing import Any
 
 import budgetron
@@ -134,7 +135,7 @@ def work(job: Job) -> Outcome:
         if told is None:  # the clock starts
             told = ours.recv() if ours.poll(job.row.limit) else Outcome(None)
     except EOFError:
-        told = RuntimeError(f"{job.data_set.name}: {job.row.algorithm}: the process died")
+        told = BudgetronError(f"{job.data_set.name}: {job.row.algorithm}: the process died")
     finally:
         process.kill()
         process.join()
@@ -150,6 +151,8 @@ def _tell(connection: Connection, job: Job) -> None:
         connection.send(None)
         told: Outcome | Exception = _run(job, rows)
     except Exception as error:
+        if not isinstance(error, BudgetronError):  # a bug: its traceback stays in this process
+            error.add_note("".join(format_exception(error)))
         told = error
     connection.send(told)
 

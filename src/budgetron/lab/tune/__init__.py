@@ -19,7 +19,7 @@ from budgetron.errors import BudgetronError
 from budgetron.evaluate import held_out, prequential
 from budgetron.lab.compare.data import Rows, load
 from budgetron.lab.compare.plan import Cell, Settings, Setup
-from budgetron.lab.compare.run import permuted
+from budgetron.lab.compare.run import permuted, raise_bug
 from budgetron.lab.compare.summary import ERRORS
 from budgetron.lab.learners_by_name import named
 from budgetron.lab.tune.grids import combinations, paper_grid
@@ -186,6 +186,8 @@ def _climb(
             try:
                 for trial, error in pool.unordered(_try, trials):
                     done += 1
+                    if isinstance(error, Exception):
+                        raise_bug(trial.cell, error)
                     found[trial.number] = _outcome(found[trial.number], rows, error)
                     report(done, f"{len(active):,} of {total:,} candidates on {rows:,} rows")
             except BrokenProcessPool as error:
