@@ -20,6 +20,8 @@ from budgetron.cli import main
 from budgetron.datasets import DataError
 from budgetron.errors import as_budgetron_error
 from budgetron.streams import StreamError, open_stream
+from tests.support.native import native_of
+from tests.support.repository import ROOT
 
 X = np.random.default_rng(0).normal(size=(6, 2))
 Y = np.array([0, 1, 0, 1, 1, 0])
@@ -37,7 +39,7 @@ def spec(**changes: Any) -> Any:
 MISTAKES: dict[str, Callable[[], Any]] = {
     "a spec with a name too many": lambda: _core.Model64(spec(more=1), "classification", 2, 0),
     "a learner that does not exist": lambda: _core.Model64({"kind": "x"}, "classification", 2, 0),
-    "a damaged state": lambda: fitted()._engine.native.load({}),
+    "a damaged state": lambda: native_of(fitted()).load({}),
     "a value of a parameter": lambda: fitted(gamma=-1.0),
     "a value of a part": lambda: budgetron.KernelClassifier(
         kernel=parts.Gaussian(-1.0), update=parts.PerceptronUpdate()
@@ -101,13 +103,12 @@ def test_a_bug_is_no_mistake_of_the_user(monkeypatch: pytest.MonkeyPatch) -> Non
         raise ValueError("a bug")
 
     model = fitted()
-    monkeypatch.setattr(type(model._engine), "learn", broken)
+    monkeypatch.setattr(type(model), "_learn_rows", broken)
     with pytest.raises(ValueError, match="a bug") as caught:
         model.partial_fit(X, Y)
     assert type(caught.value) is ValueError
 
 
-ROOT = Path(__file__).resolve().parents[1]
 # Caught again in the function that raises it.
 LOCAL = {"src/budgetron/cli/_checkpoint.py", "src/budgetron/model_file/__init__.py"}
 
@@ -125,19 +126,24 @@ def test_the_package_raises_no_other_value_error() -> None:
 # ---- the command line ----------------------------------------------------------------------------
 
 SEA = "synthetic:sea,rows=60"
+ANSWERING = "budgetron.estimators._base.estimator:OnlineEstimator._answer"
+LEARNING = "budgetron.estimators._base.classifier:OnlineClassifier._learn_rows"
 # A verb, and what breaks in it: a function of ours that raises a ValueError of its own.
 VERBS: dict[str, tuple[list[str], str]] = {
-    "run": (["run", SEA, "-a", "rbp"], "budgetron._engine:Engine.learn"),
+    "run": (["run", SEA, "-a", "rbp"], LEARNING),
     "make": (["run", SEA, "-a", "rbp"], "budgetron.catalogue:Entry.estimator"),
     "stream": (["run", SEA, "-a", "rbp"], "budgetron.streams.synthetic:SyntheticStream._take"),
-    "predict": (["predict", "model.btn", SEA], "budgetron._engine:Engine.answer"),
+    "predict": (
+        ["predict", "model.btn", SEA],
+        "budgetron.estimators._base.estimator:OnlineEstimator._answer",
+    ),
     "tune": (
         ["tune", SEA, "-a", "rbp", "--rows", "60", "--processes", "1"],
-        "budgetron._engine:Engine.learn",
+        LEARNING,
     ),
     "compare": (
         ["compare", SEA, "-a", "rbp", "-b", "5", "--repeats", "1", "--processes", "1"],
-        "budgetron._engine:Engine.learn",
+        LEARNING,
     ),
     "table": (
         ["compare", SEA, "-a", "rbp", "-b", "5", "--repeats", "1", "--processes", "1"],

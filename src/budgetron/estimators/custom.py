@@ -149,6 +149,9 @@ class KernelClassifier(OnlineClassifier):
 
     @property
     def _least_budget(self) -> int:
+        known = isinstance(self.budget, str) and self.budget in FAMILIES["budget"]
+        if not known and not isinstance(self.budget, Part):
+            return 1  # no part: it is refused elsewhere
         sizes = [field for field in fields(self._part("budget")) if field.name == "size"]
         return max([1, *(int(ranges_of(field)[0].low) for field in sizes)])  # 0 is no limit
 
