@@ -28,8 +28,7 @@ from typing import Any
 from budgetron import _core
 from tests.golden import digests
 
-HERE = Path(__file__).resolve()
-RECORDED = HERE.with_name("reproduced.json")
+RECORDED = Path(__file__).with_name("reproduced.json")
 
 
 def made_with() -> str:
@@ -139,5 +138,7 @@ def main(words: list[str] | None = None) -> int:
 if __name__ == "__main__":
     if any(os.environ.get(name) != value for name, value in digests.FIXED.items()):
         os.environ.update(digests.FIXED)  # OpenBLAS has read them by now: begin again
-        os.execv(sys.executable, [sys.executable, *sys.argv])
+        os.execv(
+            sys.executable, [sys.executable, "-m", "tests.published.reproduced", *sys.argv[1:]]
+        )
     sys.exit(main())
