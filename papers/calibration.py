@@ -1,20 +1,30 @@
-"""Probabilities from decisions: an online sigmoid of the margin, in plain NumPy.
+"""Probabilities from decisions: one line per side of a class, fitted online, in plain NumPy.
 
-    P(class | m) = 1/(1 + exp(-(slope m + offset)))
+    log odds that a side is right = slope |m| + offset
 
-Two classes: one sigmoid, m = f(x), of the second class. More: one a class, m_k = f_k - max_j f_j
-over the others, and the answers are normalised. Each sees the margins made before their rows were
-learned.
+The margin of a class is m_k = f_k - max_j f_j over the others. Its side above 0 (the class is
+predicted) is right if the row is of the class, its side below 0 if the row is not. Two classes: one
+output, m = f(x), and the two sides of the second class. More: the answers of all classes are
+divided by their sum. Each side sees the margins made before their rows were learned.
+
+The predicted class is the likeliest, always:
+
+    two classes   log odds = min(steep |f|, max(slope |f| + offset, 0.001 slope |f|)), where
+                  steep = slope + max(offset, 0)/(0.01 root mean square of f)
+    more          the predicted class and the likelier ones get the mean of their probabilities
+    ties          the predicted class gets the next larger float
 
 J. C. Platt, *Probabilistic outputs for support vector machines and comparisons to regularized
-likelihood methods*, 1999: the sigmoid and its targets (n+ + 1)/(n+ + 2) and 1/(n- + 2).
+likelihood methods*, 1999: the sigmoid of a line.
 T. S. Jaakkola, M. I. Jordan, *Bayesian parameter estimation via variational methods*, 2000: with
 c(z) = tanh(z/2)/(2 z) the log likelihood has a quadratic bound, whose maximum is the solution of
 
     [ sum c m m   sum c m ] [ slope  ]   [ sum (t - 1/2) m ]
     [ sum c m     sum c   ] [ offset ] = [ sum (t - 1/2)   ]
 
-Ours: the sums are kept row by row, and forgotten slowly; see
+Here m is |m|, and t is 1 if the side was right, else 0.
+
+Ours: the sides, and that the sums are kept row by row and forgotten slowly; see
 core/model/calibration.hpp for the reasons.
 """
 
@@ -25,85 +35,108 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
-WINDOW = 2000.0  # rows the sums keep at most, about
-EACH = 256  # rows after each of which the sigmoids are solved, and then ...
+WINDOW = 1000.0  # rows the sums of a side keep at most, about
+SHARE = 1 / 6  # of its rows, before that
+EACH = 256  # rows after each of which the lines are solved, and then ...
 BLOCK = 32  # ... after every so many
 PRIOR = 1.0  # rows of "nobody knows"
 LEAST_SLOPE = 1e-3  # times 1/(root mean square of m)
-SUMS = ("positives", "negatives", "positive_m", "negative_m")
-SUMS += ("squares", "curve_mm", "curve_m", "curve")
+RAMP = 0.01  # times the root mean square of m
+SUMS = ("weight", "squares", "curve_mm", "curve_m", "curve", "pull_m", "pull")
 
 
-def bend(z: Vector) -> Vector:
+def bend(z: float) -> float:
     """tanh(z/2)/(2 z) to a part in 10,000: a fraction of its expansion, tanh = 1 from 10 on."""
-    x = np.abs(z) / 2
-    s = np.minimum(x, 5.0) ** 2
-    inner = (135135 + 17325 * s + 378 * s**2 + s**3) / (
-        135135 + 62370 * s + 3150 * s**2 + 28 * s**3
-    )
-    return np.where(x < 5, inner, 1 / np.maximum(x, 5.0)) / 4
+    x = abs(z) / 2
+    if x >= 5:
+        return 1 / (4 * x)
+    s = x**2
+    over = 135135 + 17325 * s + 378 * s**2 + s**3
+    return over / (135135 + 62370 * s + 3150 * s**2 + 28 * s**3) / 4
+
+
+class Side:
+    """One side of a class: its line and the sums of its rows. Margins are absolute values."""
+
+    def __init__(self) -> None:
+        self.rows = self.fresh = 0
+        self.sums = dict.fromkeys(SUMS, 0.0)
+        self.slope, self.offset = 1.0, 0.0
+
+    def learn(self, m: float, right: bool, weight: float) -> None:
+        c, pull = bend(self.slope * m + self.offset), 0.5 if right else -0.5
+        counted = (1.0, m**2, c * m**2, c * m, c, pull * m, pull)
+        for name, number in zip(SUMS, counted, strict=True):
+            self.sums[name] += weight * number
+        self.fresh += 1
+
+    def solve(self) -> None:
+        """The line of the sums, of which then a share is forgotten; nothing without a new row."""
+        if not self.fresh:
+            return
+        n = self.sums
+        square = n["squares"] / n["weight"]
+        matrix = np.array([[n["curve_mm"], n["curve_m"]], [n["curve_m"], n["curve"]]])
+        matrix += PRIOR / 4 * np.diag([square, 1.0])
+        pull = np.array([n["pull_m"], n["pull"]])
+        free = float(np.linalg.solve(matrix, pull)[0])
+        self.slope = max(free, LEAST_SLOPE / np.sqrt(square))
+        self.offset = float((pull[1] - matrix[1, 0] * self.slope) / matrix[1, 1])
+        self.rows += self.fresh
+        window = min(WINDOW, SHARE * self.rows)
+        for name in SUMS:
+            n[name] *= window / (window + self.fresh)
+        self.fresh = 0
+
+    def log_odds(self, m: float) -> float:
+        """That this side is right."""
+        return self.slope * m + self.offset
+
+    def held(self, m: float) -> float:
+        """The same for two classes: 0 at 0, and rising with m."""
+        steep = self.slope
+        if self.offset > 0:
+            steep += self.offset / (RAMP * np.sqrt(self.sums["squares"] / self.sums["weight"]))
+        return float(min(steep * m, max(self.log_odds(m), LEAST_SLOPE * self.slope * m)))
 
 
 class Calibration:
-    """One sigmoid for two classes, else one a class; all numbers are arrays over sigmoids."""
+    """The sides (below 0, above 0) of the second of two classes, else those of every class."""
 
     def __init__(self, n_outputs: int) -> None:
         self.rows = 0
-        self.sums = {name: np.zeros(n_outputs) for name in SUMS}
-        self.slope, self.offset = np.ones(n_outputs), np.zeros(n_outputs)
+        self.classes = [(Side(), Side()) for _ in range(n_outputs)]
 
     def learn(self, f: Vector, code: int, weight: float = 1.0) -> None:
         """A row of class `code`, on which the decision was f."""
-        m = self.margins(f)
-        own = np.array([code == 1]) if f.size == 1 else np.arange(f.size) == code
-        c = bend(self.slope * m + self.offset)
-        counted = {
-            "positives": own,
-            "negatives": ~own,
-            "positive_m": own * m,
-            "negative_m": ~own * m,
-            "squares": m**2,
-            "curve_mm": c * m**2,
-            "curve_m": c * m,
-            "curve": c,
-        }
-        for name, number in counted.items():
-            self.sums[name] = self.sums[name] + weight * number
+        for k, m in enumerate(self.margins(f)):
+            own = code == (1 if f.size == 1 else k)
+            if m != 0:
+                self.classes[k][int(m > 0)].learn(abs(m), own == (m > 0), weight)
         self.rows += 1
-        if self.rows <= EACH:
-            self.solve(1)
-        elif self.rows % BLOCK == 0:
-            self.solve(BLOCK)
+        if self.rows <= EACH or self.rows % BLOCK == 0:
+            for side in self.sides:
+                side.solve()
 
-    def solve(self, rows: int) -> None:
-        """The sigmoids of the sums, of which then the share of so many rows is forgotten."""
-        total = {name: self.sums[name] for name in SUMS}
-        up = (total["positives"] + 1) / (total["positives"] + 2) - 0.5
-        down = 1 / (total["negatives"] + 2) - 0.5
-        for k in range(self.slope.size):
-            n = {name: float(total[name][k]) for name in SUMS}
-            square = n["squares"] / (n["positives"] + n["negatives"])
-            prior = PRIOR / 4 * np.diag([square, 1.0])
-            matrix = np.array([[n["curve_mm"], n["curve_m"]], [n["curve_m"], n["curve"]]]) + prior
-            pull = np.array(
-                [
-                    up[k] * n["positive_m"] + down[k] * n["negative_m"],
-                    up[k] * n["positives"] + down[k] * n["negatives"],
-                ]
-            )
-            self.slope[k] = 1.0
-            if square > 0:  # else no margin was anything but 0
-                free = float(np.linalg.solve(matrix, pull)[0])
-                self.slope[k] = max(free, LEAST_SLOPE / np.sqrt(square))
-            self.offset[k] = (pull[1] - matrix[1, 0] * self.slope[k]) / matrix[1, 1]
-        window = min(WINDOW, 1 + self.rows / 4)
-        for name in SUMS:
-            self.sums[name] = self.sums[name] * (1 - rows / window)
+    @property
+    def sides(self) -> list[Side]:
+        return [side for pair in self.classes for side in pair]
 
     def probabilities(self, f: Vector) -> Vector:
         """Of every class, by the decision on a row."""
-        p = 1 / (1 + np.exp(-(self.slope * self.margins(f) + self.offset)))
-        return np.array([1 - p[0], p[0]]) if f.size == 1 else np.asarray(p / p.sum())
+        if f.size == 1:
+            second = int(f[0] >= 0)
+            p = 1 / (1 + np.exp(-self.classes[0][second].held(abs(f[0]))))
+            p = max(p, np.nextafter(0.5, 1))
+            return np.array([1 - p, p] if second else [p, 1 - p])
+        best = int(np.argmax(f))
+        m = self.margins(f)
+        z = [
+            side[1].log_odds(m[k]) if k == best else -side[0].log_odds(-m[k])
+            for k, side in enumerate(self.classes)
+        ]
+        p = 1 / (1 + np.exp(-np.array(z)))
+        return hold(p / p.sum(), best)
 
     @staticmethod
     def margins(f: Vector) -> Vector:
@@ -111,3 +144,21 @@ class Calibration:
         if f.size == 1:
             return f
         return f - np.array([np.delete(f, k).max() for k in range(f.size)])
+
+
+def hold(p: Vector, best: int) -> Vector:
+    """The class `best` made the likeliest: it and the likelier ones get their mean.
+
+    >>> hold(np.array([0.5, 0.125, 0.375]), 1).round(3)
+    array([0.333, 0.333, 0.333])
+    >>> hold(np.array([0.375, 0.25, 0.375, 0.0]), 0).tolist()
+    [0.37500000000000006, 0.25, 0.375, 0.0]
+    """
+    level = p[best]
+    for k in np.argsort(-p):  # the likeliest first
+        if k != best and p[k] > level:
+            pool = [best, *(j for j in range(p.size) if j != best and p[j] >= p[k])]
+            level = max(level, p[pool].mean())
+    held = np.minimum(p, level)
+    held[best] = max(level, np.nextafter(np.delete(held, best).max(), 2))
+    return held

@@ -32,6 +32,7 @@ BINS = 15
 LEARNERS: dict[str, dict[str, Any]] = {
     "budgetron": {"budget": 150},
     "ahpatron": {"budget": 300},
+    "bsgd-merge": {},
     "bogd": {"budget": 300},
     "projectron": {"budget": 150},
     "fogd": {},

@@ -1,31 +1,47 @@
-// From decisions to probabilities: a sigmoid 1/(1 + exp(-(slope m + offset))) of the margin m,
-// fitted to the margins recorded before their rows were learned.
+// From decisions to probabilities: one line per side of a class, fitted to the margins recorded
+// before their rows were learned.
 //
-// Two classes share one sigmoid of m = f(x), for the second class. With more classes there is one
-// sigmoid per class, of the lead over the best other output, m_k = f_k - max_j f_j (j != k), and
-// the answers are normalised. Both rules agree for two classes.
+// The margin of a class is what its output has over the best other one, m_k = f_k - max_j f_j
+// (j != k). It is above 0 if the class is predicted and below 0 if another one is. Each *side* has
+// a line of its own,
+//
+//   log odds that the side is right  =  z(m) = slope |m| + offset,
+//
+// where above 0 "right" means that the row is of the class, and below 0 that it is not. Two classes
+// are one output, m = f(x), and have the two sides of the second class. Beyond two the answers
+// sigmoid(+-z) of all classes are divided by their sum.
+//
+// **The class that `predict` says is the likeliest, always.**
+//   two classes  the log odds of the predicted class are z where z > 0. They start at 0 with f: for
+//   an
+//                offset above 0 they rise to it within kRamp of the usual |f|, and where the line
+//                is below 0 they keep a share kLeastSlope of its slope
+//   more         classes that are likelier than the predicted one get the mean of theirs and its
+//   own
+//                probability, and so does it: of all answers in which it is the likeliest, the one
+//                with the best expected log loss by what was fitted
+//   ties         a class that would only be as likely as another gets the next larger float
 //
 // The fit is the recursive form of logistic regression by its quadratic bound (Jaakkola, Jordan,
-// 2000): with z = slope m + offset as it was for each row, c = tanh(z/2)/(2 z) <= 1/4 and the
-// target t, the slope and offset that solve
+// 2000): with z as it was for each row, c = tanh(z/2)/(2 z) <= 1/4, and t = 1 where the side was
+// right, else 0, the slope and offset that solve
 //
 //   [ sum c m m   sum c m ] [ slope  ]   [ sum (t - 1/2) m ]
-//   [ sum c m     sum c   ] [ offset ] = [ sum (t - 1/2)   ]
+//   [ sum c m     sum c   ] [ offset ] = [ sum (t - 1/2)   ]      with m = |m|
 //
 // are those of the logistic fit once they move no more, and no step on the way can overshoot. The
-// scale of f does not matter; rows are weighed by their weights.
+// scale of f does not matter; rows are weighed by their weights. A row with margin 0 is on no side.
 //
-//   forgetting  early margins are those of an untrained model: the sums keep about the last quarter
-//               of the rows, and never more than about the last kWindow
+//   forgetting  early margins are those of an untrained model: the sums of a side keep about the
+//   last
+//               sixth of its rows, and never more than about the last kWindow
 //   solving     after each of the first kEach rows, then after every kBlock-th, which is when rows
 //               are forgotten as well
-//   targets     (n+ + 1)/(n+ + 2) and 1/(n- + 2) instead of 1 and 0, n+ and n- the rows of the
-//               class and of the others (Platt, 1999)
-//   prior       slope and offset 0, with the weight of one row
-//   slope > 0   at least kLeastSlope over the root mean square of m; 1 if every m is 0
+//   prior       one row's weight of "nobody knows": slope and offset 0
+//   slope > 0   at least kLeastSlope over the root mean square of m. Without any m but 0 it is 1
 //
-// Rows with a squared output or a weight beyond kMost are left out, so that no sum overflows.
-// Reasons: docs/develop/decisions/0017. Cost: O(K) per round; memory: ten float64 per class.
+// Rows with a squared output or a weight beyond kMost are left out, so that no sum overflows. Cost:
+// O(K) per round, memory eleven float64 per side. Reasons: docs/develop/decisions/0038.
 //
 // A `Counter` takes the rows of one call. Rows of two classes wait in it until the sums are needed:
 // adding them block by block costs half as much as adding each right after its decision.
@@ -46,81 +62,70 @@
 
 namespace budgetron {
 
-// One sigmoid and the sums it is the solution of.
-class Sigmoid {
+// The line of one side of a class, and the sums it is the solution of. Margins are absolute values.
+class Side {
  public:
+  static constexpr double kWindow = 1000.0;
+  static constexpr double kShare = 1.0 / 6.0;
   static constexpr double kPrior = 1.0;
   static constexpr double kLeastSlope = 1e-3;
+  static constexpr double kRamp = 0.01;
   static constexpr double kLeastSquare = 1e-200;  // below, margins are as good as 0
   // Below this share a determinant is rounding. Weights of ordinary sizes keep it far above, by the
   // prior; one row of weight 1e20 among others of 1 does not.
   static constexpr double kSingular = 1e-12;
 
+  // The log odds that this side is right.
   [[nodiscard]] double operator()(double margin) const { return slope_ * margin + offset_; }
 
-  // One row. The sums of the other class get 0, looked up: a branch on labels is mispredicted too
-  // often, and compilers make one of anything else.
-  void count(double margin, bool positive, double weight) {
-    static constexpr double kShares[] = {0.0, 1.0, 0.0};
+  // The same for two classes: 0 at 0, and rising with the margin. Each of the three lines rises, so
+  // that rounding cannot make it fall.
+  [[nodiscard]] double held(double margin) const {
+    double steep = slope_;
+    if (offset_ > 0.0) steep += offset_ / (kRamp * std::sqrt(squares_ / weight_));
+    return std::min(steep * margin,
+                    std::max(slope_ * margin + offset_, kLeastSlope * slope_ * margin));
+  }
+
+  // One row on this side.
+  void count(double margin, bool right, double weight) {
+    static constexpr double kPulls[] = {-0.5, 0.5};  // looked up: labels are mispredicted too often
+    const double pull = kPulls[static_cast<std::size_t>(right)] * weight;
     const double curve = weight * bend((*this)(margin));
-    const double* const shares = kShares + static_cast<std::size_t>(positive);
-    const double up = shares[0] * weight;
-    const double down = shares[1] * weight;
-    positives_ += up;
-    negatives_ += down;
-    positive_m_ += up * margin;
-    negative_m_ += down * margin;
+    const double curve_m = curve * margin;
+    fresh_ += 1.0;
+    weight_ += weight;
     squares_ += weight * margin * margin;
-    curve_mm_ += curve * margin * margin;
-    curve_m_ += curve * margin;
+    curve_mm_ += curve_m * margin;
+    curve_m_ += curve_m;
     curve_ += curve;
+    pull_m_ += pull * margin;
+    pull_ += pull;
   }
 
-  // Forgets all but a share `keep` of the rows.
-  void forget(double keep) {
-    for (double* sum : {&positives_, &negatives_, &squares_, &curve_mm_, &curve_m_, &curve_,
-                        &positive_m_, &negative_m_}) {
-      *sum *= keep;
-    }
-  }
-
-  // The sigmoid of -m for the other class.
-  [[nodiscard]] Sigmoid mirrored() const {
-    Sigmoid other = *this;
-    std::swap(other.positives_, other.negatives_);
-    other.positive_m_ = -negative_m_;
-    other.negative_m_ = -positive_m_;
-    other.curve_m_ = -curve_m_;
-    other.offset_ = -offset_;
-    return other;
-  }
-
+  // The line of the sums, of which then a share is forgotten. Nothing if there was no row.
   void solve() {
-    // t - 1/2 of either class.
-    const double up = 0.5 - 1.0 / (positives_ + 2.0);
-    const double down = 1.0 / (negatives_ + 2.0) - 0.5;
-    const double pull_m = up * positive_m_ + down * negative_m_;
-    const double pull = up * positives_ + down * negatives_;
+    if (fresh_ == 0.0) return;
     const double prior = 0.25 * kPrior;
     const double curve = curve_ + prior;
     slope_ = 1.0;
-    const double total = positives_ + negatives_;
-    const double square = total > 0.0 ? squares_ / total : 0.0;
+    const double square = weight_ > 0.0 ? squares_ / weight_ : 0.0;
     if (square >= kLeastSquare) {
       const double curve_mm = curve_mm_ + prior * square;
       const double least = kLeastSlope / std::sqrt(square);
       const double determinant = curve_mm * curve - curve_m_ * curve_m_;
       const double free = determinant > kSingular * curve_mm * curve
-                              ? (curve * pull_m - curve_m_ * pull) / determinant
+                              ? (curve * pull_m_ - curve_m_ * pull_) / determinant
                               : least;
       slope_ = free > least ? free : least;
     }
-    offset_ = (pull - curve_m_ * slope_) / curve;
+    offset_ = (pull_ - curve_m_ * slope_) / curve;
+    forget();
   }
 
   // All the state there is, by name.
-  static constexpr std::size_t kCount = 10;
-  static const std::array<std::pair<const char*, double Sigmoid::*>, kCount> kNumbers;
+  static constexpr std::size_t kCount = 11;
+  static const std::array<std::pair<const char*, double Side::*>, kCount> kNumbers;
 
   // tanh(z/2)/(2 z) to a part in 10,000, without its exponential: a fraction of its expansion up to
   // |z| = 10, from where on tanh is 1.
@@ -138,45 +143,56 @@ class Sigmoid {
     for (const auto& [name, number] : kNumbers) {
       if (!(std::abs(this->*number) <= 1e150)) return false;
     }
-    for (const double sum : {positives_, negatives_, squares_, curve_mm_, curve_}) {
+    for (const double sum : {rows_, fresh_, weight_, squares_, curve_mm_, curve_m_, curve_}) {
       if (sum < 0.0) return false;
     }
     return curve_m_ * curve_m_ <= (1.0 + 1e-9) * curve_mm_ * curve_ + kLeastSquare && slope_ > 0.0;
   }
 
  private:
-  double positives_ = 0.0;   // weight of the rows of the class ...
-  double negatives_ = 0.0;   // ... and of the others
-  double positive_m_ = 0.0;  // sum m over either
-  double negative_m_ = 0.0;
+  void forget() {
+    rows_ += fresh_;
+    const double window = std::min(kWindow, kShare * rows_);
+    const double keep = window / (window + fresh_);
+    for (double* sum : {&weight_, &squares_, &curve_mm_, &curve_m_, &curve_, &pull_m_, &pull_}) {
+      *sum *= keep;
+    }
+    fresh_ = 0.0;
+  }
+
+  double rows_ = 0.0;      // counted and solved for
+  double fresh_ = 0.0;     // counted since
+  double weight_ = 0.0;    // of the rows that are not forgotten
   double squares_ = 0.0;   // sum m m
   double curve_mm_ = 0.0;  // sum c m m
   double curve_m_ = 0.0;   // sum c m
   double curve_ = 0.0;     // sum c
+  double pull_m_ = 0.0;    // sum (t - 1/2) m
+  double pull_ = 0.0;      // sum (t - 1/2)
   double slope_ = 1.0;
   double offset_ = 0.0;
 };
 
-inline constexpr std::array<std::pair<const char*, double Sigmoid::*>, Sigmoid::kCount>
-    Sigmoid::kNumbers{{{"positives", &Sigmoid::positives_},
-                       {"negatives", &Sigmoid::negatives_},
-                       {"squares", &Sigmoid::squares_},
-                       {"curve_mm", &Sigmoid::curve_mm_},
-                       {"curve_m", &Sigmoid::curve_m_},
-                       {"curve", &Sigmoid::curve_},
-                       {"positive_m", &Sigmoid::positive_m_},
-                       {"negative_m", &Sigmoid::negative_m_},
-                       {"slope", &Sigmoid::slope_},
-                       {"offset", &Sigmoid::offset_}}};
+inline constexpr std::array<std::pair<const char*, double Side::*>, Side::kCount> Side::kNumbers{
+    {{"side_rows", &Side::rows_},
+     {"fresh", &Side::fresh_},
+     {"weight", &Side::weight_},
+     {"squares", &Side::squares_},
+     {"curve_mm", &Side::curve_mm_},
+     {"curve_m", &Side::curve_m_},
+     {"curve", &Side::curve_},
+     {"pull_m", &Side::pull_m_},
+     {"pull", &Side::pull_},
+     {"slope", &Side::slope_},
+     {"offset", &Side::offset_}}};
 
 class Calibration {
  public:
-  static constexpr double kWindow = 2000.0;
   static constexpr std::int64_t kEach = 256;
   static constexpr std::int64_t kBlock = 32;
   static constexpr double kMost = 1e100;
 
-  explicit Calibration(std::size_t outputs) : sigmoids_(outputs) {}
+  explicit Calibration(std::size_t outputs) : classes_(outputs) {}
 
   // Counts the rows of one call, which holds the lock. All are counted when the counter is
   // destroyed.
@@ -197,29 +213,30 @@ class Calibration {
         if (!(weight * output * output <= kMost && output * output <= kMost)) return;
       }
       if (outputs.size() == 1) {
-        static constexpr double kSigns[] = {-1.0, 1.0};  // looked up, as in Sigmoid::count
+        static constexpr double kSigns[] = {-1.0, 1.0};  // looked up, as in Side::count
         rows_[waiting_++] = {outputs[0], weight * kSigns[static_cast<std::size_t>(code == 1)]};
       } else {
         const Rivals rivals(outputs);
         for (std::size_t k = 0; k < outputs.size(); ++k) {
-          calibration_->sigmoids_[k].count(rivals.margin(k), k == code, weight);
+          calibration_->classes_[k].count(rivals.margin(k), k == code, weight);
         }
       }
       const std::int64_t rows = ++calibration_->rows_;
       if (rows > kEach && rows % kBlock != 0) return;
       flush();
-      calibration_->solve(rows <= kEach ? 1.0 : static_cast<double>(kBlock));
+      for (Sides& sides : calibration_->classes_) {
+        sides.below.solve();
+        sides.above.solve();
+      }
     }
 
    private:
     // The rows that wait, as they came.
     void flush() {
-      if (waiting_ == 0) return;
-      Sigmoid sigmoid = calibration_->sigmoids_[0];  // in registers
       for (std::size_t i = 0; i < waiting_; ++i) {
-        sigmoid.count(rows_[i].margin, rows_[i].weight > 0.0, std::abs(rows_[i].weight));
+        calibration_->classes_[0].count(rows_[i].margin, rows_[i].weight > 0.0,
+                                        std::abs(rows_[i].weight));
       }
-      calibration_->sigmoids_[0] = sigmoid;
       waiting_ = 0;
     }
 
@@ -239,64 +256,90 @@ class Calibration {
     if (probabilities.size() == 1) {
       probabilities[0] = 1.0;
     } else if (outputs.size() == 1) {
-      const double z = sigmoids_[0](outputs[0]);
-      const double small = std::exp(-std::abs(z));
-      probabilities[z < 0.0 ? 0 : 1] = 1.0 / (1.0 + small);
-      probabilities[z < 0.0 ? 1 : 0] = small / (1.0 + small);
+      const bool second = outputs[0] >= 0.0;
+      answer_two(classes_[0], outputs[0], second, probabilities);
+    } else if (outputs.size() == 2) {
+      const bool second = outputs[1] > outputs[0];
+      answer_two(classes_[1], outputs[1] - outputs[0], second, probabilities);
     } else {
       const Rivals rivals(outputs);
       for (std::size_t k = 0; k < outputs.size(); ++k) {
-        probabilities[k] = log_sigmoid(sigmoids_[k](rivals.margin(k)));
+        probabilities[k] = log_sigmoid(classes_[k].log_odds(rivals.margin(k), k == rivals.best()));
       }
       normalise(probabilities);
+      hold(probabilities, rivals.best());
     }
   }
 
   // A class has joined: it starts without rows, the others keep their sums.
   void rearrange(const ClassChange& change) {
     const std::size_t outputs = ClassChange::outputs(change.after);
-    if (outputs == sigmoids_.size() && outputs == 1) return;  // one class alone was not counted
-    if (sigmoids_.size() > 1 && change.one_joins()) {
-      sigmoids_.insert(sigmoids_.begin() + static_cast<std::ptrdiff_t>(change.first_new()),
-                       Sigmoid());
+    if (outputs == classes_.size() && outputs == 1) return;  // one class alone was not counted
+    if (classes_.size() > 1 && change.one_joins()) {
+      classes_.insert(classes_.begin() + static_cast<std::ptrdiff_t>(change.first_new()), Sides());
       return;
     }
-    std::vector<Sigmoid> known = std::move(sigmoids_);
-    if (known.size() == 1) known = {known[0].mirrored(), known[0]};
-    sigmoids_.assign(outputs, {});
+    std::vector<Sides> known = std::move(classes_);
+    if (known.size() == 1) known = {{known[0].above, known[0].below}, known[0]};
+    classes_.assign(outputs, {});
     for (std::size_t k = 0; k < outputs; ++k) {
       const int from = change.order[k];
-      if (from >= 0) sigmoids_[k] = known[static_cast<std::size_t>(from)];
+      if (from >= 0) classes_[k] = known[static_cast<std::size_t>(from)];
     }
   }
 
   void visit_state(StateVisitor& visitor) {
     visitor.object(sizeof(*this));
     visitor.field("rows", rows_);
-    std::vector<double> packed;
-    for (const auto& [name, number] : Sigmoid::kNumbers) {
+    std::vector<double> packed;  // the side below 0 of each class, then the one above
+    for (const auto& [name, number] : Side::kNumbers) {
       packed.clear();
       if (visitor.mode() == StateVisitor::Mode::save) {
-        for (const Sigmoid& sigmoid : sigmoids_) packed.push_back(sigmoid.*number);
+        for (const Sides& sides : classes_) {
+          packed.push_back(sides.below.*number);
+          packed.push_back(sides.above.*number);
+        }
       }
       visitor.field(name, packed);
       if (!visitor.loading()) continue;
-      require(packed.size() == sigmoids_.size(), std::string("calibration ") + name);
-      for (std::size_t k = 0; k < packed.size(); ++k) sigmoids_[k].*number = packed[k];
+      require(packed.size() == 2 * classes_.size(), std::string("calibration ") + name);
+      for (std::size_t k = 0; k < classes_.size(); ++k) {
+        classes_[k].below.*number = packed[2 * k];
+        classes_[k].above.*number = packed[2 * k + 1];
+      }
     }
-    visitor.scratch(sigmoids_);
+    visitor.scratch(classes_);
     if (!visitor.loading()) return;
-    for (const Sigmoid& sigmoid : sigmoids_) require(sigmoid.sound(), "calibration");
+    for (const Sides& sides : classes_) {
+      require(sides.below.sound() && sides.above.sound(), "calibration");
+    }
   }
 
  private:
-  // Solves every sigmoid, then forgets the share of so many rows.
-  void solve(double rows) {
-    const double window = std::min(kWindow, 1.0 + 0.25 * static_cast<double>(rows_));
-    for (Sigmoid& sigmoid : sigmoids_) {
-      sigmoid.solve();
-      sigmoid.forget(1.0 - rows / window);
+  struct Sides {
+    Side below;  // another class is predicted
+    Side above;  // this one is
+
+    void count(double margin, bool own, double weight) {
+      if (margin == 0.0) return;
+      (margin > 0.0 ? above : below).count(std::abs(margin), own == (margin > 0.0), weight);
     }
+    // That a row is of the class.
+    [[nodiscard]] double log_odds(double margin, bool predicted) const {
+      return predicted ? above(margin) : -below(-margin);
+    }
+  };
+
+  // Those of two classes, by the sides of the second. The predicted one has at least the float
+  // after 1/2, and the other one at most 1/2.
+  static void answer_two(const Sides& sides, double margin, bool second,
+                         std::span<double> probabilities) {
+    constexpr double kMoreThanHalf = 0.5 + 0.5 * std::numeric_limits<double>::epsilon();
+    double z = (second ? sides.above : sides.below).held(std::abs(margin));
+    if (!(z > 0.0)) z = 0.0;  // margin 0
+    const double small = std::exp(-z);
+    probabilities[second ? 1 : 0] = std::max(1.0 / (1.0 + small), kMoreThanHalf);
+    probabilities[second ? 0 : 1] = small / (1.0 + small);
   }
 
   // The lead of each output over the best other one.
@@ -313,8 +356,10 @@ class Calibration {
         }
       }
     }
+    [[nodiscard]] std::size_t best() const { return best_; }  // of tied ones the first
     [[nodiscard]] double margin(std::size_t k) const {
-      return outputs_[k] - (k == best_ ? second_ : outputs_[best_]);
+      const double rival = k == best_ ? second_ : outputs_[best_];
+      return outputs_[k] == rival ? 0.0 : outputs_[k] - rival;  // infinite ones too
     }
 
    private:
@@ -335,8 +380,31 @@ class Calibration {
     for (double& each : logs) each /= total;
   }
 
-  std::vector<Sigmoid> sigmoids_;  // as many as outputs
-  std::int64_t rows_ = 0;          // counted
+  // Makes class `best` the likeliest. It and those above a level get the level, their mean; raised
+  // until it is the mean of those above it.
+  static void hold(std::span<double> shares, std::size_t best) {
+    double level = shares[best];
+    for (std::size_t above = shares.size(); above > 0;) {
+      double sum = shares[best];
+      std::size_t count = 0;
+      for (std::size_t k = 0; k < shares.size(); ++k) {
+        if (k == best || !(shares[k] > level)) continue;
+        sum += shares[k];
+        ++count;
+      }
+      if (count == above) break;
+      above = count;
+      level = sum / static_cast<double>(count + 1);
+    }
+    double most = 0.0;
+    for (std::size_t k = 0; k < shares.size(); ++k) {
+      if (k != best) most = std::max(most, shares[k] = std::min(shares[k], level));
+    }
+    shares[best] = std::max(level, std::nextafter(most, 2.0));
+  }
+
+  std::vector<Sides> classes_;  // as many as outputs
+  std::int64_t rows_ = 0;       // counted
 };
 
 }  // namespace budgetron

@@ -3,7 +3,7 @@
     python -m tests.golden.make
 
 A file is never written again: those of earlier formats must go on being read, or refused by name.
-When `FORMAT` in budgetron/model_file/__init__.py goes up, add a model that has what is new.
+When `FORMAT` in budgetron/model_file/formats.py goes up, add a model that has what is new.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ def models() -> dict[str, Any]:
         "settled": budgetron.make("rbp", budget=12, scale="auto", gamma="median").partial_fit(
             scipy.sparse.csr_array(X * [1, 10, 100, 1]), y
         ),
+        "sides": budgetron.make("rbp", budget=12, **seeded).fit(X, y > 1),
         "by-hand": budgetron.KernelClassifier(
             update="avp", budget=Halve(size=10), radius=5.0, **seeded
         ).fit(X, y),

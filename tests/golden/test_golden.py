@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import budgetron
 from budgetron import model_file
-from tests.golden.make import answers, models
+from papers.calibration import Calibration
+from tests.golden.make import answers, models, rows
 from tests.support.native import state_of
 
 HERE = Path(__file__).resolve().parent
@@ -32,6 +34,11 @@ def test_a_file_stays_readable(path: Path) -> None:
     document, arrays = model_file._take_apart(path)[:2]
     model = budgetron.load(path)
     state = state_of(model)
+    if document["format"] < 4:  # probabilities had other sums
+        state, arrays = (
+            {name: each for name, each in of.items() if not name.startswith("calibration/")}
+            for of in (state, arrays)
+        )
     assert state.keys() >= arrays.keys()
     for later in state.keys() - arrays.keys():  # fields that its format did not have
         assert document["format"] < model_file.FORMAT
@@ -42,6 +49,55 @@ def test_a_file_stays_readable(path: Path) -> None:
     written, wrote_now = document["learned"], _document(model)["learned"]
     assert written == wrote_now
     np.testing.assert_allclose(answers(model), EXPECTED[path.stem], rtol=1e-6, atol=1e-6)
+
+
+def with_sigmoids(path: Path) -> bool:
+    classifies = "calibration/slope" in model_file._take_apart(path)[1]
+    return model_file.read_header(path)["format"] < 4 and classifies
+
+
+@pytest.mark.parametrize("path", list(filter(with_sigmoids, FILES)), ids=lambda path: path.stem)
+def test_sigmoids_of_earlier_formats_go_on_as_sides(path: Path) -> None:
+    """Their probabilities, but where another class than the predicted one was the likeliest."""
+    arrays, model = model_file._take_apart(path)[1], budgetron.load(path)
+    slope, offset = arrays["calibration/slope"], arrays["calibration/offset"]
+    X = rows(200, 3)[0]
+    f = model.decision_function(X)
+    P = model.predict_proba(X)
+    columns = f[:, None] if f.ndim == 1 else f
+    margins = np.array([Calibration.margins(each) for each in columns])
+    then = expit(slope * margins + offset)
+    if len(slope) == 1:
+        agreed = (then[:, 0] > 0.5 + 1e-9) == (f >= 0)
+        # Within a hundredth of the usual |f| they start from 1/2.
+        agreed &= np.abs(f) > 0.02 * np.sqrt(np.mean(f**2))
+        then = np.hstack([1 - then, then])
+    else:
+        then /= then.sum(axis=1, keepdims=True)
+        agreed = then.argmax(axis=1) == f.argmax(axis=1)
+    assert agreed.mean() > 0.5
+    np.testing.assert_allclose(P[agreed], then[agreed], rtol=1e-6, atol=1e-9)
+    assert (P.argmax(axis=1) == np.searchsorted(model.classes_, model.predict(X))).all()
+    # The fit goes on from there: the lines solve the sums.
+    for side in map(dict, zip(*numbers_of_sides(model), strict=True)):
+        square = side["squares"] / max(side["weight"], 1e-300)
+        matrix = np.array(
+            [
+                [side["curve_mm"] + 0.25 * square, side["curve_m"]],
+                [side["curve_m"], side["curve"] + 0.25],
+            ]
+        )
+        line = np.array([side["slope"], side["offset"]])
+        pull = np.array([side["pull_m"], side["pull"]])
+        np.testing.assert_allclose(matrix @ line, pull, rtol=1e-9, atol=1e-9)
+
+
+def numbers_of_sides(model: object) -> list[list[tuple[str, float]]]:
+    """For each number of a side, its name and value for every side."""
+    state = state_of(model)  # type: ignore[attr-defined]
+    start = "calibration/"
+    names = [name for name in state if name.startswith(start) and name != start + "rows"]
+    return [[(name.removeprefix(start), x) for x in state[name]] for name in names]
 
 
 def _document(model: object) -> dict[str, object]:

@@ -38,12 +38,6 @@ OF_CLASSIFIERS = {
         "(test_class_weights_decide has the check with gamma = 0.001)",
         "assert np.mean(y_pred == 0) > 0.87",
     ),
-    "check_classifiers_train": Failure(
-        "wants the likeliest class to be predict's, which goes by f alone, probabilities by a "
-        "fitted offset too (test_all_but_likeliest_class has the rest of it)",
-        "assert_array_equal(np.argmax(y_prob, axis=1), y_pred)",
-        "Arrays are not equal",
-    ),
 }
 OF_ONE: dict[str, dict[str, Failure]] = {
     "PassiveAggressiveRegressor": {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "tests/harness.hpp"
 
@@ -14,10 +15,13 @@ using budgetron::StateVisitor;
 
 namespace {
 
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+
 double probability(const Calibration& calibration, double output) {
   double answer[2];
   calibration.answer({&output, 1}, answer);
   CHECK(std::abs(answer[0] + answer[1] - 1.0) < 1e-15);
+  CHECK(output >= 0.0 ? answer[1] > answer[0] : answer[0] > answer[1]);
   return answer[1];
 }
 
@@ -36,7 +40,7 @@ State state_of(Calibration& calibration) {
 
 TEST(without_rows_it_is_the_plain_logistic) {
   const Calibration calibration(1);
-  CHECK_EQ(probability(calibration, 0.0), 0.5);
+  CHECK_EQ(probability(calibration, 0.0), 0.5 + 0.5 * kEpsilon);  // predicted: the second class
   CHECK(std::abs(probability(calibration, 2.0) - 1.0 / (1.0 + std::exp(-2.0))) < 1e-15);
 }
 
@@ -65,6 +69,64 @@ TEST(the_best_of_many_classes_is_never_lost_to_underflow) {
   const double equal[] = {-5e3, -5e3, -5e3};
   calibration.answer(equal, answer);
   for (const double each : answer) CHECK(std::abs(each - 1.0 / 3.0) < 1e-15);
+  CHECK(answer[0] > answer[1] && answer[1] == answer[2]);  // of tied classes the first
+}
+
+// Rows of a rare class are mostly predicted to be of the common one, whatever the outputs.
+TEST(the_predicted_class_is_the_likeliest_where_all_rows_say_otherwise) {
+  for (const std::size_t classes : {3, 4, 7}) {
+    Calibration calibration(classes);
+    std::vector<double> outputs(classes);
+    std::vector<double> answer(classes);
+    for (int i = 0; i < 2000; ++i) {
+      for (std::size_t k = 0; k < classes; ++k) {
+        outputs[k] = std::round(3.0 * std::sin(1.0 + 7.3 * i + 2.1 * static_cast<double>(k)));
+        if (i % 5 == 0) outputs[k] = 1.0 + kEpsilon * outputs[k];  // ties but for rounding
+      }
+      calibration.answer(outputs, answer);
+      const auto best = std::max_element(outputs.begin(), outputs.end()) - outputs.begin();
+      double sum = 0.0;
+      for (std::size_t k = 0; k < classes; ++k) {
+        sum += answer[k];
+        CHECK(answer[k] >= 0.0);
+        if (static_cast<std::ptrdiff_t>(k) != best) {
+          CHECK(answer[k] < answer[static_cast<std::size_t>(best)]);
+        }
+      }
+      CHECK(std::abs(sum - 1.0) < 1e-14);
+      count(calibration, outputs, i % 11 == 0 ? 1 : 0, 1.0);
+    }
+  }
+}
+
+TEST(a_class_that_is_out_of_the_question_has_probability_0) {
+  const double nothing = -std::numeric_limits<double>::infinity();
+  const double outputs[] = {0.5, nothing, 0.25, nothing};
+  double answer[4];
+  Calibration(4).answer(outputs, answer);
+  CHECK(answer[1] == 0.0 && answer[3] == 0.0);
+  CHECK(answer[0] > answer[2] && answer[2] > 0.0);
+  CHECK(std::abs(answer[0] + answer[2] - 1.0) < 1e-15);
+}
+
+// The line below 0 would cross 1/2 at f = -1, and the one above 0 is at 0.9 where it starts.
+TEST(two_classes_pass_through_one_half_where_f_does_and_rise_everywhere) {
+  Calibration calibration(1);
+  for (int i = 0; i < 4000; ++i) {
+    const double output = 3.0 * std::sin(1.7 * i);
+    const double share = 0.5 + 0.5 * std::sin(2.3 * i);  // of no output
+    count(calibration, {&output, 1}, share < (output < -1.0 ? 0.2 : output < 0.0 ? 0.6 : 0.9), 1.0);
+  }
+  CHECK(probability(calibration, 0.5) > 0.75);
+  CHECK(probability(calibration, -0.2) > 0.45);
+  CHECK(probability(calibration, -2.9) < 0.3);
+  CHECK(probability(calibration, 1e-6) < 0.51);  // no jump
+  double before = 0.0;
+  for (double output = -4.0; output < 4.0; output += 1e-3) {
+    const double now = probability(calibration, output);
+    CHECK(now > before);
+    before = now;
+  }
 }
 
 // Rows wait to be counted within a call, and none of them longer.
@@ -83,7 +145,7 @@ TEST(rows_of_a_call_count_as_they_do_one_by_one) {
   CHECK(state_of(together) == state_of(apart));
 }
 
-TEST(two_classes_are_the_same_with_one_sigmoid_or_two) {
+TEST(two_classes_are_the_same_with_one_output_or_two) {
   Calibration one(1);
   Calibration two(2);
   for (int i = 0; i < 500; ++i) {
@@ -94,7 +156,7 @@ TEST(two_classes_are_the_same_with_one_sigmoid_or_two) {
     count(two, outputs, code, 1.0 + i % 3);
     double answer[2];
     two.answer(outputs, answer);
-    CHECK(std::abs(answer[1] - probability(one, output)) < 1e-12);
+    CHECK_EQ(answer[1], probability(one, output));
   }
   // Of three classes the two keep theirs.
   one.rearrange({2, 3, {0, 1, -1}});
@@ -104,5 +166,5 @@ TEST(two_classes_are_the_same_with_one_sigmoid_or_two) {
   double theirs[3];
   one.answer(outputs, ours);
   two.answer(outputs, theirs);
-  for (int k = 0; k < 3; ++k) CHECK(std::abs(ours[k] - theirs[k]) < 1e-12);
+  for (int k = 0; k < 3; ++k) CHECK_EQ(ours[k], theirs[k]);
 }

@@ -7,8 +7,8 @@ damage. It does not make a stranger's file honest: nothing in a file is ever exe
 the estimator is one of this package's by name, its engine is built from parameters that pass their
 checks, and the core refuses arrays that do not fit (core/base/state.hpp).
 
-A later version reads the files of this one, or says which version wrote them: `FORMAT` counts up
-when what is in them changes.
+A later version reads the files of this one, or says which version wrote them: `FORMAT` (formats.py)
+counts up when what is in them changes.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ import budgetron
 from budgetron.errors import BudgetronError
 from budgetron.model_file.atomic import write_whole
 from budgetron.model_file.document import Document, Estimator, describe, restore
+from budgetron.model_file.formats import FORMAT, READ, of_this_format
 from budgetron.model_file.limits import Arrays, allowed_bytes
 
-FORMAT = 3
-READ = (2, FORMAT)
 KEY = "budgetron"  # of the document in the header
 LONGEST_HEADER = 100_000_000  # bytes, as safetensors has it
 
@@ -169,7 +168,7 @@ def read(
     if not sound:
         raise ModelFileError(f"{name}: damaged: its checksum is not that of its contents")
     try:
-        arrays = _of_this_format(arrays, document["format"])
+        arrays = of_this_format(arrays, document["format"])
         return restore(document, arrays, most), document
     except MemoryError:
         raise ModelFileError(f"{name}: the model does not fit into memory") from None
@@ -177,14 +176,6 @@ def read(
         what = _one_line(error) or type(error).__name__
         wrote = _plain(document["budgetron"])
         raise ModelFileError(f"{name}: written by budgetron {wrote}, unreadable: {what}") from error
-
-
-def _of_this_format(arrays: Arrays, written: int) -> Arrays:
-    """The arrays as this version would have written them."""
-    scaler = "preparation/scaler/"
-    if written == 2 and scaler + "features" in arrays:  # settled on no deviations
-        return {**arrays, scaler + "deviations": np.empty(0)}
-    return arrays
 
 
 def _one_line(error: Exception) -> str:

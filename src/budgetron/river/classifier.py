@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import isfinite
+from math import isfinite, nextafter
 from numbers import Real
 from typing import Any
 
@@ -144,7 +144,10 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
 
     def _only_shares(self) -> dict[Any, float]:
         labels = self._labels or self._declared().tolist()
-        return dict.fromkeys(labels, 1.0 / max(len(labels), 1))
+        shares = dict.fromkeys(labels, 1.0 / max(len(labels), 1))
+        if len(labels) > 1:  # the predicted one is the likeliest, always
+            shares[self._only_label()] = nextafter(1.0 / len(labels), 1.0)
+        return shares
 
     def _decisions(self, rows: Any) -> Floats:
         decisions: Floats = self._estimator._answer(sparse_rows(rows))[0]

@@ -169,11 +169,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class, (n, K), in the order of ``classes_``.
 
-        A sigmoid of the decision, fitted while learning to the decisions made before each row was
-        learned; beyond two classes one a class, normalised. The offset of the sigmoid need not be
-        0, so the likeliest class may be another than `predict`'s, which goes by f alone. Of rows
-        that `fit` visits again only the first visit counts. With `class_weight` or `sample_weight`
-        probabilities are those of the weighted stream.
+        The predicted class has the largest, always; one that would only tie gets the next larger
+        float. A sigmoid of the decision, fitted while learning to the decisions made before each
+        row was learned, with one line for rows where the class is predicted and one for the others;
+        beyond two classes one sigmoid per class, normalised. Of rows that `fit` visits again only
+        the first visit counts. With `class_weight` or `sample_weight` probabilities are those of
+        the weighted stream.
 
         Raises
         ------

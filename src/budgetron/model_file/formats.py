@@ -1,0 +1,52 @@
+"""Files of earlier formats: their arrays as the current format has them.
+
+Format 3 settles scales on deviations, of which files of format 2 have none. Format 4 has one line
+per side of a class for its probabilities, instead of one sigmoid per class.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from budgetron.model_file.limits import Arrays
+
+FORMAT = 4
+READ = (2, 3, FORMAT)
+
+
+def of_this_format(arrays: Arrays, written: int) -> Arrays:
+    """The arrays as this version would have written them."""
+    scaler = "preparation/scaler/"
+    if written < 3 and scaler + "features" in arrays:
+        arrays = {**arrays, scaler + "deviations": np.empty(0)}
+    if written < 4 and "calibration/slope" in arrays:
+        arrays = _with_sides(arrays)
+    return arrays
+
+
+def _with_sides(arrays: Arrays) -> Arrays:
+    """Both sides of a class have the line of its sigmoid, and half of its rows each.
+
+    Which rows were on which side is not known: the pulls are those that the line solves for.
+    """
+    start = "calibration/"
+    ours = {name for name in arrays if name.startswith(start)}
+    old = {name.removeprefix(start): arrays[name] for name in ours}
+    sides: Arrays = {
+        "side_rows": np.full(len(old["slope"]), old["rows"] / 2),
+        "fresh": np.zeros(len(old["slope"])),
+        "weight": (old["positives"] + old["negatives"]) / 2,
+        **{name: old[name] / 2 for name in ("squares", "curve_mm", "curve")},
+        "curve_m": np.abs(old["curve_m"]) / 2,
+        "slope": old["slope"],
+    }
+    new = {name: np.repeat(each, 2) for name, each in sides.items()}  # below 0, above 0
+    new["offset"] = np.stack([-old["offset"], old["offset"]], axis=1).ravel()
+    with np.errstate(all="ignore"):  # the core refuses what is not finite
+        square = new["squares"] / np.maximum(new["weight"], np.finfo(float).tiny)
+        new["pull_m"] = (new["curve_mm"] + 0.25 * square) * new["slope"]
+        new["pull_m"] += new["curve_m"] * new["offset"]
+        new["pull"] = new["curve_m"] * new["slope"] + (new["curve"] + 0.25) * new["offset"]
+    new["rows"] = old["rows"]
+    kept = {name: each for name, each in arrays.items() if name not in ours}
+    return {**kept, **{start + name: each for name, each in new.items()}}
