@@ -261,6 +261,10 @@ class Calibration {
     } else if (outputs.size() == 2) {
       const bool second = outputs[1] > outputs[0];
       answer_two(classes_[1], outputs[1] - outputs[0], second, probabilities);
+    } else if (const std::size_t lost = first_nan(outputs); lost < outputs.size()) {
+      std::fill(probabilities.begin(), probabilities.end(),
+                1.0 / static_cast<double>(outputs.size()));
+      hold(probabilities, lost);  // what NumPy's argmax takes
     } else {
       const Rivals rivals(outputs);
       for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -336,7 +340,7 @@ class Calibration {
                          std::span<double> probabilities) {
     constexpr double kMoreThanHalf = 0.5 + 0.5 * std::numeric_limits<double>::epsilon();
     double z = (second ? sides.above : sides.below).held(std::abs(margin));
-    if (!(z > 0.0)) z = 0.0;  // margin 0
+    if (!(z > 0.0)) z = 0.0;  // margin 0, or a row so far out that f is not a number
     const double small = std::exp(-z);
     probabilities[second ? 1 : 0] = std::max(1.0 / (1.0 + small), kMoreThanHalf);
     probabilities[second ? 0 : 1] = small / (1.0 + small);
@@ -367,6 +371,13 @@ class Calibration {
     std::size_t best_ = 0;
     double second_;
   };
+
+  // Of a row so far out that sums overflow.
+  static std::size_t first_nan(std::span<const double> outputs) {
+    const auto at = std::find_if(outputs.begin(), outputs.end(),
+                                 [](double output) { return std::isnan(output); });
+    return static_cast<std::size_t>(at - outputs.begin());
+  }
 
   static double log_sigmoid(double z) {
     return std::min(z, 0.0) - std::log1p(std::exp(-std::abs(z)));

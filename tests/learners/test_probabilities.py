@@ -323,6 +323,18 @@ def test_the_likeliest_class_is_the_predicted_one_whatever_was_fitted(data: Any,
     np.testing.assert_array_equal(model.probabilities_one(x[0]), P[0])
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("classes", [2, 3])
+def test_rows_so_far_out_that_f_overflows_are_anybodys(classes: int) -> None:
+    X, y = stream(100, classes=classes)
+    model = budgetron.make("pa", kernel="linear").fit(X, y)
+    rows = np.array([[1e308] * 4, [-1e308] * 4, [1e308, -1e308, 1e300, 0.0]])
+    assert np.isnan(model.decision_function(rows)).any()
+    P = model.predict_proba(rows)
+    assert strictly_likeliest(P, model.predict(rows))
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+
+
 def test_regressors_have_none() -> None:
     assert not hasattr(budgetron.make("pa", task="regression"), "predict_proba")
     X, y = stream(20)
