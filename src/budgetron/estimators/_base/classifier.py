@@ -189,8 +189,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         >>> X = np.tile([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], (50, 1))
         >>> model = PerceptronClassifier(gamma=1.0).fit(X, X[:, 0] == X[:, 1])
         >>> model.predict_proba(X[:2]).round(2)
-        array([[0.08, 0.92],
-               [0.92, 0.08]])
+        array([[0.04, 0.96],
+               [0.96, 0.04]])
         """
         self._deciding  # noqa: B018 (raises if nothing was learned)
         return self._answer(self._rows(X), probabilities=True)[0]
