@@ -8,8 +8,8 @@
 //
 // The last line is AROW (Crammer, Kulesza & Dredze 2009) on the coefs. More classes: y is the
 // direction u = (e_y - e_z)/2 as everywhere, and P, shared by the K outputs, loses b v v'/(K - 1):
-// a round sees one of the K - 1 directions in which outputs differ (docs/develop/decisions/0015). With
-// K = 2 that is the above.
+// a round sees one of the K - 1 directions in which outputs differ (docs/develop/decisions/0015).
+// With K = 2 that is the above.
 //
 // x is new if k(x, x) - k.d, the part that stored examples do not span, is above the jitter (and
 // above rounding, kInSpan). A copy of a stored example is not new: without this rule a stuck sensor

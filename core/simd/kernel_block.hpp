@@ -8,8 +8,8 @@
 // s, which changes no bit), so a row of a block is, to the bit, the row alone.
 //
 // A row alone has to read the whole support, and waits for the cache it lies in; here the multiply-
-// adds are what takes time. Worth it for dense rows: a block does not skip zeros (docs/develop/decisions/
-// 0022).
+// adds are what takes time. Worth it for dense rows: a block does not skip zeros
+// (docs/develop/decisions/0022).
 //
 // kernel_block.cpp is compiled once per instruction set like kernel_row.cpp.
 #pragma once
