@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import budgetron
 from budgetron.lab.compare import Settings, compare
-from budgetron.lab.workers import workers
+from budgetron.lab.workers import Workers
 
 FASTER, PASSES, CALLS = 1.8, 3, 150
 ROWS, WIDTH, BUDGET, REPEATS = 40_000, 100, 1000, 10
@@ -83,10 +83,10 @@ def lot_of_its_own(_: int) -> float:
 
 def take_turns(machine: Seconds, compared: Seconds) -> None:
     """Put the best times into these."""
-    with workers(2) as pool:
+    with Workers(2) as pool:
         for _ in range(TURNS):
             for lots in machine:
-                results = pool.unordered(lot_of_its_own, range(lots))
+                results = pool.unordered(lot_of_its_own, list(range(lots)))
                 took = [seconds for _, seconds in results if isinstance(seconds, float)]
                 machine[lots] = min(machine[lots], 2 / lots * max(took))
     for processes in compared:

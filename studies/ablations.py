@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 import budgetron
 from budgetron.estimators.budgetron import BudgetronClassifier
-from budgetron.lab.compare.data import Rows
+from budgetron.lab.rows import Rows
 from budgetron.parts import Learner, Part
 from studies.proof.sets import SETS
 

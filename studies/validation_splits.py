@@ -11,15 +11,15 @@ Split number s is that of the permutation with seed s. One run per setting of th
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 from dataclasses import replace
 from typing import Any
 
 from budgetron.lab.reproduce import read
-from budgetron.lab.reproduce.cells import Cells
-from budgetron.lab.reproduce.runner import Job, Lab, Measured, measure
-from budgetron.lab.workers import workers
+from budgetron.lab.reproduce.protocols import Outcome
+from budgetron.lab.reproduce.runner import Lab, Measured, Run, measure
+from budgetron.lab.store import Store
+from budgetron.lab.workers import Workers
 
 
 def text(setting: dict[str, Any]) -> str:
@@ -36,8 +36,8 @@ def main() -> None:
     table = read(options.table)
     print("| set | algorithm | first split | best mean | settings chosen | the table would have |")
     print("|---|---|---|---|---|---|")
-    with workers(os.cpu_count() or 1) as pool:
-        lab = Lab(pool, Cells())
+    with Workers() as pool:
+        lab = Lab(pool, Store())
         for data_set in table.sets:
             for row in data_set.published if data_set.name in options.sets.split(",") else ():
                 if row.algorithm not in options.algorithms.split(","):
@@ -46,11 +46,12 @@ def main() -> None:
                 settings = list(row.settings())
                 splits = range(options.splits)
                 jobs = [
-                    Job(data_set, row, setting, seed, table.protocol, held)
+                    Run(data_set, row, setting, seed, table.protocol, held)
                     for seed in splits
                     for setting in settings
                 ]
-                errors = [outcome.value or 0.0 for outcome in lab.outcomes(jobs)]
+                done = lab.outcomes(jobs)
+                errors = [each.value or 0.0 for each in done if isinstance(each, Outcome)]
                 of_split = [errors[seed * len(settings) :][: len(settings)] for seed in splits]
                 chosen = [settings[each.index(min(each))] for each in of_split]
                 means = [statistics.fmean(each) for each in zip(*of_split, strict=True)]

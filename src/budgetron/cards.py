@@ -1,19 +1,15 @@
 """The cards: a page of Markdown for every paper, as `papers/*/card.md` has them.
 
-An installed package has copies in its folder `cards` (CMakeLists.txt puts them there); in a
-checkout they are read from `papers/`. A card's head, all before its first section, names in
-backticks the algorithms it is about.
+A card's head, all before its first section, names in backticks the algorithms it is about.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 
+from budgetron import _papers
 from budgetron.catalogue import CATALOGUE
-
-_HERE = Path(__file__).resolve().parent
 
 
 def cards() -> dict[str, str]:
@@ -25,11 +21,8 @@ def cards() -> dict[str, str]:
     >>> sorted(cards())[:3]
     ['ahpatron', 'alma', 'avm']
     """
-    installed = sorted((_HERE / "cards").glob("*.md"))
-    if installed:
-        return {path.stem: path.read_text(encoding="utf-8") for path in installed}
-    found = sorted(_HERE.parents[1].glob("papers/*/card.md"))
-    return {path.parent.name: path.read_text(encoding="utf-8") for path in found}
+    found = {name: folder / "card.md" for name, folder in _papers.papers().items()}
+    return {name: path.read_text(encoding="utf-8") for name, path in found.items() if path.exists()}
 
 
 @cache

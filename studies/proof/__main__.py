@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from pathlib import Path
 from typing import Annotated
@@ -39,8 +38,7 @@ def main(
     results = Results(out)
     if not tables:
         chosen = _chosen(sets)
-        count = processes or os.cpu_count() or 1
-        run(chosen, results, permutations=permutations, processes=count)
+        run(chosen, results, permutations=permutations, processes=processes)
     write(results, out)
 
 
@@ -60,9 +58,9 @@ def _chosen(sets: str | None) -> list[ProofSet]:
 
 def write(results: Results, out: Path) -> None:
     """The tables of all sets, and the figure if there is matplotlib."""
-    refused = results.refused.records.values()
-    found = [Table(each, results.cells.records.values(), refused) for each in SETS]
-    tuned = list(results.tuned.records.values())
+    cells, refused = list(results.cells.values()), list(results.refused.values())
+    found = [Table(each, cells, refused) for each in SETS]
+    tuned = list(results.tuned.values())
     parts = {
         "summary": report.summary(found),
         "totals": report.totals(found),
@@ -75,7 +73,7 @@ def write(results: Results, out: Path) -> None:
         (out / f"{name}.md").write_text(text, encoding="utf-8")
     print(parts["totals"], parts["targets"], sep="\n")
     try:
-        figure.draw(found, out / "proof.png")
+        figure.draw(found, out / "proof")
     except ImportError:
         note("budgetron: the figure needs matplotlib: pip install 'budgetron[lab]'")
 

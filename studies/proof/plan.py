@@ -6,12 +6,12 @@ Permutation by permutation, so that whenever it is cut off all cells have about 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from budgetron.lab.compare.plan import Cell, Settings, Setup
-from budgetron.lab.compare.store import Store
+from budgetron.lab.cells import Cell, Settings, Setup
 from budgetron.lab.learners_by_name import named
+from budgetron.lab.rows import Rows
+from budgetron.lab.store import Store
 from studies.proof import rivals
 from studies.proof.rivals import OURS
 from studies.proof.sets import ProofSet
@@ -21,15 +21,15 @@ BUDGETS: tuple[int | str, ...] = (50, 100, 200, 400, "100KB", "400KB")
 SETTINGS = Settings(checkpoints=1)
 
 
-def searches(proof_set: ProofSet, folder: Path, *, bounded: bool) -> list[Search]:
+def searches(proof_set: ProofSet, rows: Rows, *, bounded: bool) -> list[Search]:
     """What is to be tuned on a set."""
     if proof_set.only or not (bounded or proof_set.unbounded):
         return []
     names = rivals.rivals(proof_set.task, bounded=bounded)
-    return [Search(proof_set, name, folder) for name in names]
+    return [Search(proof_set, name, rows) for name in names]
 
 
-def setups(proof_set: ProofSet, tuned: Store, folder: Path, *, bounded: bool) -> Iterator[Setup]:
+def setups(proof_set: ProofSet, tuned: Store, rows: Rows, *, bounded: bool) -> Iterator[Setup]:
     """Every learner at every budget, or those without; a rival that is not tuned is left out."""
     task = proof_set.task
     if bounded:
@@ -37,8 +37,8 @@ def setups(proof_set: ProofSet, tuned: Store, folder: Path, *, bounded: bool) ->
         aimed = [budget for budget, _ in proof_set.targets if budget not in wanted]
         for budget in (*wanted, *aimed):
             yield _setup(OURS, budget, {"budget": budget})
-    for found in searches(proof_set, folder, bounded=bounded):
-        record = tuned.records.get(found.key)
+    for found in searches(proof_set, rows, bounded=bounded):
+        record = tuned.get(found.key)
         if record is None:
             continue
         fixed = rivals.fixed(found.learner, proof_set.length, raw=proof_set.raw)
@@ -53,10 +53,10 @@ def _setup(learner: str, budget: int | str | None, params: dict[str, Any]) -> Se
 
 
 def cells(
-    proof_set: ProofSet, digest: str, tuned: Store, folder: Path, repeat: int, *, bounded: bool
+    proof_set: ProofSet, rows: Rows, tuned: Store, repeat: int, *, bounded: bool
 ) -> list[Cell]:
     """One permutation of a set."""
     return [
-        Cell(proof_set.name, proof_set.task, setup, repeat, SETTINGS, digest)
-        for setup in setups(proof_set, tuned, folder, bounded=bounded)
+        Cell(rows, setup, repeat, SETTINGS)
+        for setup in setups(proof_set, tuned, rows, bounded=bounded)
     ]

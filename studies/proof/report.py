@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from budgetron._text import bytes_text
-from budgetron.lab.compare.store import Record
-from budgetron.lab.compare.summary import ERRORS
+from budgetron.lab.statistics import ERRORS, p_shown
+from budgetron.lab.store import Record
 from studies.proof.plan import BUDGETS
 from studies.proof.rivals import OURS
 from studies.proof.standing import Budget, Entry, Table, ahead, style_of, tally
-
-
-def p_shown(p: float) -> str:
-    if math.isnan(p):
-        return "–"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def summary(tables: Sequence[Table]) -> str:

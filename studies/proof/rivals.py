@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from budgetron.catalogue import algorithms
-from budgetron.lab.reproduce.formulas import value
-from budgetron.lab.tune.grids import paper_grid
+from budgetron.lab.formulas import value
+from budgetron.lab.tune import paper_grid
 
 Grid = dict[str, list[Any]]
 

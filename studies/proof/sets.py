@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from budgetron.lab.compare.data import Rows
 from budgetron.lab.reproduce import data
 from budgetron.lab.reproduce.tables import Set
+from budgetron.lab.rows import Rows
 
 MOST_ROWS = 100_000
 

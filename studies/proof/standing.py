@@ -10,8 +10,8 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from budgetron.lab.compare.store import Record
-from budgetron.lab.compare.summary import ERRORS, SIGNIFICANT, errors, paired_p
+from budgetron.lab.statistics import ERRORS, SIGNIFICANT, errors, paired_p
+from budgetron.lab.store import Record
 from studies.proof.plan import BUDGETS
 from studies.proof.rivals import OURS
 from studies.proof.sets import ProofSet
@@ -80,16 +80,16 @@ class Table:
         self, proof_set: ProofSet, records: Iterable[Record], refused: Iterable[Record] = ()
     ) -> None:
         self.proof_set = proof_set
+        self.records = [each for each in records if each["stream"] == proof_set.name]
         self.refused = {
             (each["algorithm"], each["budget"])
             for each in refused
             if each["stream"] == proof_set.name
         }
         groups: dict[Budget, dict[str, dict[int, Record]]] = {}
-        for record in records:
-            if record["stream"] == proof_set.name:
-                line = groups.setdefault(record["budget"], {})
-                line.setdefault(record["algorithm"], {})[record["repeat"]] = record
+        for record in self.records:
+            line = groups.setdefault(record["budget"], {})
+            line.setdefault(record["algorithm"], {})[record["repeat"]] = record
         self.entries = {
             budget: {name: _entry(name, runs, lines.get(OURS)) for name, runs in lines.items()}
             for budget, lines in groups.items()

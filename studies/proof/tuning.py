@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from math import prod
-from pathlib import Path
 from typing import Any
 
 from budgetron import __version__
-from budgetron.lab.compare.run import permuted
-from budgetron.lab.compare.store import Record, Store
+from budgetron.lab.rows import Rows
+from budgetron.lab.store import Record, key_of
 from budgetron.lab.tune import tune
-from budgetron.lab.workers import Workers
 from studies.proof import rivals
 from studies.proof.sets import ProofSet
 
@@ -27,11 +21,15 @@ ALL = 150
 
 @dataclass(frozen=True)
 class Search:
-    """One learner on one set, and where the set's rows are saved."""
+    """A cell: the best of a grid for one learner, on the first rows of a set's permutation."""
 
     proof_set: ProofSet
     learner: str
-    folder: Path
+    rows: Rows = field(repr=False)
+
+    @property
+    def title(self) -> str:
+        return f"{self.learner} on {self.proof_set.name}"
 
     @property
     def grid(self) -> rivals.Grid:
@@ -45,52 +43,27 @@ class Search:
     @property
     def key(self) -> str:
         rows = [repr(self.proof_set.rows), self.proof_set.most, ROWS]
-        about = [__version__, rows, self.learner, self.grid, self.fixed]
-        text = json.dumps(about, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:24]
+        return key_of([__version__, rows, self.learner, self.grid, self.fixed])
 
-
-def search(job: Search) -> Record:
-    """In a worker: the best of the grid on the first rows of the first permutation."""
-    X, y = _first(job.folder)
-    task = job.proof_set.task
-    bounded = rivals.size_of(job.learner, task) is not None
-    combinations = prod(len(values) for values in job.grid.values())
-    found = tune(
-        (job.proof_set.name, X, y),
-        job.learner,
-        job.grid,
-        params=job.fixed,
-        task=task,
-        keep_order=True,
-        halving=not bounded or combinations > ALL,
-        processes=1,
-    )
-    return {
-        "key": job.key,
-        "stream": job.proof_set.name,
-        "learner": job.learner,
-        "params": found.best.params,
-        "error": found.best.error,
-        "combinations": combinations,
-        "checkpoints": [],
-    }
-
-
-@lru_cache(maxsize=1)
-def _first(folder: Path) -> tuple[Any, Any]:
-    X, y, _ = permuted(folder, 0)
-    return X[:ROWS], y[:ROWS]
-
-
-def settle(searches: Sequence[Search], store: Store, pool: Workers) -> list[str]:
-    """Run the searches that the store does not have; what went wrong."""
-    missing = [each for each in searches if each.key not in store.records]
-    wrong = []
-    for job, result in pool.unordered(search, missing):
-        if isinstance(result, Exception):
-            wrong.append(f"{job.learner} on {job.proof_set.name}: {result}")
-        else:
-            store.add(result)
-            print(f"tuned {job.learner} on {job.proof_set.name}: {result['params']}", flush=True)
-    return wrong
+    def run(self) -> Record:
+        X, y = self.rows.permuted(0)
+        task, grid = self.proof_set.task, self.grid
+        bounded = rivals.size_of(self.learner, task) is not None
+        combinations = prod(len(values) for values in grid.values())
+        found = tune(
+            (self.proof_set.name, X[:ROWS], y[:ROWS]),
+            self.learner,
+            grid,
+            params=self.fixed,
+            task=task,
+            keep_order=True,
+            halving=not bounded or combinations > ALL,
+            processes=1,
+        )
+        return {
+            "stream": self.proof_set.name,
+            "learner": self.learner,
+            "params": found.best.params,
+            "error": found.best.error,
+            "combinations": combinations,
+        }

@@ -325,7 +325,7 @@ def test_help_does_not_load_the_learners() -> None:
         "import sys; from budgetron.cli import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
-        "assert not {'numpy', 'sklearn', 'scipy', 'rich'} & set(sys.modules), 'not lazy'"
+        "assert not {'numpy', 'sklearn', 'scipy', 'joblib', 'jinja2', 'pooch'} & set(sys.modules), 'not lazy'"
     )
     subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.DEVNULL)
 
@@ -493,10 +493,6 @@ def test_regression(cli: Cli, tmp_path: Path, file: str) -> None:
     path.write_text("a,y\n1,yes\n")
     words = cli.mistake("run", str(path), "-a", "nogd", "--task", "regression")
     assert words == f"{path}: label yes is not a number: regression takes numbers"
-
-
-def test_help_is_one_screen(cli: Cli) -> None:
-    assert len(cli("run", "--help")[0].splitlines()) <= 40
 
 
 def test_data(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

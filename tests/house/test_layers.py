@@ -39,6 +39,7 @@ GROUND = (
     "src/budgetron/_batch.py",
     "src/budgetron/_core.pyi",
     "src/budgetron/_csr.py",
+    "src/budgetron/_papers.py",
     "src/budgetron/_text.py",
     "src/budgetron/errors.py",
     "src/budgetron/events.py",

@@ -8,14 +8,11 @@ import json
 import math
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unicodedata
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -28,20 +25,19 @@ from scipy.stats import ttest_rel
 
 import budgetron
 from budgetron.cli import main
-from budgetron.lab.compare import Settings, compare, figures, tables
-from budgetron.lab.compare.figures import draw, file_names
-from budgetron.lab.compare.scratch import scratch
-from budgetron.lab.compare.store import Store
-from budgetron.lab.compare.summary import Line, summarise
-from budgetron.lab.compare.tables import markdown
+from budgetron.lab.compare import Settings, compare
 from budgetron.lab.learners_by_name import named
-from budgetron.lab.workers import workers
+from budgetron.lab.report import figures, tables
+from budgetron.lab.report.figures import draw, file_names
+from budgetron.lab.report.tables import Entry, pivot
+from budgetron.lab.statistics import summarise
+from budgetron.lab.store import Store
 from budgetron.streams import two_gaussians
 
 # Drawing takes most of the time of a small comparison; here only two are drawn.
 UNDRAWN = (
-    "import budgetron.lab.compare.figures as f; "
-    "f.draw = lambda folder, summary, pool: ((stream, []) for stream in summary); "
+    "import budgetron.lab.report.figures as f; "
+    "f.draw = lambda folder, summary, pool: {stream: [] for stream in summary}; "
 )
 COMMAND = [sys.executable, "-c", UNDRAWN + "from budgetron.cli import main; main()"]
 X, Y = two_gaussians(200, seed=5)
@@ -67,8 +63,8 @@ def numbers(folder: Path) -> list[dict[str, str]]:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "budgetron.lab.compare.figures.draw",
-        lambda folder, summary, pool: ((stream, []) for stream in summary),
+        "budgetron.lab.report.figures.draw",
+        lambda folder, summary, pool: {stream: [] for stream in summary},
     )
 
 
@@ -95,6 +91,8 @@ def test_errors_are_the_learners_own(done: tuple[Path, Any]) -> None:
         ("rbp", 5),
         ("rbp", 10),
         ("perceptron", None),
+        ("majority class", None),
+        ("last label", None),
     }
     for repeat in (0, 1):
         order = np.random.default_rng(repeat).permutation(len(Y))
@@ -124,10 +122,8 @@ def test_summary_by_hand() -> None:
     assert b.p == pytest.approx(ttest_rel([20, 31, 40], [10, 20, 30]).pvalue)
     assert (b.even, c.even) == (False, True)
     assert math.isnan(a.p)
-    text = markdown(summarise(records))
-    assert "| a | **20.00 ± 10.00** |" in text
-    assert "| c | 21.67 ± 10.41 ≈ |" in text
-    assert "| b | 30.33 ± 10.02 |" in text
+    text = [[cell.markdown for cell in row] for row in pivot([a, b, c]).rows]  # the best first
+    assert text == [["a", "**20.00 ± 10.00**"], ["c", "21.67 ± 10.41 ≈"], ["b", "30.33 ± 10.02"]]
     _, b, _ = summarise(records[:3] + records[4:])["s"]  # one cell failed: paired by permutation
     assert b.p == pytest.approx(ttest_rel([31, 40], [20, 30]).pvalue)
 
@@ -138,17 +134,11 @@ def test_two_processes_give_the_bits_of_one(done: tuple[Path, Any], tmp_path: Pa
     options = {**OPTIONS, "budgets": [5, 10], "processes": 2}
     compare([("noisy", X, Y)], names, tmp_path, **options)
     assert numbers(tmp_path) == numbers(folder / "noisy")
-    assert len(numbers(tmp_path)) == 5 * 2 * 4
+    assert len(numbers(tmp_path)) == (5 + 2) * 2 * 4
     figures = {path.name: path for path in (tmp_path / "figures").iterdir()}
     assert figures.keys() == {path.name for path in (folder / "noisy" / "figures").iterdir()}
     for name in figures.keys() - {"noisy-time.png", "noisy-time.svg"}:  # times are never the same
         assert figures[name].read_bytes() == (folder / "noisy" / "figures" / name).read_bytes()
-    with workers(2) as pool:  # forked from the same server, which has imported what takes long
-        assert list(pool.unordered(_imported, ["sklearn.base"])) == [("sklearn.base", True)]
-
-
-def _imported(module: str) -> bool:
-    return module in sys.modules
 
 
 def test_records_and_figures(done: tuple[Path, Any]) -> None:
@@ -157,7 +147,7 @@ def test_records_and_figures(done: tuple[Path, Any]) -> None:
     folder, found = done
     with (folder / "noisy" / "records.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == len(found.records) == 10
+    assert len(rows) == len(found.records) == 14
     table = pyarrow.parquet.read_table(folder / "noisy" / "records.parquet").to_pylist()
     for row, other in zip(rows, table, strict=True):
         assert float(row["mistake_rate"]) == other["mistake_rate"]
@@ -189,7 +179,7 @@ def test_records_and_figures(done: tuple[Path, Any]) -> None:
 def test_log_axes_have_ticks_to_read(low: float, high: float) -> None:
     from matplotlib.figure import Figure
 
-    from budgetron.lab.compare.figures import _label_log
+    from budgetron.lab.report.figures import _label_log
 
     figure = Figure(figsize=(5.2, 3.4))
     axis = figure.subplots()
@@ -235,46 +225,27 @@ STRANGE = ["$", "$x^{$", "a$b", "\\frac$$", "x\ny", "\x1b[2J", "\x00|<&*"]
 
 @pytest.mark.parametrize("name", STRANGE)
 def test_any_name_can_be_drawn(tmp_path: Path, name: str) -> None:
-    figure, axis = figures._figure(name, 1)
+    figure, (axis,) = figures.sheet([name], legend=1)
     axis.plot([1, 2], label=name)
-    figures._legend(figure, axis)
-    figures._save(figure, tmp_path / "figure")
+    figures.add_legend(figure)
+    figures.save(figure, tmp_path / "figure")
     ElementTree.parse(tmp_path / "figure.svg")
 
 
 @pytest.mark.parametrize("name", STRANGE)
 def test_any_name_is_one_line_of_the_table(name: str) -> None:
-    line = Line(name, 5, "classification", (1.0,), {}, True, math.nan, ())
-    plain = markdown({"rows": [replace(line, algorithm="rbp")]})
-    text = markdown({name: [line]})
-    assert text.count("\n") == plain.count("\n")
-    assert text.replace("\n", "").isprintable()
-    assert len(re.findall(r"(?<!\\)\|", text)) == plain.count("|")
+    text = Entry(name).markdown
+    assert text.isprintable()
+    assert not re.findall(r"(?<!\\)\|", text)
 
 
 def test_no_cell_of_the_records_is_a_formula(tmp_path: Path) -> None:
     words = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "cat", "-1.5", "+1"]
-    tables._write(tmp_path / "records", [{"word": each, "number": -1.5} for each in words])
+    tables.write_rows(tmp_path / "records", [{"word": each, "number": -1.5} for each in words])
     with (tmp_path / "records.csv").open(newline="", encoding="utf-8") as file:
         found = list(csv.DictReader(file))
     assert [each["word"] for each in found] == [f"'{each}" for each in words[:5]] + words[5:]
     assert {each["number"] for each in found} == {"-1.5"}
-
-
-def test_folders_of_dead_processes_are_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    other = tmp_path / "budgetron-rows-of-somebody"
-    other.mkdir()  # without a lock: it may be just being made
-    dead = tmp_path / "budgetron-rows-of-the-dead"  # as a kill leaves it: nobody holds the lock
-    (dead / "0").mkdir(parents=True)
-    (dead / "0" / "X.npy").touch()
-    with scratch() as first:
-        shutil.copy(first / "owner", dead / "owner")
-        with scratch() as second:  # as another process would
-            assert sorted(tmp_path.iterdir()) == sorted([other, first, second])
-    assert list(tmp_path.iterdir()) == [other]
 
 
 # ---- resuming ------------------------------------------------------------------------------------
@@ -325,7 +296,7 @@ def test_streams_of_nearly_one_name_have_figures_of_their_own(
             return ((job, True) for job in jobs)
 
     pool: Any = Pool()
-    drawn = dict(draw(tmp_path, found.summary, pool))
+    drawn = draw(tmp_path, found.summary, pool)
     paths = [str(each.path).lower() for figures in drawn.values() for each in figures]
     assert len(paths) == len(set(paths)) == 5 * len(names)
     assert {each.path.name for each in drawn["a b"]} == {
@@ -338,7 +309,7 @@ def test_streams_of_nearly_one_name_have_figures_of_their_own(
 
 
 def test_finished_cells_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("budgetron.lab.compare._write", lambda *_: None)
+    monkeypatch.setattr("budgetron.lab.report.write", lambda *_: None)
 
     def run(names: str = "forgetron,stoptron", **changed: Any) -> tuple[int, Any]:
         todo: list[int] = []
@@ -348,30 +319,16 @@ def test_finished_cells_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     first, found = run()
     again, same = run()
-    assert (first, again) == (4, 0)
+    references = 2 * 2  # two lines that look at no feature, on two permutations
+    assert (first, again) == (4 + references, 0)
     assert same.records == found.records
-    assert run(settings=Settings(repeats=3, checkpoints=4))[0] == 2
+    assert run(settings=Settings(repeats=3, checkpoints=4))[0] == 2 + 2
     assert run(budgets=[5, 6])[0] == 4
     assert run(common={"gamma": 0.6})[0] == 4
-    assert run(settings=Settings(repeats=2, checkpoints=4, delay=1))[0] == 4
+    assert run(settings=Settings(repeats=2, checkpoints=4, delay=1))[0] == 4 + references
+    assert run(settings=Settings(repeats=2, checkpoints=4, positive="1"))[0] == 4 + references
     assert run("other=forgetron")[0] == 0
-    assert run(rows=300)[0] == 4
-
-
-def test_a_torn_line_is_cut_off(tmp_path: Path) -> None:
-    path = tmp_path / "cells.jsonl"
-    record = {"key": "a", "checkpoints": [{"rows": 1, "auc": math.nan}]}
-    Store(path).add(record)
-    whole = path.read_bytes()
-    path.write_bytes(whole + b'{"key": "b", "che')
-    store = Store(path)
-    assert list(store.records) == ["a"]
-    assert math.isnan(store.records["a"]["checkpoints"][0]["auc"])
-    store.add({**record, "key": "c"})
-    assert list(Store(path).records) == ["a", "c"]
-    assert path.read_bytes().startswith(whole)
-    path.write_bytes(whole + b"garbage\n" + whole.replace(b'"a"', b'"d"'))
-    assert list(Store(path).records) == ["a", "d"]
+    assert run(rows=300)[0] == 4 + references
 
 
 def test_killed_and_run_again(tmp_path: Path) -> None:
@@ -391,14 +348,14 @@ def test_killed_and_run_again(tmp_path: Path) -> None:
     command += ["--repeats", "2", "--processes", "2", "--rows", "200", "--checkpoints", "2"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     process = subprocess.Popen(command, cwd=tmp_path, env=environment)
-    cells = tmp_path / "comparison" / "cells.jsonl"
+    folder = tmp_path / "comparison"
     deadline = time.monotonic() + 120
-    while not (cells.exists() and cells.stat().st_size) and time.monotonic() < deadline:
+    while not kept_in(folder) and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    kept = len(Store(cells).records)
-    assert 1 <= kept < 4
+    kept = kept_in(folder)
+    assert 1 <= len(kept) < 8
     assert len(list(tmp_path.glob("pid-*"))) >= 1
     while _working_in(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -408,9 +365,20 @@ def test_killed_and_run_again(tmp_path: Path) -> None:
     again = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     assert "slow:Slow" in again.stdout
-    lines = cells.read_text().splitlines()
-    assert len(lines) == 4
-    assert len({json.loads(line)["key"] for line in lines}) == 4
+    after = kept_in(folder)
+    assert len(after) == 2 * 2 + 2 * 2
+    assert {key: after[key] for key in kept} == kept  # none lost, none run again
+
+
+def kept_in(folder: Path) -> dict[str, Any]:
+    """The finished cells, as another process sees them."""
+    if not (folder / "cells.db").exists():
+        return {}
+    store = Store(folder)
+    try:
+        return dict(store)
+    finally:
+        store.close()
 
 
 def _working_in(folder: Path) -> list[str]:
@@ -543,9 +511,7 @@ def test_tables_are_read_as_told(cli: Any, tmp_path: Path) -> None:
         assert "rbp" in out
         assert err.startswith("1 bad row skipped; the first: table")
     cli(*arguments, *reading, "--columns", "0")
-    kept = Path("comparison/cells.jsonl").read_text()
-    sets = [json.loads(line)["key"] for line in kept.splitlines()]
-    assert len(set(sets)) == 3  # each reading gave other rows
+    assert len(Store(Path("comparison"))) == 3 * 3  # each reading gave other rows
     assert "--categorical" in cli(*arguments, *reading, code=2)[1]
 
 

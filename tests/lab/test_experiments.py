@@ -19,13 +19,13 @@ import scipy.sparse
 import budgetron
 from budgetron import datasets
 from budgetron.datasets import DataSet, File
+from budgetron.lab.baselines import BASELINES
+from budgetron.lab.formulas import needs_p, value
 from budgetron.lab.reproduce import Row, Set, data, names, protocols, read, report, runner
-from budgetron.lab.reproduce.baselines import BASELINES
-from budgetron.lab.reproduce.cells import Cells
-from budgetron.lab.reproduce.formulas import needs_p, value
 from budgetron.lab.reproduce.protocols import PROTOCOLS, Outcome
-from budgetron.lab.reproduce.runner import Job, Lab, Measured
+from budgetron.lab.reproduce.runner import Lab, Measured, Run
 from budgetron.lab.reproduce.tables import Params, Table
+from budgetron.lab.store import Store
 from budgetron.lab.workers import Workers
 from studies.proof.sets import SETS
 from tests.conftest import made_set
@@ -35,7 +35,7 @@ class Here(Workers):
     """Runs at once, in this process; counts."""
 
     def __init__(self) -> None:
-        super().__init__(None)
+        super().__init__(1)
         self.runs = 0
 
     def unordered(self, work: Any, jobs: Any) -> Any:
@@ -344,9 +344,9 @@ def test_every_split_into_halves_comes_once() -> None:
 # ---- protocols -----------------------------------------------------------------------------------
 
 
-def noisy(rows: int = 600) -> data.Rows:
+def noisy(rows: int = 600) -> data.Split:
     X, y = budgetron.streams.two_gaussians(rows // 2, flip=0.05, seed=0)
-    return data.Rows(X[:-100], y[:-100], X[-100:], y[-100:])
+    return data.Split(X[:-100], y[:-100], X[-100:], y[-100:])
 
 
 def test_protocols_give_what_they_say() -> None:
@@ -400,22 +400,19 @@ def test_the_linear_baseline_tests_before_it_trains() -> None:
 
 def test_finished_runs_are_not_run_again(tmp_path: Path) -> None:
     table, data_set = small()
-    path = tmp_path / "cells.jsonl"
     first = Here()
-    before = runner.measure(table, data_set, 3, Lab(first, Cells(path)))
+    before = runner.measure(table, data_set, 3, Lab(first, Store(tmp_path)))
     assert first.runs == 3
-    text = path.read_text()
-    path.write_text(text[: len(text) - 40])  # interrupted while writing the last
     second = Here()
-    after = runner.measure(table, data_set, 4, Lab(second, Cells(path)))
-    assert second.runs == 2
+    after = runner.measure(table, data_set, 4, Lab(second, Store(tmp_path)))
+    assert second.runs == 1
     assert isinstance(before[0], Measured)
     assert isinstance(after[0], Measured)
     assert [o.value for o in after[0].outcomes[:3]] == [o.value for o in before[0].outcomes]
-    assert len(Cells(path)) == 4
+    assert len(Store(tmp_path)) == 4
     other = replace(data_set, flip=0.1)
     third = Here()
-    runner.measure(table, other, 1, Lab(third, Cells(path)))
+    runner.measure(table, other, 1, Lab(third, Store(tmp_path)))
     assert third.runs == 1
 
 
@@ -428,14 +425,14 @@ def test_a_line_has_its_own_number_of_permutations_and_runs(
     random = replace(row, learner="rbp", params={"gamma": 0.5, "budget": 20}, runs=3)
     both = replace(data_set, permutations=4, published=(random, replace(row, permutations=2)))
     pool = Here()
-    lab = Lab(pool, Cells())
+    lab = Lab(pool, Store())
     several, once = runner.measure(table, both, most, lab)
     assert pool.runs == seeds * runs + min(seeds, 2)
     assert isinstance(several, Measured)
     assert isinstance(once, Measured)
     assert (len(several.outcomes), len(once.outcomes)) == (seeds, min(seeds, 2))
     each = [
-        runner.work(runner.Job(both, random, {}, 0, table.protocol, run=run)).value
+        runner.Run(both, random, {}, 0, table.protocol, number=run).outcome().value
         for run in range(runs)
     ]
     assert len(set(each)) == runs  # other random choices on the same rows
@@ -444,7 +441,7 @@ def test_a_line_has_its_own_number_of_permutations_and_runs(
 
 def test_a_set_without_a_number_has_ten_permutations() -> None:
     table, data_set = small()
-    (line,) = runner.measure(table, data_set, None, Lab(Here(), Cells()))
+    (line,) = runner.measure(table, data_set, None, Lab(Here(), Store()))
     assert isinstance(line, Measured)
     assert len(line.outcomes) == 10
 
@@ -454,7 +451,7 @@ def test_grids_are_settled_by_the_table_or_anew() -> None:
     row = Row("P", "perceptron", {}, grid, {"gamma": 100.0})
     table, data_set = small(row=row)
     told, tuned, held, begun = (
-        runner.measure(entry, data_set, 1, Lab(Here(), Cells()), tune=tune)[0]
+        runner.measure(entry, data_set, 1, Lab(Here(), Store()), tune=tune)[0]
         for entry, tune in (
             (table, False),
             (table, True),
@@ -477,7 +474,7 @@ class Asked(Here):
 
     def __init__(self) -> None:
         super().__init__()
-        self.jobs: list[Job] = []
+        self.jobs: list[Run] = []
 
     def unordered(self, work: Any, jobs: Any) -> Any:
         self.jobs += jobs
@@ -494,7 +491,7 @@ def test_a_line_then_its_set_then_its_table_says_where_to_choose(
     row = Row("P", "perceptron", {}, {"gamma": [100.0, 0.5]}, {}, validation=line)
     table, data_set = small("batch", row=row, validation=300, prefix=200)
     pool = Asked()
-    (ours,) = runner.measure(table, replace(data_set, validation=of_set), 0, Lab(pool, Cells()))
+    (ours,) = runner.measure(table, replace(data_set, validation=of_set), 0, Lab(pool, Store()))
     assert isinstance(ours, Measured)
     assert ours.chosen == {"gamma": 0.5}
     assert [(job.validation, job.prefix) for job in pool.jobs] == [expected] * 2
@@ -509,7 +506,7 @@ def test_lines_chosen_on_held_out_rows_and_over_a_run_stand_in_one_table(
     rows = noisy()
     monkeypatch.setattr(data, "permuted", lambda data_set, seed: rows)
     pool = Asked()
-    told = runner.measure(table, data_set, 0, Lab(pool, Cells()))
+    told = runner.measure(table, data_set, 0, Lab(pool, Store()))
     assert [line.chosen for line in told if isinstance(line, Measured)] == [{"gamma": 0.5}] * 2
     assert [job.validation for job in pool.jobs] == [1.0, 1.0, None, None]
 
@@ -519,27 +516,27 @@ def test_a_part_of_the_rows_is_of_those_to_learn(monkeypatch: pytest.MonkeyPatch
     rows = noisy()
     monkeypatch.setattr(data, "permuted", lambda data_set, seed: rows)
     row = Row("P", "pegasos", {"gamma": 0.5, "regularization": "1/T"}, {}, {})
-    part, number = (runner.work(Job(data_set, row, {}, 0, validation=v)) for v in (0.6, 300))
+    part, number = (Run(data_set, row, {}, 0, validation=v).outcome() for v in (0.6, 300))
     model = budgetron.make("pegasos", gamma=0.5, regularization=1 / 240, random_state=0)
     model.fit(rows.X[:240], rows.y[:240])
     wrong = 100 * float(np.mean(model.predict(rows.X[240:300]) != rows.y[240:300]))
     assert part.value == number.value == wrong > 0
-    assert runner.work(Job(data_set, row, {}, 0, validation=1.0)).value not in (wrong, 0.0)
+    assert Run(data_set, row, {}, 0, validation=1.0).outcome().value not in (wrong, 0.0)
 
 
 def test_where_a_setting_was_chosen_is_no_part_of_a_finished_run() -> None:
     _, data_set = small()
     row = replace(data_set.published[0], validation=1.0)
-    known = Job(data_set, data_set.published[0], {}, 0).cell()
-    assert Job(replace(data_set, validation=0.01), row, {}, 0).cell() == known
-    assert Job(data_set, row, {}, 0, validation=1.0).cell() != known
+    known = Run(data_set, data_set.published[0], {}, 0).key
+    assert Run(replace(data_set, validation=0.01), row, {}, 0).key == known
+    assert Run(data_set, row, {}, 0, validation=1.0).key != known
 
 
 def test_formulas_are_in_the_length_of_the_stream_a_prefix_begins() -> None:
     _, data_set = small()
     row = Row("P", "pegasos", {"gamma": 0.5, "regularization": "1/T"}, {}, {})
     number = replace(row, params={"gamma": 0.5, "regularization": 1 / 600})
-    formula, told = (runner.work(Job(data_set, line, {}, 0, prefix=100)) for line in (row, number))
+    formula, told = (Run(data_set, line, {}, 0, prefix=100).outcome() for line in (row, number))
     assert [point[:2] for point in formula.curve] == [point[:2] for point in told.curve]
     assert formula.curve[-1][0] == 100
 
@@ -548,7 +545,7 @@ def test_a_run_over_its_limit_is_stopped() -> None:
     slow = Row("S", "sgd", {"alpha": 1.0}, {}, {}, limit=0.3)
     data_set = Set("long", 2_000_000, flip=0.05)
     begun = time.monotonic()
-    outcome = runner.work(Job(data_set, slow, {}, 0))
+    outcome = Run(data_set, slow, {}, 0).outcome()
     assert outcome == Outcome(None)
     assert time.monotonic() - begun < 30
     table, _ = small()
@@ -559,11 +556,11 @@ def test_a_run_over_its_limit_is_stopped() -> None:
 
 def test_a_limit_lets_quick_runs_and_errors_through() -> None:
     quick = Row("P", "perceptron", {"gamma": 0.5}, {}, {}, limit=60.0)
-    outcome = runner.work(Job(Set("noisy", 600, flip=0.05), quick, {}, 0))
+    outcome = Run(Set("noisy", 600, flip=0.05), quick, {}, 0).outcome()
     assert outcome.value is not None
     wrong = replace(quick, params={"gamma": -1.0})
     with pytest.raises(ValueError, match="gamma"):
-        runner.work(Job(Set("noisy", 600, flip=0.05), wrong, {}, 0))
+        Run(Set("noisy", 600, flip=0.05), wrong, {}, 0).outcome()
 
 
 def lines(text: str, start: str) -> Iterator[str]:

@@ -1,80 +1,67 @@
-"""Workers: their environment, their threads, and the server they are forked from."""
+"""Workers: where joblib puts them, their threads and warnings, and what becomes of dead ones."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import threading
+import time
+import warnings
 from pathlib import Path
+from typing import Any
 
+import joblib
 import pytest
 
-# In a process of its own: a server is there once, and the tests' may be running.
-OTHERS = """
-import multiprocessing, os, sys
-from multiprocessing import forkserver
-from budgetron.lab.workers import workers
+from budgetron.lab.cells import finish
+from budgetron.lab.store import Store
+from budgetron.lab.workers import Workers
 
-def look(job):
-    from threadpoolctl import threadpool_info
-    threads = {each["num_threads"] for each in threadpool_info()}
-    return os.environ["FIRST"], "LATER" in os.environ, "numpy" in sys.modules, threads
-
-if __name__ == "__main__":
-    multiprocessing.get_context("forkserver").set_forkserver_preload(["numpy"])
-    forkserver.ensure_running()
-    os.environ["FIRST"], os.environ["LATER"] = "changed", ""
-    with workers(2) as pool:
-        for _, found in pool.unordered(look, [1, 2]):
-            print(found)
-"""
-
-# With a module that only this process's path has, and a backend that nothing can draw with.
-FORKED = """
+# With a module that only this process's path has.
+SEEN = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from budgetron.lab.workers import workers
+from budgetron.lab.workers import Workers
 
-def draw(job):
-    import signal, numpy, of_this_path
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    return numpy.random.random(), (of_this_path.NUMBER, len(blocked))
-
-def main():
-    with workers(2) as pool:
-        found = [each for _, each in pool.unordered(draw, range(40))]
-    return len({number for number, _ in found}), {rest for _, rest in found}
+def look(job):
+    import of_this_path, scipy.linalg
+    from threadpoolctl import threadpool_info
+    threads = {each["num_threads"] for each in threadpool_info()}
+    return of_this_path.NUMBER, os.environ["LATER"], threads, os.getpid() != job
 
 if __name__ == "__main__":
-    print(main(), flush=True)
-    child = os.fork()
-    print(main(), flush=True)
-    if child:
-        os.waitpid(child, 0)
+    os.environ["LATER"] = "changed"
+    with Workers(2) as pool:
+        for _, found in pool.unordered(look, [os.getpid()] * 2):
+            print(found)
+    print(os.environ.get("OMP_NUM_THREADS"))
 """
 
-# As in a terminal, all processes get the signal.
+# As in a terminal, all processes get the signal, while they start or work.
 INTERRUPTED = """
-import os, signal, time
-from budgetron.lab.workers import expect
+import os, signal, sys, time
+from budgetron.lab.workers import Workers
 
-expect(2)
-time.sleep(0.7)
-try:
-    os.killpg(0, signal.SIGINT)
-    time.sleep(1)
-except KeyboardInterrupt:
-    print("interrupted")
+if __name__ == "__main__":
+    signal.signal(signal.SIGALRM, lambda *_: os.killpg(0, signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, float(sys.argv[1]))
+    try:
+        with Workers(2) as pool:
+            pool.start()
+            list(pool.unordered(time.sleep, [60, 60]))
+    except KeyboardInterrupt:
+        print("interrupted")
 """
 
 
-def running(arguments: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+def running(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(each for each in sys.path if each)
-    given = {**os.environ, "PYTHONPATH": path, **environment}
+    given = {**os.environ, "PYTHONPATH": path}
     for name in ("OPENBLAS", "OMP", "MKL"):
         given.pop(f"{name}_NUM_THREADS", None)
     return subprocess.run(
-        [sys.executable, *arguments],
+        [sys.executable, str(script), *arguments],
         env=given,
         capture_output=True,
         text=True,
@@ -83,37 +70,113 @@ def running(arguments: list[str], **environment: str) -> subprocess.CompletedPro
     )
 
 
-@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one thread anyway")
-def test_forked_from_the_server_of_others(tmp_path: Path) -> None:
-    """With NumPy loaded and threads of its own: one thread here, and the variables of now."""
-    script = tmp_path / "others.py"
-    script.write_text(OTHERS)
-    found = running([str(script)], FIRST="as it was")
-    assert found.stdout == "('changed', True, True, {1})\n" * 2, found.stderr
-
-
-def test_workers_draw_their_own_numbers_find_our_modules_and_serve_forks(
-    tmp_path: Path,
-) -> None:
+def test_processes_have_one_thread_our_modules_and_variables(tmp_path: Path) -> None:
     (tmp_path / "of_this_path.py").write_text("NUMBER = 7\n")
-    script = tmp_path / "forked.py"
-    script.write_text(FORKED)
-    found = running([str(script), str(tmp_path)], MPLBACKEND="nonsense")
-    assert found.stdout == "(40, {(7, 0)})\n" * 3, found.stderr
-    assert found.stderr == ""
+    script = tmp_path / "seen.py"
+    script.write_text(SEEN)
+    found = running(script, str(tmp_path))
+    assert found.stdout == "(7, 'changed', {1}, True)\n" * 2 + "None\n", found.stderr
 
 
-def test_a_server_does_not_outlive_a_parent_that_ends_early() -> None:
-    """What it imports is shown on the parent's output, so its end is awaited here."""
-    ended = running(
-        ["-c", "from budgetron.lab.workers import expect; expect(2)"], PYTHONPROFILEIMPORTTIME="1"
-    )
-    assert ended.returncode == 0
-    modules = {line.rpartition("|")[2].strip() for line in ended.stderr.splitlines()}
-    assert "multiprocessing.forkserver" in modules
-    assert "budgetron.lab.preload" not in modules  # named when all of it is imported
-
-
-def test_ctrl_c_while_the_server_imports_is_left_to_the_parent() -> None:
-    ended = running(["-c", INTERRUPTED])
+@pytest.mark.parametrize("seconds", ["0.3", "5"])
+def test_ctrl_c_is_left_to_the_parent(tmp_path: Path, seconds: str) -> None:
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    begun = time.monotonic()
+    ended = running(script, seconds)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "interrupted\n", "")
+    assert time.monotonic() - begun < 50
+
+
+def where(job: int) -> tuple[int, bool]:
+    time.sleep(0.2)
+    return os.getpid(), threading.current_thread() is threading.main_thread()
+
+
+@pytest.mark.parametrize("backend", ["threading", "multiprocessing", "loky"])
+def test_joblib_says_where(backend: str) -> None:
+    with joblib.parallel_config(backend=backend, n_jobs=2), Workers() as pool:
+        assert pool.count == 2
+        found = [result for _, result in pool.unordered(where, list(range(9)))]
+    assert len(found) == 9
+    pids = {result[0] for result in found if not isinstance(result, Exception)}
+    assert (pids == {os.getpid()}) == (backend == "threading")
+    assert len(pids) >= (1 if backend == "threading" else 2)
+
+
+def test_how_many() -> None:
+    assert Workers().count == joblib.cpu_count()
+    with joblib.parallel_config(n_jobs=3):
+        assert Workers().count == 3
+        assert Workers(2).count == 2
+    with Workers(1) as pool:
+        assert [result for _, result in pool.unordered(where, [1])] == [(os.getpid(), True)]
+
+
+def dying(job: tuple[str, Path]) -> str:
+    """Dies the first time, always, or never."""
+    kind, folder = job
+    (folder / f"{kind}-{os.getpid()}-{time.monotonic_ns()}").touch()
+    if kind == "always" or (kind.startswith("once") and len(list(folder.glob(f"{kind}-*"))) == 1):
+        os._exit(3)
+    time.sleep(0.05)
+    return kind
+
+
+@pytest.mark.filterwarnings("ignore:A worker stopped")
+def test_a_job_whose_process_died_is_repeated_and_the_others_are_there(tmp_path: Path) -> None:
+    names = [f"fine {i}" for i in range(8)]
+    names[2:2] = ["once 1"]
+    names[6:6] = ["always"]
+    names += ["once 2"]
+    with Workers(2) as pool:
+        jobs = [(name, tmp_path) for name in names]
+        found = [(job[0], result) for job, result in pool.unordered(dying, jobs)]
+    assert sorted(name for name, _ in found) == sorted(names)
+    results = dict(found)
+    died = results.pop("always")
+    assert isinstance(died, RuntimeError)
+    assert "died twice" in str(died)
+    assert all(name == result for name, result in results.items())
+    assert len(list(tmp_path.glob("once 1-*"))) == 2
+
+
+class Dying:
+    """A cell that kills its process the first time."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.key = self.title = name
+        self.folder = folder
+
+    def run(self) -> dict[str, Any]:
+        return {"said": dying((self.key, self.folder))}
+
+
+@pytest.mark.filterwarnings("ignore:A worker stopped")
+def test_a_cell_is_kept_once(tmp_path: Path) -> None:
+    store = Store(tmp_path / "kept")
+    cells = [Dying(name, tmp_path) for name in ("a", "once b", "c", "c", "always", "d")]
+    with Workers(2) as pool:
+        (failure,) = finish(cells, store, pool)
+    assert str(failure) == (
+        "always: RuntimeError: its process died twice, perhaps for lack of memory"
+    )
+    assert sorted(store) == ["a", "c", "d", "once b"]
+    assert store["once b"] == {"said": "once b"}
+
+
+def warn(job: int) -> int:
+    warnings.warn(f"odd\n  {job % 2}", RuntimeWarning, stacklevel=1)
+    warnings.warn("for programmers", DeprecationWarning, stacklevel=1)
+    return job
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_warnings_are_counted_not_shown(
+    processes: int, capfd: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    with Workers(processes) as pool:
+        assert len(list(pool.unordered(warn, list(range(5))))) == 5
+    assert pool.warnings == {"odd 0": 3, "odd 1": 2}
+    assert capfd.readouterr().err == ""
+    assert not list(recwarn)

@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 import budgetron
 from budgetron.datasets import File
 from budgetron.datasets import registry as catalogue
+from budgetron.lab.cells import Cell
 from budgetron.lab.reproduce.tables import Set
-from studies.proof import figure, plan, report, rivals, running, standing, tuning
+from studies.proof import figure, plan, report, rivals, standing, tuning
 from studies.proof.__main__ import main
 from studies.proof.running import Results, run
 from studies.proof.sets import SETS, ProofSet
@@ -65,7 +66,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         _make_small(patch)
         _place(patch, place, "tiny")
         run([TINY], Results(place), permutations=1, processes=1)
-        first = dict(Results(place).cells.records)
+        first = dict(Results(place).cells)
         run([TINY], Results(place), permutations=2, processes=1)
     return place, first
 
@@ -167,29 +168,29 @@ def test_a_run_goes_on_where_it_stopped(
     # Budgetron and two rivals at two budgets that work, Budgetron at its target, the free one.
     assert len(first) == 3 * 2 + 1 + 1
     assert {record["repeat"] for record in first.values()} == {0}
-    assert len(Results(place).refused.records) == 2 * 3
-    both = Results(place).cells.records
+    assert len(Results(place).refused) == 2 * 3
+    both = Results(place).cells
     assert len(both) == len(first) + 3 * 2 + 1
     assert all(both[key] == record for key, record in first.items())
 
     def refuse(job: Any) -> None:
         raise AssertionError(job)
 
-    monkeypatch.setattr(running, "work", refuse)
-    monkeypatch.setattr(tuning, "search", refuse)
+    monkeypatch.setattr(Cell, "run", refuse)
+    monkeypatch.setattr(tuning.Search, "run", refuse)
     _place(monkeypatch, place, "tiny")
     run([TINY], Results(place), permutations=2, processes=1)
-    assert len(Results(place).cells.records) == len(both)
-    assert len(Results(place).refused.records) == 2 * 3
+    assert len(Results(place).cells) == len(both)
+    assert len(Results(place).refused) == 2 * 3
 
 
 def test_rivals_get_what_was_tuned_and_budgetron_nothing(
     finished: tuple[Path, dict[str, Any]],
 ) -> None:
     results = Results(finished[0])
-    tuned = {record["learner"]: record for record in results.tuned.records.values()}
+    tuned = {record["learner"]: record for record in results.tuned.values()}
     assert [tuned[name]["combinations"] for name in ("stoptron", "fogd")] == [8, 56]
-    for record in results.cells.records.values():
+    for record in results.cells.values():
         params = dict(record["params"])
         if record["learner"] == "budgetron":
             assert params == {"budget": record["budget"]}
@@ -203,7 +204,7 @@ def test_rivals_get_what_was_tuned_and_budgetron_nothing(
 @pytest.mark.usefixtures("small")
 def test_tables_say_what_is_missing(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     results = Results(finished[0])
-    table = standing.Table(TINY, results.cells.records.values(), results.refused.records.values())
+    table = standing.Table(TINY, list(results.cells.values()), results.refused.values())
     text = report.every_cell(table)
     assert text.count("too small") == 3
     assert "not run" not in text
@@ -212,8 +213,8 @@ def test_tables_say_what_is_missing(finished: tuple[Path, dict[str, Any]], tmp_p
     assert targets[2].startswith("| tiny | 6 | 60 |")
     assert targets[2].endswith("| reached |")
     assert targets[3].endswith("| missed |")
-    assert "perceptron" in report.parameters([table], list(results.tuned.records.values()))
-    figure.draw([table], tmp_path / "figure.png")
+    assert "perceptron" in report.parameters([table], list(results.tuned.values()))
+    figure.draw([table], tmp_path / "figure")
     assert (tmp_path / "figure.png").stat().st_size > 5000
 
 

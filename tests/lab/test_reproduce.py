@@ -14,6 +14,7 @@ from budgetron import datasets
 from budgetron.cli import main
 from budgetron.datasets import DataSet, File
 from budgetron.lab.reproduce import names, read, tables
+from budgetron.lab.store import Store
 from tests.conftest import made_set
 
 TABLE = """
@@ -81,12 +82,10 @@ def small(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
     """A paper of our own; returns the folder to write to."""
-    from budgetron.lab.reproduce import tables
-
     folder = tmp_path / "tables"
     folder.mkdir()
     (folder / "small.toml").write_text(TABLE)
-    monkeypatch.setattr(tables.resources, "files", lambda package: folder)
+    monkeypatch.setattr(tables, "files", lambda: {"small": folder / "small.toml"})
     held = File("all", "absent.bz2", "http://127.0.0.1:1/absent", 10, held=("absent.libsvm.xz",))
     known["absent"] = made_set("absent", held, features=1)
     monkeypatch.setenv("BUDGETRON_DATA", str(tmp_path))
@@ -113,31 +112,35 @@ def test_table_figures_records_and_going_on(
     assert "- absent: not here; fetch it: budgetron data get absent." in out
     assert (small / "small.md").read_text() in out
     records = json.loads((small / "small.json").read_text())
-    assert [record["algorithm"] for record in records] == ["P", "O", "F", "F", "F"]
-    assert [len(record["outcomes"]) for record in records] == [2] * 5
+    references = ["majority class", "last label"]
+    assert [record["algorithm"] for record in records] == ["P", "O", "F", "F", "F", *references]
+    assert [len(record["outcomes"]) for record in records] == [2] * 7
+    assert "| noisy | majority class |  | - | 5" in out  # classes of the same size
+    assert out.splitlines()[2].startswith("Of 5 lines 1 is within 3 deviations of the paper, ")
+    assert "all are better than what looks at no feature." in out
     for number in ("1", "2a"):
         picture = small / f"small_figure{number}.png"
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert picture.stat().st_size > 10_000
-    kept = (small / "cells.jsonl").read_text()
-    assert len(kept.splitlines()) == 10
+    kept = dict(Store(small))
+    assert len(kept) == 14
     assert run("small", "--table", "1", "--permutations", "2", "--out", str(small)) == 0
     again = capsys.readouterr().out
     assert "| noisy | P |" in again
     assert "| noisy | O |" not in again
-    assert (small / "cells.jsonl").read_text() == kept
+    assert dict(Store(small)) == kept
     assert run("small", "--figure", "2", "--permutations", "2", "--out", str(small)) == 0
     drawn = capsys.readouterr().out
     assert "small_figure2a.png" in drawn
     assert "| noisy" not in drawn
-    assert (small / "cells.jsonl").read_text() == kept
+    assert dict(Store(small)) == kept
 
 
 def test_quick_is_one_permutation_and_leaves_large_sets_out(
     small: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run("small", "--table", "1", "--quick", "--out", str(small)) == 0
-    assert len((small / "cells.jsonl").read_text().splitlines()) == 1
+    assert len(Store(small)) == 1 + 2  # and two lines that look at no feature
     monkeypatch.setattr(tables, "QUICK_ROWS", 300)
     assert run("small", "--table", "1", "--quick", "--out", str(small)) == 0
     assert "- noisy: 400 rows, left out by --quick." in capsys.readouterr().out
@@ -145,7 +148,9 @@ def test_quick_is_one_permutation_and_leaves_large_sets_out(
 
 def test_help_names_the_limit_of_quick(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--help") == 0
-    assert f"{tables.QUICK_ROWS:,} rows" in " ".join(capsys.readouterr().out.split())
+    assert f"{tables.QUICK_ROWS:,} rows" in " ".join(
+        capsys.readouterr().out.replace("│", " ").split()
+    )
 
 
 def test_worse_without_a_reason_is_the_exit_status(
@@ -230,9 +235,9 @@ def test_what_data_get_fetched_is_reproduced(
     out = capsys.readouterr().out
     assert "| german | OGD |" in out
     assert "Not run:" not in out
-    cells = (tmp_path / "out" / "cells.jsonl").read_text().splitlines()
+    cells = Store(tmp_path / "out")
     published = next(s for s in read("bogd_tables").only("2").sets if s.name == "german").published
-    assert len(cells) == len(published) == 2
+    assert len(cells) - 2 == len(published) == 2
 
 
 def test_all_four_papers_are_there() -> None:

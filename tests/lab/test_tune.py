@@ -12,9 +12,9 @@ import pytest
 
 import budgetron
 from budgetron.cli import main
+from budgetron.lab.formulas import value
 from budgetron.lab.learners_by_name import named
 from budgetron.lab.tune import FEWEST_ROWS, combinations, paper_grid, tune
-from budgetron.lab.tune.grids import value
 from budgetron.streams import two_gaussians
 
 X, Y = two_gaussians(1000, seed=5)

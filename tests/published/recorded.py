@@ -68,16 +68,14 @@ class Line:
 
     def outcomes(self, seeds: Sequence[int]) -> list[Outcome]:
         return [
-            runner.work(
-                runner.Job(
-                    self.data_set,
-                    self.row,
-                    self.row.chosen,
-                    seed,
-                    self.protocol,
-                    prefix=self.prefix,
-                )
-            )
+            runner.Run(
+                self.data_set,
+                self.row,
+                self.row.chosen,
+                seed,
+                self.protocol,
+                prefix=self.prefix,
+            ).outcome()
             for seed in seeds
         ]
 

@@ -3,7 +3,7 @@
     python -m tests.published.reproduced --check [FILE]   compare with FILE (or reproduced.json)
     python -m tests.published.reproduced --record [FILE]  write FILE anew
 
-A cell is one line of a table or figure (src/budgetron/lab/reproduce/*.toml), with its setting, on
+A cell is one line of a table or figure (papers/*/*.toml), with its setting, on
 the first permutation. FILE holds its value and the number of examples stored at the end, both
 exact, and a hash of the value at every checkpoint of the stream. Seconds are left out, and so are
 the lines that the clock may stop. A change that is meant to alter results records them anew and
@@ -40,19 +40,19 @@ def made_with() -> str:
 def cells(only: str = "") -> dict[str, list[Any]]:
     """Of every cell that can be run here: value, stored, hash of its curve."""
     from budgetron.lab.reproduce import data, names, read
-    from budgetron.lab.reproduce.cells import Cells
     from budgetron.lab.reproduce.runner import Lab, Measured, measure
-    from budgetron.lab.workers import workers
+    from budgetron.lab.store import Store
+    from budgetron.lab.workers import Workers
 
     found: dict[str, list[Any]] = {}
-    with workers(os.cpu_count() or 1) as pool:
+    with Workers(os.cpu_count() or 1) as pool:
         for name in names():
             table = read(name).quick()
             for data_set in table.sets:
                 label = f"{name} | {data_set.name}"
                 if only not in label or data.missing(data_set) or not data_set.published:
                     continue
-                lines = measure(table, data_set, 1, Lab(pool, Cells()))
+                lines = measure(table, data_set, 1, Lab(pool, Store()))
                 for row, line in zip(data_set.published, lines, strict=True):
                     if row.limit is not None or not isinstance(line, Measured):
                         continue

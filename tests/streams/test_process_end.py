@@ -24,7 +24,7 @@ NUMBER = f"{0.25:.480f}"
 # Forks after the imports, which take longer than the runs. Each child ends as a program does.
 PROGRAM = """
 import contextlib, gc, io, json, os, signal, sys
-import budgetron.cli, budgetron.lab.compare.tables, budgetron.lab.tune
+import budgetron.cli, budgetron.lab.report.tables, budgetron.lab.tune
 import budgetron.streams.read_ahead, budgetron.streams.table.csv_text
 import pandas, pyarrow.csv, matplotlib.figure
 from budgetron.streams.source import Source

@@ -15,7 +15,7 @@ import typer
 
 from budgetron.cli._console import note
 from budgetron.cli._standard import BROKEN_PIPE, OutputFailed, standard_streams
-from budgetron.cli._verbs import Verbs, add, help_width
+from budgetron.cli._verbs import add, epilog
 from budgetron.cli.about import about
 from budgetron.cli.algorithms import algorithms
 from budgetron.cli.compare import compare
@@ -31,11 +31,11 @@ from budgetron.errors import BudgetronError
 app = typer.Typer(
     name="budgetron",
     help="Kernel machines that learn from a stream in fixed memory.",
-    cls=Verbs,
-    epilog="Example:\n  budgetron run synthetic:sea,rows=10000 -a budgetron --budget 50\n"
-    "Next:\n  budgetron algorithms; budgetron run --help",
+    epilog=epilog(
+        "budgetron run synthetic:sea,rows=10000 -a budgetron --budget 50",
+        "budgetron algorithms; budgetron run --help",
+    ),
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 add(
@@ -155,7 +155,7 @@ def execute(arguments: list[str]) -> int:
     with standard_streams() as streams:
         try:
             code = _with_the_verb(arguments[0] if arguments else "")(
-                arguments, prog_name="budgetron", standalone_mode=False, terminal_width=help_width()
+                arguments, prog_name="budgetron", standalone_mode=False
             )
             sys.stdout.flush()
         except _UsageError as error:

@@ -36,7 +36,7 @@ NAME = typer.Argument(metavar="NAME", help="One of `budgetron algorithms`.", aut
 def algorithms(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Tell of this one.", autocompletion=_names),
+        typer.Argument(metavar="NAME", help="Tell of this one.", autocompletion=_names),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:

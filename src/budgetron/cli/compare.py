@@ -16,7 +16,7 @@ from budgetron.errors import BudgetronError
 
 
 def compare(
-    streams: Annotated[list[str], typer.Argument(metavar="STREAM...", help=sources.SOURCE_HELP)],
+    streams: Annotated[list[str], typer.Argument(metavar="STREAM", help=sources.SOURCE_HELP)],
     algorithms: Annotated[
         str,
         typer.Option(
@@ -57,6 +57,10 @@ def compare(
     checkpoints: Annotated[
         int, typer.Option(min=1, metavar="N", help="Points of the curves.")
     ] = 50,
+    positive: Annotated[
+        str | None,
+        typer.Option(metavar="CLASS", help="Of F1, precision and recall; else the larger label."),
+    ] = None,
     format: sources.Format = None,
     label: sources.Label = None,
     columns: sources.Columns = None,
@@ -71,7 +75,7 @@ def compare(
     ] = None,
 ) -> None:
     """Compare learners on streams; the same command goes on after an interruption."""
-    _check_extra()
+    check_extra("compare")
     if task not in (None, "classification", "regression"):
         fail(f"budgetron: --task is classification or regression, not {task!r}")
     options = sources.learning_options(
@@ -87,7 +91,7 @@ def compare(
     )
     from budgetron.lab.compare import Settings
     from budgetron.lab.compare import compare as run
-    from budgetron.lab.compare.tables import LEGEND, rich_table
+    from budgetron.lab.report.tables import LEGEND, rich_table
     from budgetron.streams import StreamError
 
     common, own = split_settings(settings or [])
@@ -102,7 +106,7 @@ def compare(
                 names(algorithms, task),
                 out,
                 budgets=[parse_budget(text) for text in budgets.split(",") if text.strip()],
-                settings=Settings(repeats, seed, keep_order, delay, checkpoints),
+                settings=Settings(repeats, seed, keep_order, delay, checkpoints, positive=positive),
                 common=common,
                 own=own,
                 task=task,
@@ -126,7 +130,10 @@ def compare(
         raise typer.Exit(130)
     for text in comparison.skipped:
         note(text)
+    note_warnings(comparison.warnings)
     console = output()
+    if comparison.summary:
+        console.print(comparison.conclusion, markup=False)
     for stream, lines in comparison.summary.items():
         print_table(rich_table(stream, lines, comparison.failed(stream)))
     if comparison.summary:
@@ -136,6 +143,12 @@ def compare(
         for text in sorted({str(failure) for failure in comparison.failures}):
             note(f"failed: {text}")
         fail(f"budgetron: {len(comparison.failures)} cells failed; the others are kept in {out}")
+
+
+def note_warnings(warnings: dict[str, int]) -> None:
+    """What learners warned of, one line each."""
+    for text, count in warnings.items():
+        note(f"warning: {text} ({count} {'time' if count == 1 else 'times'})")
 
 
 def names(text: str, task: str | None) -> list[str]:
@@ -169,9 +182,10 @@ def split_settings(texts: list[str]) -> tuple[dict[str, Any], dict[str, dict[str
     return common, own
 
 
-def _check_extra() -> None:
+def check_extra(verb: str) -> None:
+    """End the command if what draws and writes is not installed."""
     try:
         import matplotlib  # noqa: F401
         import pyarrow  # noqa: F401
     except ImportError:
-        fail("budgetron: compare draws figures and writes Parquet: pip install 'budgetron[lab]'")
+        fail(f"budgetron: {verb} draws figures and writes Parquet: pip install 'budgetron[lab]'")

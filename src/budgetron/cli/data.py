@@ -9,16 +9,14 @@ import typer
 
 from budgetron._text import bytes_text
 from budgetron.cli._console import fail, note, output, print_table, progress
-from budgetron.cli._verbs import Verbs, add
+from budgetron.cli._verbs import add, epilog
 
 if TYPE_CHECKING:
     from budgetron.datasets import DataSet, File
 
 data = typer.Typer(
-    cls=Verbs,
     help="The papers' data sets: list, get, path.",
-    epilog="Example:\n  budgetron data list\nNext:\n  budgetron data get a9a",
-    rich_markup_mode=None,
+    epilog=epilog("budgetron data list", "budgetron data get a9a"),
     invoke_without_command=True,
 )
 
@@ -31,7 +29,7 @@ def _top(context: typer.Context) -> None:
 
 def list_sets(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Tell all about this one.")
+        str | None, typer.Argument(metavar="NAME", help="Tell all about this one.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -53,7 +51,7 @@ def list_sets(
 
 
 def get(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="NAME or NAME/PART.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="NAME or NAME/PART.")],
 ) -> None:
     """Fetch data sets from their public origins, verify them and keep them in the cache.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from budgetron.cli._console import fail, note, progress
-from budgetron.errors import BudgetronError
+from budgetron.cli.compare import note_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,8 +69,8 @@ def reproduce(
     """
     from budgetron import datasets
     from budgetron.lab.reproduce import report, runner
-    from budgetron.lab.reproduce.cells import Cells
-    from budgetron.lab.workers import workers
+    from budgetron.lab.store import Store
+    from budgetron.lab.workers import Workers
 
     tasks = _tasks(paper, table, figure)
     if any(task.figures for task in tasks):
@@ -84,17 +83,18 @@ def reproduce(
     if folder is not None and not folder.is_dir():
         note(f"budgetron: BUDGETRON_DATA names {folder}, where there is no folder")
     try:
-        cells = Cells(out / "cells.jsonl")
+        store = Store(out)
     except OSError as error:
-        fail(
-            f"budgetron: cannot write to {out}: {error.strerror}; choose another folder with --out"
-        )
+        why = error.strerror or error
+        fail(f"budgetron: cannot write to {out}: {why}; choose another folder with --out")
     count = 1 if quick else permutations
     worse = False
-    with workers(processes or os.cpu_count() or 1) as pool:
-        lab = runner.Lab(pool, cells)
+    wrong: list[str] = []
+    with Workers(processes) as pool:
+        lab = runner.Lab(pool, store)
         for task in tasks:
             results = _run(task.table, count, lab, tune=tune)
+            wrong += report.failed(task.table, results)
             if task.shown:
                 text = report.markdown(task.table, results)
                 print(text, flush=True)
@@ -102,6 +102,12 @@ def reproduce(
                 worse |= report.unexplained(task.table, results)
             for wanted in task.figures:
                 _draw(out, task.table, wanted, results)
+    store.close()
+    note_warnings(dict(pool.warnings))
+    if wrong:
+        for text in dict.fromkeys(wrong):
+            note(f"budgetron: {text}")
+        raise typer.Exit(2)
     if worse:
         note("budgetron: a line is worse than published and its table gives no reason")
         raise typer.Exit(1)
@@ -156,8 +162,6 @@ def _with_sets(paper: str, tasks: Sequence[Task], wanted: Sequence[str]) -> list
 
 
 def _run(table: Table, permutations: int | None, lab: Lab, *, tune: bool) -> Results:
-    from concurrent.futures.process import BrokenProcessPool
-
     from budgetron.lab.reproduce import data, runner
     from budgetron.lab.reproduce.report import Result
 
@@ -175,11 +179,9 @@ def _run(table: Table, permutations: int | None, lab: Lab, *, tune: bool) -> Res
                 show(1000 * done // max(1, count), f"{done}/{count} runs")
 
             here = replace(lab, progress=tell)
-            try:
-                lines = runner.measure(table, data_set, permutations, here, tune=tune)
-            except (BudgetronError, OSError, BrokenProcessPool) as error:
-                fail(f"budgetron: {table.title}: {data_set.name}: {error}")
-        results.append((data_set, lines))
+            shown = runner.with_references(data_set, table.protocol)
+            lines = runner.measure(table, shown, permutations, here, tune=tune)
+        results.append((shown, lines))
     return results
 
 
@@ -206,9 +208,9 @@ def _save(out: Path, table: Table, results: Results, text: str) -> None:
 def _draw(out: Path, table: Table, figure: Figure, results: Results) -> None:
     from budgetron.lab.reproduce import figures
 
-    path = out / f"{table.paper}_figure{figure.number}.png"
+    path = out / f"{table.paper}_figure{figure.number}"
     if figures.draw(table, figure, results, path):
-        print(f"figure {figure.number}: {path}")
+        print(f"figure {figure.number}: {path}.png")
     else:
         print(f"figure {figure.number}: not drawn")
     for data_set, why in results:

@@ -11,8 +11,7 @@ import typer
 from budgetron.cli import _sources as sources
 from budgetron.cli._console import Bar, fail, note, output
 from budgetron.cli.algorithms import AlgorithmName, jsonable, parse_setting, parse_value
-from budgetron.cli.compare import parse_budget
-from budgetron.errors import BudgetronError
+from budgetron.cli.compare import note_warnings, parse_budget
 
 if TYPE_CHECKING:
     from budgetron.lab.tune import Tuning
@@ -116,7 +115,7 @@ def tune(
             )
         except StreamError as error:
             fail(str(error))
-        except (BudgetronError, OSError) as error:
+        except (ValueError, OSError) as error:
             fail(f"budgetron: {error}")
         except KeyboardInterrupt:
             pass
@@ -125,6 +124,7 @@ def tune(
         raise typer.Exit(130)
     if found.skipped:
         note(found.skipped)
+    note_warnings(found.warnings)
     reading = sources.as_typed(typed)
     if stream.startswith("synthetic:"):  # has no end of its own
         reading += ["--rows", str(rows)]
@@ -134,6 +134,7 @@ def tune(
         print(json.dumps(_result(algorithm, stream, found, command)))
         return
     console = output()
+    console.print(found.conclusion(algorithm), markup=False)
     console.print(f"[bold]{algorithm}: {by} error on up to {found.rows:,} rows[/bold]")
     console.print(_table(found))
     more = len(found.candidates) - _SHOWN
@@ -167,12 +168,13 @@ def _table(found: Tuning) -> Any:
     error_name = "mistakes" if found.task == "classification" else "RMSE"
     table.add_column(error_name, justify="right", overflow="fold")
     for number, candidate in enumerate(found.candidates[:_SHOWN]):
-        error = (
-            f"{candidate.error:.2%}" if found.task == "classification" else f"{candidate.error:.4f}"
-        )
         cells = [_short(candidate.params[name]) for name in names]
-        cells += [f"{candidate.rows:,}", candidate.what or error]
+        cells += [f"{candidate.rows:,}", candidate.what or found.shown(candidate.error)]
         table.add_row(*map(Text, cells), style="bold" if number == 0 else "")
+    table.add_section()
+    for label, error in found.references.items():
+        cells = [label, *[""] * (len(names) - 1), f"{found.rows:,}", found.shown(error)]
+        table.add_row(*map(Text, cells[-len(names) - 2 :] if names else cells[1:]))
     return table
 
 
@@ -210,6 +212,7 @@ def _result(algorithm: str, stream: str, found: Tuning, command: str) -> dict[st
         "rows": found.rows,
         "best": jsonable(found.best.params),
         "error": found.best.error,
+        "references": jsonable(found.references),
         "candidates": [
             {
                 "params": jsonable(each.params),

@@ -10,7 +10,7 @@ that is looked into first.
 """
 
 from budgetron.datasets.cache import cache_folder, fetch, local_folder, locate, verify
-from budgetron.datasets.reading import here, load, named, paths, rows_missing, sources
+from budgetron.datasets.reading import here, load, named, paths, rows_missing, sources, stacked
 from budgetron.datasets.registry import DataError, DataSet, File, data_sets, find
 
 __all__ = [
@@ -29,5 +29,6 @@ __all__ = [
     "paths",
     "rows_missing",
     "sources",
+    "stacked",
     "verify",
 ]

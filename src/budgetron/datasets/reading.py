@@ -121,7 +121,6 @@ def load(
         If a file is not here or cannot be read.
     """
     import numpy as np
-    import scipy.sparse
 
     from budgetron.streams import StreamError, open_stream
 
@@ -135,13 +134,22 @@ def load(
     except StreamError as error:
         raise DataError(str(error)) from error
     y = _numbers(find(name), np.concatenate([chunk[1] for chunk in chunks]))
-    if not scipy.sparse.issparse(chunks[0][0]):
-        return np.concatenate([chunk[0] for chunk in chunks]), y
-    width = max(chunk[0].shape[1] for chunk in chunks)
-    for chunk in chunks:
-        chunk[0].resize((chunk[0].shape[0], width))
-    X = scipy.sparse.csr_array(scipy.sparse.vstack([chunk[0] for chunk in chunks], format="csr"))
-    return (X.toarray() if X.nnz > 0.5 * X.shape[0] * X.shape[1] else X), y
+    return stacked([chunk[0] for chunk in chunks]), y
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Rows one after the other, as wide as the widest; dense if most values are there."""
+    import numpy as np
+    from scipy.sparse import csr_array, issparse, vstack
+
+    if not any(map(issparse, parts)):
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    width = max(part.shape[1] for part in parts)
+    rows = [csr_array(part) for part in parts]
+    wide = [csr_array((p.data, p.indices, p.indptr), shape=(p.shape[0], width)) for p in rows]
+    X = csr_array(vstack(wide, format="csr"))
+    X.has_canonical_format = True
+    return X.toarray() if X.nnz > 0.5 * X.shape[0] * X.shape[1] else X
 
 
 def _numbers(data_set: DataSet, y: NDArray[Any]) -> NDArray[Any]:

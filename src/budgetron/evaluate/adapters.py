@@ -48,6 +48,9 @@ def face(model: Any, task: str, classes: NDArray[Any] | None, growing: bool) -> 
     classes : all labels, if known; scikit-learn's classifiers need them
     growing : later chunks may be wider
     """
+    if hasattr(model, "test_then_train"):
+        found: Face = model
+        return found
     if hasattr(model, "prequential"):
         return _Native(model, task, classes, growing)
     if hasattr(model, "partial_fit") and hasattr(model, "predict"):

@@ -57,6 +57,7 @@ def prequential(
     window: int = 1000,
     fading: float = 0.999,
     classes: Any = None,
+    positive: Any = None,
     chunk_rows: int = CHUNK_ROWS,
 ) -> Evaluation:
     """Test, then train, on every row in order.
@@ -74,6 +75,8 @@ def prequential(
     window, fading : of the sliding-window and the fading metrics
     classes : all labels. None: they join as they occur; learners that must be told them are told
         those in y
+    positive : the label whose precision, recall and F1 are given; None: the larger of two labels,
+        the mean over the classes beyond two
     chunk_rows : rows handed to the learner at once; changes no number but the seconds
 
     Raises
@@ -106,7 +109,7 @@ def prequential(
         told = np.unique(any_labels(y))
     learner = face(model, task, told, growing=not whole)
     tester = _Delayed(learner, delay) if delay else learner
-    count = _Counter(task, window, fading, closed)
+    count = _Counter(task, window, fading, closed, positive)
     chunks: Iterable[Any] = [(_rows(X), y)] if whole else X
     found = Evaluation(task, [])
     rows, seconds, ends = 0, 0.0, _ends(every)
@@ -187,12 +190,14 @@ class _Delayed:
 class _Counter:
     """Answers to metrics, by task."""
 
-    def __init__(self, task: str, window: int, fading: float, labels: Any) -> None:
+    def __init__(
+        self, task: str, window: int, fading: float, labels: Any, positive: Any = None
+    ) -> None:
         self.metrics: ClassificationMetrics | RegressionMetrics
         if task == "regression":
             self.metrics = RegressionMetrics(window, fading)
         elif task == "classification":
-            self.metrics = ClassificationMetrics(window, fading, labels)
+            self.metrics = ClassificationMetrics(window, fading, labels, positive)
         else:
             raise BudgetronError(f"task={task!r} is not one of 'classification', 'regression'")
 

@@ -110,16 +110,17 @@ class RegressionMetrics(_Metrics[RegressionSums]):
 class ClassificationMetrics(_Metrics[ClassificationSums]):
     """Mistake rate, hinge loss, precision, recall, F1, AUC and Cohen's kappa.
 
-    Precision, recall and F1 are those of the larger of two labels; beyond two classes they are the
-    mean over the classes that occur (scikit-learn's "macro"). A row without a prediction counts as
-    a mistake. The AUC is of two classes only, over the rows that have a score, that is, after both
-    classes are known.
+    Precision, recall and F1 are those of the positive class; if none is named, of the larger of two
+    labels, and beyond two classes the mean over the classes that occur (scikit-learn's "macro"). A
+    row without a prediction counts as a mistake. The AUC is of two classes only, over the rows that
+    have a score, that is, after both classes are known; it does not depend on which is positive.
 
     Parameters
     ----------
     window : rows of the sliding window
     fading : factor by which a row's weight falls with every later row
     classes : labels known beforehand; others join as they occur
+    positive : the label whose precision, recall and F1 are given
 
     Examples
     --------
@@ -132,8 +133,15 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
 
     _sums = ClassificationSums
 
-    def __init__(self, window: int = 1000, fading: float = 0.999, classes: Any = None) -> None:
+    def __init__(
+        self,
+        window: int = 1000,
+        fading: float = 0.999,
+        classes: Any = None,
+        positive: Any = None,
+    ) -> None:
         super().__init__(window, fading)
+        self._positive = positive
         self._codes: dict[Any, int] = {}
         self._bins = Bins()
         if classes is not None:
@@ -192,8 +200,12 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         elif two:
             auc = sums.auc(order[1], self._bins.order)
         confusion = sums.confusion[np.ix_(order, [*order, -1])]
+        positive = 1 if two else None
+        if self._positive is not None:  # -1: it has not occurred yet
+            code = self._codes.get(self._positive, -1)
+            positive = order.index(code) if code in order else -1
         return {
-            **_of_confusion(confusion, 1 if two else None),
+            **_of_confusion(confusion, positive),
             "hinge_loss": _ratio(sums.hinge, sums.margins),
             "auc": auc,
         }

@@ -1,145 +1,195 @@
-"""Processes for work on all cores: one thread of linear algebra each, none left behind at work.
+"""Jobs on all cores, through joblib: `joblib.parallel_config` says where they run and how many.
 
-A learner imports scikit-learn, which takes longer than many a cell. So one process, the server,
-imports all that workers need, and they are forked from it, there at once. It is started as soon as
-it is known that workers will be needed (`expect`), imports while the parent reads data, stays for
-later calls, and ends with the parent. Where there is no forking, or the server belongs to the
-process this one was forked from, every worker starts from nothing.
-
-There is one server in a process: who uses "forkserver" beside this gets its workers from the same,
-with its modules, environment and blocked SIGINT.
+Processes by loky unless it says otherwise. A job that raises gives its exception as its result; a
+job whose process died is tried once more, alone, so that one job that kills its process (for lack
+of memory) costs no other. Every process has one thread of linear algebra, so that results do not
+depend on how many there are. Processes leave Ctrl-C to their parent and end when it ends, however
+it does.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
-import sys
 import threading
+import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from traceback import format_exception
-from typing import Any, TypeVar
-
-from budgetron.errors import BudgetronError
+from itertools import islice
+from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 # One thread of linear algebra, for libraries that are not loaded yet.
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL")}
-_FORKING = "forkserver" in multiprocessing.get_all_start_methods()
-
-
-def expect(processes: int) -> bool:
-    """Say early that `workers` will be asked for so many processes. Whether they can be forked."""
-    if processes < 2 or not _FORKING:
-        return False
-    from multiprocessing import forkserver, resource_tracker
-
-    resource_tracker.ensure_running()  # first: it would unblock what is blocked below
-    multiprocessing.get_context("forkserver").set_forkserver_preload(["budgetron.lab.preload"])
-    # Blocked, not handled: the server inherits that, and leaves Ctrl-C to the parent.
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        # The same modules as here, but what lies in the working directory may not pass for one.
-        own = {
-            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            "PYTHONSAFEPATH": "1",
-            "BUDGETRON_PARENT": str(os.getpid()),
-        }
-        with _environment({**_ONE_THREAD, **own}):
-            forkserver.ensure_running()
-    except ChildProcessError:  # the server is no child of ours
-        return False
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-    return True
+# Errors come back from a process as the first of these that they are, with their text.
+_SENT: tuple[type[Exception], ...] = (ValueError, TypeError, OSError, MemoryError, AttributeError)
+_TOLD = (UserWarning, RuntimeWarning, FutureWarning)  # other kinds are for programmers
 
 
 class Workers:
-    """Processes at work, made by `workers`."""
+    """Where jobs run.
 
-    def __init__(self, pool: ProcessPoolExecutor | None) -> None:
-        self._pool = pool
+    Parameters
+    ----------
+    processes : at once; None: as `joblib.parallel_config` says, else one per core
+    """
+
+    def __init__(self, processes: int | None = None) -> None:
+        from joblib import effective_n_jobs
+        from joblib.parallel import get_active_backend
+
+        self._backend, configured = get_active_backend()
+        self.count = effective_n_jobs(processes or configured or -1)
+        self.warnings: Counter[str] = Counter()  # what jobs warned of, and how many did
+        self._starting: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._starting is not None:
+            _close(self._starting)  # nobody asked them anything: they are ended at once
+
+    def start(self) -> None:
+        """Start processes now, so that they import while this one reads."""
+        if self.count > 1 and type(self._backend).__name__ == "LokyBackend":
+            with _environment(_ONE_THREAD), _ctrl_c_blocked():
+                self._starting = self._parallel(_import, [(i, None) for i in range(self.count)])
 
     def unordered(
         self, work: Callable[[T], R], jobs: Sequence[T]
-    ) -> Iterator[tuple[T, R | Exception]]:
-        """Each job with its result, or with the exception it raised, as they come.
+    ) -> Generator[tuple[T, R | Exception], None, None]:
+        """Each job with its result, or with the exception it raised, as they come."""
+        waiting = dict(enumerate(jobs))
+        sent: list[int] = []
+        with _environment(_ONE_THREAD), _one_thread():
+            try:
+                for number, result in self._results(work, waiting, sent):
+                    yield waiting.pop(number), result
+            except BrokenProcessPool:
+                for number in [each for each in sent if each in waiting]:
+                    yield waiting[number], self._alone(work, waiting.pop(number))
+        if waiting:
+            yield from self.unordered(work, list(waiting.values()))
 
-        Other processes begin at once; this one works on a job when it is asked for the next result.
+    def _results(
+        self, work: Callable[[T], R], jobs: Mapping[int, T], sent: list[int]
+    ) -> Iterator[tuple[int, R | Exception]]:
+        if self._starting is not None:
+            started, self._starting = self._starting, None
+            for _ in started:
+                pass
+        numbered = iter(list(jobs.items()))
 
-        Raises
-        ------
-        concurrent.futures.process.BrokenProcessPool
-            If a worker died.
-        """
-        if self._pool is None:
-            return ((job, _attempt(work, job)) for job in jobs)
-        waiting = {self._pool.submit(_attempt, work, job): job for job in jobs}
-        return ((waiting[done], done.result()) for done in as_completed(waiting))
+        def next_ones(most: int | None) -> Iterator[tuple[int, T]]:
+            for number, job in islice(numbered, most):
+                sent.append(number)
+                yield number, job
+
+        lazy = self.count == 1 or self._backend.supports_return_generator
+        while len(sent) < len(jobs):  # a backend that gives results only together gets a few jobs
+            answers = self._parallel(work, next_ones(None if lazy else 4 * self.count), lazy)
+            try:
+                for number, result, warned in answers:
+                    self.warnings.update(warned)
+                    yield number, result
+            finally:
+                if lazy:
+                    _close(answers)  # if the block failed, the processes are ended
+
+    def _alone(self, work: Callable[[T], R], job: T) -> R | Exception:
+        """In a process for itself."""
+        try:
+            ((_, result, warned),) = self._parallel(work, [(0, job)], False, max(2, self.count))
+        except BrokenProcessPool:
+            return RuntimeError("its process died twice, perhaps for lack of memory")
+        self.warnings.update(warned)
+        found: R | Exception = result
+        return found
+
+    def _parallel(self, work: Any, jobs: Any, lazy: bool = True, count: int = 0) -> Any:
+        from joblib import Parallel, delayed
+
+        options: dict[str, Any] = {"return_as": "generator_unordered" if lazy else "list"}
+        if not getattr(self._backend, "supports_sharedmem", False):
+            options.update(initializer=_begin, initargs=(os.getpid(),))
+        calls = (delayed(_attempt)(work, number, job) for number, job in jobs)
+        return Parallel(n_jobs=count or self.count, batch_size=1, **options)(calls)
 
 
-@contextmanager
-def workers(processes: int) -> Iterator[Workers]:
-    """So many processes; one is this one. If the block fails, they are ended at once."""
-    if processes > 1:
-        with _pool(processes) as pool:
-            yield Workers(pool)
-        return
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        yield Workers(None)
+def _close(answers: Any) -> None:
+    """Of results nobody waits for; joblib would warn of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answers.close()
 
 
-# Errors come back from a worker as the first of these that they are, with their text.
-_SENT: tuple[type[Exception], ...] = (
-    BudgetronError,
-    ValueError,
-    TypeError,
-    OSError,
-    MemoryError,
-    AttributeError,
-)
+def _attempt(
+    work: Callable[[T], R], number: int, job: T
+) -> tuple[int, R | Exception, tuple[str, ...]]:
+    """The result or what was raised, as far as it can be sent, and what was warned of."""
+    if threading.current_thread() is not threading.main_thread():  # filters are the process's
+        return number, _result(work, job), ()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = _result(work, job)
+    told = [each.message for each in caught if issubclass(each.category, _TOLD)]
+    return number, result, tuple({" ".join(str(message).split()) for message in told})
 
 
-def _attempt(work: Callable[[T], R], job: T) -> R | Exception:
-    """The result or what was raised, as far as it can be sent; a bug with its traceback as a note.
-
-    What is a user's mistake and what a bug: budgetron/errors.py.
-    """
+def _result(work: Callable[[T], R], job: T) -> R | Exception:
     try:
         return work(job)
     except Exception as error:
-        kind = next((each for each in _SENT if isinstance(error, each)), RuntimeError)
-        known = kind is not RuntimeError or type(error) is RuntimeError
-        sent = kind(str(error) if known else repr(error))
-        if kind is not BudgetronError:
-            sent.add_note("".join(format_exception(error)))
-        return sent
+        for kind in _SENT:
+            if isinstance(error, kind):
+                return kind(str(error))
+        return RuntimeError(str(error) if type(error) is RuntimeError else repr(error))
+
+
+def _import(_: None) -> None:
+    """In a process: what takes long."""
+    import budgetron.lab.cells
+    import budgetron.lab.tune  # noqa: F401
+
+
+def _begin(parent: int) -> None:
+    """In a new process: leave Ctrl-C to the parent, and end when the parent does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        os._exit(1)
+
+    if hasattr(os, "getppid") and os.getppid() == parent:
+        threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager
-def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
-    context = multiprocessing.get_context("forkserver" if expect(processes) else "spawn")
-    others = set(multiprocessing.active_children())
-    # A server's environment is of when it started; a worker's that starts from nothing is ours.
-    given = {**os.environ, **_ONE_THREAD}
-    with _environment(_ONE_THREAD):
-        pool = ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(given,))
-        try:
-            yield pool
-        except BaseException:
-            for worker in set(multiprocessing.active_children()) - others:
-                worker.terminate()
-            raise
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+def _one_thread() -> Iterator[None]:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
+@contextmanager
+def _ctrl_c_blocked() -> Iterator[None]:
+    """Processes started meanwhile inherit it, and do not hear Ctrl-C while they import."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -152,31 +202,6 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
     finally:
         for name, value in before.items():
             if value is None:
-                del os.environ[name]
+                os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def _begin(environment: Mapping[str, str]) -> None:
-    """In a worker: leave Ctrl-C to the parent, and end when the parent does, however it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if _FORKING:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    if "numpy" in sys.modules:
-        import numpy as np
-
-        np.random.seed()  # noqa: NPY002 - else all would have the server's
-        if _ONE_THREAD.items() - os.environ.items():  # the server was started by others
-            from threadpoolctl import threadpool_limits
-
-            threadpool_limits(1)
-    os.environ.clear()
-    os.environ.update(environment)
-    warnings.simplefilter("ignore", UserWarning)  # of a candidate among many: nobody knows which
-    parent: Any = multiprocessing.parent_process()
-
-    def watch() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

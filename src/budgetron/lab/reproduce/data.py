@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from budgetron import datasets
 from budgetron.errors import BudgetronError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Rows(NamedTuple):
+class Split(NamedTuple):
     """Rows to learn in this order, and rows to predict afterwards, which may be none.
 
     `total` is the length of the stream they are the beginning of; None: they are all of it.
@@ -44,7 +44,7 @@ def missing(data_set: Set) -> str | None:
     return f"not here; fetch it: budgetron data get {' '.join(absent)}" if absent else None
 
 
-def permuted(data_set: Set, seed: int) -> Rows:
+def permuted(data_set: Set, seed: int) -> Split:
     """The set's rows in the order `default_rng(seed).permutation`, or the seed's own stream."""
     if data_set.fixed:
         seed = 0
@@ -73,7 +73,7 @@ def _load(data_set: Set, places: tuple[Path, ...]) -> tuple[Any, NDArray[Any], i
     if data_set.nonzero:
         parts = [_nonzero(*part) for part in parts]
     learned = sum(len(part[1]) for part in parts[: len(data_set.files)])
-    X = _stack([part[0] for part in parts])
+    X = parts[0][0] if len(parts) == 1 else datasets.stacked([part[0] for part in parts])
     y = np.concatenate([part[1] for part in parts])
     if data_set.scale is not None:
         X = scaled(X, data_set.scale)
@@ -90,10 +90,10 @@ def _load(data_set: Set, places: tuple[Path, ...]) -> tuple[Any, NDArray[Any], i
 
 
 @lru_cache(maxsize=1)
-def _permuted(data_set: Set, places: tuple[Path, ...], seed: int) -> Rows:
+def _permuted(data_set: Set, places: tuple[Path, ...], seed: int) -> Split:
     if data_set.flip is not None:
         X, y = two_gaussians(data_set.rows // 2, flip=data_set.flip, seed=seed)
-        return Rows(X.astype(data_set.dtype), y, X[:0], y[:0])
+        return Split(X.astype(data_set.dtype), y, X[:0], y[:0])
     X, y, learned = _load(data_set, places)
     if data_set.halves:
         y = np.isin(y, half_of(np.unique(y).tolist(), seed)).astype(np.int64)
@@ -102,7 +102,7 @@ def _permuted(data_set: Set, places: tuple[Path, ...], seed: int) -> Rows:
     if data_set.holdout:
         kept = len(order) - round(data_set.holdout * len(order))
         order, rest = order[:kept], order[kept:]
-    return Rows(_taken(X, order), y[order], _taken(X, rest), y[rest])
+    return Split(_taken(X, order), y[order], _taken(X, rest), y[rest])
 
 
 def _order(count: int, seed: int) -> NDArray[Any]:
@@ -196,13 +196,3 @@ def _nonzero(X: Any, y: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
     """Without the rows whose features are all 0."""
     kept = np.flatnonzero(abs(X).sum(axis=1))
     return X[kept], y[kept]
-
-
-def _stack(parts: list[Any]) -> Any:
-    """One after the other; dense if most values are there."""
-    if len(parts) == 1:
-        return parts[0]
-    if all(isinstance(part, np.ndarray) for part in parts):
-        return np.concatenate(parts)
-    X = csr_array(vstack(parts, format="csr"))
-    return X.toarray() if X.nnz > 0.5 * X.shape[0] * X.shape[1] else X

@@ -1,12 +1,12 @@
-"""A figure from the runs of a table: a panel a set, a curve an algorithm."""
+"""A figure from the runs of a table: one panel per set, one curve per algorithm."""
 
 from __future__ import annotations
 
-import math
 import statistics
 from pathlib import Path
 from typing import Any
 
+from budgetron.lab.report.figures import Look, add_legend, looks_of, save, sheet, style
 from budgetron.lab.reproduce.protocols import PROTOCOLS
 from budgetron.lab.reproduce.report import Results, measured
 from budgetron.lab.reproduce.runner import Measured
@@ -19,68 +19,51 @@ Line = tuple[Row, Measured]
 
 
 def draw(table: Table, figure: Figure, results: Results, path: Path) -> bool:
-    """Write the figure as PNG; False, and no file, if none of its sets was run."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    """Write the figure as PNG and SVG; False, and no file, if none of its sets was run."""
     panels: dict[str, list[Line]] = {}
     for data_set, row, ours in measured(results):
         chosen = not figure.algorithms or row.algorithm in figure.algorithms
-        if ours.ended and chosen and (not figure.sets or data_set.name in figure.sets):
+        if row.reference or not ours.ended or not chosen:
+            continue
+        if not figure.sets or data_set.name in figure.sets:
             panels.setdefault(data_set.name, []).append((row, ours))
     if not panels:
         return False
-    algorithms = dict.fromkeys(row.algorithm for lines in panels.values() for row, _ in lines)
-    colours: Any = plt.get_cmap("tab10" if len(algorithms) <= 10 else "tab20")
-    colour_of = {algorithm: colours(number) for number, algorithm in enumerate(algorithms)}
-    across = min(2, len(panels))
-    down = math.ceil(len(panels) / across)
-    size = (5.2 * across, 3.6 * down + 0.8)
-    canvas, axes = plt.subplots(down, across, figsize=size, layout="constrained", squeeze=False)
-    for axis in axes.flat[len(panels) :]:
-        axis.set_visible(False)
-    for axis, (name, lines) in zip(axes.flat, panels.items(), strict=False):
-        axis.set_title(name, loc="left")
+    algorithms = list(dict.fromkeys(row.algorithm for each in panels.values() for row, _ in each))
+    looks = looks_of(algorithms)
+    several = figure.colour is None and len(figure.algorithms) != 1
+    canvas, axes = sheet(list(panels), legend=len(algorithms) if several else 0)
+    for axis, lines in zip(axes, panels.values(), strict=True):
         axis.set_xlabel(_title(table, figure.x))
         axis.set_ylabel(_title(table, figure.y))
-        axis.spines[["top", "right"]].set_visible(False)
         if figure.colour is not None:
             _map(canvas, axis, table, figure, lines)
         else:
-            _curves(axis, figure, lines, colour_of)
+            _curves(axis, figure, lines, looks)
         if "x" in figure.log:
             axis.set_xscale("log")
         if "y" in figure.log:
             axis.set_yscale("log")
-    title = (
-        f"{table.title}, figure {figure.number}\n{figure.title}"  # in two lines one panel holds it
-    )
-    canvas.suptitle(title, x=0.01, ha="left")
-    if figure.colour is None and len(figure.algorithms) != 1:
-        handles = {
-            text: handle
-            for axis in axes.flat
-            for handle, text in zip(*axis.get_legend_handles_labels(), strict=True)
-        }
-        canvas.legend(handles.values(), handles, loc="outside lower center", ncols=4, frameon=False)
-    canvas.savefig(path, dpi=130)
-    plt.close(canvas)
+    with style():
+        title = f"{table.title}, figure {figure.number}\n{figure.title}"  # one panel holds it
+        canvas.suptitle(title, x=0.01, ha="left")
+    if several:
+        add_legend(canvas)
+    save(canvas, path)
     return True
 
 
-def _curves(axis: Any, figure: Figure, lines: list[Line], colour_of: dict[str, Any]) -> None:
-    for algorithm, colour in colour_of.items():
+def _curves(axis: Any, figure: Figure, lines: list[Line], looks: dict[str, Look]) -> None:
+    for algorithm, look in looks.items():
         mine = [line for line in lines if line[0].algorithm == algorithm]
         if not mine:
             continue
         points = _along(figure, mine[0][1]) if figure.x == "rows" else _ends(figure, mine)
         xs, ys, lows, highs = (list(column) for column in zip(*points, strict=True))
-        marker = "o" if len(xs) < 15 else None
-        axis.plot(xs, ys, marker=marker, markersize=4, lw=1.3, color=colour, label=algorithm)
+        shown = look if len(xs) < 15 else look.without("marker", "markersize")
+        axis.plot(xs, ys, label=algorithm, **shown)
         if figure.spread == "range" and lows != highs:
-            axis.fill_between(xs, lows, highs, color=colour, alpha=0.25, lw=0)
+            axis.fill_between(xs, lows, highs, color=look["color"], alpha=0.25, lw=0)
 
 
 def _along(figure: Figure, ours: Measured) -> list[tuple[float, float, float, float]]:

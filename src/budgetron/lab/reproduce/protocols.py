@@ -9,17 +9,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 import budgetron
-from budgetron.lab.reproduce.baselines import BASELINES
-from budgetron.lab.reproduce.data import Rows
-from budgetron.lab.reproduce.formulas import needs_p, value
+from budgetron.lab.baselines import BASELINES
+from budgetron.lab.formulas import needs_p, value
+from budgetron.lab.reproduce.data import Split
 from budgetron.lab.reproduce.tables import Params, Row
 
 if TYPE_CHECKING:
@@ -48,8 +48,13 @@ class Outcome:
     test_seconds: float = 0.0
     curve: tuple[tuple[int, float, float], ...] = ()
 
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Self:
+        """From the record of a finished run."""
+        return cls(**{**record, "curve": tuple(tuple(point) for point in record["curve"])})
 
-def online(row: Row, setting: Params, rows: Rows, seed: int) -> Outcome:
+
+def online(row: Row, setting: Params, rows: Split, seed: int) -> Outcome:
     model = machine(row, setting, rows, seed)
 
     counted = 0
@@ -63,7 +68,7 @@ def online(row: Row, setting: Params, rows: Rows, seed: int) -> Outcome:
     return _stream(model, rows, learn, lambda total, n: 100 * total / n)
 
 
-def regression(row: Row, setting: Params, rows: Rows, seed: int) -> Outcome:
+def regression(row: Row, setting: Params, rows: Split, seed: int) -> Outcome:
     model = machine(row, setting, rows, seed, task="regression")
 
     def learn(X: Any, y: NDArray[Any]) -> float:
@@ -72,7 +77,7 @@ def regression(row: Row, setting: Params, rows: Rows, seed: int) -> Outcome:
     return _stream(model, rows, learn, lambda total, n: float(np.sqrt(total / n)))
 
 
-def near(row: Row, setting: Params, rows: Rows, seed: int) -> Outcome:
+def near(row: Row, setting: Params, rows: Split, seed: int) -> Outcome:
     model = machine(row, setting, rows, seed)
     bar = 1 - model.epsilon
     positive = np.max(rows.y)
@@ -84,18 +89,18 @@ def near(row: Row, setting: Params, rows: Rows, seed: int) -> Outcome:
     return _stream(model, rows, learn, lambda total, n: total)
 
 
-def batch(row: Row, setting: Params, rows: Rows, seed: int) -> Outcome:
+def batch(row: Row, setting: Params, rows: Split, seed: int) -> Outcome:
     model = machine(row, setting, rows, seed)
     return _fit(model, rows, lambda predicted, y: 100 * float(np.mean(predicted == y)))
 
 
 def validation(
-    row: Row, setting: Params, rows: Rows, seed: int, *, count: int, task: str
+    row: Row, setting: Params, rows: Split, seed: int, *, count: int, task: str
 ) -> Outcome:
     """Of the first `count` rows: learn four fifths, then predict the others; the error there."""
     count = min(count, len(rows.y))
     cut = 4 * count // 5
-    part = Rows(rows.X[:cut], rows.y[:cut], rows.X[cut:count], rows.y[cut:count])
+    part = Split(rows.X[:cut], rows.y[:cut], rows.X[cut:count], rows.y[cut:count])
     model = machine(row, setting, part, seed, task=task)
     if task == "regression":
         return _fit(model, part, lambda f, y: float(np.sqrt(np.mean((f - y) ** 2))))
@@ -106,7 +111,7 @@ def validation(
 class Protocol:
     """A way to run a line; what its value is called and how it is written."""
 
-    run: Callable[[Row, Params, Rows, int], Outcome]
+    run: Callable[[Row, Params, Split, int], Outcome]
     value: str
     digits: int = 2
     more_is_better: bool = False
@@ -121,7 +126,7 @@ PROTOCOLS = {
 }
 
 
-def machine(row: Row, setting: Params, rows: Rows, seed: int, task: str = "classification") -> Any:
+def machine(row: Row, setting: Params, rows: Split, seed: int, task: str = "classification") -> Any:
     """The learner of a line with its parameters, formulas worked out for these rows."""
     formulas = {**row.params, **setting}
     p = _perceptron_stores(rows, formulas["gamma"]) if needs_p(formulas) else None
@@ -133,10 +138,10 @@ def machine(row: Row, setting: Params, rows: Rows, seed: int, task: str = "class
 
 
 # The last rows asked for, and what the answer was: several lines of a table have the same.
-_asked: tuple[Rows, float, int] | None = None
+_asked: tuple[Split, float, int] | None = None
 
 
-def _perceptron_stores(rows: Rows, gamma: float) -> int:
+def _perceptron_stores(rows: Split, gamma: float) -> int:
     global _asked
     if _asked is None or _asked[0] is not rows or _asked[1] != gamma:
         perceptron = budgetron.make("perceptron", gamma=gamma).partial_fit(rows.X, rows.y)
@@ -146,7 +151,7 @@ def _perceptron_stores(rows: Rows, gamma: float) -> int:
 
 def _stream(
     model: Any,
-    rows: Rows,
+    rows: Split,
     learn: Callable[[Any, NDArray[Any]], float],
     summary: Callable[[float, int], float],
 ) -> Outcome:
@@ -165,7 +170,7 @@ def _stream(
     return Outcome(curve[-1][1], int(model.n_support_), seconds, curve=tuple(curve))
 
 
-def _fit(model: Any, rows: Rows, score: Callable[[NDArray[Any], NDArray[Any]], float]) -> Outcome:
+def _fit(model: Any, rows: Split, score: Callable[[NDArray[Any], NDArray[Any]], float]) -> Outcome:
     begun = time.perf_counter()
     model.fit(rows.X, rows.y)
     learned = time.perf_counter()

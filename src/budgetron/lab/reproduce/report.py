@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from budgetron.lab.report import render
 from budgetron.lab.reproduce.protocols import PROTOCOLS, Protocol
-from budgetron.lab.reproduce.runner import Measured
+from budgetron.lab.reproduce.runner import FAILED, Measured
 from budgetron.lab.reproduce.tables import Row, Set, Table
 
 # Worse, and better, begin at this many published standard deviations.
@@ -55,10 +57,42 @@ def unexplained(table: Table, results: Results) -> bool:
     )
 
 
+def failed(table: Table, results: Results) -> list[str]:
+    """What failed, one line per reason."""
+    return [
+        f"{table.title}: {data_set.name}: {ours.removeprefix(FAILED)}"
+        for data_set, lines in results
+        for ours in (lines if not isinstance(lines, str) else ())
+        if isinstance(ours, str) and ours.startswith(FAILED)
+    ]
+
+
+def conclusion(results: Results, protocol: Protocol) -> str:
+    """How the lines stand to the paper's and to what looks at no feature, in one sentence."""
+    lines = [(each, row, ours) for each, row, ours in measured(results) if not row.reference]
+    if not lines:
+        return "Nothing was run."
+    words = Counter(verdict(row, ours.mean, protocol) for _, row, ours in lines)
+    counts = {"ok": f"within {BAR:g} deviations of the paper", "better": "better than it"}
+    counts |= {"worse": "worse than it", "-": "without a published deviation"}
+    said = [
+        f"{words[word]} {'is' if words[word] == 1 else 'are'} {text}"
+        for word, text in counts.items()
+        if words[word]
+    ]
+    bars = {each.name: ours.mean for each, row, ours in measured(results) if row.reference}
+    for each, row, ours in measured(results):
+        if row.reference:
+            bars[each.name] = min(bars[each.name], ours.mean)
+    poor = sum(ours.mean >= bars[each.name] for each, _, ours in lines if each.name in bars)
+    which = f"{poor} are no better" if poor else "all are better"
+    last = f"; {which} than what looks at no feature" if bars else ""
+    return f"Of {len(lines)} lines {', '.join(said)}{last}."
+
+
 def markdown(table: Table, results: Results) -> str:
     """The whole table, with what differs and what was not run below it."""
     protocol = PROTOCOLS[table.protocol]
-    lines = [f"## {table.title}", "", table.citation, "", table.text, ""]
     rows = [row for data_set in table.sets for row in data_set.published]
     timed = any(row.seconds is not None for row in rows)
     tested = any(row.test_seconds is not None for row in rows)
@@ -67,57 +101,41 @@ def markdown(table: Table, results: Results) -> str:
     heads += ["test theirs", "ours"] if tested else []
     counted = timed or len({len(ours.outcomes) for _, _, ours in measured(results)}) > 1
     heads += ["runs"] if counted else []
-    lines += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for data_set, row, ours in measured(results):
-        cells = _cells(data_set, row, ours, protocol)
-        cells += _pair(row.seconds, ours.seconds if ours.ended else None) if timed else []
-        cells += (
-            _pair(row.test_seconds, ours.test_seconds if ours.ended else None) if tested else []
-        )
-        cells += [str(len(ours.outcomes))] if counted else []
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += [*_summary(results, protocol), *_prepared(results), *_absent(results)]
-    return "\n".join(lines) + "\n"
-
-
-def _summary(results: Results, protocol: Protocol) -> list[str]:
-    tally: dict[str, int] = {}
+    lines = []
     differing: dict[tuple[str, str], list[str]] = {}
     for data_set, row, ours in measured(results):
+        cells = _cells(data_set, row, ours, protocol)
+        ended = ours if ours.ended else None
+        cells += _pair(row.seconds, ended.seconds if ended else None) if timed else []
+        cells += _pair(row.test_seconds, ended.test_seconds if ended else None) if tested else []
+        cells += [str(len(ours.outcomes))] if counted else []
+        lines.append(cells)
         word = verdict(row, ours.mean, protocol)
-        tally[word] = tally.get(word, 0) + 1
         if word in ("better", "worse"):
             where = f"{data_set.name} {_label(row)}"
             differing.setdefault((word, row.reason or "not known."), []).append(where)
-    if not tally:
-        return []
-    lines = ["", "Lines: " + ", ".join(f"{n} {word}" for word, n in sorted(tally.items())) + "."]
-    if differing:
-        lines += ["", f"Beyond {BAR:g} deviations, and the likely reason:", ""]
-        for (word, reason), where_all in sorted(differing.items(), reverse=True):
-            lines.append(f"- **{word}** {'; '.join(where_all)}: {reason}")
-    return lines
+    return render(
+        "paper.md",
+        table=table,
+        conclusion=conclusion(results, protocol),
+        heads=heads,
+        lines=lines,
+        bar=f"{BAR:g}",
+        differing=sorted(differing.items(), reverse=True),
+        prepared=[s for s, lines in results if not isinstance(lines, str) and s.preparation],
+        absent=list(_absent(results)),
+    )
 
 
-def _prepared(results: Results) -> list[str]:
-    told = [
-        f"- {data_set.name}: {data_set.preparation}."
-        for data_set, lines in results
-        if not isinstance(lines, str) and data_set.preparation
-    ]
-    return ["", "Rows:", "", *told] if told else []
-
-
-def _absent(results: Results) -> list[str]:
-    absent = []
+def _absent(results: Results) -> Iterator[tuple[str, str]]:
+    """What was not run, or failed, and why."""
     for data_set, lines in results:
         if isinstance(lines, str):
-            absent.append(f"- {data_set.name}: {lines}.")
+            yield data_set.name, lines
             continue
         for row, ours in zip(data_set.published, lines, strict=True):
             if isinstance(ours, str):
-                absent.append(f"- {data_set.name}, {_label(row)}: {ours}.")
-    return ["", "Not run:", "", *absent] if absent else []
+                yield f"{data_set.name}, {_label(row)}", ours
 
 
 def _cells(data_set: Set, row: Row, ours: Measured, protocol: Protocol) -> list[str]:

@@ -1,7 +1,7 @@
-"""Runs: one learner, one setting, one seeded permutation each; many of them in parallel.
+"""Runs of a paper's table: one learner, one setting, one seeded permutation each.
 
-`measure` settles the grids of a set's lines, then runs every line on its permutations. What
-`cells` holds already is not run again.
+`measure` settles the grids of a set's lines, then runs every line on its permutations. A run is a
+cell of the laboratory (`lab.cells`): what the store has already is not run again.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import math
 import statistics
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from traceback import format_exception
 from typing import Any
 
 import budgetron
-from budgetron.errors import BudgetronError
+from budgetron.lab.baselines import REFERENCES
+from budgetron.lab.cells import finish
 from budgetron.lab.reproduce import data, protocols
-from budgetron.lab.reproduce.cells import Cells
 from budgetron.lab.reproduce.protocols import PROTOCOLS, Outcome
 from budgetron.lab.reproduce.tables import PERMUTATIONS, Params, Row, Set, Table
+from budgetron.lab.store import Record, Store, key_of
 from budgetron.lab.workers import Workers
 
 # Of a set, what does not change its rows.
@@ -34,6 +34,10 @@ _NO_PART_OF_THE_ROWS = (
     "preparation",
     "not_run",
 )
+
+
+# How the reason begins where a run failed.
+FAILED = "failed: "
 
 
 @dataclass(frozen=True)
@@ -74,12 +78,12 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Job:
-    """What a worker is told.
+class Run:
+    """A cell: one line on one permutation.
 
     Attributes
     ----------
-    run : number of the run on the same rows; each has other random choices of the learner
+    number : of the run on the same rows; each has other random choices of the learner
     validation : try the setting on this many rows only, or this part of them, of which a fifth is
         held out
     prefix : try it on this many rows only, by the table's own protocol
@@ -92,21 +96,30 @@ class Job:
     protocol: str = "online"
     validation: float | None = None
     prefix: int | None = None
-    run: int = 0
+    number: int = 0
 
     @property
     def learner_seed(self) -> int:
         """Of the learner's random choices; in the first run the seed of the rows."""
-        return self.seed + 1_000_000 * self.run
+        return self.seed + 1_000_000 * self.number
 
-    def cell(self) -> dict[str, Any]:
+    @property
+    def title(self) -> str:
+        return f"{self.data_set.name}, {self.row.algorithm}"
+
+    @property
+    def key(self) -> str:
+        return key_of(self.about)
+
+    @property
+    def about(self) -> dict[str, Any]:
         """All that the outcome depends on."""
         rows = {
             f.name: getattr(self.data_set, f.name)
             for f in fields(Set)
             if f.name not in _NO_PART_OF_THE_ROWS and getattr(self.data_set, f.name) != f.default
         }
-        repeated = {"run": self.run} if self.run else {}
+        repeated = {"run": self.number} if self.number else {}
         return {
             "version": budgetron.__version__,
             "rows": {key: list(v) if isinstance(v, tuple) else v for key, v in rows.items()},
@@ -120,54 +133,52 @@ class Job:
             **repeated,
         }
 
+    def run(self) -> Record:
+        return asdict(self.outcome())
 
-def work(job: Job) -> Outcome:
-    """One run, in a worker; with a limit, in a process of its own that can be stopped."""
-    if job.row.limit is None or job.validation is not None:
-        return _run(job, _rows(job))
-    context = get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_tell, args=(theirs, job), daemon=True)
-    process.start()
-    theirs.close()
-    try:
-        told = ours.recv()
-        if told is None:  # the clock starts
-            told = ours.recv() if ours.poll(job.row.limit) else Outcome(None)
-    except EOFError:
-        told = BudgetronError(f"{job.data_set.name}: {job.row.algorithm}: the process died")
-    finally:
-        process.kill()
-        process.join()
-    if isinstance(told, Outcome):
-        return told
-    raise told
+    def outcome(self) -> Outcome:
+        """With a limit, from a process of its own that can be stopped."""
+        if self.row.limit is None or self.validation is not None:
+            return _run(self, _rows(self))
+        context = get_context("spawn")
+        ours, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=_tell, args=(theirs, self), daemon=True)
+        process.start()
+        theirs.close()
+        try:
+            told = ours.recv()
+            if told is None:  # the clock starts
+                told = ours.recv() if ours.poll(self.row.limit) else Outcome(None)
+        except EOFError:
+            told = RuntimeError("the process died")
+        finally:
+            process.kill()
+            process.join()
+        if isinstance(told, Outcome):
+            return told
+        raise told
 
 
-def _tell(connection: Connection, job: Job) -> None:
+def _tell(connection: Connection, job: Run) -> None:
     """Two messages: the rows are there, or why not; and what the run gave."""
     try:
         rows = _rows(job)
         connection.send(None)
         told: Outcome | Exception = _run(job, rows)
     except Exception as error:
-        if not isinstance(error, BudgetronError):  # a bug: its traceback stays in this process
-            error.add_note("".join(format_exception(error)))
         told = error
     connection.send(told)
 
 
-def _rows(job: Job) -> data.Rows:
+def _rows(job: Run) -> data.Split:
     rows = data.permuted(job.data_set, job.seed)
     count = len(rows.y) + len(rows.test_y)
     if count != job.data_set.rows:
-        raise BudgetronError(
-            f"{job.data_set.name}: {count} rows; the table has {job.data_set.rows}"
-        )
+        raise ValueError(f"{job.data_set.name}: {count} rows; the table has {job.data_set.rows}")
     return rows
 
 
-def _run(job: Job, rows: data.Rows) -> Outcome:
+def _run(job: Run, rows: data.Split) -> Outcome:
     protocol = PROTOCOLS[job.protocol]
     if job.validation is None:
         if job.prefix is not None:
@@ -186,28 +197,32 @@ class Lab:
     """Where runs happen: processes, what is finished, who is told."""
 
     pool: Workers
-    cells: Cells
+    store: Store
     progress: Callable[[int, int], None] = lambda done, total: None
 
-    def outcomes(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Of every job, from the cells or by running it now."""
-        new = [job for job in jobs if self.cells.get(job.cell()) is None]
-        done = len(jobs) - len(new)
-        self.progress(done, len(jobs))
-        for job, outcome in self.pool.unordered(work, new):
-            if isinstance(outcome, Exception):
-                raise outcome
-            self.cells.put(job.cell(), outcome)
-            done += 1
-            self.progress(done, len(jobs))
-        found = [self.cells.get(job.cell()) for job in jobs]
-        return [outcome for outcome in found if outcome is not None]
+    def outcomes(self, runs: Sequence[Run]) -> list[Outcome | str]:
+        """Of every run, from the store or by running it now; or why it failed."""
+        failures = finish(runs, self.store, self.pool, self.progress)
+        failed = {failure.cell.key: failure.what for failure in failures}
+        return [
+            failed[run.key] if run.key in failed else Outcome.of(self.store[run.key])
+            for run in runs
+        ]
+
+
+def with_references(data_set: Set, protocol: str) -> Set:
+    """And the lines of what looks at no feature, where a table counts errors in a stream."""
+    if protocol not in ("online", "regression"):
+        return data_set
+    names = REFERENCES[PROTOCOLS[protocol].task]
+    rows = tuple(Row(name, name, {}, {}, {}, reference=True) for name in names)
+    return replace(data_set, published=(*data_set.published, *rows))
 
 
 def measure(
     table: Table, data_set: Set, permutations: int | None, lab: Lab, *, tune: bool = False
 ) -> list[Measured | str]:
-    """Every line of a set, or why it was not run.
+    """Every line of a set, or why it was not run, or failed.
 
     Parameters
     ----------
@@ -223,14 +238,20 @@ def measure(
         named = row.permutations or data_set.permutations
         seeds = min(named, most) if named else PERMUTATIONS if permutations is None else most
         for seed, run in product(range(seeds), range(min(row.runs, most))):
-            jobs.append(Job(data_set, row, setting, seed, table.protocol, run=run))
+            jobs.append(Run(data_set, row, setting, seed, table.protocol, number=run))
     jobs.sort(key=lambda job: job.seed)  # a worker keeps the rows of one seed
     pairs = list(zip(jobs, lab.outcomes(jobs), strict=True))
-    ours = iter(
-        Measured(setting, _means([(job.seed, outcome) for job, outcome in pairs if job.row is row]))
-        for row, setting in zip(rows, chosen, strict=True)
-    )
-    return [next(ours) if row.not_run is None else row.not_run for row in data_set.published]
+
+    def ours(row: Row, setting: Params) -> Measured | str:
+        mine = [(job.seed, outcome) for job, outcome in pairs if job.row is row]
+        wrong = next((outcome for _, outcome in mine if isinstance(outcome, str)), None)
+        if wrong is not None:
+            return f"{FAILED}{wrong}"
+        done = [(seed, outcome) for seed, outcome in mine if isinstance(outcome, Outcome)]
+        return Measured(setting, _means(done))
+
+    lines = iter([ours(row, setting) for row, setting in zip(rows, chosen, strict=True)])
+    return [next(lines) if row.not_run is None else row.not_run for row in data_set.published]
 
 
 def _means(runs: Sequence[tuple[int, Outcome]]) -> tuple[Outcome, ...]:
@@ -258,7 +279,7 @@ def _choose(
     settled = [row.chosen if set(row.chosen) == set(row.grid) else None for row in rows]
     open_rows = [row for row, known in zip(rows, settled, strict=True) if tune or known is None]
     trials = [
-        Job(data_set, row, setting, 0, table.protocol, held, None if held else table.prefix)
+        Run(data_set, row, setting, 0, table.protocol, held, None if held else table.prefix)
         for row in open_rows
         for held in [row.validation or data_set.validation or table.validation]
         if row.grid
@@ -266,8 +287,10 @@ def _choose(
     ]
     tried = list(zip(trials, lab.outcomes(trials), strict=True)) if trials else []
 
-    def loss(job: Job, outcome: Outcome) -> float:
-        if outcome.value is None or not math.isfinite(outcome.value):
+    def loss(job: Run, outcome: Outcome | str) -> float:
+        if isinstance(outcome, str) or outcome.value is None:
+            return math.inf
+        if not math.isfinite(outcome.value):
             return math.inf
         better = PROTOCOLS[table.protocol].more_is_better and job.validation is None
         return -outcome.value if better else outcome.value

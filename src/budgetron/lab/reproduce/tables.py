@@ -31,10 +31,10 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from budgetron.errors import BudgetronError
+from budgetron._papers import papers
 
 Params = dict[str, Any]
 
@@ -68,6 +68,7 @@ class Row:
     limit : seconds after which a run is stopped
     not_run : why this line alone is not run
     reason : why ours differs, where it does
+    reference : no line of the paper: it looks at no feature
     """
 
     algorithm: str
@@ -88,6 +89,7 @@ class Row:
     limit: float | None = None
     not_run: str | None = None
     reason: str | None = None
+    reference: bool = False
 
     def settings(self) -> Iterator[Params]:
         """Every combination of the grid; one empty setting if there is none."""
@@ -237,10 +239,19 @@ def _quick(data_set: Set) -> Set:
     return replace(data_set, published=hurried, not_run=why)
 
 
+def files() -> dict[str, Path]:
+    """Name -> file of every table: papers/avm/table3.toml is avm_table3."""
+    return {
+        f"{paper}_{path.stem}": path
+        for paper, folder in papers().items()
+        for path in sorted(folder.glob("*.toml"))
+        if path.name != "grid.toml"
+    }
+
+
 def names() -> list[str]:
-    """The files there are."""
-    files = resources.files(__package__).iterdir()
-    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+    """The tables there are."""
+    return sorted(files())
 
 
 def read(name: str) -> Table:
@@ -248,12 +259,12 @@ def read(name: str) -> Table:
 
     Raises
     ------
-    BudgetronError
+    ValueError
         If there is none.
     """
-    if name not in names():
-        raise BudgetronError(f"no table is called {name!r}; there are {', '.join(names())}")
-    text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    if name not in files():
+        raise ValueError(f"no table is called {name!r}; there are {', '.join(names())}")
+    text = files()[name].read_text(encoding="utf-8")
     raw = tomllib.loads(text)
     algorithms = raw.pop("algorithms")
     sets = tuple(_set(entry, algorithms) for entry in raw.pop("sets"))

@@ -1,22 +1,23 @@
-"""Streams as rows at hand: read once, described, and shared with the workers through files.
+"""Streams as rows at hand: read once, described, permuted.
 
 A comparison permutes rows, so it holds a stream in memory; an endless one needs a number of rows.
-Workers map the arrays from a folder instead of getting copies.
+Processes that get rows map their arrays from one file (joblib does that), so they hold no copies.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import issparse
 
+from budgetron.datasets import stacked
 from budgetron.estimators._base.targets import check_labels
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Rows:
     told: str | None = None
     skipped: str = ""
 
-    @property
+    @cached_property
     def task(self) -> str:
         """As told; else targets that are not whole numbers make it a regression."""
         if self.told is not None:
@@ -54,6 +55,27 @@ class Rows:
 
         return "regression" if type_of_target(self.y) == "continuous" else "classification"
 
+    @cached_property
+    def labels(self) -> NDArray[Any]:
+        """All of them, sorted."""
+        return np.unique(self.y)
+
+    def label_called(self, text: str | None) -> Any:
+        """The label that is written so; None for None, and of a regression.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        if text is None or self.task == "regression":
+            return None
+        found = {label_text(label): label for label in self.labels.tolist()}
+        if text not in found:
+            raise ValueError(f"{self.name} has no class {text!r}; there are {', '.join(found)}")
+        return found[text]
+
+    @cached_property
     def digest(self) -> str:
         """A hash of all that was read."""
         arrays = [self.X.indptr, self.X.indices, self.X.data] if _sparse(self.X) else [self.X]
@@ -63,28 +85,25 @@ class Rows:
             found.update(np.ascontiguousarray(array).data)
         return found.hexdigest()[:16]
 
-    def save(self, folder: Path) -> None:
-        """Write the arrays where workers find them."""
-        folder.mkdir(parents=True)
-        names = ("indptr", "indices", "data") if _sparse(self.X) else ("X",)
-        for name in names:
-            np.save(folder / f"{name}.npy", self.X if name == "X" else getattr(self.X, name))
-        np.save(folder / "y.npy", self.y)
-        (folder / "shape.json").write_text(json.dumps(self.X.shape), encoding="utf-8")
+    def permuted(self, seed: int | None) -> tuple[Any, NDArray[Any]]:
+        """X and y in the order of the seed; None: in their own. The last answer is kept."""
+        global _last
+        found = _last  # read once: another thread may ask for other rows
+        if found is None or found[:2] != (self.digest, seed):
+            order: Any = slice(None)
+            if seed is not None:
+                order = np.random.default_rng(seed).permutation(len(self.y))
+            found = _last = self.digest, seed, self.X[order], self.y[order]
+        return found[2:]
 
 
-def saved(folder: Path) -> tuple[Any, NDArray[Any]]:
-    """The rows of `Rows.save`, mapped."""
+# Of `Rows.permuted`: digest, seed, X and y. A process runs cells of one permutation in turn.
+_last: tuple[str, int | None, Any, NDArray[Any]] | None = None
 
-    def array(name: str) -> NDArray[Any]:
-        found: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r")
-        return found
 
-    if (folder / "X.npy").exists():
-        return array("X"), array("y")
-    shape = tuple(json.loads((folder / "shape.json").read_text(encoding="utf-8")))
-    parts = (array("data"), array("indices"), array("indptr"))
-    return csr_array(parts, shape=shape), array("y")
+def label_text(label: Any) -> str:
+    """A label as people write it: 1, not 1.0."""
+    return f"{label:.15g}" if isinstance(label, float) else str(label)
 
 
 def load(
@@ -129,31 +148,15 @@ def _named_apart(loaded: Iterable[Rows]) -> list[Rows]:
 def _read(source: str, rows: int | None, options: SourceOptions | None) -> Rows:
     from budgetron.streams import StreamError, open_stream
 
-    chunks: list[Any] = []
-    read = 0
     if source.startswith("synthetic:") and rows is None and "rows=" not in source:
         raise StreamError(source, None, "a synthetic stream has no end: say how many --rows")
     with open_stream(source, options, rows=rows) as stream:
-        for X, y in stream:
-            chunks.append((X, y))
-            read += len(y)
+        chunks = list(stream)
         name, skipped = stream.name, stream.skipped
-    if not read:
+    if not sum(len(y) for _, y in chunks):
         raise StreamError(name, None, "no rows to learn from")
-    y = _labels(np.concatenate([chunk[1] for chunk in chunks]))[:rows]
-    X = _stack([chunk[0] for chunk in chunks])[:rows]
-    return Rows(_short(source), X, y, source, skipped=skipped)
-
-
-def _stack(parts: list[Any]) -> Any:
-    """Chunks as one array, or as CSR if less than half of the values are there."""
-    width = max(part.shape[1] for part in parts)
-    if not _sparse(parts[0]):
-        return np.concatenate(parts)
-    wide = [csr_array((p.data, p.indices, p.indptr), shape=(p.shape[0], width)) for p in parts]
-    X = csr_array(vstack(wide, format="csr"))
-    X.has_canonical_format = True
-    return X.toarray() if X.nnz > 0.5 * X.shape[0] * X.shape[1] else X
+    y = _labels(np.concatenate([y for _, y in chunks]))[:rows]
+    return Rows(_short(source), stacked([X for X, _ in chunks])[:rows], y, source, skipped=skipped)
 
 
 def _labels(y: NDArray[Any]) -> NDArray[Any]:

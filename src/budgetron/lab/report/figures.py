@@ -1,7 +1,9 @@
-"""Figures of a comparison, as PNG and SVG: error against rows, stored examples, bytes and time.
+"""All figures of the laboratory, in one style, as PNG and SVG.
 
-An algorithm has the same colour, dash and marker in every figure. Colours are Okabe and Ito's,
-which colour-blind people can tell apart; beyond seven algorithms dashes and markers do.
+A learner has the same colour, dash and marker in every figure of a comparison. Colours are Okabe
+and Ito's, which colour-blind people can tell apart, without black; beyond seven learners dashes and
+markers do, and of many only the best seven have a colour. The background is transparent and the ink
+of a middle tone, so that a figure reads on a light and on a dark page.
 """
 
 from __future__ import annotations
@@ -18,21 +20,34 @@ from pathlib import Path
 from typing import Any
 
 from budgetron._text import shown
-from budgetron.lab.compare.summary import ERRORS, Line, columns
+from budgetron.lab.statistics import ERRORS, Line, algorithms, columns
 from budgetron.lab.workers import Workers
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+INK = "#7d838c"
+GREY = "#a3a8b0"  # of lines that are only there to show where the others are
+_COLOURS = ("#2a85c4", "#d95f02", "#109e77", "#c76ba0", "#d99000", "#46aee0", "#8c6bb1")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 _MARKERS = "osD^vPX*"
+_MOST = 14  # learners with a style of their own; of more only the best have one
 _LONGEST = 50  # letters of a stream's name in that of its files
 _STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 10,
+    "figure.titlesize": 11,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "grid.color": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "grid.alpha": 0.3,
+    "grid.alpha": 0.25,
     "legend.frameon": False,
+    "legend.labelcolor": INK,
     "svg.hashsalt": "budgetron",  # the same ids every time
     "text.parse_math": False,  # a $ in a name is a $
 }
@@ -58,8 +73,8 @@ class _Job:
 
 def draw(
     folder: Path, summary: Mapping[str, Sequence[Line]], pool: Workers
-) -> Iterator[tuple[str, list[Drawn]]]:
-    """Every stream with its figures, which workers begin to draw at once."""
+) -> dict[str, list[Drawn]]:
+    """Stream -> its figures, drawn in parallel."""
     folder.mkdir(parents=True, exist_ok=True)
     stems = file_names(summary)
     jobs = [
@@ -67,20 +82,16 @@ def draw(
         for stream, lines in summary.items()
         for job in _jobs(folder / stems[stream], stream, lines)
     ]
-    return _drawn(summary, jobs, pool.unordered(_draw, jobs))
-
-
-def _drawn(
-    streams: Iterable[str], jobs: list[_Job], outcomes: Iterator[tuple[_Job, bool | Exception]]
-) -> Iterator[tuple[str, list[Drawn]]]:
     there = set()
-    for job, outcome in outcomes:
+    for job, outcome in pool.unordered(_draw, jobs):
         if isinstance(outcome, Exception):
             raise outcome
         if outcome:
             there.add(job.drawn)
-    for stream in streams:
-        yield stream, [job.drawn for job in jobs if job.stream == stream and job.drawn in there]
+    return {
+        stream: [job.drawn for job in jobs if job.stream == stream and job.drawn in there]
+        for stream in summary
+    }
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
@@ -148,7 +159,7 @@ def _draw(job: _Job) -> bool:
     """In a worker: whether there was anything to draw."""
     figure = job.make(*job.given)
     if figure is not None:
-        _save(figure, job.drawn.path)
+        save(figure, job.drawn.path)
     return figure is not None
 
 
@@ -163,91 +174,172 @@ _AMOUNTS = {
 def _curves(chosen: Sequence[Line], lines: Sequence[Line], title: str) -> Any:
     """Mean error over the rows so far, with a band of one standard deviation."""
     name, label, factor, _ = ERRORS[lines[0].task]
-    figure, axis = _figure(title, len(chosen))
-    styles = _styles(lines)
+    figure, (axis,) = sheet([title], legend=len(chosen))
+    looks = styles(lines)
     top = 0.0
     for line in chosen:
         curves = [[factor * point[name] for point in r["checkpoints"]] for r in line.records]
         at = [point["rows"] for point in line.records[0]["checkpoints"]]
         middle = [statistics.fmean(values) for values in zip(*curves, strict=True)]
-        style = {key: styles[line.algorithm][key] for key in ("color", "linestyle")}
-        shown = line.algorithm + (" (no budget)" if line.budget is None else "")
-        axis.plot(at, middle, label=shown, linewidth=1.6, **style)
+        look = looks[line.algorithm].without("marker", "markersize")
+        axis.plot(at, middle, label=_legend_text(line, looks), **look)
         top = max(top, *middle[len(middle) // 10 :])
-        if len(curves) > 1:
+        if len(curves) > 1 and not line.reference:
             spread = [statistics.stdev(values) for values in zip(*curves, strict=True)]
             low = [m - s for m, s in zip(middle, spread, strict=True)]
             high = [m + s for m, s in zip(middle, spread, strict=True)]
-            axis.fill_between(at, low, high, color=style["color"], alpha=0.1, linewidth=0)
+            axis.fill_between(at, low, high, color=look["color"], alpha=0.12, linewidth=0)
     axis.set_xlabel("rows")
     axis.set_ylabel(label)
     axis.set_ylim(0, 1.08 * top if top > 0 else None)  # the first rows, all mistakes, may leave
     axis.set_xlim(0, None)
     axis.xaxis.set_major_formatter(_thousands())
-    _legend(figure, axis)
+    add_legend(figure)
     return figure
 
 
 def _amounts(lines: Sequence[Line], name: str, axis_label: str, title: str) -> Any:
-    """Error after the last row against an amount; an algorithm's budgets are joined by a line."""
-    label = ERRORS[lines[0].task][1]
-    styles = _styles(lines)
-    points: dict[str, list[tuple[float, Line]]] = {}
-    for line in lines:
-        amount = line.microseconds / 1e6 if name == "time" else line.means[name]
-        if math.isfinite(amount) and amount > 0:
-            points.setdefault(line.algorithm, []).append((amount, line))
-    if not points:
+    """Error after the last row against an amount."""
+    figure, (axis,) = sheet([title], legend=len(algorithms(lines)))
+    if not _scatter(axis, lines, name, axis_label, styles(lines)):
         return None
-    figure, axis = _figure(title, len(points))
-    for algorithm, found in points.items():
-        found.sort(key=lambda point: point[0])
-        axis.errorbar(
-            [amount for amount, _ in found],
-            [line.mean for _, line in found],
-            [line.deviation for _, line in found],
-            label=algorithm + (" (no budget)" if found[0][1].budget is None else ""),
-            linewidth=1.2,
-            elinewidth=1,
-            markersize=5,
-            **styles[algorithm],
-        )
-    axis.set_xscale("log")
-    axis.set_xlabel(axis_label)
-    axis.set_ylabel(label)
-    _label_log(axis, {"bytes": "B", "time": "s"}.get(name, ""))
-    _legend(figure, axis)
+    add_legend(figure)
     return figure
 
 
-def _figure(title: str, entries: int) -> tuple[Any, Any]:
+def draw_panels(
+    path: Path, summary: Mapping[str, Sequence[Line]], strong: Sequence[str] = ()
+) -> None:
+    """Error against memory, one panel per stream, in one figure; panels show the least errors.
+
+    `strong` are the learners with a colour; none: the best.
+    """
+    every = [line for lines in summary.values() for line in lines]
+    looks = styles(every, strong)
+    figure, axes = sheet(list(summary), legend=len(looks), across=min(5, len(summary)))
+    for axis, lines in zip(axes, summary.values(), strict=True):
+        _scatter(axis, lines, "bytes", _AMOUNTS["bytes"][0], looks)
+        means = [line.mean for line in lines if not line.reference]
+        top = max(2.5 * min(means), 1.1 * statistics.median(means))
+        axis.set_ylim(0.9 * min(means), min(1.05 * max(means), top))
+    add_legend(figure)
+    save(figure, path)
+
+
+def _scatter(
+    axis: Any, lines: Sequence[Line], name: str, axis_label: str, looks: Mapping[str, Look]
+) -> bool:
+    """The budgets of a learner are joined by a line; False if there is nothing to show."""
+    points: dict[str, list[tuple[float, Line]]] = {}
+    for line in lines:
+        amount = line.microseconds / 1e6 if name == "time" else line.means[name]
+        if line.reference:
+            axis.axhline(line.mean, label=line.algorithm, **looks[line.algorithm].without("marker"))
+        elif math.isfinite(amount) and amount > 0:
+            points.setdefault(line.algorithm, []).append((amount, line))
+    for algorithm, found in points.items():
+        found.sort(key=lambda point: point[0])
+        amounts, errors = [amount for amount, _ in found], [line.mean for _, line in found]
+        axis.errorbar(
+            amounts,
+            errors,
+            [line.deviation for _, line in found],
+            label=_legend_text(found[0][1], looks),
+            elinewidth=1,
+            **looks[algorithm],
+        )
+    axis.set_xscale("log")
+    axis.set_xlabel(axis_label)
+    axis.set_ylabel(ERRORS[lines[0].task][1])
+    if points:
+        _label_log(axis, {"bytes": "B", "time": "s"}.get(name, ""))
+    return bool(points)
+
+
+def sheet(titles: Sequence[str], *, legend: int = 0, across: int = 2) -> tuple[Any, list[Any]]:
+    """A figure with one panel per title, so many side by side, and room for a legend below."""
     from matplotlib.figure import Figure
 
-    with _style():
-        figure = Figure(figsize=(5.2, 3.4 + 0.19 * math.ceil(entries / 2)), layout="constrained")
-        axis = figure.subplots()
-        axis.set_title(title, loc="left")
-    return figure, axis
+    across = min(across, len(titles))
+    down = math.ceil(len(titles) / across)
+    wide, high = (5.2, 3.4) if across == 1 else (4.4, 3.2) if across == 2 else (3.0, 2.7)
+    per_line = 2 if across == 1 else 3 * across
+    with style():
+        size = (wide * across, high * down + 0.19 * math.ceil(legend / per_line))
+        figure = Figure(figsize=size, layout="constrained")
+        axes = list(figure.subplots(down, across, squeeze=False).flat)
+        for axis in axes[len(titles) :]:
+            axis.set_visible(False)
+        for axis, title in zip(axes, titles, strict=False):
+            axis.set_title(title, loc="left")
+    return figure, axes[: len(titles)]
 
 
-def _legend(figure: Any, axis: Any) -> None:
-    """Below the axes, where it covers nothing."""
-    handles, labels = axis.get_legend_handles_labels()
-    longest = max(map(len, labels))
-    columns = 3 if longest <= 14 else 2 if longest <= 28 else 1
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
-
-
-def _styles(lines: Sequence[Line]) -> dict[str, dict[str, Any]]:
-    names = list(dict.fromkeys(line.algorithm for line in lines))
-    return {
-        name: {
-            "color": _COLOURS[i % len(_COLOURS)],
-            "linestyle": _DASHES[i // len(_COLOURS) % len(_DASHES)],
-            "marker": _MARKERS[i % len(_MARKERS)],
-        }
-        for i, name in enumerate(names)
+def add_legend(figure: Any) -> None:
+    """Below the axes, where it covers nothing: every label once."""
+    handles = {
+        text: handle
+        for axis in figure.axes
+        for handle, text in zip(*axis.get_legend_handles_labels(), strict=True)
     }
+    if not handles:
+        return
+    wide = figure.get_size_inches()[0] / 5.2
+    longest = max(map(len, handles))
+    columns = max(1, int(wide * (3 if longest <= 14 else 2 if longest <= 28 else 1)))
+    with style():
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns)
+
+
+class Look(dict[str, Any]):
+    """How a learner is drawn; `others` if it has no style of its own."""
+
+    others = False
+
+    def without(self, *names: str) -> dict[str, Any]:
+        return {name: value for name, value in self.items() if name not in names}
+
+
+def styles(lines: Sequence[Line], strong: Sequence[str] = ()) -> dict[str, Look]:
+    """How each line of a comparison is drawn."""
+    references = sorted({line.algorithm for line in lines if line.reference})
+    names = list(dict.fromkeys(line.algorithm for line in lines if not line.reference))
+    if not strong and len(names) > _MOST:
+        strong = algorithms(lines)[: len(_COLOURS)]
+    found = looks_of(names, strong)
+    for number, name in enumerate(references):
+        dash = _DASHES[1 + number % 3]
+        found[name] = Look(color=INK, linestyle=dash, linewidth=1.2, marker="", zorder=2)
+    return found
+
+
+def looks_of(names: Sequence[str], strong: Sequence[str] = ()) -> dict[str, Look]:
+    """Colour, dash and marker of each; if some are strong, the others are grey."""
+    own = list(strong or names)
+    found = {}
+    for name in names:
+        look = Look(color=GREY, linestyle="-", linewidth=0.8, marker="o", markersize=2.5, zorder=1)
+        look.others = name not in own
+        if name in own:
+            place = own.index(name)
+            look.update(
+                color=_COLOURS[place % len(_COLOURS)],
+                linestyle=_DASHES[place // len(_COLOURS) % len(_DASHES)],
+                marker=_MARKERS[place % len(_MARKERS)],
+                linewidth=1.6,
+                markersize=5,
+                zorder=3,
+            )
+        found[name] = look
+    return found
+
+
+def _legend_text(line: Line, looks: Mapping[str, Look]) -> str:
+    if line.reference:
+        return line.algorithm
+    if looks[line.algorithm].others:
+        return f"{sum(look.others for look in looks.values())} others"
+    return line.algorithm + (" (no budget)" if line.budget is None else "")
 
 
 def _label_log(axis: Any, unit: str) -> None:
@@ -275,7 +367,7 @@ def _thousands() -> Any:
 
 
 @contextmanager
-def _style() -> Iterator[None]:
+def style() -> Iterator[None]:
     """Matplotlib's own settings and ours, whatever this process has."""
     import matplotlib
 
@@ -285,13 +377,16 @@ def _style() -> Iterator[None]:
         yield
 
 
-def _save(figure: Any, path: Path) -> None:
-    """As PNG, which lays it out, and as SVG; by the canvases, for `savefig` draws each twice."""
+def save(figure: Any, path: Path) -> None:
+    """As PATH.png, which lays it out, and PATH.svg.
+
+    By the canvases, for `savefig` draws each twice.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.text import Text
 
-    with _style():
+    with style():
         for text in figure.findobj(Text):  # those of the legend were made without our settings
             text.set_parse_math(False)
             text.set_text(shown(text.get_text(), keep="\n"))

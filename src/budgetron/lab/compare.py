@@ -1,0 +1,177 @@
+"""Learners side by side: budgets, streams and permutations, in parallel, resumable.
+
+`compare` plans cells, runs those its folder does not have, sums them up, and writes tables,
+records, figures and a page (`report`). Beside the learners stand two lines that look at no feature:
+the majority class (or the mean), and what was so last time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from budgetron.lab.cells import Cell, Failure, Settings, finish, planned, references, setups
+from budgetron.lab.rows import Rows, load
+from budgetron.lab.statistics import Line, conclusion, summarise
+from budgetron.lab.store import Record, Store
+from budgetron.lab.workers import Workers
+
+if TYPE_CHECKING:
+    from budgetron.streams import SourceOptions
+
+__all__ = ["Comparison", "Failure", "Line", "Rows", "Settings", "compare", "load"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came out.
+
+    Attributes
+    ----------
+    summary : stream -> lines of its table
+    records : finished cells
+    failures : cells that raised
+    skipped : what to tell of malformed rows passed over, one text per stream
+    warnings : what learners warned of -> in how many cells
+    """
+
+    summary: dict[str, list[Line]]
+    records: list[Record]
+    failures: list[Failure[Cell]]
+    skipped: list[str] = field(default_factory=list)
+    warnings: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def conclusion(self) -> str:
+        """What the numbers say, in one sentence."""
+        return conclusion(self.summary)
+
+    def failed(self, stream: str) -> list[tuple[str, int | str | None]]:
+        """Learner and budget of the setups none of whose cells came through."""
+        lines = {(line.algorithm, line.budget) for line in self.summary.get(stream, [])}
+        raised = [failure.cell.line for failure in self.failures]
+        found = dict.fromkeys((name, budget) for where, name, budget in raised if where == stream)
+        return [each for each in found if each not in lines]
+
+
+def compare(
+    streams: Sequence[Any],
+    algorithms: Sequence[str],
+    out: str | os.PathLike[str],
+    *,
+    budgets: Sequence[int | str] = (),
+    settings: Settings | None = None,
+    common: Mapping[str, Any] | None = None,
+    own: Mapping[str, Mapping[str, Any]] | None = None,
+    task: str | None = None,
+    rows: int | None = None,
+    options: SourceOptions | None = None,
+    processes: int | None = None,
+    command: str | None = None,
+    report: Callable[[int, str], None] = lambda done, text: None,
+    begin: Callable[[int], None] = lambda cells: None,
+) -> Comparison:
+    """Compare learners and write what was found into the folder `out`.
+
+    Parameters
+    ----------
+    streams : what `budgetron.streams.open_stream` opens by name, or (name, X, y)
+    algorithms : names of the catalogue, or module:attribute; label=name to have one twice
+    out : folder; cells finished there before are not run again
+    budgets : of the learners that have one
+    settings : repeats, seed and the like
+    common, own : parameters for all that have them; for one label
+    task : "classification" or "regression"; None: by the labels of each stream
+    rows : only so many of each stream
+    options : how to read streams that are named: label, columns, dtype and the like
+    processes : at once; None: as `joblib.parallel_config` says, else one per core
+    command : what to say it was run by
+    report, begin : called with the number of cells done and a text; with the number to do
+
+    Examples
+    --------
+    >>> from budgetron.lab.compare import Settings, compare
+    >>> from budgetron.streams import two_gaussians
+    >>> found = compare(
+    ...     [("noisy", *two_gaussians(200))], ["forgetron", "stoptron"], "out",
+    ...     budgets=[10], common={"gamma": 0.5}, settings=Settings(repeats=3), processes=1,
+    ... )  # doctest: +SKIP
+    >>> [line.algorithm for line in found.summary["noisy"]]  # doctest: +SKIP
+    ['forgetron', 'stoptron']
+    """
+    settings = settings or Settings()
+    folder = Path(out)
+    with Workers(processes) as pool:
+        pool.start()
+        loaded = load(streams, rows, options)
+        if task is not None:
+            loaded = [replace(each, told=task) for each in loaded]
+        cells, failures = _plan(loaded, algorithms, budgets, common or {}, own or {}, settings)
+        store = Store(folder)
+        try:
+            begin(sum(cell.key not in store for cell in cells))
+
+            def tell(done: int, total: int) -> None:
+                kept = len(cells) - total
+                before = f", {kept:,} kept from before" if kept else ""
+                report(done, f"{done:,} of {total:,} cells{before}")
+
+            failures += finish(cells, store, pool, tell)
+            records = [_relabelled(store[cell.key], cell) for cell in cells if cell.key in store]
+        finally:
+            store.close()
+        skipped = [each.skipped for each in loaded if each.skipped]
+        warned = dict(pool.warnings)
+        found = Comparison(summarise(records), records, failures, skipped, warned)
+        if records:
+            from budgetron.lab.report import write
+
+            write(folder, found, loaded, settings, command, pool)
+    return found
+
+
+def _plan(
+    loaded: Sequence[Rows],
+    algorithms: Sequence[str],
+    budgets: Sequence[int | str],
+    common: Mapping[str, Any],
+    own: Mapping[str, Mapping[str, Any]],
+    settings: Settings,
+) -> tuple[list[Cell], list[Failure[Cell]]]:
+    """All cells, after every setup has learned a few rows, and those of learners that could not.
+
+    What a learner of the catalogue says is about a parameter the user gave, and ends it all before
+    anything is run; a learner of one's own may be wrong in any way, and the others go on.
+    """
+    chosen = {
+        task: [*setups(algorithms, budgets, task, common, own), *references(task)]
+        for task in dict.fromkeys(each.task for each in loaded)
+    }
+    for each in loaded:
+        each.label_called(settings.positive)
+    cells = planned([(each, chosen[each.task]) for each in loaded], settings)
+    broken: dict[tuple[str, str, Any], str] = {}
+    for cell in cells:
+        what = cell.try_out() if cell.repeat == 0 else ""
+        if what and not cell.setup.own:
+            raise ValueError(f"{cell.setup.label}: {what}")
+        if what:
+            broken[cell.line] = what
+    failures = [Failure(cell, broken[cell.line]) for cell in cells if cell.line in broken]
+    if not any(cell.line not in broken and not cell.setup.reference for cell in cells):
+        raise ValueError(f"{failures[0].cell.setup.label}: {failures[0].what}")
+    return [cell for cell in cells if cell.line not in broken], failures
+
+
+def _relabelled(record: Record, cell: Cell) -> Record:
+    """The record under today's names: an equal cell may have been run under others."""
+    return {
+        **record,
+        "stream": cell.rows.name,
+        "algorithm": cell.setup.label,
+        "reference": cell.setup.reference,
+        "repeat": cell.repeat,
+    }

@@ -1,0 +1,116 @@
+"""Finished cells in a folder: one SQLite file, one transaction per cell.
+
+The file is `cells.db`. SQLite's write-ahead log makes a cell whole or absent, whatever ends the
+process, and a key is there once. A folder of older versions, with lines of JSON in `cells.jsonl`,
+is imported when it is first opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+
+
+def key_of(about: Any) -> str:
+    """A key of everything a result depends on: equal only where all of it is."""
+    text = json.dumps(about, sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+class Store(Mapping[str, Record]):
+    """Finished cells by key.
+
+    Parameters
+    ----------
+    folder : where the file is; None: in memory only
+    name : of the table in it, and of the older file of JSON lines
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written to, or the file is no database.
+    """
+
+    def __init__(self, folder: Path | None = None, name: str = "cells") -> None:
+        self._table = f'"{name}"'
+        self._where = ":memory:" if folder is None else str(folder / "cells.db")
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        with self._errors():
+            self._file = sqlite3.connect(self._where, timeout=60, isolation_level=None)
+            self._file.execute("PRAGMA journal_mode=WAL")
+            self._file.execute("PRAGMA synchronous=FULL")
+            self._file.execute("BEGIN IMMEDIATE")
+            known = "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?"
+            if self._file.execute(known, (name,)).fetchone() is None:
+                columns = "(key TEXT PRIMARY KEY, record TEXT NOT NULL)"
+                self._file.execute(f"CREATE TABLE {self._table} {columns}")
+                old = None if folder is None else folder / f"{name}.jsonl"
+                for key, record in _lines(old) if old is not None and old.exists() else ():
+                    self._insert(key, record)
+            self._file.execute("COMMIT")
+
+    def add(self, key: str, record: Record) -> None:
+        """Keep a finished cell; it is on the disk when this returns."""
+        with self._errors():
+            self._insert(key, record)
+
+    def _insert(self, key: str, record: Record) -> None:
+        command = f"INSERT OR IGNORE INTO {self._table} VALUES (?, ?)"
+        self._file.execute(command, (key, json.dumps(record)))
+
+    def __getitem__(self, key: str) -> Record:
+        found = self._select("record", "WHERE key=?", key)
+        if not found:
+            raise KeyError(key)
+        record: Record = json.loads(found[0])
+        return record
+
+    def __contains__(self, key: object) -> bool:
+        return bool(self._select("key", "WHERE key=?", str(key)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._select("key", "ORDER BY rowid"))
+
+    def __len__(self) -> int:
+        return len(self._select("key", ""))
+
+    def _select(self, column: str, rest: str, *values: str) -> list[str]:
+        with self._errors():
+            rows = self._file.execute(f"SELECT {column} FROM {self._table} {rest}", values)
+            return [row[0] for row in rows.fetchall()]
+
+    def close(self) -> None:
+        self._file.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """SQLite's as those of any file."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise OSError(f"{self._where}: {error}") from error
+
+
+def _lines(path: Path) -> Iterator[tuple[str, Record]]:
+    """Key and record of every whole line of an older file; a torn one is left out."""
+    for line in path.read_bytes().splitlines():
+        try:
+            entry = json.loads(line)
+            if "cell" in entry:  # of `budgetron reproduce`
+                yield key_of(entry["cell"]), entry["outcome"]
+                continue
+            for checkpoint in entry["checkpoints"]:
+                for name, value in checkpoint.items():
+                    checkpoint[name] = math.nan if value is None else float(value)
+            yield entry.pop("key"), entry
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue

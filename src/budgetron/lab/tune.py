@@ -1,0 +1,270 @@
+"""Finding parameters: a grid, tried on the beginning of a stream, losers stopped early.
+
+Successive halving: every candidate of the grid sees a few rows, the best third sees three times as
+many, and so on until the last few see all. Which grid the papers searched is data, `grid.toml` of
+each paper.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from budgetron._papers import papers
+from budgetron.evaluate import held_out, prequential
+from budgetron.lab.cells import Cell, Settings, Setup, references
+from budgetron.lab.formulas import value
+from budgetron.lab.learners_by_name import named
+from budgetron.lab.rows import load
+from budgetron.lab.statistics import ERRORS
+from budgetron.lab.workers import Workers
+
+if TYPE_CHECKING:
+    from budgetron.streams import SourceOptions
+
+__all__ = ["Candidate", "Tuning", "combinations", "paper_grid", "tune"]
+
+KEEP = 3  # one of so many goes on
+FEWEST_ROWS = 250  # of the first rung: on fewer nothing can be told apart
+TRAIN = 0.8  # of the rows, for the held-out error, as Le et al. 2017 have it
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A combination of the grid.
+
+    Attributes
+    ----------
+    params : its values of the grid's parameters
+    rows : how many it has seen
+    error : on these; mistakes as a share of rows, or RMSE; inf if it failed
+    what : why it failed
+    """
+
+    params: dict[str, Any]
+    rows: int = 0
+    error: float = math.inf
+    what: str = ""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What came out.
+
+    Attributes
+    ----------
+    task, rows : what was tuned on
+    candidates : the best first
+    skipped : what to tell of malformed rows passed over
+    references : what looks at no feature -> its error on all rows: the majority class or the mean,
+        and what was so last time
+    warnings : what learners warned of -> how often
+    """
+
+    task: str
+    rows: int
+    candidates: list[Candidate]
+    skipped: str = ""
+    references: dict[str, float] = field(default_factory=dict)
+    warnings: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def best(self) -> Candidate:
+        return self.candidates[0]
+
+    def shown(self, error: float) -> str:
+        """An error as people read it."""
+        return f"{error:.2%}" if self.task == "classification" else f"{error:.4f}"
+
+    def conclusion(self, algorithm: str) -> str:
+        """What the numbers say, in one sentence."""
+        what = "mistakes" if self.task == "classification" else "RMSE"
+        bar, least = min(self.references.items(), key=lambda each: each[1])
+        word = "better" if self.best.error < least else "no better"
+        return (
+            f"The best of {len(self.candidates)} settings of {algorithm} has {what} "
+            f"{self.shown(self.best.error)}, {word} than the {bar} ({self.shown(least)})."
+        )
+
+
+@dataclass(frozen=True)
+class _Trial:
+    number: int
+    cell: Cell
+    rows: int
+    by: str
+
+    def error(self) -> float:
+        """Of one candidate on its rows."""
+        cell = self.cell
+        X, y = cell.rows.permuted(None if cell.settings.keep_order else cell.seed)
+        X, y = X[: self.rows], y[: self.rows]
+        model = cell.make()
+        task, name = cell.rows.task, ERRORS[cell.rows.task][0]
+        if self.by == "held-out":
+            cut = max(1, round(TRAIN * len(y)))
+            return held_out(model, (X[:cut], y[:cut]), (X[cut:], y[cut:]), task=task)[name]
+        known = hasattr(model, "prequential") or task == "regression"
+        classes = None if known else cell.rows.labels
+        return prequential(model, X, y, task=task, every=len(y), classes=classes).last[name]
+
+
+def tune(
+    stream: Any,
+    algorithm: str,
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    *,
+    params: Mapping[str, Any] | None = None,
+    rows: int = 10_000,
+    by: str = "prequential",
+    task: str | None = None,
+    seed: int = 0,
+    keep_order: bool = False,
+    halving: bool = True,
+    options: SourceOptions | None = None,
+    processes: int | None = None,
+    report: Callable[[int, str], None] = lambda done, text: None,
+    begin: Callable[[int], None] = lambda trials: None,
+) -> Tuning:
+    """Search a grid on the beginning of a stream.
+
+    Parameters
+    ----------
+    stream : what `budgetron.streams.open_stream` opens by name, or (name, X, y)
+    algorithm : name in the catalogue, or module:attribute
+    grid : parameter -> values, numbers or formulas in T; None: what the papers searched
+    params : parameters that stay as they are; they leave the grid
+    rows : of the stream's beginning
+    by : "prequential", each row predicted before it is learned; or "held-out", the last fifth
+        predicted after the others are learned
+    task : as for `budgetron.lab.compare.compare`
+    seed : of the order and of the learner
+    keep_order : do not permute the rows
+    halving : stop losers early; False: every candidate sees all rows
+    options, processes, report, begin : as for `budgetron.lab.compare.compare`
+
+    Raises
+    ------
+    ValueError
+        If a name is wrong, or every candidate failed.
+
+    Examples
+    --------
+    >>> from budgetron.streams import two_gaussians
+    >>> found = tune(("noisy", *two_gaussians(500)), "ahpatron", {"epsilon": [0.5, 0.9]},
+    ...              params={"gamma": 0.5, "budget": 20}, processes=1)
+    >>> sorted(found.best.params), found.best.rows
+    (['epsilon'], 1000)
+    """
+    if by not in ("prequential", "held-out"):
+        raise ValueError(f"by={by!r} is not one of 'prequential', 'held-out'")
+    with Workers(processes) as pool:
+        pool.start()
+        (data,) = load([stream], rows, options)
+        data = data if task is None else replace(data, told=task)
+        fixed = dict(params or {})
+        learner = named(algorithm)
+        wanted = grid if grid is not None else paper_grid(algorithm, learner.parameters(data.task))
+        wanted = {name: values for name, values in wanted.items() if name not in fixed}
+        candidates = [Candidate(each) for each in combinations(wanted, len(data.y))]
+        for candidate in candidates:
+            learner.make(data.task, **{**fixed, **candidate.params})
+        settings = Settings(repeats=1, seed=seed, keep_order=keep_order)
+
+        def cell(candidate: Candidate) -> Cell:
+            chosen = {**fixed, **candidate.params}
+            setup = Setup(algorithm, algorithm, None, chosen, learner.version)
+            return Cell(data, setup, 0, settings)
+
+        rungs = _rungs(len(candidates), len(data.y)) if halving else [len(data.y)]
+        begin(sum(_going_on(len(candidates), rung) for rung in range(len(rungs))))
+        found = _climb(candidates, rungs, cell, by, pool, report)
+    ranked = sorted(found, key=lambda candidate: (-candidate.rows, candidate.error))
+    if math.isinf(ranked[0].error):
+        raise ValueError(f"{algorithm}: {ranked[0].what or 'every error is infinite'}")
+    bars = {
+        each.label: _Trial(0, Cell(data, each, 0, settings), len(data.y), by).error()
+        for each in references(data.task)
+    }
+    return Tuning(data.task, len(data.y), ranked, data.skipped, bars, dict(pool.warnings))
+
+
+def _rungs(candidates: int, rows: int) -> list[int]:
+    """How many rows the candidates see before each selection, the last time all."""
+    levels = 0
+    while KEEP ** (levels + 1) <= candidates and rows // KEEP ** (levels + 1) >= FEWEST_ROWS:
+        levels += 1
+    return [rows // KEEP**level for level in range(levels, -1, -1)]
+
+
+def _going_on(candidates: int, rung: int) -> int:
+    return -(-candidates // int(KEEP**rung))
+
+
+def _climb(
+    candidates: list[Candidate],
+    rungs: list[int],
+    cell: Callable[[Candidate], Cell],
+    by: str,
+    pool: Workers,
+    report: Callable[[int, str], None],
+) -> list[Candidate]:
+    """Every candidate after the last rung it reached."""
+    total = len(candidates)
+    done = 0
+    active = list(range(total))
+    found = list(candidates)
+    for rung, rows in enumerate(rungs):
+        active = active[: _going_on(total, rung)]
+        trials = [_Trial(i, cell(found[i]), rows, by) for i in active]
+        with closing(pool.unordered(_Trial.error, trials)) as results:
+            for trial, error in results:
+                done += 1
+                found[trial.number] = _outcome(found[trial.number], rows, error)
+                report(done, f"{len(active):,} of {total:,} candidates on {rows:,} rows")
+        # Stable, and back in the grid's order first: of the tied the first goes on.
+        active = sorted(sorted(active), key=lambda i: found[i].error)
+    return found
+
+
+def _outcome(candidate: Candidate, rows: int, result: float | Exception) -> Candidate:
+    if isinstance(result, Exception):
+        return Candidate(candidate.params, rows, what=" ".join(str(result).split()))
+    return Candidate(candidate.params, rows, result if math.isfinite(result) else math.inf)
+
+
+def paper_grid(algorithm: str, parameters: Sequence[str] | None) -> dict[str, list[Any]]:
+    """The grid of an algorithm: its own parameters, and the kernel width if it has one.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to search.
+    """
+    known: dict[str, dict[str, list[Any]]] = {}
+    for folder in papers().values():
+        path = folder / "grid.toml"
+        known |= tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    listed = known["common"] | known.get(algorithm, {})
+    found = {name: list(values) for name, values in listed.items() if name in (parameters or ())}
+    if not found:
+        raise ValueError(f"the papers have no grid for {algorithm}: name one, as in --grid C=1,10")
+    return found
+
+
+def combinations(grid: Mapping[str, Sequence[Any]], rows: int) -> Iterator[dict[str, Any]]:
+    """Every combination of values, formulas worked out for so many rows.
+
+    Examples
+    --------
+    >>> list(combinations({"gamma": [1.0], "step": ["1/sqrt(T)", 2.0]}, rows=400))
+    [{'gamma': 1.0, 'step': 0.05}, {'gamma': 1.0, 'step': 2.0}]
+    """
+    columns = [[value(each, rows) for each in values] for values in grid.values()]
+    for chosen in itertools.product(*columns):
+        yield dict(zip(grid, chosen, strict=True))
