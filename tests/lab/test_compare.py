@@ -185,7 +185,7 @@ def test_log_axes_have_ticks_to_read(low: float, high: float) -> None:
     axis = figure.subplots()
     axis.plot([low, high], [1, 2])
     axis.set_xscale("log")
-    _label_log(axis, "s")
+    _label_log(axis.xaxis, "s")
     figure.draw_without_rendering()
     left, right = axis.get_xlim()
     texts = [
@@ -225,7 +225,7 @@ STRANGE = ["$", "$x^{$", "a$b", "\\frac$$", "x\ny", "\x1b[2J", "\x00|<&*"]
 
 @pytest.mark.parametrize("name", STRANGE)
 def test_any_name_can_be_drawn(tmp_path: Path, name: str) -> None:
-    figure, (axis,) = figures.sheet([name], legend=1)
+    figure, (axis,) = figures.sheet([name])
     axis.plot([1, 2], label=name)
     figures.add_legend(figure)
     figures.save(figure, tmp_path / "figure")

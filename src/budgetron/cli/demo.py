@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 BUDGETS = (25, 50, 100, 200, 400)
 QUICK = (5, 20)
+# Of each way to keep a budget one learner has a colour in the figure.
+STRONG = ("budgetron", "ahpatron", "projectron++", "bsgd-merge", "forgetron", "nogd", "fogd")
 NEXT = (
     "budgetron algorithms",
     "budgetron about budgetron",
@@ -58,7 +60,7 @@ def demo(
                 report=bar.report,
                 begin=bar.begin,
             )
-            draw_panels(out / "demo", found.summary)
+            draw_panels(out / "demo", found.summary, STRONG)
         except OSError as error:
             _fail_to_write(out, error)
     console = output()

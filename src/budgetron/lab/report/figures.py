@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from budgetron._text import shown
-from budgetron.lab.statistics import ERRORS, Line, algorithms, columns
+from budgetron.lab.statistics import ERRORS, Line, columns
 from budgetron.lab.workers import Workers
 
 INK = "#7d838c"
@@ -174,7 +174,7 @@ _AMOUNTS = {
 def _curves(chosen: Sequence[Line], lines: Sequence[Line], title: str) -> Any:
     """Mean error over the rows so far, with a band of one standard deviation."""
     name, label, factor, _ = ERRORS[lines[0].task]
-    figure, (axis,) = sheet([title], legend=len(chosen))
+    figure, (axis,) = sheet([title])
     looks = styles(lines)
     top = 0.0
     for line in chosen:
@@ -200,7 +200,7 @@ def _curves(chosen: Sequence[Line], lines: Sequence[Line], title: str) -> Any:
 
 def _amounts(lines: Sequence[Line], name: str, axis_label: str, title: str) -> Any:
     """Error after the last row against an amount."""
-    figure, (axis,) = sheet([title], legend=len(algorithms(lines)))
+    figure, (axis,) = sheet([title])
     if not _scatter(axis, lines, name, axis_label, styles(lines)):
         return None
     add_legend(figure)
@@ -216,12 +216,14 @@ def draw_panels(
     """
     every = [line for lines in summary.values() for line in lines]
     looks = styles(every, strong)
-    figure, axes = sheet(list(summary), legend=len(looks), across=min(5, len(summary)))
+    figure, axes = sheet(list(summary), min(5, len(summary)))
     for axis, lines in zip(axes, summary.values(), strict=True):
-        _scatter(axis, lines, "bytes", _AMOUNTS["bytes"][0], looks)
-        means = [line.mean for line in lines if not line.reference]
-        top = max(2.5 * min(means), 1.1 * statistics.median(means))
-        axis.set_ylim(0.9 * min(means), min(1.05 * max(means), top))
+        least = min(line.mean for line in lines if not line.reference)
+        shown = [line for line in lines if line.mean <= 4 * least or not line.reference]
+        _scatter(axis, shown, "bytes", _AMOUNTS["bytes"][0], looks)
+        axis.set_yscale("log")
+        axis.set_ylim(0.9 * least, min(4 * least, 1.1 * max(line.mean for line in shown)))
+        _label_log(axis.yaxis, "")
     add_legend(figure)
     save(figure, path)
 
@@ -252,21 +254,19 @@ def _scatter(
     axis.set_xlabel(axis_label)
     axis.set_ylabel(ERRORS[lines[0].task][1])
     if points:
-        _label_log(axis, {"bytes": "B", "time": "s"}.get(name, ""))
+        _label_log(axis.xaxis, {"bytes": "B", "time": "s"}.get(name, ""))
     return bool(points)
 
 
-def sheet(titles: Sequence[str], *, legend: int = 0, across: int = 2) -> tuple[Any, list[Any]]:
-    """A figure with one panel per title, so many side by side, and room for a legend below."""
+def sheet(titles: Sequence[str], across: int = 2) -> tuple[Any, list[Any]]:
+    """A figure with one panel per title, so many side by side."""
     from matplotlib.figure import Figure
 
     across = min(across, len(titles))
     down = math.ceil(len(titles) / across)
     wide, high = (5.2, 3.4) if across == 1 else (4.4, 3.2) if across == 2 else (3.0, 2.7)
-    per_line = 2 if across == 1 else 3 * across
     with style():
-        size = (wide * across, high * down + 0.19 * math.ceil(legend / per_line))
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=(wide * across, high * down), layout="constrained")
         axes = list(figure.subplots(down, across, squeeze=False).flat)
         for axis in axes[len(titles) :]:
             axis.set_visible(False)
@@ -284,9 +284,9 @@ def add_legend(figure: Any) -> None:
     }
     if not handles:
         return
-    wide = figure.get_size_inches()[0] / 5.2
-    longest = max(map(len, handles))
-    columns = max(1, int(wide * (3 if longest <= 14 else 2 if longest <= 28 else 1)))
+    wide, high = figure.get_size_inches()
+    columns = max(1, int(wide / (0.62 + 0.085 * max(map(len, handles)))))
+    figure.set_size_inches(wide, high + 0.21 * math.ceil(len(handles) / columns))
     with style():
         figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns)
 
@@ -305,7 +305,8 @@ def styles(lines: Sequence[Line], strong: Sequence[str] = ()) -> dict[str, Look]
     references = sorted({line.algorithm for line in lines if line.reference})
     names = list(dict.fromkeys(line.algorithm for line in lines if not line.reference))
     if not strong and len(names) > _MOST:
-        strong = algorithms(lines)[: len(_COLOURS)]
+        best = {name: min(line.mean for line in lines if line.algorithm == name) for name in names}
+        strong = sorted(names, key=lambda name: best[name])[: len(_COLOURS)]
     found = looks_of(names, strong)
     for number, name in enumerate(references):
         dash = _DASHES[1 + number % 3]
@@ -346,7 +347,7 @@ def _label_log(axis: Any, unit: str) -> None:
     """Numbers like 200 and 5 kB, not powers of ten; at least three, however short the axis is."""
     from matplotlib.ticker import EngFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
-    low, high = axis.get_xlim()
+    low, high = axis.get_view_interval()
     decades = math.log10(high / low)
     subs = (1.0, 2.0, 5.0) if decades < 2 else (1.0, 3.0) if decades < 3 else (1.0,)
     locator: Locator = LogLocator(subs=subs, numticks=8)
@@ -355,15 +356,15 @@ def _label_log(axis: Any, unit: str) -> None:
             locator = MaxNLocator(steps, steps=[1, 2, 5, 10])
             if sum(low <= tick <= high for tick in locator.tick_values(low, high)) >= 3:
                 break
-    axis.xaxis.set_major_locator(locator)
-    axis.xaxis.set_major_formatter(EngFormatter(unit) if unit else _thousands())
-    axis.xaxis.set_minor_formatter(NullFormatter())
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(EngFormatter(unit) if unit else _thousands())
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _thousands() -> Any:
     from matplotlib.ticker import FuncFormatter
 
-    return FuncFormatter(lambda value, _: f"{value:,.0f}")
+    return FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 10 else f"{value:g}")
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def draw(table: Table, figure: Figure, results: Results, path: Path) -> bool:
     algorithms = list(dict.fromkeys(row.algorithm for each in panels.values() for row, _ in each))
     looks = looks_of(algorithms)
     several = figure.colour is None and len(figure.algorithms) != 1
-    canvas, axes = sheet(list(panels), legend=len(algorithms) if several else 0)
+    canvas, axes = sheet(list(panels))
     for axis, lines in zip(axes, panels.values(), strict=True):
         axis.set_xlabel(_title(table, figure.x))
         axis.set_ylabel(_title(table, figure.y))
