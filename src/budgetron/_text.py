@@ -45,8 +45,6 @@ def spreadsheet(cell: Any) -> Any:
 
 def bytes_text(count: float) -> str:
     """`84.2 kB`: powers of 1000, as everywhere in budgetron."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"
+    from rich.filesize import decimal
+
+    return decimal(round(count))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import itertools
 import json
 import math
@@ -25,12 +26,13 @@ from scipy.stats import ttest_rel
 
 import budgetron
 from budgetron.cli import main
+from budgetron.lab.baselines import Mean
 from budgetron.lab.compare import Settings, compare
 from budgetron.lab.learners_by_name import named
 from budgetron.lab.report import figures, tables
 from budgetron.lab.report.figures import draw, file_names
 from budgetron.lab.report.tables import Entry, pivot
-from budgetron.lab.statistics import summarise
+from budgetron.lab.statistics import conclusion, summarise
 from budgetron.lab.store import Store
 from budgetron.streams import two_gaussians
 
@@ -104,18 +106,8 @@ def test_errors_are_the_learners_own(done: tuple[Path, Any]) -> None:
 
 
 def test_summary_by_hand() -> None:
-    def cells(name: str, *rates: float) -> list[dict[str, Any]]:
-        common = {"stream": "s", "task": "classification", "algorithm": name, "budget": 7}
-        return [
-            {
-                **common,
-                "repeat": r,
-                "checkpoints": [{"rows": 10.0, "seconds": 1.0, "mistake_rate": rate}],
-            }
-            for r, rate in enumerate(rates)
-        ]
-
-    records = cells("a", 0.1, 0.2, 0.3) + cells("b", 0.2, 0.31, 0.4) + cells("c", 0.1, 0.25, 0.3)
+    records = made_up("a", 0.1, 0.2, 0.3)
+    records += made_up("b", 0.2, 0.31, 0.4) + made_up("c", 0.1, 0.25, 0.3)
     a, b, c = summarise(records)["s"]
     assert a.shown == "20.00 ± 10.00"
     assert (a.best, b.best, c.best) == (True, False, False)
@@ -126,6 +118,81 @@ def test_summary_by_hand() -> None:
     assert text == [["a", "**20.00 ± 10.00**"], ["c", "21.67 ± 10.41 ≈"], ["b", "30.33 ± 10.02"]]
     _, b, _ = summarise(records[:3] + records[4:])["s"]  # one cell failed: paired by permutation
     assert b.p == pytest.approx(ttest_rel([31, 40], [20, 30]).pvalue)
+
+
+def made_up(name: str, *rates: float, stream: str = "s", **more: Any) -> list[dict[str, Any]]:
+    common = {"stream": stream, "task": "classification", "algorithm": name, "budget": 7, **more}
+    last = {"rows": 10.0, "seconds": 1.0}
+    return [
+        {**common, "repeat": r, "checkpoints": [{**last, "mistake_rate": rate}]}
+        for r, rate in enumerate(rates)
+    ]
+
+
+def test_the_conclusion_is_what_the_numbers_say() -> None:
+    a, b = made_up("a", 0.1, 0.2, 0.3), made_up("b", 0.2, 0.31, 0.4)
+    c, poor = made_up("c", 0.1, 0.25, 0.3), made_up("poor", 0.9, 0.9, 0.91)
+    bar = made_up("majority class", 0.9, 0.9, 0.9, budget=None, reference=True)
+    first = "On s a made the fewest mistakes (20.00 ± 10.00 %, budget 7), significantly fewer than "
+    assert conclusion(summarise(a + b + bar)) == (
+        f"{first}the other line; every line is better than what looks at no feature."
+    )
+    assert conclusion(summarise(a + b + c + poor + bar)) == (
+        f"{first}2 of 3 other lines, but not than c; of all 4 lines 1 is no better than the "
+        "majority class."
+    )
+    assert conclusion(summarise(a[:1] + b[:1])) == (
+        "On s a made the fewest mistakes (10.00 %, budget 7); with one permutation there is no "
+        "test."
+    )
+    other = [
+        {**record, "stream": "t"} for record in made_up("b", 0.1, 0.1) + made_up("a", 0.2, 0.2)
+    ]
+    third = [{**record, "stream": "u"} for record in a + b]
+    text = conclusion(summarise(a + b + other + third))
+    assert text.startswith("On 2 of 3 sets a made the fewest mistakes (on the others b), ")
+    assert conclusion({}) == "No cell came through, so there is nothing to conclude."
+
+
+def test_references_look_at_no_feature(done: tuple[Path, Any]) -> None:
+    _, found = done
+    lines = {line.algorithm: line for line in found.summary["noisy"] if line.reference}
+    for repeat in (0, 1):
+        y = Y[np.random.default_rng(repeat).permutation(len(Y))]
+        wrong = 1 + np.sum(y[1:] != y[:-1])  # to the first row there is no answer
+        assert lines["last label"].errors[repeat] == pytest.approx(100 * wrong / len(y))
+        seen = [np.sum(y[:i] == y.max()) > i / 2 for i in range(1, len(y))]
+        wrong = 1 + np.sum(np.where(seen, y.max(), y.min()) != y[1:])
+        assert lines["majority class"].errors[repeat] == pytest.approx(100 * wrong / len(y))
+    assert not any(line.best or line.even for line in lines.values())
+    model = Mean()
+    said = [*model.prequential(X[:3], TARGET[:3]), *model.prequential(X[3:6], TARGET[3:6])]
+    assert said == pytest.approx([0.0, *(TARGET[:i].mean() for i in range(1, 6))])
+
+
+def test_the_positive_class_is_the_one_named(tmp_path: Path, undrawn: None) -> None:
+    from sklearn.metrics import f1_score
+
+    words = np.where(Y > 0, "yes", "no")
+    for positive, shown in ((None, "yes"), ("no", "no")):
+        settings = Settings(repeats=1, checkpoints=1, keep_order=True, positive=positive)
+        options = {**OPTIONS, "settings": settings, "budgets": [5]}
+        found = compare([("s", X, words)], ["rbp"], tmp_path / shown, **options)
+        model = budgetron.make("rbp", budget=5, gamma=0.5, random_state=0)
+        said = model.prequential(X, words)
+        known = np.flatnonzero(words != words[0])[0] + 1  # both classes
+        labels = model.classes_[(said >= 0).astype(int)]
+        expected = f1_score(words[known:], labels[known:], pos_label=shown)
+        assert found.summary["s"][0].means["f1"] == pytest.approx(expected, abs=0.02)
+        page = (tmp_path / shown / "report.html").read_text(encoding="utf-8")
+        assert f"F1 of {shown}<" in page
+        assert f"precision, recall and F1 are of class {shown}<" in page
+    scores = [dict(Store(tmp_path / each)) for each in ("yes", "no")]
+    f1 = [next(iter(each.values()))["checkpoints"][-1]["f1"] for each in scores]
+    assert f1[0] != f1[1]
+    settings = Settings(repeats=1, positive="maybe")
+    with pytest.raises(ValueError, match="s has no class 'maybe'; there are no, yes"):
+        compare([("s", X, words)], ["rbp"], tmp_path, **{**OPTIONS, "settings": settings})
 
 
 def test_two_processes_give_the_bits_of_one(done: tuple[Path, Any], tmp_path: Path) -> None:
@@ -432,6 +499,12 @@ class Broken(Constant):
             raise KeyError("too large")
         return [1.0]
 
+class Warns(Constant):
+    def predict(self, X):
+        import warnings
+        warnings.warn("odd rows", RuntimeWarning)
+        return super().predict(X)
+
 def factory():
     return Constant(-1.0)
 
@@ -525,8 +598,24 @@ def test_a_cell_that_fails_loses_no_other(cli: Any, tmp_path: Path) -> None:
     assert "rbp" in out
     (row,) = [line for line in out.splitlines() if "Broken" in line]
     assert row.split()[1:5] == ["no", "budget", "failed", "–"]
-    assert "failed: own_learners:Broken on sorted: RuntimeError: KeyError('too large')" in err
+    failed = "own_learners:Broken on sorted: RuntimeError: KeyError('too large')"
+    assert f"failed: {failed}" in err
     assert err.endswith("2 cells failed; the others are kept in comparison\n")
+    about = json.loads(Path("comparison/about.json").read_text(encoding="utf-8"))
+    assert about["failed"] == [{"what": failed, "cells": 2}]
+    page = Path("comparison/report.html").read_text(encoding="utf-8")
+    assert f"{html.escape(failed)} (2 cells)".replace("&#x27;", "&#39;") in page
+    assert f"- {failed} (2 cells)" in Path("comparison/table.md").read_text(encoding="utf-8")
+
+
+def test_a_warning_is_one_line_without_a_path(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "own_learners.py").write_text(OWN)
+    arguments = ["-a", "rbp,own_learners:Warns", "-b", "5", "--repeats", "2", "--rows", "50"]
+    _, err = cli("noisy.libsvm", *arguments)
+    assert err == "warning: odd rows (2 times)\n"
+    assert "warned: odd rows (2 cells)" in Path("comparison/report.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_an_own_learner_that_cannot_start_loses_no_other(cli: Any, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from budgetron.cli._console import note
+from budgetron.cli._console import note, plain_warnings
 from budgetron.cli._standard import BROKEN_PIPE, OutputFailed, standard_streams
 from budgetron.cli._verbs import add, epilog
 from budgetron.cli.about import about
@@ -152,7 +152,7 @@ def _name(verb: Any) -> str:
 
 def execute(arguments: list[str]) -> int:
     """Run the command line; the exit code."""
-    with standard_streams() as streams:
+    with standard_streams() as streams, plain_warnings(note):
         try:
             code = _with_the_verb(arguments[0] if arguments else "")(
                 arguments, prog_name="budgetron", standalone_mode=False

@@ -83,7 +83,7 @@ def progress(what: str, total: int | None) -> Iterator[Report]:
     total : the amount that is all; None: unknown, there is no bar
     """
     if not sys.stderr.isatty():
-        with _plain_warnings(note):
+        with plain_warnings(note):
             yield lambda done, text: None
         return
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
@@ -94,7 +94,7 @@ def progress(what: str, total: int | None) -> Iterator[Report]:
     console = _console(stderr=True)
     with (
         Progress(*columns, console=console, transient=True) as bars,
-        _plain_warnings(lambda text: bars.console.print(text, markup=False)),
+        plain_warnings(lambda text: bars.console.print(text, markup=False)),
     ):
         bar = bars.add_task(shown(what), total=total, text="")
         yield lambda done, text: bars.update(bar, completed=done, text=text)
@@ -124,7 +124,7 @@ class Bar:
 
 
 @contextmanager
-def _plain_warnings(show: Callable[[str], None]) -> Iterator[None]:
+def plain_warnings(show: Callable[[str], None]) -> Iterator[None]:
     """Warnings as one line each, without the place in our code that raised them."""
 
     def line(

@@ -12,10 +12,13 @@ import json
 import os
 import shutil
 import sys
-import urllib.request
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from budgetron.datasets.registry import DataError, DataSet, File
 
@@ -71,56 +74,83 @@ def fetch(data_set: DataSet, file: File, report: Report = lambda done, total: No
         )
     folder = cache_folder()
     target = folder / file.name
-    # the ending stays: the reader goes by it
-    coming = folder / f".coming-{os.getpid()}-{file.name}"
-    packed = folder / f".coming-{os.getpid()}.zip"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _download(file.url, coming if file.member is None else packed, report)
-        if file.member is not None:
-            _unpack(packed, file.member, coming)
-        verify(data_set, file, coming)
-        _pin(file.name, text_hash(coming))
-        coming.replace(target)
+        with tempfile.TemporaryDirectory(prefix=".coming-", dir=folder) as place:
+            coming = _download(file, Path(place), report)
+            verify(data_set, file, coming)
+            _pin(file.name, text_hash(coming))
+            coming.replace(target)
     except (OSError, zipfile.BadZipFile, KeyError) as error:
         raise DataError(_unreachable(data_set, file, error)) from error
-    finally:
-        coming.unlink(missing_ok=True)
-        packed.unlink(missing_ok=True)
     return target
 
 
-def _download(url: str, path: Path, report: Report) -> None:
-    request = urllib.request.Request(url, headers={"User-Agent": "budgetron"})
-    with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer, open(path, "wb") as out:
-        told = answer.headers.get("Content-Length")
-        total = int(told) if told else None
-        done = 0
-        while block := answer.read(_BLOCK):
-            out.write(block)
-            done += len(block)
-            report(done, total)
-    if total is not None and done != total:
-        raise OSError(f"{done} of {total} bytes came")
+class _Progress:
+    """What pooch tells a progress bar, told to `report`."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._done = 0
+        self.total = 0
+
+    def update(self, count: int) -> None:
+        self._done += count
+        self._report(min(self._done, self.total or self._done), self.total or None)
+
+    def reset(self) -> None:
+        self._done = 0
+
+    def close(self) -> None: ...
 
 
-def _unpack(packed: Path, member: str, path: Path) -> None:
-    with (
-        zipfile.ZipFile(packed) as archive,
-        archive.open(member) as source,
-        open(path, "wb") as out,
-    ):
-        shutil.copyfileobj(source, out, _BLOCK)
+def _download(file: File, place: Path, report: Report) -> Path:
+    """The file, taken out of its zip if it is in one; its name has the ending readers go by."""
+    import pooch
+
+    pooch.get_logger().setLevel("ERROR")
+    get: Any = pooch.HTTPDownloader(
+        progressbar=_Progress(report),
+        chunk_size=_BLOCK,
+        headers={"User-Agent": "budgetron"},
+        timeout=_TIMEOUT,
+    )
+    if file.url.startswith("file:"):
+        get = _copy
+    unzip = None if file.member is None else pooch.Unzip([file.member], str(place / "unpacked"))
+    name = file.name if unzip is None else "packed.zip"
+    found = pooch.retrieve(file.url, None, name, place, unzip, get)
+    if unzip is None:
+        return Path(found)
+    if not found:
+        raise KeyError(f"there is no {file.member} in the zip")
+    return Path(found[0]).rename(place / file.name)
+
+
+def _copy(url: str, output: str, _: Any) -> None:
+    """For pooch, which has no origins in files."""
+    shutil.copyfile(url2pathname(urlsplit(url).path), output)
 
 
 def _unreachable(data_set: DataSet, file: File, error: BaseException) -> str:
-    reason = getattr(error, "reason", None) or error
-    reason = " ".join(str(getattr(reason, "strerror", None) or reason).split())
     return (
-        f"{data_set.name}: could not fetch {file.url} ({reason}); by hand: download it "
+        f"{data_set.name}: could not fetch {file.url} ({_reason(error)}); by hand: download it "
         f"({data_set.page}) and place it as {cache_folder() / file.name}, or set BUDGETRON_DATA to "
         f"a folder with {' or '.join((file.name, *file.held))}"
     )
+
+
+def _reason(error: BaseException) -> str:
+    """The innermost error that has a text of its own: requests wraps them three deep."""
+    answer = getattr(error, "response", None)
+    if answer is not None:
+        return f"{answer.status_code} {answer.reason}"
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, OSError) and found.strerror:
+            return str(found.strerror)
+        found = found.__cause__ or found.__context__
+    return " ".join(str(error).split())
 
 
 # ---- verifying ---------------------------------------------------------------------------------

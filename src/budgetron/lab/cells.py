@@ -7,6 +7,7 @@ same.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
@@ -190,10 +191,12 @@ class Cell:
     def try_out(self) -> str:
         """Learn a few rows, so that a wrong value is found before anything is run.
 
-        What the learner said; empty if nothing is wrong.
+        What the learner said; empty if nothing is wrong. What it warns of, it will again.
         """
         try:
-            self._evaluate(self.rows.X[:_TRIAL_ROWS], self.rows.y[:_TRIAL_ROWS], 1)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._evaluate(self.rows.X[:_TRIAL_ROWS], self.rows.y[:_TRIAL_ROWS], 1)
         except Exception as error:
             return said(error)
         return ""

@@ -152,6 +152,8 @@ def conclusion(summary: Mapping[str, Sequence[Line]]) -> str:
         did += f" ({line.shown}{per_cent}, {budget})"
     else:
         where = f"On {'all' if won == len(best) else f'{won} of'} {len(best)} sets"
+        others = dict.fromkeys(line.algorithm for line in best.values() if line.algorithm != name)
+        did += f" (on the others {', '.join(others)})" if others else ""
     less = "fewer" if only == "classification" else "less"
     return f"{where} {name} {did}{_told_apart(summary, mine, less)}{_learned_nothing(summary)}."
 
@@ -171,7 +173,8 @@ def _told_apart(summary: Mapping[str, Sequence[Line]], best: Mapping[str, Line],
     worse = sum(p < SIGNIFICANT for p, _ in tested)
     even = list(dict.fromkeys(line.algorithm for p, line in tested if not p < SIGNIFICANT))
     if not even:
-        return f", significantly {less} than all {len(tested)} other lines"
+        which = f"all {len(tested)} other lines" if len(tested) > 1 else "the other line"
+        return f", significantly {less} than {which}"
     names = ", ".join(even[:3]) + (f" and {len(even) - 3} more" if len(even) > 3 else "")
     if not worse:
         return f", but no test tells it apart from {names}"

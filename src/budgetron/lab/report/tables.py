@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from budgetron._text import shown, spreadsheet
+from budgetron._text import bytes_text, shown, spreadsheet
 from budgetron.lab.statistics import ERRORS, SIGNIFICANT, Line, algorithms, columns, ranked
 from budgetron.lab.store import Record
 
@@ -107,12 +107,10 @@ def detail(lines: Sequence[Line], positive: str | None) -> Grid:
 
 def amounts(line: Line) -> dict[str, Entry]:
     """What a learner held and took."""
-    from rich.filesize import decimal
-
     stored, held = line.means["stored"], line.means["bytes"]
     return {
         "stored": Entry("–" if math.isnan(stored) else f"{stored:,.0f}", stored),
-        "memory": Entry(decimal(round(held)), held),
+        "memory": Entry(bytes_text(held), held),
         "µs a row": Entry(f"{line.microseconds:,.2f}", line.microseconds),
     }
 
