@@ -257,8 +257,8 @@ def setups(
     ValueError
         For a name nobody has.
     """
-    labelled = [_labelled(text) for text in algorithms]
-    labels = [label for label, _ in labelled]
+    pairs = [labelled(text) for text in algorithms]
+    labels = [label for label, _ in pairs]
     for label in labels:
         if labels.count(label) > 1:
             raise ValueError(
@@ -267,7 +267,7 @@ def setups(
     for label in own:
         if label not in labels:
             raise ValueError(f"no algorithm of this comparison is called {label!r}")
-    learners = {label: named(name) for label, name in labelled}
+    learners = {label: named(name) for label, name in pairs}
     known = {label: learner.parameters(task) for label, learner in learners.items()}
     for name in common:
         if not any(names is None or name in names for names in known.values()):
@@ -311,6 +311,7 @@ def planned(streams: Sequence[tuple[Rows, Sequence[Setup]]], settings: Settings)
     ]
 
 
-def _labelled(text: str) -> tuple[str, str]:
+def labelled(text: str) -> tuple[str, str]:
+    """Label and name of `label=name`; a name alone is its label."""
     label, equals, name = text.partition("=")
     return (label.strip(), name.strip()) if equals else (text.strip(), text.strip())

@@ -13,7 +13,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from budgetron.lab.cells import Cell, Failure, Settings, finish, planned, references, setups
+from budgetron.lab.cells import (
+    Cell,
+    Failure,
+    Settings,
+    finish,
+    labelled,
+    planned,
+    references,
+    setups,
+)
+from budgetron.lab.learners_by_name import named
 from budgetron.lab.rows import Rows, load
 from budgetron.lab.statistics import Line, conclusion, summarise
 from budgetron.lab.store import Record, Store
@@ -104,11 +114,13 @@ def compare(
     """
     settings = settings or Settings()
     folder = Path(out)
+    for text in algorithms:
+        named(labelled(text)[1])
+    loaded = load(streams, rows, options)
+    if task is not None:
+        loaded = [replace(each, told=task) for each in loaded]
     with Workers(processes) as pool:
         pool.start()
-        loaded = load(streams, rows, options)
-        if task is not None:
-            loaded = [replace(each, told=task) for each in loaded]
         cells, failures = _plan(loaded, algorithms, budgets, common or {}, own or {}, settings)
         store = Store(folder)
         try:

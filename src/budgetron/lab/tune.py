@@ -163,12 +163,12 @@ def tune(
     """
     if by not in ("prequential", "held-out"):
         raise ValueError(f"by={by!r} is not one of 'prequential', 'held-out'")
+    learner = named(algorithm)
+    (data,) = load([stream], rows, options)
+    data = data if task is None else replace(data, told=task)
     with Workers(processes) as pool:
         pool.start()
-        (data,) = load([stream], rows, options)
-        data = data if task is None else replace(data, told=task)
         fixed = dict(params or {})
-        learner = named(algorithm)
         wanted = grid if grid is not None else paper_grid(algorithm, learner.parameters(data.task))
         wanted = {name: values for name, values in wanted.items() if name not in fixed}
         candidates = [Candidate(each) for each in combinations(wanted, len(data.y))]
