@@ -11,17 +11,17 @@ import itertools
 import math
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from budgetron._papers import papers
-from budgetron.evaluate import held_out, prequential
-from budgetron.lab.cells import Cell, Settings, Setup, references
+from budgetron.evaluate import held_out
+from budgetron.lab.cells import Cell, Settings, Setup, finish, references
 from budgetron.lab.formulas import value
 from budgetron.lab.learners_by_name import named
 from budgetron.lab.rows import load
 from budgetron.lab.statistics import ERRORS
+from budgetron.lab.store import Record, Store
 from budgetron.lab.workers import Workers
 
 if TYPE_CHECKING:
@@ -83,35 +83,24 @@ class Tuning:
 
     def conclusion(self, algorithm: str) -> str:
         """What the numbers say, in one sentence."""
-        what = "mistakes" if self.task == "classification" else "RMSE"
+        error = self.shown(self.best.error)
+        what = f"makes {error} mistakes" if self.task == "classification" else f"has RMSE {error}"
         bar, least = min(self.references.items(), key=lambda each: each[1])
         word = "better" if self.best.error < least else "no better"
         return (
-            f"The best of {len(self.candidates)} settings of {algorithm} has {what} "
-            f"{self.shown(self.best.error)}, {word} than the {bar} ({self.shown(least)})."
+            f"The best of {len(self.candidates)} settings of {algorithm} {what}, {word} than the "
+            f"{bar} ({self.shown(least)})."
         )
 
 
-@dataclass(frozen=True)
-class _Trial:
-    number: int
-    cell: Cell
-    rows: int
-    by: str
+class _HeldOut(Cell):
+    """A cell whose error is that on the last rows, after learning the others."""
 
-    def error(self) -> float:
-        """Of one candidate on its rows."""
-        cell = self.cell
-        X, y = cell.rows.permuted(None if cell.settings.keep_order else cell.seed)
-        X, y = X[: self.rows], y[: self.rows]
-        model = cell.make()
-        task, name = cell.rows.task, ERRORS[cell.rows.task][0]
-        if self.by == "held-out":
-            cut = max(1, round(TRAIN * len(y)))
-            return held_out(model, (X[:cut], y[:cut]), (X[cut:], y[cut:]), task=task)[name]
-        known = hasattr(model, "prequential") or task == "regression"
-        classes = None if known else cell.rows.labels
-        return prequential(model, X, y, task=task, every=len(y), classes=classes).last[name]
+    def run(self) -> Record:
+        X, y = self.rows.X, self.rows.y
+        cut = max(1, round(TRAIN * len(y)))
+        parts = (X[:cut], y[:cut]), (X[cut:], y[cut:])
+        return {"checkpoints": [held_out(self.make(), *parts, task=self.rows.task)]}
 
 
 def tune(
@@ -166,32 +155,37 @@ def tune(
     learner = named(algorithm)
     (data,) = load([stream], rows, options)
     data = data if task is None else replace(data, told=task)
+    fixed = dict(params or {})
+    wanted = grid if grid is not None else paper_grid(algorithm, learner.parameters(data.task))
+    wanted = {name: values for name, values in wanted.items() if name not in fixed}
+    candidates = [Candidate(each) for each in combinations(wanted, len(data.y))]
+    for candidate in candidates:
+        learner.make(data.task, **{**fixed, **candidate.params})
+    X, y = data.permuted(None if keep_order else seed)
+    settings = Settings(repeats=1, seed=seed, keep_order=True, checkpoints=1)
+    kind = _HeldOut if by == "held-out" else Cell
+
+    def cells(setups: Sequence[Setup], rows: int) -> list[Cell]:
+        part = replace(data, X=X[:rows], y=y[:rows], told=data.task)
+        return [kind(part, setup, 0, settings) for setup in setups]
+
+    def of_candidates(some: Sequence[Candidate], rows: int) -> list[Cell]:
+        chosen = [{**fixed, **each.params} for each in some]
+        version = learner.version
+        return cells([Setup(algorithm, algorithm, None, each, version) for each in chosen], rows)
+
     with Workers(processes) as pool:
         pool.start()
-        fixed = dict(params or {})
-        wanted = grid if grid is not None else paper_grid(algorithm, learner.parameters(data.task))
-        wanted = {name: values for name, values in wanted.items() if name not in fixed}
-        candidates = [Candidate(each) for each in combinations(wanted, len(data.y))]
-        for candidate in candidates:
-            learner.make(data.task, **{**fixed, **candidate.params})
-        settings = Settings(repeats=1, seed=seed, keep_order=keep_order)
-
-        def cell(candidate: Candidate) -> Cell:
-            chosen = {**fixed, **candidate.params}
-            setup = Setup(algorithm, algorithm, None, chosen, learner.version)
-            return Cell(data, setup, 0, settings)
-
         rungs = _rungs(len(candidates), len(data.y)) if halving else [len(data.y)]
         begin(sum(_going_on(len(candidates), rung) for rung in range(len(rungs))))
-        found = _climb(candidates, rungs, cell, by, pool, report)
+        found = _climb(candidates, rungs, of_candidates, pool, report)
+        bars = references(data.task)
+        errors = _errors(cells(bars, len(data.y)), pool)
     ranked = sorted(found, key=lambda candidate: (-candidate.rows, candidate.error))
     if math.isinf(ranked[0].error):
         raise ValueError(f"{algorithm}: {ranked[0].what or 'every error is infinite'}")
-    bars = {
-        each.label: _Trial(0, Cell(data, each, 0, settings), len(data.y), by).error()
-        for each in references(data.task)
-    }
-    return Tuning(data.task, len(data.y), ranked, data.skipped, bars, dict(pool.warnings))
+    beside = {bar.label: error for bar, (error, _) in zip(bars, errors, strict=True)}
+    return Tuning(data.task, len(data.y), ranked, data.skipped, beside, dict(pool.warnings))
 
 
 def _rungs(candidates: int, rows: int) -> list[int]:
@@ -209,33 +203,49 @@ def _going_on(candidates: int, rung: int) -> int:
 def _climb(
     candidates: list[Candidate],
     rungs: list[int],
-    cell: Callable[[Candidate], Cell],
-    by: str,
+    cells: Callable[[Sequence[Candidate], int], list[Cell]],
     pool: Workers,
     report: Callable[[int, str], None],
 ) -> list[Candidate]:
     """Every candidate after the last rung it reached."""
     total = len(candidates)
-    done = 0
+    before = 0
     active = list(range(total))
     found = list(candidates)
     for rung, rows in enumerate(rungs):
         active = active[: _going_on(total, rung)]
-        trials = [_Trial(i, cell(found[i]), rows, by) for i in active]
-        with closing(pool.unordered(_Trial.error, trials)) as results:
-            for trial, error in results:
-                done += 1
-                found[trial.number] = _outcome(found[trial.number], rows, error)
-                report(done, f"{len(active):,} of {total:,} candidates on {rows:,} rows")
+        text = f"{len(active):,} of {total:,} candidates on {rows:,} rows"
+
+        def tell(done: int, _: int, before: int = before, text: str = text) -> None:
+            report(before + done, text)
+
+        errors = _errors(cells([found[i] for i in active], rows), pool, tell)
+        for i, (error, what) in zip(active, errors, strict=True):
+            found[i] = Candidate(found[i].params, rows, error, what)
+        before += len(active)
         # Stable, and back in the grid's order first: of the tied the first goes on.
         active = sorted(sorted(active), key=lambda i: found[i].error)
     return found
 
 
-def _outcome(candidate: Candidate, rows: int, result: float | Exception) -> Candidate:
-    if isinstance(result, Exception):
-        return Candidate(candidate.params, rows, what=" ".join(str(result).split()))
-    return Candidate(candidate.params, rows, result if math.isfinite(result) else math.inf)
+def _errors(
+    cells: Sequence[Cell],
+    pool: Workers,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> list[tuple[float, str]]:
+    """Of every cell its error, inf if it is none or the cell failed, and why it failed."""
+    store = Store()
+    failed = {each.cell.key: each.what for each in finish(cells, store, pool, report)}
+
+    def error(cell: Cell) -> float:
+        value = store[cell.key]["checkpoints"][-1][ERRORS[cell.rows.task][0]]
+        return float(value) if math.isfinite(value) else math.inf
+
+    keys = [cell.key for cell in cells]
+    return [
+        (math.inf, failed[key]) if key in failed else (error(cell), "")
+        for key, cell in zip(keys, cells, strict=True)
+    ]
 
 
 def paper_grid(algorithm: str, parameters: Sequence[str] | None) -> dict[str, list[Any]]:

@@ -66,16 +66,15 @@ class Workers:
     ) -> Generator[tuple[T, R | Exception], None, None]:
         """Each job with its result, or with the exception it raised, as they come."""
         waiting = dict(enumerate(jobs))
-        sent: list[int] = []
         with _environment(_ONE_THREAD), _one_thread():
-            try:
-                for number, result in self._results(work, waiting, sent):
-                    yield waiting.pop(number), result
-            except BrokenProcessPool:
-                for number in [each for each in sent if each in waiting]:
-                    yield waiting[number], self._alone(work, waiting.pop(number))
-        if waiting:
-            yield from self.unordered(work, list(waiting.values()))
+            while waiting:
+                sent: list[int] = []
+                try:
+                    for number, result in self._results(work, waiting, sent):
+                        yield waiting.pop(number), result
+                except BrokenProcessPool:  # which of those that were sent did it, nobody knows
+                    for number in [each for each in sent if each in waiting]:
+                        yield waiting[number], self._alone(work, waiting.pop(number))
 
     def _results(
         self, work: Callable[[T], R], jobs: Mapping[int, T], sent: list[int]
@@ -84,7 +83,7 @@ class Workers:
             started, self._starting = self._starting, None
             for _ in started:
                 pass
-        numbered = iter(list(jobs.items()))
+        total, numbered = len(jobs), iter(list(jobs.items()))
 
         def next_ones(most: int | None) -> Iterator[tuple[int, T]]:
             for number, job in islice(numbered, most):
@@ -92,7 +91,7 @@ class Workers:
                 yield number, job
 
         lazy = self.count == 1 or self._backend.supports_return_generator
-        while len(sent) < len(jobs):  # a backend that gives results only together gets a few jobs
+        while len(sent) < total:  # a backend that gives results only together gets a few jobs
             answers = self._parallel(work, next_ones(None if lazy else 4 * self.count), lazy)
             try:
                 for number, result, warned in answers:
