@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from budgetron.lab.cells import Cell, Settings, Setup
+from budgetron.lab.cells import Cell, Settings, Setup, references
 from budgetron.lab.learners_by_name import named
 from budgetron.lab.rows import Rows
 from budgetron.lab.store import Store
@@ -37,6 +37,7 @@ def setups(proof_set: ProofSet, tuned: Store, rows: Rows, *, bounded: bool) -> I
         aimed = [budget for budget, _ in proof_set.targets if budget not in wanted]
         for budget in (*wanted, *aimed):
             yield _setup(OURS, budget, {"budget": budget})
+        yield from () if proof_set.only else references(task)
     for found in searches(proof_set, rows, bounded=bounded):
         record = tuned.get(found.key)
         if record is None:

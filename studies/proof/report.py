@@ -118,6 +118,8 @@ def every_cell(table: Table) -> str:
     for learner in table.learners:
         cells = [_cell(table, budget, learner, most) for budget in BUDGETS]
         lines.append(f"| {learner} | {' | '.join(cells)} |")
+    for entry in table.references:
+        lines.append(f"| {entry.learner} | {' | '.join([entry.shown] * len(heads))} |")
     return "\n".join([*lines, "", f"n = {most} where a cell does not say otherwise.", ""])
 
 

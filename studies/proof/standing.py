@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from budgetron.lab.baselines import REFERENCES
 from budgetron.lab.statistics import ERRORS, SIGNIFICANT, errors, paired_p
 from budgetron.lab.store import Record
 from studies.proof.plan import BUDGETS
@@ -97,8 +98,15 @@ class Table:
 
     def rivals(self, budget: Budget) -> list[Entry]:
         """All but Budgetron, the best first."""
-        found = [e for e in self.entries.get(budget, {}).values() if e.learner != OURS]
+        apart = (OURS, *REFERENCES[self.proof_set.task])
+        found = [e for e in self.entries.get(budget, {}).values() if e.learner not in apart]
         return sorted(found, key=lambda e: e.mean if math.isnan(e.apart) else e.apart)
+
+    @property
+    def references(self) -> list[Entry]:
+        """What looks at no feature."""
+        found = self.entries.get(None, {})
+        return [found[name] for name in REFERENCES[self.proof_set.task] if name in found]
 
     def paired(self, budget: Budget) -> list[Entry]:
         """Those with a permutation that Budgetron has too."""

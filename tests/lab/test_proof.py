@@ -165,12 +165,13 @@ def test_a_run_goes_on_where_it_stopped(
     finished: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place, first = finished
-    # Budgetron and two rivals at two budgets that work, Budgetron at its target, the free one.
-    assert len(first) == 3 * 2 + 1 + 1
+    # Budgetron and two rivals at two budgets that work, Budgetron at its target, the free one, and
+    # the two that look at no feature.
+    assert len(first) == 3 * 2 + 1 + 1 + 2
     assert {record["repeat"] for record in first.values()} == {0}
     assert len(Results(place).refused) == 2 * 3
     both = Results(place).cells
-    assert len(both) == len(first) + 3 * 2 + 1
+    assert len(both) == len(first) + 3 * 2 + 1 + 2
     assert all(both[key] == record for key, record in first.items())
 
     def refuse(job: Any) -> None:
@@ -195,6 +196,9 @@ def test_rivals_get_what_was_tuned_and_budgetron_nothing(
         if record["learner"] == "budgetron":
             assert params == {"budget": record["budget"]}
             continue
+        if record["algorithm"] in ("majority class", "last label"):
+            assert params == {}
+            continue
         chosen = tuned[record["learner"]]["params"]
         assert params.pop("scale") == "auto"
         size = rivals.sized(record["learner"], "classification", record["budget"])
@@ -207,6 +211,8 @@ def test_tables_say_what_is_missing(finished: tuple[Path, dict[str, Any]], tmp_p
     table = standing.Table(TINY, list(results.cells.values()), results.refused.values())
     text = report.every_cell(table)
     assert text.count("too small") == 3
+    assert text.count("| majority class |") == text.count("| last label |") == 1
+    assert [entry.learner for entry in table.rivals(None)] == ["perceptron"]
     assert "not run" not in text
     assert "n = 2" in text
     targets = report.targets([table]).splitlines()

@@ -124,6 +124,30 @@ class Bar:
 
 
 @contextmanager
+def at_work(what: str, interrupted: str = "") -> Iterator[Bar]:
+    """A bar while the laboratory works; what goes wrong ends the command with one line.
+
+    `interrupted` is what to tell after Ctrl-C.
+    """
+    import typer
+
+    from budgetron.streams import StreamError
+
+    try:
+        with Bar(what) as bar:
+            yield bar
+    except StreamError as error:
+        fail(str(error))
+    except (ValueError, OSError) as error:
+        fail(f"budgetron: {error}")
+    except MemoryError:
+        fail("budgetron: it does not fit into memory; take fewer --rows or --processes")
+    except KeyboardInterrupt:
+        note(f"interrupted: {interrupted}" if interrupted else "interrupted")
+        raise typer.Exit(130) from None
+
+
+@contextmanager
 def plain_warnings(show: Callable[[str], None]) -> Iterator[None]:
     """Warnings as one line each, without the place in our code that raised them."""
 

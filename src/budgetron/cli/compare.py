@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from budgetron.cli import _sources as sources
-from budgetron.cli._console import Bar, fail, note, output, print_table
+from budgetron.cli._console import at_work, fail, note, output, print_table
 from budgetron.cli.algorithms import parse_value
 from budgetron.errors import BudgetronError
 
@@ -92,42 +92,28 @@ def compare(
     from budgetron.lab.compare import Settings
     from budgetron.lab.compare import compare as run
     from budgetron.lab.report.tables import LEGEND, rich_table
-    from budgetron.streams import StreamError
 
     common, own = split_settings(settings or [])
     given = {"gamma": gamma, "kernel": kernel, "scale": scale}
     common.update({name: parse_value(text) for name, text in given.items() if text is not None})
-    interrupted = False
-    comparison = None
-    with Bar("comparing") as bar:
-        try:
-            comparison = run(
-                streams,
-                names(algorithms, task),
-                out,
-                budgets=[parse_budget(text) for text in budgets.split(",") if text.strip()],
-                settings=Settings(repeats, seed, keep_order, delay, checkpoints, positive=positive),
-                common=common,
-                own=own,
-                task=task,
-                rows=rows,
-                options=options,
-                processes=processes,
-                command=shlex.join(["budgetron", *sys.argv[1:]]),
-                report=bar.report,
-                begin=bar.begin,
-            )
-        except StreamError as error:
-            fail(str(error))
-        except (BudgetronError, OSError) as error:
-            fail(f"budgetron: {error}")
-        except MemoryError:
-            fail("budgetron: it does not fit into memory; take fewer --rows or --processes")
-        except KeyboardInterrupt:
-            interrupted = True
-    if interrupted or comparison is None:
-        note(f"interrupted: finished cells are kept in {out}; the same command does the rest")
-        raise typer.Exit(130)
+    kept = f"finished cells are kept in {out}; the same command does the rest"
+    with at_work("comparing", kept) as bar:
+        comparison = run(
+            streams,
+            names(algorithms, task),
+            out,
+            budgets=[parse_budget(text) for text in budgets.split(",") if text.strip()],
+            settings=Settings(repeats, seed, keep_order, delay, checkpoints, positive=positive),
+            common=common,
+            own=own,
+            task=task,
+            rows=rows,
+            options=options,
+            processes=processes,
+            command=shlex.join(["budgetron", *sys.argv[1:]]),
+            report=bar.report,
+            begin=bar.begin,
+        )
     for text in comparison.skipped:
         note(text)
     note_warnings(comparison.warnings)

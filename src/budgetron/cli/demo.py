@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from budgetron.cli._console import Bar, fail, output, print_table
+from budgetron.cli._console import at_work, fail, output, print_table
 from budgetron.cli.compare import check_extra
 
 if TYPE_CHECKING:
@@ -48,21 +48,18 @@ def demo(
 
     streams = _streams(10 if quick else 1)
     budgets = QUICK if quick else BUDGETS
-    with Bar("comparing") as bar:
-        try:
-            found = compare(
-                streams,
-                [each.name for each in budgetron.algorithms()],
-                out,
-                budgets=budgets,
-                common={"gamma": "median"},
-                settings=Settings(repeats=1, keep_order=True, checkpoints=20),
-                report=bar.report,
-                begin=bar.begin,
-            )
-            draw_panels(out / "demo", found.summary, STRONG)
-        except OSError as error:
-            _fail_to_write(out, error)
+    with at_work("comparing", f"finished cells are kept in {out}") as bar:
+        found = compare(
+            streams,
+            [each.name for each in budgetron.algorithms()],
+            out,
+            budgets=budgets,
+            common={"gamma": "median"},
+            settings=Settings(repeats=1, keep_order=True, checkpoints=20),
+            report=bar.report,
+            begin=bar.begin,
+        )
+        draw_panels(out / "demo", found.summary, STRONG)
     console = output()
     console.print(found.conclusion, markup=False)
     middle = budgets[len(budgets) // 2]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from budgetron.cli import _sources as sources
-from budgetron.cli._console import Bar, fail, note, output
+from budgetron.cli._console import at_work, fail, note, output
 from budgetron.cli.algorithms import AlgorithmName, jsonable, parse_setting, parse_value
 from budgetron.cli.compare import note_warnings, parse_budget
 
@@ -87,41 +87,29 @@ def tune(
     }
     options = sources.learning_options(**typed)
     from budgetron.lab.tune import tune as search
-    from budgetron.streams import StreamError
 
     given = {"gamma": gamma, "kernel": kernel, "scale": scale}
     fixed = {name: parse_value(text) for name, text in given.items() if text is not None}
     if budget is not None:
         fixed["budget"] = parse_budget(budget)
     fixed.update(parse_setting(text) for text in settings or [])
-    found: Tuning | None = None
-    with Bar("tuning") as bar:
-        try:
-            found = search(
-                stream,
-                algorithm,
-                _grid(grid) if grid else None,
-                params=fixed,
-                rows=rows,
-                by=by,
-                task=task,
-                seed=seed,
-                keep_order=keep_order,
-                halving=not every,
-                options=options,
-                processes=processes,
-                report=bar.report,
-                begin=bar.begin,
-            )
-        except StreamError as error:
-            fail(str(error))
-        except (ValueError, OSError) as error:
-            fail(f"budgetron: {error}")
-        except KeyboardInterrupt:
-            pass
-    if found is None:
-        note("interrupted")
-        raise typer.Exit(130)
+    with at_work("tuning") as bar:
+        found = search(
+            stream,
+            algorithm,
+            _grid(grid) if grid else None,
+            params=fixed,
+            rows=rows,
+            by=by,
+            task=task,
+            seed=seed,
+            keep_order=keep_order,
+            halving=not every,
+            options=options,
+            processes=processes,
+            report=bar.report,
+            begin=bar.begin,
+        )
     if found.skipped:
         note(found.skipped)
     note_warnings(found.warnings)
