@@ -23,4 +23,4 @@ def draw(tables: Sequence[Table], path: Path) -> None:
         if table.compared and records:
             panels |= summarise(records)
     if panels:
-        draw_panels(path, panels, STRONG)
+        draw_panels(path, panels, STRONG, most=3.0)

@@ -608,6 +608,26 @@ def test_a_cell_that_fails_loses_no_other(cli: Any, tmp_path: Path) -> None:
     assert f"- {failed} (2 cells)" in Path("comparison/table.md").read_text(encoding="utf-8")
 
 
+def test_where_all_cells_fail_the_report_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its figures: there is nothing to draw but the lines that look at no feature."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "failing_learners.py").write_text(OWN)
+    first = np.argsort(X[:, 0])
+    (tmp_path / "sorted.libsvm").write_text(text_of(X[first], Y[first]))
+    words = ["compare", "sorted.libsvm", "-a", "failing_learners:Broken", "--repeats", "2"]
+    with pytest.raises(SystemExit) as end:
+        main([*words, "--processes", "1"])
+    assert end.value.code == 2
+    out, err = capsys.readouterr()
+    assert out.startswith("No cell came through, so there is nothing to conclude.")
+    assert "majority class" in out
+    assert err.endswith("2 cells failed; the others are kept in comparison\n")
+    page = Path("comparison/report.html").read_text(encoding="utf-8")
+    assert "<strong>failed</strong> failing_learners:Broken on sorted" in page
+
+
 def test_a_warning_is_one_line_without_a_path(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "own_learners.py").write_text(OWN)
     arguments = ["-a", "rbp,own_learners:Warns", "-b", "5", "--repeats", "2", "--rows", "50"]

@@ -1,14 +1,16 @@
 """What every verb that reads rows shares: the options of a source, and its width.
 
-A verb takes the options it wants by their types here, makes `SourceOptions` by `source_options` and
-opens `budgetron.streams.open_stream(source, options)`; both say what is wrong by a `StreamError` or
-by ending the command.
+A verb takes the options it wants by their types here, or all of them by `reads_rows`, makes
+`SourceOptions` by `source_options` and opens `budgetron.streams.open_stream(source, options)`; both
+say what is wrong by a `StreamError` or by ending the command.
 """
 
 from __future__ import annotations
 
+import inspect
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,6 +92,47 @@ SkipBad = Annotated[
         "--skip-bad", help="Pass over malformed rows, and count them.", rich_help_panel=READING
     ),
 ]
+
+# What a verb that learns may be told of its source: name -> type and default.
+_READING: dict[str, tuple[Any, Any]] = {
+    "format": (Format, None),
+    "label": (Label, None),
+    "columns": (Columns, None),
+    "categorical": (Categorical, None),
+    "hashed": (Hashed, None),
+    "delimiter": (Delimiter, None),
+    "header": (Header, None),
+    "rows": (Rows, None),
+    "n_features": (NFeatures, None),
+    "dtype": (Dtype, "float32"),
+    "skip_bad": (SkipBad, False),
+}
+
+
+def reads_rows(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a verb all options of reading rows but some: it gets them as the dict `reading`."""
+    names = [name for name in _READING if name not in without]
+    own = inspect.Parameter
+
+    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(verb, eval_str=True)
+        kept = [each for each in signature.parameters.values() if each.name != "reading"]
+        told = {name: _READING[name] for name in names}
+        kept += [
+            own(name, own.KEYWORD_ONLY, default=d, annotation=t) for name, (t, d) in told.items()
+        ]
+
+        @wraps(verb)
+        def wrapped(**given: Any) -> None:
+            reading = {name: given.pop(name) for name in names}
+            verb(**given, reading=reading)
+
+        wrapped.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+        wrapped.__annotations__ = {each.name: each.annotation for each in kept}
+        return wrapped
+
+    return decorate
+
 
 # What verbs that learn share.
 Kernel = Annotated[

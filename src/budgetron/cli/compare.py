@@ -15,6 +15,7 @@ from budgetron.cli.algorithms import parse_value
 from budgetron.errors import BudgetronError
 
 
+@sources.reads_rows("rows", "n_features")
 def compare(
     streams: Annotated[list[str], typer.Argument(metavar="STREAM", help=sources.SOURCE_HELP)],
     algorithms: Annotated[
@@ -61,34 +62,17 @@ def compare(
         str | None,
         typer.Option(metavar="CLASS", help="Of F1, precision and recall; else the larger label."),
     ] = None,
-    format: sources.Format = None,
-    label: sources.Label = None,
-    columns: sources.Columns = None,
-    categorical: sources.Categorical = None,
-    hashed: sources.Hashed = None,
-    delimiter: sources.Delimiter = None,
-    header: sources.Header = None,
-    dtype: sources.Dtype = "float32",
-    skip_bad: sources.SkipBad = False,
     processes: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="At once; one per core unless told.")
     ] = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Compare learners on streams; the same command goes on after an interruption."""
     check_extra("compare")
     if task not in (None, "classification", "regression"):
         fail(f"budgetron: --task is classification or regression, not {task!r}")
-    options = sources.learning_options(
-        format=format,
-        label=label,
-        columns=columns,
-        categorical=categorical,
-        hashed=hashed,
-        delimiter=delimiter,
-        header=header,
-        dtype=dtype,
-        skip_bad=skip_bad,
-    )
+    options = sources.learning_options(**reading)
     from budgetron.lab.compare import Settings
     from budgetron.lab.compare import compare as run
     from budgetron.lab.report.tables import LEGEND, rich_table

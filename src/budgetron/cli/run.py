@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _WITHOUT_GAMMA = {"linear"}
 
 
+@sources.reads_rows()
 def run(
     file: sources.Source,
     algorithm: AlgorithmName,
@@ -58,17 +59,6 @@ def run(
     classes: Annotated[
         str | None, typer.Option(metavar="LIST", help="All labels, as in -1,1; others are errors.")
     ] = None,
-    format: sources.Format = None,
-    label: sources.Label = None,
-    columns: sources.Columns = None,
-    categorical: sources.Categorical = None,
-    hashed: sources.Hashed = None,
-    delimiter: sources.Delimiter = None,
-    header: sources.Header = None,
-    rows: sources.Rows = None,
-    n_features: sources.NFeatures = None,
-    dtype: sources.Dtype = "float32",
-    skip_bad: sources.SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     save: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Write the model here in the end.")
@@ -80,6 +70,8 @@ def run(
     every: Annotated[
         int, typer.Option(min=1, metavar="N", help="Rows between checkpoints.")
     ] = 100_000,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Learn FILE in one pass and report the mistakes or errors made on the way."""
     found = find(algorithm, task)
@@ -100,19 +92,7 @@ def run(
     for name in ("n_epochs", "shuffle"):
         if name in parameters:
             fail(f"budgetron: {name} is of fit; run goes over the rows once, in their order")
-    options = sources.learning_options(
-        format=format,
-        label=label,
-        columns=columns,
-        categorical=categorical,
-        hashed=hashed,
-        delimiter=delimiter,
-        header=header,
-        rows=rows,
-        dtype=dtype,
-        n_features=n_features,
-        skip_bad=skip_bad,
-    )
+    options = sources.learning_options(**reading)
     if classes is not None and task == "regression":
         fail("budgetron: --classes is for classification; regression has none")
     for option, place in (("--save", save), ("--checkpoint", checkpoint)):

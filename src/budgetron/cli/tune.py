@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _SHOWN = 12
 
 
+@sources.reads_rows("rows", "n_features")
 def tune(
     stream: Annotated[str, typer.Argument(metavar="STREAM", help=sources.SOURCE_HELP)],
     algorithm: AlgorithmName,
@@ -53,39 +54,21 @@ def tune(
     every: Annotated[
         bool, typer.Option("--all", help="Show every candidate all rows; stop none early.")
     ] = False,
-    format: sources.Format = None,
-    label: sources.Label = None,
-    columns: sources.Columns = None,
-    categorical: sources.Categorical = None,
-    hashed: sources.Hashed = None,
-    delimiter: sources.Delimiter = None,
-    header: sources.Header = None,
-    dtype: sources.Dtype = "float32",
-    skip_bad: sources.SkipBad = False,
     processes: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="At once; one per core unless told.")
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of a table.")
     ] = False,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Find good parameters on the first rows of a stream."""
     if task not in (None, "classification", "regression"):
         fail(f"budgetron: --task is classification or regression, not {task!r}")
     if by not in ("prequential", "held-out"):
         fail(f"budgetron: --by is prequential or held-out, not {by!r}")
-    typed = {
-        "format": format,
-        "label": label,
-        "columns": columns,
-        "categorical": categorical,
-        "hashed": hashed,
-        "delimiter": delimiter,
-        "header": header,
-        "dtype": dtype,
-        "skip_bad": skip_bad,
-    }
-    options = sources.learning_options(**typed)
+    options = sources.learning_options(**reading)
     from budgetron.lab.tune import tune as search
 
     given = {"gamma": gamma, "kernel": kernel, "scale": scale}
@@ -113,11 +96,11 @@ def tune(
     if found.skipped:
         note(found.skipped)
     note_warnings(found.warnings)
-    reading = sources.as_typed(typed)
+    words = sources.as_typed(reading)
     if stream.startswith("synthetic:"):  # has no end of its own
-        reading += ["--rows", str(rows)]
+        words += ["--rows", str(rows)]
     best = {**fixed, **found.best.params}
-    command = _command(stream, algorithm, best, found.task, [*reading, "--seed", str(seed)])
+    command = _command(stream, algorithm, best, found.task, [*words, "--seed", str(seed)])
     if as_json:
         print(json.dumps(_result(algorithm, stream, found, command)))
         return

@@ -208,21 +208,25 @@ def _amounts(lines: Sequence[Line], name: str, axis_label: str, title: str) -> A
 
 
 def draw_panels(
-    path: Path, summary: Mapping[str, Sequence[Line]], strong: Sequence[str] = ()
+    path: Path,
+    summary: Mapping[str, Sequence[Line]],
+    strong: Sequence[str] = (),
+    most: float = 15.0,
 ) -> None:
-    """Error against memory, one panel per stream, in one figure; panels show the least errors.
+    """Error against memory, one panel per stream, in one figure.
 
-    `strong` are the learners with a colour; none: the best.
+    `strong` are the learners with a colour; none: the best. Panels show errors up to so many times
+    the least one.
     """
     every = [line for lines in summary.values() for line in lines]
     looks = styles(every, strong)
     figure, axes = sheet(list(summary), min(5, len(summary)))
     for axis, lines in zip(axes, summary.values(), strict=True):
         least = min(line.mean for line in lines if not line.reference)
-        shown = [line for line in lines if line.mean <= 4 * least or not line.reference]
+        shown = [line for line in lines if line.mean <= most * least or not line.reference]
         _scatter(axis, shown, "bytes", _AMOUNTS["bytes"][0], looks)
         axis.set_yscale("log")
-        axis.set_ylim(0.9 * least, min(4 * least, 1.1 * max(line.mean for line in shown)))
+        axis.set_ylim(0.9 * least, min(most * least, 1.1 * max(line.mean for line in shown)))
         _label_log(axis.yaxis, "")
     add_legend(figure)
     save(figure, path)
