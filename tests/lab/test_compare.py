@@ -246,13 +246,13 @@ def test_records_and_figures(done: tuple[Path, Any]) -> None:
 def test_log_axes_have_ticks_to_read(low: float, high: float) -> None:
     from matplotlib.figure import Figure
 
-    from budgetron.lab.report.figures import _label_log
+    from budgetron.lab.report.figures import label_log
 
     figure = Figure(figsize=(5.2, 3.4))
     axis = figure.subplots()
     axis.plot([low, high], [1, 2])
     axis.set_xscale("log")
-    _label_log(axis.xaxis, "s")
+    label_log(axis.xaxis, "s")
     figure.draw_without_rendering()
     left, right = axis.get_xlim()
     texts = [

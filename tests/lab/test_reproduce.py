@@ -6,6 +6,7 @@ import json
 import lzma
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -134,6 +135,19 @@ def test_table_figures_records_and_going_on(
     assert "small_figure2a.png" in drawn
     assert "| noisy" not in drawn
     assert dict(Store(small)) == kept
+
+
+def test_a_logarithmic_axis_has_plain_numbers(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(
+        "budgetron.lab.reproduce.figures.save", lambda canvas, path: drawn.append(canvas)
+    )
+    assert run("small", "--figure", "2a", "--permutations", "1", "--out", str(small)) == 0
+    (figure,) = drawn
+    figure.draw_without_rendering()
+    texts = [label.get_text() for axis in figure.axes for label in axis.get_xticklabels()]
+    assert {"10", "20", "40"} <= set(texts)
+    assert not any("$" in text for text in texts)
 
 
 def test_quick_is_one_permutation_and_leaves_large_sets_out(

@@ -227,7 +227,7 @@ def draw_panels(
         _scatter(axis, shown, "bytes", _AMOUNTS["bytes"][0], looks)
         axis.set_yscale("log")
         axis.set_ylim(0.9 * least, min(most * least, 1.1 * max(line.mean for line in shown)))
-        _label_log(axis.yaxis, "")
+        label_log(axis.yaxis)
     add_legend(figure)
     save(figure, path)
 
@@ -258,7 +258,7 @@ def _scatter(
     axis.set_xlabel(axis_label)
     axis.set_ylabel(ERRORS[lines[0].task][1])
     if points:
-        _label_log(axis.xaxis, {"bytes": "B", "time": "s"}.get(name, ""))
+        label_log(axis.xaxis, {"bytes": "B", "time": "s"}.get(name, ""))
     return bool(points)
 
 
@@ -347,8 +347,8 @@ def _legend_text(line: Line, looks: Mapping[str, Look]) -> str:
     return line.algorithm + (" (no budget)" if line.budget is None else "")
 
 
-def _label_log(axis: Any, unit: str) -> None:
-    """Numbers like 200 and 5 kB, not powers of ten; at least three, however short the axis is."""
+def label_log(axis: Any, unit: str = "") -> None:
+    """Of a logarithmic axis: numbers like 200 and 5 kB, not powers of ten, and at least three."""
     from matplotlib.ticker import EngFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
     low, high = axis.get_view_interval()

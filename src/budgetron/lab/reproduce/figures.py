@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from budgetron.lab.report.figures import Look, add_legend, looks_of, save, sheet, style
+from budgetron.lab.report.figures import Look, add_legend, label_log, looks_of, save, sheet, style
 from budgetron.lab.reproduce.protocols import PROTOCOLS
 from budgetron.lab.reproduce.report import Results, measured
 from budgetron.lab.reproduce.runner import Measured
@@ -40,10 +40,10 @@ def draw(table: Table, figure: Figure, results: Results, path: Path) -> bool:
             _map(canvas, axis, table, figure, lines)
         else:
             _curves(axis, figure, lines, looks)
-        if "x" in figure.log:
-            axis.set_xscale("log")
-        if "y" in figure.log:
-            axis.set_yscale("log")
+        for name, scaled in (("x", axis.xaxis), ("y", axis.yaxis)):
+            if name in figure.log:
+                getattr(axis, f"set_{name}scale")("log")
+                label_log(scaled)
     with style():
         title = f"{table.title}, figure {figure.number}\n{figure.title}"  # one panel holds it
         canvas.suptitle(title, x=0.01, ha="left")
