@@ -9,6 +9,7 @@ it does.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -137,6 +138,7 @@ def _attempt(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = _result(work, job)
+    _freeze()
     told = [each.message for each in caught if issubclass(each.category, _TOLD)]
     return number, result, tuple({" ".join(str(message).split()) for message in told})
 
@@ -157,8 +159,24 @@ def _import(_: None) -> None:
     import budgetron.lab.tune  # noqa: F401
 
 
+_started = False  # whether this is a process of ours that has not frozen its imports yet
+
+
+def _freeze() -> None:
+    """After a process's first job: what it has imported is no garbage.
+
+    loky collects garbage every second, and looking at all of scikit-learn takes 70 ms.
+    """
+    global _started
+    if _started:
+        gc.freeze()
+        _started = False
+
+
 def _begin(parent: int) -> None:
     """In a new process: leave Ctrl-C to the parent, and end when the parent does."""
+    global _started
+    _started = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
