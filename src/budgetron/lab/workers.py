@@ -202,6 +202,12 @@ def _ctrl_c_blocked() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    from multiprocessing import resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker as of_loky
+
+    resource_tracker.ensure_running()  # first: they would unblock what is blocked below
+    of_loky.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
