@@ -32,6 +32,10 @@ class Search:
         return f"{self.learner} on {self.proof_set.name}"
 
     @property
+    def own(self) -> bool:
+        return False
+
+    @property
     def grid(self) -> rivals.Grid:
         return rivals.grid(self.learner, self.proof_set.task, self.proof_set.length)
 

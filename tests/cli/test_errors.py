@@ -147,7 +147,7 @@ VERBS: dict[str, tuple[list[str], str]] = {
     ),
     "table": (
         ["compare", SEA, "-a", "rbp", "-b", "5", "--repeats", "1", "--processes", "1"],
-        "budgetron.lab.compare.store:Store.add",
+        "budgetron.lab.store:Store.add",
     ),
     "algorithms": (["algorithms", "rbp"], "budgetron.catalogue:Entry.estimator"),
 }
@@ -181,9 +181,9 @@ def test_a_bug_keeps_its_traceback_on_the_command_line(verb: str, tmp_path: Path
 def test_a_bug_in_a_worker_process_is_shown_with_its_place(tmp_path: Path) -> None:
     """The traceback of the other process comes as a note."""
     code = (
-        "from budgetron.lab.workers import workers\n"
+        "from budgetron.lab.workers import Workers\n"
         "if __name__ == '__main__':\n"
-        "    with workers(2) as pool:\n"
+        "    with Workers(2) as pool:\n"
         "        for _, result in pool.unordered(int, ['1', 'x']):\n"
         "            if isinstance(result, Exception):\n"
         "                raise result\n"
@@ -193,7 +193,7 @@ def test_a_bug_in_a_worker_process_is_shown_with_its_place(tmp_path: Path) -> No
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
     assert done.returncode == 1
     assert "ValueError: invalid literal for int()" in done.stderr
-    assert "in _attempt" in done.stderr
+    assert "in _result" in done.stderr
 
 
 @pytest.mark.parametrize(

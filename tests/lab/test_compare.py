@@ -598,7 +598,9 @@ def test_a_cell_that_fails_loses_no_other(cli: Any, tmp_path: Path) -> None:
     assert "rbp" in out
     (row,) = [line for line in out.splitlines() if "Broken" in line]
     assert row.split()[1:5] == ["no", "budget", "failed", "–"]
-    failed = "own_learners:Broken on sorted: RuntimeError: KeyError('too large')"
+    line = 1 + next(i for i, text in enumerate(OWN.splitlines()) if "too large" in text)
+    place = f"(own_learners.py, line {line})"
+    failed = f"own_learners:Broken on sorted: RuntimeError: KeyError('too large') {place}"
     assert f"failed: {failed}" in err
     assert err.endswith("2 cells failed; the others are kept in comparison\n")
     about = json.loads(Path("comparison/about.json").read_text(encoding="utf-8"))
@@ -647,10 +649,16 @@ def test_an_own_learner_that_cannot_start_loses_no_other(cli: Any, tmp_path: Pat
     out, err = cli(*arguments, "-a", "rbp,own_learners:Broken", code=2)
     assert any("rbp" in line and "±" in line for line in out.splitlines())
     assert any("own_learners:Broken" in line and "failed" in line for line in out.splitlines())
-    assert "failed: own_learners:Broken on sorted: KeyError: 'too large'" in err
+    assert (
+        "failed: own_learners:Broken on sorted: KeyError: 'too large' (own_learners.py, line" in err
+    )
     assert err.endswith("2 cells failed; the others are kept in comparison\n")
     out, err = cli(*arguments, "-a", "own_learners:Broken", code=2)  # no other
-    assert (out, err) == ("", "budgetron: own_learners:Broken: KeyError: 'too large'\n")
+    assert out == ""
+    assert re.fullmatch(
+        r"budgetron: own_learners:Broken: KeyError: 'too large' \(own_learners.py, line \d+\)\n",
+        err,
+    )
 
 
 def test_own_learners_by_name() -> None:

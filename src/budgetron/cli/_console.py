@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
 
 from budgetron._text import shown
+from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -138,7 +139,7 @@ def at_work(what: str, interrupted: str = "") -> Iterator[Bar]:
             yield bar
     except StreamError as error:
         fail(str(error))
-    except (ValueError, OSError) as error:
+    except (BudgetronError, OSError) as error:
         fail(f"budgetron: {error}")
     except MemoryError:
         fail("budgetron: it does not fit into memory; take fewer --rows or --processes")

@@ -12,7 +12,6 @@ import typer
 from budgetron.cli import _sources as sources
 from budgetron.cli._console import at_work, fail, note, output, print_table
 from budgetron.cli.algorithms import parse_value
-from budgetron.errors import BudgetronError
 
 
 @sources.reads_rows("rows", "n_features")

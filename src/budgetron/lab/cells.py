@@ -7,14 +7,18 @@ same.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from traceback import format_exception
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from budgetron.errors import BudgetronError
 from budgetron.evaluate import prequential
 from budgetron.lab.baselines import REFERENCES
 from budgetron.lab.learners_by_name import NamedLearner, named
@@ -36,6 +40,10 @@ class Work(Protocol):
     @property
     def title(self) -> str:
         """What to call it where it failed."""
+
+    @property
+    def own(self) -> bool:
+        """Whether its learner is the user's, which may raise anything."""
 
     def run(self) -> Record:
         """Its result, which JSON can hold."""
@@ -63,7 +71,8 @@ def finish(
 ) -> list[Failure[W]]:
     """Run the cells that the store does not have, each once, and keep them; those that failed.
 
-    `report` is called with the number of cells done now, and of those there were to do.
+    `report` is called with the number of cells done now, and of those there were to do. A bug of
+    ours is raised.
     """
     missing = list({cell.key: cell for cell in cells if cell.key not in store}.values())
     failures = []
@@ -71,6 +80,7 @@ def finish(
     with closing(pool.unordered(_run, missing)) as results:
         for done, (cell, result) in enumerate(results, start=1):
             if isinstance(result, Exception):
+                raise_bug(result, own=cell.own)
                 failures.append(Failure(cell, said(result)))
             else:
                 store.add(cell.key, result)
@@ -82,10 +92,21 @@ def _run(cell: W) -> Record:
     return cell.run()
 
 
+def raise_bug(error: Exception, *, own: bool) -> None:
+    """Raise what is neither a user's mistake nor of the user's own learner."""
+    if not own and not isinstance(error, (BudgetronError, OSError, MemoryError)):
+        raise error
+
+
 def said(error: Exception) -> str:
-    """What an error says, on one line."""
+    """What an error says, on one line; one that is no BudgetronError with its type and place."""
     text = " ".join(str(error).split())
-    return text if isinstance(error, ValueError) and text else f"{type(error).__name__}: {text}"
+    if isinstance(error, BudgetronError) and text:
+        return text
+    traceback = "".join(getattr(error, "__notes__", [])) or "".join(format_exception(error))
+    places = re.findall(r'File "([^"]+)", line (\d+)', traceback)
+    place = f" ({Path(places[-1][0]).name}, line {places[-1][1]})" if places else ""
+    return f"{type(error).__name__}: {text}{place}"
 
 
 @dataclass(frozen=True)
@@ -160,6 +181,10 @@ class Cell:
         return f"{self.setup.label} on {self.rows.name}"
 
     @property
+    def own(self) -> bool:
+        return self.setup.own
+
+    @property
     def seed(self) -> int:
         return self.settings.seed + self.repeat
 
@@ -191,13 +216,15 @@ class Cell:
     def try_out(self) -> str:
         """Learn a few rows, so that a wrong value is found before anything is run.
 
-        What the learner said; empty if nothing is wrong. What it warns of, it will again.
+        What the learner said; empty if nothing is wrong. What it warns of, it will again. A bug of
+        ours is raised.
         """
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 self._evaluate(self.rows.X[:_TRIAL_ROWS], self.rows.y[:_TRIAL_ROWS], 1)
         except Exception as error:
+            raise_bug(error, own=self.own)
             return said(error)
         return ""
 
@@ -254,24 +281,24 @@ def setups(
 
     Raises
     ------
-    ValueError
+    BudgetronError
         For a name nobody has.
     """
     pairs = [labelled(text) for text in algorithms]
     labels = [label for label, _ in pairs]
     for label in labels:
         if labels.count(label) > 1:
-            raise ValueError(
+            raise BudgetronError(
                 f"{label!r} is there twice: name them apart, as in a={label},b={label}"
             )
     for label in own:
         if label not in labels:
-            raise ValueError(f"no algorithm of this comparison is called {label!r}")
+            raise BudgetronError(f"no algorithm of this comparison is called {label!r}")
     learners = {label: named(name) for label, name in pairs}
     known = {label: learner.parameters(task) for label, learner in learners.items()}
     for name in common:
         if not any(names is None or name in names for names in known.values()):
-            raise ValueError(f"none of the algorithms has a parameter {name!r}")
+            raise BudgetronError(f"none of the algorithms has a parameter {name!r}")
     made = []
     for label, learner in learners.items():
         names = known[label]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetron.errors import BudgetronError
 from budgetron.lab.cells import (
     Cell,
     Failure,
@@ -169,12 +170,12 @@ def _plan(
     for cell in cells:
         what = cell.try_out() if cell.repeat == 0 else ""
         if what and not cell.setup.own:
-            raise ValueError(f"{cell.setup.label}: {what}")
+            raise BudgetronError(f"{cell.setup.label}: {what}")
         if what:
             broken[cell.line] = what
     failures = [Failure(cell, broken[cell.line]) for cell in cells if cell.line in broken]
     if not any(cell.line not in broken and not cell.setup.reference for cell in cells):
-        raise ValueError(f"{failures[0].cell.setup.label}: {failures[0].what}")
+        raise BudgetronError(f"{failures[0].cell.setup.label}: {failures[0].what}")
     return [cell for cell in cells if cell.line not in broken], failures
 
 

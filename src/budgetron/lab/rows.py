@@ -18,6 +18,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from budgetron.datasets import stacked
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.targets import check_labels
 
 if TYPE_CHECKING:
@@ -65,14 +66,14 @@ class Rows:
 
         Raises
         ------
-        ValueError
+        BudgetronError
             If there is none.
         """
         if text is None or self.task == "regression":
             return None
         found = {label_text(label): label for label in self.labels.tolist()}
         if text not in found:
-            raise ValueError(f"{self.name} has no class {text!r}; there are {', '.join(found)}")
+            raise BudgetronError(f"{self.name} has no class {text!r}; there are {', '.join(found)}")
         return found[text]
 
     @cached_property

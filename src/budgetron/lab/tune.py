@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from budgetron._papers import papers
+from budgetron.errors import BudgetronError
 from budgetron.evaluate import held_out
 from budgetron.lab.cells import Cell, Settings, Setup, finish, references
 from budgetron.lab.formulas import value
@@ -139,7 +140,7 @@ def tune(
 
     Raises
     ------
-    ValueError
+    BudgetronError
         If a name is wrong, or every candidate failed.
 
     Examples
@@ -151,7 +152,7 @@ def tune(
     (['epsilon'], 1000)
     """
     if by not in ("prequential", "held-out"):
-        raise ValueError(f"by={by!r} is not one of 'prequential', 'held-out'")
+        raise BudgetronError(f"by={by!r} is not one of 'prequential', 'held-out'")
     learner = named(algorithm)
     (data,) = load([stream], rows, options)
     data = data if task is None else replace(data, told=task)
@@ -183,7 +184,7 @@ def tune(
         errors = _errors(cells(bars, len(data.y)), pool)
     ranked = sorted(found, key=lambda candidate: (-candidate.rows, candidate.error))
     if math.isinf(ranked[0].error):
-        raise ValueError(f"{algorithm}: {ranked[0].what or 'every error is infinite'}")
+        raise BudgetronError(f"{algorithm}: {ranked[0].what or 'every error is infinite'}")
     beside = {bar.label: error for bar, (error, _) in zip(bars, errors, strict=True)}
     return Tuning(data.task, len(data.y), ranked, data.skipped, beside, dict(pool.warnings))
 
@@ -253,7 +254,7 @@ def paper_grid(algorithm: str, parameters: Sequence[str] | None) -> dict[str, li
 
     Raises
     ------
-    ValueError
+    BudgetronError
         If there is nothing to search.
     """
     known: dict[str, dict[str, list[Any]]] = {}
@@ -263,7 +264,9 @@ def paper_grid(algorithm: str, parameters: Sequence[str] | None) -> dict[str, li
     listed = known["common"] | known.get(algorithm, {})
     found = {name: list(values) for name, values in listed.items() if name in (parameters or ())}
     if not found:
-        raise ValueError(f"the papers have no grid for {algorithm}: name one, as in --grid C=1,10")
+        raise BudgetronError(
+            f"the papers have no grid for {algorithm}: name one, as in --grid C=1,10"
+        )
     return found
 
 

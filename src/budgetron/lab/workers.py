@@ -20,7 +20,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
+from traceback import format_exception
 from typing import Any, Self, TypeVar
+
+from budgetron.errors import BudgetronError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -28,7 +31,14 @@ R = TypeVar("R")
 # One thread of linear algebra, for libraries that are not loaded yet.
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL")}
 # Errors come back from a process as the first of these that they are, with their text.
-_SENT: tuple[type[Exception], ...] = (ValueError, TypeError, OSError, MemoryError, AttributeError)
+_SENT: tuple[type[Exception], ...] = (
+    BudgetronError,
+    ValueError,
+    TypeError,
+    OSError,
+    MemoryError,
+    AttributeError,
+)
 _TOLD = (UserWarning, RuntimeWarning, FutureWarning)  # other kinds are for programmers
 
 
@@ -107,7 +117,7 @@ class Workers:
         try:
             ((_, result, warned),) = self._parallel(work, [(0, job)], False, max(2, self.count))
         except BrokenProcessPool:
-            return RuntimeError("its process died twice, perhaps for lack of memory")
+            return BudgetronError("its process died twice, perhaps for lack of memory")
         self.warnings.update(warned)
         found: R | Exception = result
         return found
@@ -144,13 +154,19 @@ def _attempt(
 
 
 def _result(work: Callable[[T], R], job: T) -> R | Exception:
+    """The result or what was raised, as far as it can be sent; a bug with its traceback as a note.
+
+    What is a user's mistake and what a bug: budgetron/errors.py.
+    """
     try:
         return work(job)
     except Exception as error:
-        for kind in _SENT:
-            if isinstance(error, kind):
-                return kind(str(error))
-        return RuntimeError(str(error) if type(error) is RuntimeError else repr(error))
+        kind = next((each for each in _SENT if isinstance(error, each)), RuntimeError)
+        known = kind is not RuntimeError or type(error) is RuntimeError
+        sent = kind(str(error) if known else repr(error))
+        if kind is not BudgetronError:
+            sent.add_note("".join(format_exception(error)))
+        return sent
 
 
 def _import(_: None) -> None:

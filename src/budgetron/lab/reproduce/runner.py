@@ -14,9 +14,11 @@ from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from traceback import format_exception
 from typing import Any
 
 import budgetron
+from budgetron.errors import BudgetronError
 from budgetron.lab.baselines import REFERENCES
 from budgetron.lab.cells import finish
 from budgetron.lab.reproduce import data, protocols
@@ -108,6 +110,10 @@ class Run:
         return f"{self.data_set.name}, {self.row.algorithm}"
 
     @property
+    def own(self) -> bool:
+        return False
+
+    @property
     def key(self) -> str:
         return key_of(self.about)
 
@@ -150,7 +156,7 @@ class Run:
             if told is None:  # the clock starts
                 told = ours.recv() if ours.poll(self.row.limit) else Outcome(None)
         except EOFError:
-            told = RuntimeError("the process died")
+            told = BudgetronError("the process died")
         finally:
             process.kill()
             process.join()
@@ -166,6 +172,8 @@ def _tell(connection: Connection, job: Run) -> None:
         connection.send(None)
         told: Outcome | Exception = _run(job, rows)
     except Exception as error:
+        if not isinstance(error, BudgetronError):  # a bug: its traceback stays in this process
+            error.add_note("".join(format_exception(error)))
         told = error
     connection.send(told)
 
@@ -174,7 +182,9 @@ def _rows(job: Run) -> data.Split:
     rows = data.permuted(job.data_set, job.seed)
     count = len(rows.y) + len(rows.test_y)
     if count != job.data_set.rows:
-        raise ValueError(f"{job.data_set.name}: {count} rows; the table has {job.data_set.rows}")
+        raise BudgetronError(
+            f"{job.data_set.name}: {count} rows; the table has {job.data_set.rows}"
+        )
     return rows
 
 

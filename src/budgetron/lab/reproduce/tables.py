@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from budgetron._papers import papers
+from budgetron.errors import BudgetronError
 
 Params = dict[str, Any]
 
@@ -259,11 +260,11 @@ def read(name: str) -> Table:
 
     Raises
     ------
-    ValueError
+    BudgetronError
         If there is none.
     """
     if name not in files():
-        raise ValueError(f"no table is called {name!r}; there are {', '.join(names())}")
+        raise BudgetronError(f"no table is called {name!r}; there are {', '.join(names())}")
     text = files()[name].read_text(encoding="utf-8")
     raw = tomllib.loads(text)
     algorithms = raw.pop("algorithms")
