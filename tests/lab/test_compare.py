@@ -135,7 +135,7 @@ def test_the_conclusion_is_what_the_numbers_say() -> None:
     bar = made_up("majority class", 0.9, 0.9, 0.9, budget=None, reference=True)
     first = "On s a made the fewest mistakes (20.00 ± 10.00 %, budget 7), significantly fewer than "
     assert conclusion(summarise(a + b + bar)) == (
-        f"{first}the other line; every line is better than what looks at no feature."
+        f"{first}the other line; every line is better than the baselines."
     )
     assert conclusion(summarise(a + b + c + poor + bar)) == (
         f"{first}2 of 3 other lines, but not than c; of all 4 lines 1 is no better than the "

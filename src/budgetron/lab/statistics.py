@@ -173,7 +173,7 @@ def _told_apart(summary: Mapping[str, Sequence[Line]], best: Mapping[str, Line],
     worse = sum(p < SIGNIFICANT for p, _ in tested)
     even = list(dict.fromkeys(line.algorithm for p, line in tested if not p < SIGNIFICANT))
     if not even:
-        which = f"all {len(tested)} other lines" if len(tested) > 1 else "the other line"
+        which = f"the {len(tested)} other lines" if len(tested) > 1 else "the other line"
         return f", significantly {less} than {which}"
     names = ", ".join(even[:3]) + (f" and {len(even) - 3} more" if len(even) > 3 else "")
     if not worse:
@@ -198,7 +198,7 @@ def _learned_nothing(summary: Mapping[str, Sequence[Line]]) -> str:
     if not total:
         return ""
     if not counts:
-        return "; every line is better than what looks at no feature"
+        return "; every line is better than the baselines"
     said = [
         f"{n} {'is' if n == 1 else 'are'} no better than the {name}" for name, n in counts.items()
     ]

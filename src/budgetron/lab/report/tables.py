@@ -16,8 +16,8 @@ from budgetron.lab.store import Record
 
 LEGEND = (
     "± is the standard deviation over the permutations. Of each budget the best is bold; ≈ marks "
-    f"those a paired t-test does not tell apart from it (p ≥ {SIGNIFICANT:g}). The last lines look "
-    "at no feature."
+    f"those a paired t-test does not tell apart from it (p ≥ {SIGNIFICANT:g}). The last two lines are "
+    "baselines: they look at no feature."
 )
 
 # Further metrics of the detailed table: name, heading, factor, format.
@@ -111,7 +111,7 @@ def amounts(line: Line) -> dict[str, Entry]:
     return {
         "stored": Entry("–" if math.isnan(stored) else f"{stored:,.0f}", stored),
         "memory": Entry(bytes_text(held), held),
-        "µs a row": Entry(f"{line.microseconds:,.2f}", line.microseconds),
+        "µs per row": Entry(f"{line.microseconds:,.2f}", line.microseconds),
     }
 
 
@@ -125,7 +125,7 @@ def rich_table(title: str, lines: Sequence[Line], failed: Sequence[tuple[str, An
         title=Text(shown(title)), title_justify="left", title_style="bold", box=SIMPLE_HEAD
     )
     table.add_column("algorithm", no_wrap=True)
-    for name in ("budget", ERRORS[lines[0].task][1] + "  ", "stored", "memory", "µs a row"):
+    for name in ("budget", ERRORS[lines[0].task][1] + "  ", "stored", "memory", "µs per row"):
         table.add_column(name, justify="right", no_wrap=True)
     for _, chosen in ranked(lines):
         for line in chosen:

@@ -86,7 +86,7 @@ def conclusion(results: Results, protocol: Protocol) -> str:
             bars[each.name] = min(bars[each.name], ours.mean)
     poor = sum(ours.mean >= bars[each.name] for each, _, ours in lines if each.name in bars)
     which = f"{poor} are no better" if poor else "all are better"
-    last = f"; {which} than what looks at no feature" if bars else ""
+    last = f"; {which} than the baselines" if bars else ""
     return f"Of {len(lines)} lines {', '.join(said)}{last}."
 
 
