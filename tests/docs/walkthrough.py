@@ -27,7 +27,7 @@ RUN = re.compile(r"after the build, writes (?P<path>\S+)")
 BUDGET, LEARNER = "A toy budget", "A toy learner"
 # What the new part and the new learner are held to without a line of their own.
 INHERITED = {
-    "remove-newest": ("learners/test_free",),
+    "remove-newest": ("learners/test_custom",),
     "newest": (
         "learners/test_trace",
         "contracts/test_budget",
