@@ -83,11 +83,17 @@ LAYERS: dict[str, tuple[str, ...]] = {
 LAYERS["src/budgetron/cli"] = (*LAYERS["src/budgetron/cli"], "src/budgetron/cards.py")
 # Folders all of whose source files must belong to a layer.
 COVERED = ("core", "bindings", "src/budgetron")
+# What is not in the wheel, so that no file of the package may use it.
+OUTSIDE = ("papers", "studies", "tests", "benchmarks", "docs", "examples")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
+# Python, which only bindings/ may know.
+PYTHON = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]((?:nanobind/|Python\.h)[^>\"]*)", re.M)
 
 
 def included(path: str, text: str) -> Iterator[str]:
-    """What a C++ file includes: beside it, or from core/."""
+    """What a C++ file includes: beside it, or from core/; in core/ also headers of Python."""
+    if path.startswith("core/"):
+        yield from PYTHON.findall(text)
     for name in INCLUDE.findall(text):
         beside = Path(path).parent / name
         yield (beside if (ROOT / beside).is_file() else Path("core") / name).as_posix()
@@ -101,13 +107,26 @@ def module(name: str) -> str | None:
 
 
 def imported(path: str, text: str) -> Iterator[str]:
-    """What a Python file imports of the package, anywhere in it; a public name by its home."""
-    for node in ast.walk(ast.parse(text)):
+    """What a Python file uses of the package and of OUTSIDE, anywhere in it.
+
+    By import, by `import_module("...")`, or as an attribute of `budgetron`; a public name by the
+    module it lives in. Relative imports are for the stub alone.
+    """
+    nodes = list(ast.walk(ast.parse(text)))
+    package = {
+        each.asname or "budgetron"
+        for node in nodes
+        if isinstance(node, ast.Import)
+        for each in node.names
+        if each.name == "budgetron" or (each.name.startswith("budgetron.") and not each.asname)
+    }
+    for node in nodes:
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level and not path.endswith(".pyi"):
+            yield f"the relative import {'.' * node.level}{node.module or ''}"
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            # Relative imports stand in the stub alone.
             source = f"budgetron.{node.module}" if node.level else node.module
             inside = [f"{source}.{each.name}" for each in node.names]
             homes = [HOMES.get(each.name, source) for each in node.names]
@@ -115,9 +134,30 @@ def imported(path: str, text: str) -> Iterator[str]:
                 name if module(name) else home if source == "budgetron" else source
                 for name, home in zip(inside, homes, strict=True)
             ]
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id in package:
+                inside_it = f"budgetron.{node.attr}"
+                names = [inside_it if module(inside_it) else HOMES.get(node.attr, "budgetron")]
+        elif isinstance(node, ast.Call):
+            names = dynamic(node)
         for name in names:
-            if name.split(".")[0] == "budgetron":
+            root = name.split(".")[0]
+            if root == "budgetron":
                 yield module(name) or f"src/{name.replace('.', '/')}.py"
+            elif root in OUTSIDE:
+                yield f"{name.replace('.', '/')}.py"
+
+
+def dynamic(call: ast.Call) -> list[str]:
+    """The module that `import_module` is called with: of an f-string, its fixed packages."""
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name not in ("import_module", "__import__") or not call.args:
+        return []
+    text = call.args[0]
+    if isinstance(text, ast.JoinedStr) and isinstance(text.values[0], ast.Constant):
+        return [str(text.values[0].value).rpartition(".")[0]]
+    return [text.value] if isinstance(text, ast.Constant) and isinstance(text.value, str) else []
 
 
 # By the ending of a file: the paths it uses, from its own path and its text.
@@ -201,10 +241,16 @@ def test_what_is_used_exists() -> None:
         ("core/model/model.hpp", "nowhere.hpp", False),
         ("bindings/model.cpp", "arrays.hpp", True),
         ("bindings/model.cpp", "simd/vec.hpp", False),
+        ("bindings/model.cpp", "<nanobind/nanobind.h>", True),
+        ("core/model/model.hpp", "<vector>", True),
+        ("core/model/model.hpp", "<nanobind/nanobind.h>", False),
+        ("core/model/model.hpp", "nanobind/nanobind.h", False),
+        ("core/io/csr_check.hpp", "<Python.h>", False),
     ],
 )
 def test_an_arrow_that_points_up_is_seen(path: str, uses: str, right: bool) -> None:
-    assert (wrong(path, f'#pragma once\n  #  include "{uses}"\n') == []) is right
+    named = uses if uses.startswith("<") else f'"{uses}"'
+    assert (wrong(path, f"#pragma once\n  #  include {named}\n") == []) is right
 
 
 @pytest.mark.parametrize(
@@ -222,6 +268,29 @@ def test_an_arrow_that_points_up_is_seen(path: str, uses: str, right: bool) -> N
         ("river/model.py", "from budgetron.lab import workers", False),
         ("estimators/avm.py", "from budgetron import make", False),
         ("estimators/avm.py", "from budgetron import __version__", True),
+        # What is not in the wheel.
+        ("estimators/avm.py", "from numpy import papers", True),
+        ("estimators/avm.py", "from papers.page import Page", False),
+        ("lab/workers.py", "import studies.proof", False),
+        ("cli/run.py", "    from tests.support import cases", False),
+        # Relative imports.
+        ("__init__.pyi", "from .model_file import load as load", True),
+        ("__init__.pyi", "from .cli import run as run", False),
+        ("estimators/avm.py", "from . import diameter", False),
+        ("estimators/avm.py", "from .. import cli", False),
+        # Attributes of the package.
+        ("lab/workers.py", "import budgetron\nbudgetron.load('model.btn')", True),
+        ("estimators/avm.py", "import budgetron\nbudgetron.__version__", True),
+        ("estimators/avm.py", "budgetron = object()\nbudgetron.load", True),
+        ("estimators/avm.py", "import budgetron\nbudgetron.load('model.btn')", False),
+        ("estimators/avm.py", "import budgetron as b\nb.load('model.btn')", False),
+        ("estimators/avm.py", "import budgetron.parts\nbudgetron.lab.workers", False),
+        # Modules by their names as text.
+        ("catalogue.py", 'import_module(f"budgetron.estimators.{name}")', True),
+        ("catalogue.py", 'importlib.import_module("numpy")', True),
+        ("catalogue.py", 'import_module("budgetron.cli")', False),
+        ("catalogue.py", 'importlib.import_module(f"budgetron.cli.{name}")', False),
+        ("catalogue.py", '__import__("papers.page")', False),
     ],
 )
 def test_an_import_that_points_up_is_seen(path: str, line: str, right: bool) -> None:
