@@ -9,8 +9,22 @@ The public names are listed in `__init__.pyi`. Each is imported when it is first
 importing this package is quick.
 """
 
+import sys
+
 import lazy_loader
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, _, _names = lazy_loader.attach_stub(__name__, __file__)
+__all__ = ["__version__", *_names]
+
+
+def __getattr__(name: str) -> object:
+    if name in _names:
+        return _load(name)
+    message = f"module {__name__!r} has no attribute {name!r}"  # as Python says it
+    raise AttributeError(message, name=name, obj=sys.modules[__name__])
+
+
+def __dir__() -> list[str]:
+    return __all__.copy()

@@ -291,6 +291,11 @@ def make(
     >>> budgetron.make("bogd", task="regression", budget=400)
     BOGDRegressor(budget=400)
     """
+    if not isinstance(name, str):
+        raise BudgetronError(
+            f"name={name!r} must be the name of an algorithm, as text: one of "
+            f"{', '.join(CATALOGUE)}"
+        )
     if name not in CATALOGUE:
         raise BudgetronError(
             f"no algorithm is called {name!r}{nearest(name, CATALOGUE)} "

@@ -23,6 +23,7 @@ import budgetron
 from benchmarks.imports import LINES, seconds
 from budgetron import _core, parts
 from budgetron.catalogue import CATALOGUE
+from budgetron.errors import BudgetronError
 from papers.catalogue import PAGES
 from tests.support.cases import (
     CASES,
@@ -125,8 +126,37 @@ def test_public_names_resolve() -> None:
     for name in budgetron.__all__:
         assert getattr(budgetron, name) is not None
     assert set(budgetron.__all__) == set(dir(budgetron))
-    with pytest.raises(AttributeError, match="No budgetron attribute nothing"):
-        budgetron.nothing  # noqa: B018
+    assert "__version__" in dir(budgetron)
+    with pytest.raises(AttributeError) as raised:
+        budgetron.mkae  # noqa: B018
+    assert str(raised.value) == "module 'budgetron' has no attribute 'mkae'"
+    # By which Python suggests `make`.
+    assert (raised.value.name, raised.value.obj) == ("mkae", budgetron)
+
+
+def test_a_star_import_brings_the_public_names_alone() -> None:
+    names: dict[str, object] = {}
+    exec("from budgetron import *", names)
+    assert names.keys() - {"__builtins__"} == set(budgetron.__all__)
+    names = {"sqrt": None}
+    exec("from budgetron.parts import *", names)
+    families = ["KERNELS", "LOSSES", "UPDATES", "BUDGETS"]
+    families += ["REGRESSION_LOSSES", "REGRESSION_UPDATES"]
+    of_families = {part.__name__ for name in families for part in getattr(parts, name)}
+    assert {"Part", "Spec", "Round", "Budget", *families, *of_families} <= names.keys()
+    assert names["sqrt"] is None
+    for name in names.keys() - {"__builtins__", "sqrt", "Spec", *families}:
+        part = names[name]
+        assert isinstance(part, type), name
+        assert issubclass(part, parts.Part), name
+
+
+@pytest.mark.parametrize("name", [3, None, ["ahpatron"], "ahptron"])
+def test_a_name_that_is_no_algorithm_is_refused_in_a_line(name: object) -> None:
+    with pytest.raises(BudgetronError, match=r"perceptron, remove-oldest, .*budgetron") as raised:
+        budgetron.make(name)  # type: ignore[call-overload]
+    assert repr(name) in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_public_names_are_those_of_the_stub() -> None:
@@ -141,7 +171,7 @@ def test_public_names_are_those_of_the_stub() -> None:
                 named.append(each.name)
         else:
             assert ast.unparse(node) in ("__version__: str", "__all__: list[str]")
-    assert sorted(named) == sorted(budgetron.__all__)
+    assert sorted(["__version__", *named]) == sorted(budgetron.__all__)
     assert len(set(named)) == len(named)
 
 

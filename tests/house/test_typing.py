@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import budgetron
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 ESTIMATORS = [name for name in budgetron.__all__ if name.endswith(("Classifier", "Regressor"))]
 CLASSIFIER = "budgetron.estimators._base.classifier.OnlineClassifier"
 REGRESSOR = "budgetron.estimators._base.regressor.OnlineRegressor"

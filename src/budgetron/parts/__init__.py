@@ -21,3 +21,11 @@ from budgetron.parts.losses import *  # noqa: F403
 from budgetron.parts.part import Part as Part
 from budgetron.parts.part import Spec as Spec
 from budgetron.parts.updates import *  # noqa: F403
+
+# The parts, and the tuples of parts that are a family; not what their modules import.
+__all__ = ["Spec"] + [
+    name
+    for name, value in globals().copy().items()
+    if (isinstance(value, tuple) and name.isupper())
+    or (isinstance(value, type) and issubclass(value, Part))
+]
