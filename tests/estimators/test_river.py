@@ -250,7 +250,7 @@ def test_parts_by_hand() -> None:
     assert model.n_support_ == 9
     smaller = model.clone({"budget": parts.RemoveSmallest(size=4)})
     assert learn(smaller, X, y).n_support_ == 4
-    with pytest.raises(ValueError, match="'budget' parameter of KernelClassifier"):
+    with pytest.raises(ValueError, match="budget='nonsense' is not one of"):
         budgetron.river.KernelClassifier(budget="nonsense")
 
 

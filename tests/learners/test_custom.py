@@ -31,6 +31,7 @@ from budgetron.parts import (
     Linear,
     Part,
     PegasosUpdate,
+    Project,
     RemoveOldest,
     Round,
     Sample,
@@ -221,9 +222,22 @@ def test_strings_and_parts_are_the_same() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"budget": "remove_oldest"}, "'budget' parameter of KernelClassifier"),
-        ({"budget": Gaussian()}, "'budget' parameter of KernelClassifier"),
-        ({"update": "hinge"}, "'update' parameter of KernelClassifier"),
+        (
+            {"budget": "remove_oldest"},
+            "^budget='remove_oldest' is not one of 'unlimited', 'remove-oldest', .*, 'halve', "
+            r"nor a part of budgetron\.parts\.BUDGETS$",
+        ),
+        ({"budget": Gaussian()}, r"budget=Gaussian\(.*\) is not one of 'unlimited'"),
+        ({"budget": RemoveOldest}, r"RemoveOldest'> is not one of 'unlimited'"),
+        ({"update": "hinge"}, r"update='hinge' is not one of .* budgetron\.parts\.UPDATES$"),
+        ({"update": None}, "update=None is not one of 'perceptron'"),
+        ({"loss": 3}, r"loss=3 is not one of 'hinge', .* budgetron\.parts\.LOSSES$"),
+        ({"kernel": "gauss"}, r"kernel='gauss' is not one of .* budgetron\.parts\.KERNELS$"),
+        ({"budget": Project(size=2**31)}, r"'size' parameter of Project .*\[0, 2147483647\]"),
+        (
+            {"budget": Sample(sampling="even")},
+            "must be a str among {'uniform', 'nonuniform'}",
+        ),
         ({"budget": RemoveOldest(size=0)}, "'size' parameter of RemoveOldest"),
         ({"budget": Halve(size=1)}, "'size' parameter of Halve"),
         ({"kernel": Gaussian(gamma=-1.0)}, "'gamma' parameter of Gaussian"),

@@ -6,21 +6,18 @@ from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import Any, Self
 
+from budgetron import parts
 from budgetron._engine import Preparation
 from budgetron.errors import BudgetronError
 from budgetron.estimators._base.classifier import OnlineClassifier
 from budgetron.estimators._base.parameters import of
-from budgetron.parts import BUDGETS, KERNELS, LOSSES, UPDATES, Learner, Part, Round
+from budgetron.parts import Learner, Part, Round
 from budgetron.parts.ranges import OneOf, parameter, ranges_of
 
+# The parameters that are parts: their tuple in `budgetron.parts`, and its parts by kind.
+LISTS = {"kernel": "KERNELS", "loss": "LOSSES", "update": "UPDATES", "budget": "BUDGETS"}
 FAMILIES: dict[str, dict[str, type[Part]]] = {
-    name: {part.kind: part for part in family}
-    for name, family in {
-        "kernel": KERNELS,
-        "loss": LOSSES,
-        "update": UPDATES,
-        "budget": BUDGETS,
-    }.items()
+    name: {part.kind: part for part in getattr(parts, listed)} for name, listed in LISTS.items()
 }
 
 
@@ -123,6 +120,18 @@ class KernelClassifier(OnlineClassifier):
             }
         return self._part(family).get_params()
 
+    def _validate_params(self) -> None:
+        for name, family in FAMILIES.items():
+            value = getattr(self, name)
+            named = isinstance(value, str) and value in family
+            absent = name == "loss" and value is None
+            if not (named or absent or isinstance(value, tuple(family.values()))):
+                raise BudgetronError(
+                    f"{name}={value!r} is not one of {', '.join(map(repr, family))}, nor a part of "
+                    f"budgetron.parts.{LISTS[name]}"
+                )
+        super()._validate_params()
+
     # ---- the budget, which is a part's size ------------------------------------------------------
 
     def _budget_in(self, params: dict[str, Any]) -> Any:
@@ -139,13 +148,13 @@ class KernelClassifier(OnlineClassifier):
         return {**params, "budget": part.set_params(size=budget)}
 
     def _apart_from_budget(self, params: dict[str, Any]) -> dict[str, Any]:
-        parts = {family: params[family] for family in ("loss", "update", "budget")}
-        for family, part in parts.items():  # a name stands for a part with its default parameters
+        given = {family: params[family] for family in ("loss", "update", "budget")}
+        for family, part in given.items():  # a name stands for a part with its default parameters
             known = isinstance(part, str) and part in FAMILIES[family]
-            parts[family] = FAMILIES[family][part]() if known else part
-        if hasattr(parts["budget"], "size"):
-            parts["budget"] = parts["budget"].set_params(size=0)
-        return {**super()._apart_from_budget(params), **parts}
+            given[family] = FAMILIES[family][part]() if known else part
+        if hasattr(given["budget"], "size"):
+            given["budget"] = given["budget"].set_params(size=0)
+        return {**super()._apart_from_budget(params), **given}
 
     @property
     def _least_budget(self) -> int:

@@ -13,6 +13,7 @@ from budgetron.parts.ranges import (
     POSITIVE,
     POSITIVE_OR_INFINITE,
     SIZE,
+    SIZE_OR_NO_LIMIT,
     Numbers,
     OneOf,
     parameter,
@@ -111,7 +112,7 @@ class Project(Budget):
     examples; ``size`` 0 is no limit, a negative ``threshold`` none.
     """
 
-    size: int = parameter(0, whole(0, None))
+    size: int = parameter(0, SIZE_OR_NO_LIMIT)
     threshold: float = parameter(0.1, Numbers(None, 1.0))
     kind: ClassVar[str] = "project"
     need: ClassVar[Need | None] = Need("definite", "it solves for a projection")

@@ -17,6 +17,7 @@ from budgetron.parts.ranges import (
     POSITIVE,
     POSITIVE_OR_INFINITE,
     SIZE,
+    SIZE_OR_NO_LIMIT,
     Numbers,
     OneOf,
     parameter,
@@ -113,7 +114,7 @@ class Avm(Learner):
     cover: str = parameter("sphere", OneOf("sphere", "rectangle"))
     beta: float = parameter(0.0, NOT_NEGATIVE)
     rho: float = parameter(1.0, NOT_NEGATIVE)
-    budget: int = parameter(0, whole(0))
+    budget: int = parameter(0, SIZE_OR_NO_LIMIT)
     loss: Part = parameter(Hinge(), ANY_LOSS)
     kind: ClassVar[str] = "avm"
     need: ClassVar[Need | None] = Need("isotropic", "its cells are balls and boxes")
@@ -139,7 +140,7 @@ class Forgetron(Learner):
 class ProjectronPlus(Learner):
     """Projectron that learns from margin errors too, as far as its bound allows."""
 
-    size: int = parameter(Project.size, whole(0))
+    size: int = parameter(Project.size, SIZE_OR_NO_LIMIT)
     threshold: float = parameter(Project.threshold, Numbers(None, 1.0))
     kind: ClassVar[str] = "projectron-plus"
     need: ClassVar[Need | None] = Need("definite", "it solves for projections")

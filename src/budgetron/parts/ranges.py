@@ -43,7 +43,8 @@ class OneOf:
         """The range as scikit-learn's validation reads it."""
         from sklearn.utils._param_validation import StrOptions
 
-        return StrOptions(set(self.words))
+        # Keys are a set that keeps its order: messages list the words as they were written.
+        return StrOptions(dict.fromkeys(self.words).keys())
 
 
 def whole(least: int, most: int | None = LARGEST) -> Numbers:
@@ -55,6 +56,7 @@ POSITIVE = Numbers(0.0)
 POSITIVE_OR_INFINITE = Numbers(0.0, closed="right")
 NOT_NEGATIVE = Numbers(0.0, closed="left")
 SIZE = whole(1)
+SIZE_OR_NO_LIMIT = whole(0)  # 0 is no limit
 
 
 def parameter(default: T, *ranges: Any) -> T:
