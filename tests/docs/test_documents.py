@@ -21,6 +21,7 @@ DOCUMENTS = [
     *sorted(ROOT.glob("core/**/*.md")),
     *sorted(ROOT.glob("bindings/*.md")),
     *sorted(ROOT.glob("papers/**/*.md")),
+    *(ROOT / folder / "README.md" for folder in ("studies", "benchmarks", "examples", "tests")),
     *(
         path
         for path in sorted(ROOT.glob("docs/**/*.md"))

@@ -1,4 +1,8 @@
-"""The `budgetron` command. The way in imports nothing: Ctrl-C is no traceback even then."""
+"""The `budgetron` command: one file per verb.
+
+The entry point imports nothing, so that Ctrl-C shows no traceback even while modules load. May use
+the whole package but `checks` and `river`.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@
 
 `fetch` gets a file from its public origin; `load("a9a")` gives its rows, and
 `budgetron.streams.open_stream("data:a9a")` streams them. `$BUDGETRON_DATA` names a local folder
-that is looked into first.
+that is looked into first. May use `streams`.
 """
 
 from budgetron.datasets.cache import cache_folder, fetch, local_folder, locate, verify

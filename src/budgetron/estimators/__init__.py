@@ -1,1 +1,1 @@
-"""The scikit-learn face: one estimator a learner, over the one engine."""
+"""The scikit-learn estimators: one file per family of learners. May use parts and _engine."""

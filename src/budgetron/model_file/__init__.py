@@ -7,8 +7,8 @@ damage. It does not make a stranger's file honest: nothing in a file is ever exe
 the estimator is one of this package's by name, its engine is built from parameters that pass their
 checks, and the core refuses arrays that do not fit (core/base/state.hpp).
 
-A later version reads the files of this one, or says which version wrote them: `FORMAT` (formats.py)
-counts up when what is in them changes.
+A later version reads the files of this one, or says which version wrote them: `FORMAT` counts up
+when what is in them changes. May use the catalogue, the estimators and what is below them.
 """
 
 from __future__ import annotations

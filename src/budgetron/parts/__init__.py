@@ -3,7 +3,8 @@
 A part has all that Python knows of its parameters: their defaults, the values they may have, and
 the kernels the part goes with. Its fields are what the compiled core reads, by the same names; the
 core has no defaults, and refuses a name it does not know or misses. A part joins its family by the
-class it derives from, as `Budget` or `Update`; there is no other list.
+class it derives from, as `Budget` or `Update`; there is no other list. May use
+`budgetron.errors`.
 
 >>> Halve(size=10).spec()
 {'kind': 'halve', 'size': 10, 'ridge': 0.0005, 'norm': 0.0}

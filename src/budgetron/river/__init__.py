@@ -7,9 +7,10 @@
 Accuracy: 89.59%
 
 There is a class for every estimator, with the same name and parameters; it is made from the
-estimator, which does the learning (making.py). What differs: ``seed`` stands for
+estimator, which does the learning (factory.py). What differs: ``seed`` stands for
 random_state, gamma="auto" means "median", since the width of the stream is not known, and what
-belongs to `fit` (n_epochs, shuffle, n_jobs) is not there.
+belongs to `fit` (n_epochs, shuffle, n_jobs) is not there. May use the catalogue, the estimators and
+what is below them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `open_stream` opens any source: LIBSVM, CSV, Parquet and npz files, standard input, arrays and
 tables in memory, data sets and synthetic streams by name. The protocol is `Stream`; what goes wrong
-in a source is a `StreamError`.
+in a source is a `StreamError`. May use `datasets`.
 """
 
 from budgetron.streams.arrays import ArrayStream

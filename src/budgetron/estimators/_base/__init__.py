@@ -1,1 +1,4 @@
-"""What all estimators share: validation, labels, weights, budgets in bytes, documentation."""
+"""What all estimators share: validation, labels, weights, budgets in bytes, documentation.
+
+May use parts and _engine, and no family of learners.
+"""
