@@ -1,6 +1,6 @@
 """Ours beside what else learns from a stream on PyPI: mistakes, memory and time, row by row.
 
-Every learner predicts a row, is told its label, and goes on to the next: the same rows in the
+Every learner predicts a row, learns its label, and goes on to the next: the same rows in the
 same order, through the interface each has for single rows (scikit-learn's is partial_fit on one
 row). Ours have a budget of 100 and the median width (budgetron's default), RBFSampler a width from
 the distances of 200 pairs of rows, SGD and VW's linear learner the logistic loss, VW's --ksvm the
@@ -52,7 +52,7 @@ def of_sklearn(model: Any, X: Any, y: Any, features: Any = None) -> tuple[Step, 
 
 
 def of_river(model: Any, X: Any, y: Any, *, zeros: bool) -> tuple[Step, Callable[[], int]]:
-    """Linear models take absent features for 0, trees and neighbours want to be told."""
+    """Linear models take absent features for 0, trees and neighbours need them in the row."""
     dicts = [{str(j): float(v) for j, v in enumerate(row) if v or zeros} for row in X]
 
     def step(i: int) -> int:
@@ -121,7 +121,7 @@ def main() -> None:
     arguments = parser.parse_args()
     for name in arguments.sets.split(","):
         X, y = load(name, arguments.rows)
-        print(f"\n| {name}, {len(y):,} rows | mistakes, % | memory, kB | µs a row |")
+        print(f"\n| {name}, {len(y):,} rows | mistakes, % | memory, kB | µs per row |")
         print("|---|---:|---:|---:|")
         for title, make in learners(X, y):
             try:

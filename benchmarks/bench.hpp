@@ -1,5 +1,5 @@
 // What the C++ benchmarks share: taking turns at being timed, rows of a shape, and a model that
-// stores as many of them as it is told to.
+// stores a given number of them.
 #pragma once
 
 #include <algorithm>

@@ -60,13 +60,13 @@ def read(path: Path) -> float:
 
 def fastest(calls: dict[str, Callable[[], float]]) -> tuple[dict[str, float], dict[str, float]]:
     """Milliseconds as each call says, and of processor time; the best of several, in turns."""
-    told, spent = dict.fromkeys(calls, float("inf")), dict.fromkeys(calls, float("inf"))
+    stated, spent = dict.fromkeys(calls, float("inf")), dict.fromkeys(calls, float("inf"))
     for _ in range(PASSES):
         for name, call in calls.items():
             start = time.process_time()
-            told[name] = min(told[name], 1e3 * call())
+            stated[name] = min(stated[name], 1e3 * call())
             spent[name] = min(spent[name], 1e3 * (time.process_time() - start))
-    return told, spent
+    return stated, spent
 
 
 def main() -> None:
@@ -78,15 +78,15 @@ def main() -> None:
         path.write_bytes(COPIES * path.read_bytes())
         chunks = list(LibsvmStream(path, n_features=A9A.features))
         for name in LEARNERS:
-            told, spent = fastest(
+            stated, spent = fastest(
                 {
                     "run": lambda name=name: run(path, name),
                     "learn": lambda name=name: learn(chunks, name),
                     "read": lambda: read(path),
                 }
             )
-            share, work = (100 * (1 - each["learn"] / each["run"]) for each in (told, spent))
-            both = [value for each in (told, spent) for value in each.values()]
+            share, work = (100 * (1 - each["learn"] / each["run"]) for each in (stated, spent))
+            both = [value for each in (stated, spent) for value in each.values()]
             listed.append((name, *both, share, work))
             what = f"budgetron run -a {name}, {source} as text: outside the learner, of the"
             bars.append(at_most(f"{what} time", SHARE, share, "%"))

@@ -90,8 +90,8 @@ def _peak(path: Path) -> float:
     """Megabytes at the most of a process that reads the file."""
     script = "import sys; sys.path[:] = %r; import streams; streams._report_peak(%r)"
     script %= ([str(Path(__file__).parent), *sys.path], str(path))
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
-    return float(told.stdout)
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    return float(printed.stdout)
 
 
 def _report_peak(path: str) -> None:

@@ -24,7 +24,7 @@ from papers.kernels import Kernel, Matrix
 from papers.random import Random
 
 Vector = Matrix  # a 1-d float64 array
-# A squared distance to a span below this share of k(x, x) cannot be told from 0.
+# A squared distance to a span below this share of k(x, x) cannot be distinguished from 0.
 IN_SPAN = {"float64": 1e-10, "float32": 1e-4}
 
 

@@ -18,7 +18,7 @@ def write(pages: Path) -> list[Path]:
     text = [
         "# Gallery",
         "",
-        "Short scripts that draw a figure each: `python examples/NAME.py`.",
+        "Short scripts that draw one figure each: `python examples/NAME.py`.",
         "",
     ]
     figures = []

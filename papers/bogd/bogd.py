@@ -39,7 +39,7 @@ class BOGD(Page):
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         slope = self.loss.slope(margin)
-        weight = float(np.sqrt(self.inner(u, u)))  # of the row: 1 unless told
+        weight = float(np.sqrt(self.inner(u, u)))  # of the row: 1 by default
         coef = min(-self.rate * slope, self.cap / weight) * u
         if slope == 0 or self.size < self.B:
             self.coef *= self.decay

@@ -39,7 +39,7 @@ class Budgetron(Page):
         self.mean_error, self.errors = 0.0, 0  # of regression
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
-        weight = float(np.sqrt(self.inner(u, u)))  # of the row: 1 unless told
+        weight = float(np.sqrt(self.inner(u, u)))  # of the row: 1 by default
         u = u / weight
         k, loss = self.by_age(row), -margin if self.regresses else 1 - margin
         if self.replace == "auto":

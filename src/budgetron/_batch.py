@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(eq=False, slots=True)
 class Batch:
-    """Rows with what is to be learned from them; nothing about them is refused any more.
+    """Rows with labels and weights; the estimator has checked all of them.
 
     The compiled model reads it by the names of its fields (bindings/python_batch.hpp) and copies
     nothing.

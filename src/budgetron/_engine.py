@@ -70,7 +70,7 @@ def _install_thread_control() -> None:
 
 @dataclass(frozen=True)
 class Preparation:
-    """What rows go through before the learner sees them; unless told, nothing.
+    """What rows go through before the learner sees them; by default nothing.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Preparation:
 
 @dataclass(frozen=True)
 class Room:
-    """What a native model takes its memory for; unless told, no limits.
+    """What a native model takes its memory for; by default there are no limits.
 
     Parameters
     ----------

@@ -66,14 +66,14 @@ def log(event: Event) -> None:
     logger.log(logging.INFO if event.kind in RARE else logging.DEBUG, "%s", event)
 
 
-class Teller:
-    """What the core calls with the events of some rows."""
+class Relay:
+    """Passes events on to a listener: the core calls it with those of some rows."""
 
     def __init__(self, listener: Listener) -> None:
         self.listener = listener
 
-    def __call__(self, told: list[tuple[str, int, int, int, float]]) -> None:
-        for kind, row, example, other, coef in told:
+    def __call__(self, events: list[tuple[str, int, int, int, float]]) -> None:
+        for kind, row, example, other, coef in events:
             self.listener(Event(kind, row, _named(example), _named(other), coef))
 
 

@@ -38,7 +38,7 @@ each_sized = pytest.mark.parametrize("case", SIZED, ids=str)
 
 
 def rows(case: Case, n: int, width: int = WIDTH, seed: int = 0) -> tuple[Any, Any, dict[str, Any]]:
-    """Rows, targets, and what the first call must be told."""
+    """Rows, targets, and the extra arguments of the first call."""
     if case.task == "regression":
         return *numeric_stream(n, width, seed=seed, sparse=True), {}
     return *stream(n, width, 3, seed=seed, sparse=True), {"classes": [0, 1, 2]}

@@ -30,8 +30,8 @@ _PINS = "pins.json"
 
 def local_folder() -> Path | None:
     """`$BUDGETRON_DATA`, if it is set."""
-    told = os.environ.get("BUDGETRON_DATA")
-    return Path(told).expanduser() if told else None
+    folder = os.environ.get("BUDGETRON_DATA")
+    return Path(folder).expanduser() if folder else None
 
 
 def cache_folder() -> Path:

@@ -29,7 +29,7 @@ class BudgetronClassifier(OnlineClassifier):
     r : float
         Variance of the noise a row is taken to have; the larger, the smaller the steps.
     jitter : float
-        Added to k(x, x) of stored examples, so that similar ones can be told apart.
+        Added to k(x, x) of stored examples, so that similar ones stay distinct.
     replace : {"auto", "never", "always"}
         What a mistake does when the budget is full. "never": it is learned from but not stored.
         "always": it takes the place of the example whose coef is the least certain not to be 0,
@@ -83,7 +83,7 @@ class BudgetronRegressor(OnlineRegressor):
     r : float
         Variance of the noise in the targets, in terms of the variance of f where nothing is known.
     jitter : float
-        Added to k(x, x) of stored examples, so that similar ones can be told apart.
+        Added to k(x, x) of stored examples, so that similar ones stay distinct.
     kernel : {"rbf", "laplacian", "poly", "linear"}
 
     Examples

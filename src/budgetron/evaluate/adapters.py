@@ -157,7 +157,7 @@ class _Batch(_RowByRow):
         if not self._regression and "classes" in inspect.signature(model.partial_fit).parameters:
             if classes is None:
                 raise BudgetronError(
-                    f"{type(model).__name__} must be told all labels: pass classes="
+                    f"{type(model).__name__} needs all labels before the first row: pass classes="
                 )
             self._first = {"classes": classes}
 
@@ -209,7 +209,7 @@ class _River(_RowByRow):
         if not self._regression and getattr(model, "_multiclass", None) is False:
             if classes is None:
                 raise BudgetronError(
-                    f"{type(model).__name__} must be told its labels: pass classes="
+                    f"{type(model).__name__} needs its labels before the first row: pass classes="
                 )
             if len(classes) > 2:
                 what = f"{type(model).__name__} is for two classes, and there are {len(classes)}"

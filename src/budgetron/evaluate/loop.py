@@ -73,8 +73,8 @@ def prequential(
         and learned when its label does, that is, after the prediction of the row `delay` rows
         later. 0: at once. Labels that have not come by the end are not learned
     window, fading : of the sliding-window and the fading metrics
-    classes : all labels. None: they join as they occur; learners that must be told them are told
-        those in y
+    classes : all labels. None: they join as they occur; learners that need them before the first
+        row get those in y
     positive : the label whose precision, recall and F1 are given; None: the larger of two labels,
         the mean over the classes beyond two
     chunk_rows : rows handed to the learner at once; changes no number but the seconds
@@ -104,10 +104,10 @@ def prequential(
     whole = y is not None
     checked = numbers if task == "regression" else any_labels
     closed = None if classes is None else np.unique(any_labels(classes, "classes"))
-    told = closed
-    if told is None and whole and task == "classification" and not hasattr(model, "prequential"):
-        told = np.unique(any_labels(y))
-    learner = face(model, task, told, growing=not whole)
+    known = closed
+    if known is None and whole and task == "classification" and not hasattr(model, "prequential"):
+        known = np.unique(any_labels(y))
+    learner = face(model, task, known, growing=not whole)
     tester = _Delayed(learner, delay) if delay else learner
     count = _Counter(task, window, fading, closed, positive)
     chunks: Iterable[Any] = [(_rows(X), y)] if whole else X

@@ -20,8 +20,8 @@ class Need:
     Parameters
     ----------
     quality : "definite", "isotropic" or "gaussian", which a kernel has or has not (kernels.py)
-    why : the part needs it
-    what : needs it, in the words of a message; a class does not say it of its parts
+    why : the reason, as a message gives it
+    what : the subject of the message, as "budget 'halve'"; empty in a class, filled in by `needs`
     """
 
     quality: str
@@ -40,7 +40,7 @@ class Part:
     need: ClassVar[Need | None] = None
 
     def spec(self) -> Spec:
-        """What the core is told."""
+        """The dict that the core builds the part from."""
         return {"kind": self.kind} | {
             name: _plain(value) for name, value in self.get_params(deep=False).items()
         }

@@ -5,7 +5,7 @@ and the compiled model. A row of known features goes straight to the compiled ro
 the dict itself (bindings/named_row.hpp). Batches, and rows with which something new comes (the
 first one, a class), go the estimator's own way, as sparse rows of a stream that grows.
 
-Subclasses are dataclasses made from the estimators' by making.py.
+Subclasses are dataclasses made from the estimators' by factory.py.
 """
 
 from __future__ import annotations

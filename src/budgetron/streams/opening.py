@@ -37,13 +37,13 @@ class SourceOptions:
     label : tables: name or number (from 0; -1 is the last) of the label's column; None: the one
         called label, target, class or y; False: there is none. npz: name of the labels' array
     columns : tables and npz: names or numbers of the features; None: all but the label
-    categorical : of these, those to one-hot, a feature a category as they appear; the label's
+    categorical : of these, those to one-hot, one feature per category as they appear; the label's
         column may be among them: its labels are then words, whatever they look like
     hashed : of these, those to hash into `hash_width` features
     hash_width : how many features words are hashed into
     categories : of each categorical column, each category's feature, if known; others have none
     labelled : tables: False: do not look at labels; the label's column may be missing
-    delimiter : csv: None: told from the first line
+    delimiter : csv: None: the first line decides
     part : npz: "train" or "test", where the file holds both, or rows from START to before STOP as
         "START:STOP"; None: all, one part after the other
     header : csv: whether the first line names the columns; None: unless it has a number in it

@@ -1,7 +1,8 @@
 """The bytes of a source: a file or standard input, decompressed on the way, in blocks.
 
-Compression is told by the first bytes, so a wrong or missing file ending does no harm and standard
-input works too. Memory is one block and the decompressor's own, whatever a block unpacks to.
+The first bytes say which compression it is, so a wrong or missing file ending does no harm and
+standard input works too. Memory is one block and the decompressor's own, whatever a block unpacks
+to.
 """
 
 from __future__ import annotations

@@ -503,5 +503,5 @@ def _balanced(batch: Batch, by_class: ClassWeights) -> Floats:
 
 
 def _of_each(decisions: Floats) -> Floats:
-    """Decisions as they are given out: one number a row where there is one output."""
+    """Decisions as they are given out: one number per row if there is one output."""
     return decisions[:, 0] if decisions.shape[1] == 1 else decisions

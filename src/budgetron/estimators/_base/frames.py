@@ -46,8 +46,8 @@ def in_order(X: Any, names: NDArray[Any] | None, owner: str) -> Any:
         "unknown": _without(given, wanted),
     }
     if any(wrong.values()):
-        told = "; ".join(f"{what} {_listed(those)}" for what, those in wrong.items() if those)
-        raise BudgetronError(f"X has other feature names than {owner} was fitted with: {told}")
+        listed = "; ".join(f"{what} {_listed(those)}" for what, those in wrong.items() if those)
+        raise BudgetronError(f"X has other feature names than {owner} was fitted with: {listed}")
     select = getattr(type(X), "select", None)  # a method of polars and Arrow frames
     return X[wanted] if select is None else select(X, wanted)
 

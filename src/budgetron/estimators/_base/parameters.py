@@ -21,7 +21,7 @@ def of(part: type[Part], name: str, *also: Any, default: Any = MISSING) -> Any:
 
     Parameters
     ----------
-    part, name : whose, and which
+    part, name : the part, and the name of its parameter
     *also : further ranges
     default : instead of the part's
     """

@@ -1,6 +1,6 @@
-"""Rows and labels that are already what a model reads, told apart from all that others may hand in.
+"""Which rows and labels are already what a model reads, so that no check need convert them.
 
-scikit-learn's checks take half a millisecond a call whatever comes: they ask about frames, lists,
+scikit-learn's checks take half a millisecond per call whatever comes: they ask about frames, lists,
 pandas types and dtypes first. An array or CSR of the model's own dtype and width needs none of that
 but a look at its numbers, and goes past them; everything else goes through them, and what is wrong
 is said there. Of labels that go past, scikit-learn does not warn that most of them are different.
@@ -19,7 +19,7 @@ from budgetron._csr import SparseRows
 def plain_rows(X: Any, dtypes: list[Any], width: int | None = None) -> bool:
     """Whether X is a C-ordered array or `SparseRows` of such a dtype, not empty, all finite.
 
-    Unless told, of any width.
+    `width` None: of any width.
 
     Examples
     --------

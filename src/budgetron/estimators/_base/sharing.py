@@ -18,12 +18,12 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from budgetron._engine import Engine
 from budgetron.errors import BudgetronError, as_budgetron_error
 from budgetron.estimators._base.scikit import BaseEstimator
-from budgetron.events import Listener, Teller, log
+from budgetron.events import Listener, Relay, log
 
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S", bound="Shared")
-_PRIVATE = ("_turn_lock", "_told")  # of this estimator alone: not copied, pickled or saved
+_PRIVATE = ("_turn_lock", "_listener")  # of this estimator alone: not copied, pickled or saved
 
 
 def in_turn(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
@@ -41,6 +41,7 @@ class Shared(BaseEstimator):
     """What estimators have because others use and watch them."""
 
     _engine: Engine
+    _listener: Relay | None = None
 
     @property
     def _turn(self) -> Any:
@@ -54,11 +55,6 @@ class Shared(BaseEstimator):
             self.__dict__["_turn_lock"] = (os.getpid(), threading.RLock())
             lock = self.__dict__["_turn_lock"][1]
         return lock
-
-    @property
-    def _teller(self) -> Teller | None:
-        """What tells the listener; None: nobody listens."""
-        return self.__dict__.get("_told")
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, as in the constructor."""
@@ -123,13 +119,13 @@ class Shared(BaseEstimator):
         """
         if listener is not None and not callable(listener):
             raise BudgetronError(f"listener={listener!r} must be a function of an event, or None")
-        self._told = None if listener is None else Teller(listener)
+        self._listener = None if listener is None else Relay(listener)
         if hasattr(self, "_engine"):
-            self._engine.native.listen(self._teller)
+            self._engine.native.listen(self._listener)
         return self
 
     def _watched(self, engine: Engine) -> Engine:
         """The engine, with whoever listens to this estimator."""
-        if self._teller is not None:
-            engine.native.listen(self._teller)
+        if self._listener is not None:
+            engine.native.listen(self._listener)
         return engine

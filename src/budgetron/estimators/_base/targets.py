@@ -105,7 +105,7 @@ def told_apart(given: Sequence[Any], what: str = "Input y", first: int = 0) -> N
                     return np.array(whole, dtype=dtype)
             raise BudgetronError(
                 f"{what} contains {_shown(value)} in row {row} and numbers of another kind, with "
-                "which it cannot be told from its neighbours: pass labels as text"
+                "which it cannot be distinguished from its neighbours: pass labels as text"
             )
     return found
 

@@ -1,4 +1,4 @@
-"""How much a row counts: sample_weight and class_weight become one number a row.
+"""How much a row counts: sample_weight and class_weight become one number per row.
 
 A row of weight w moves f by w times as much as it would: whatever the update adds for it is
 multiplied by w. What does not depend on the row stays: decays, norm balls, BOGD's largest coef. A
@@ -21,7 +21,7 @@ LARGEST = 1e100
 
 
 def sample_weights(sample_weight: Any, count: int, *, some: bool = False) -> Floats | None:
-    """One number from 0 to LARGEST a row; None where none were given, one number for all.
+    """One number from 0 to LARGEST per row, None if none were given; one number is for all rows.
 
     `some`: not all of them may be 0.
     """

@@ -16,8 +16,8 @@ from budgetron.lab.store import Record
 
 LEGEND = (
     "± is the standard deviation over the permutations. Of each budget the best is bold; ≈ marks "
-    f"those a paired t-test does not tell apart from it (p ≥ {SIGNIFICANT:g}). The last two lines are "
-    "baselines: they look at no feature."
+    f"those a paired t-test does not tell apart from it (p ≥ {SIGNIFICANT:g}). The last two lines "
+    "are baselines: they look at no feature."
 )
 
 # Further metrics of the detailed table: name, heading, factor, format.

@@ -104,8 +104,8 @@ class TableStream(RowStream):
             self._error: StreamError | None = None
             passed = 0 if isinstance(position, int) else position.get("bad", 0)
             # categories, and rows passed over, are known only by reading what comes before
-            told = not skip_bad or not isinstance(position, int)
-            if told and not self._encoder.categorical:
+            known = not skip_bad or not isinstance(position, int)
+            if known and not self._encoder.categorical:
                 self._raw = behind + passed
                 self._position, self._n_bad = behind, passed
                 self._bad = messages_in(position)

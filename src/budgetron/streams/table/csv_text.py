@@ -1,4 +1,4 @@
-"""CSV text as Arrow batches: delimiter and header told from the first line, the rest by pyarrow.
+"""CSV text as Arrow batches: the first line decides delimiter and header, pyarrow reads the rest.
 
 Feature columns are read as numbers whatever the first rows look like, so that a column does not
 change its type in mid-file; label and categories are read as text.
@@ -38,7 +38,7 @@ _LONGEST = 4 << 20
 # Beyond this row nobody waits for its line to be counted.
 _FAR = 1_000_000
 _NOTHING = ["", "?", " ?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "NULL", "null", "None", "#N/A"]
-_TOLD = re.compile(
+_COMPLAINT = re.compile(
     r"^(?:In CSV column #(?P<column>\d+): )?(?:CSV parse error: )?(?:Row #(?P<row>\d+): )?"
     r"(?P<what>.*)$",
     re.DOTALL,
@@ -189,7 +189,7 @@ class CsvBatches:
                 lambda: arrow_csv.read_csv(pa.BufferReader(memory), read, parse, convert)
             )
         except pa.ArrowException as error:
-            raise self._told(error) from error
+            raise self._stream_error(error) from error
         except UnicodeDecodeError as error:
             raise StreamError(self.name, None, f"is not UTF-8 text: {error.reason}") from error
         self._count(wrong)
@@ -267,17 +267,17 @@ class CsvBatches:
                 where = "a row" if row.number is None else f"row {self._rows_parsed + row.number}"
                 self.bad_messages.append(f"{self.name}: {where} {what}")
 
-    def _told(self, error: BaseException) -> StreamError:
+    def _stream_error(self, error: BaseException) -> StreamError:
         """Arrow's complaint as ours: `FILE: row N, column C ...`."""
-        told = _TOLD.match(str(error))
-        if told is None or (told["row"] is None and told["column"] is None):
+        found = _COMPLAINT.match(str(error))
+        if found is None or (found["row"] is None and found["column"] is None):
             return StreamError(self.name, None, arrow_reason(error))
-        row = None if told["row"] is None else self._rows_parsed + int(told["row"])
+        row = None if found["row"] is None else self._rows_parsed + int(found["row"])
         where = [] if row is None else [f"row {row}"]
-        what = " ".join(told["what"].split())[:160]
+        what = " ".join(found["what"].split())[:160]
         value = re.search(r"invalid value '(.*)'", what)
-        if told["column"] is not None:
-            where.append(f"column {self.names[int(told['column'])]!r}")
+        if found["column"] is not None:
+            where.append(f"column {self.names[int(found['column'])]!r}")
         if value is not None:
             what = f"holds {value[1][:40]!r}, not a number: {WORDS}"
         elif fields := re.match(r"Expected (\d+) columns, got (\d+)", what):
