@@ -17,7 +17,7 @@ import budgetron
 from budgetron import parts
 from budgetron.estimators._base.sizes import parse_bytes
 from budgetron.evaluate import prequential
-from tests.support.cases import CASES, REGRESSION, Case, numeric_stream, same_state, stream
+from tests.support.cases import CASES, KINDS, REGRESSION, Case, numeric_stream, same_state, stream
 from tests.support.native import engine_of, has_learned, learn_rows, native_of
 
 WIDTH = 6
@@ -295,7 +295,7 @@ def test_bytes_cannot_be_raised() -> None:
 # ---- parameters of a live model ------------------------------------------------------------------
 
 
-@each_sized
+@pytest.mark.parametrize("case", [case for case in SIZED if case in KINDS], ids=str)
 @pytest.mark.parametrize("smaller", [4, "8500B"])
 def test_a_lower_budget_that_is_set_holds_from_the_next_row_on(
     case: Case, smaller: int | str

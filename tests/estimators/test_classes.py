@@ -20,7 +20,7 @@ def test_labels_of_any_type(case: Case, kind: str) -> None:
     contracts.check_labels_of_any_type(case.make(), kinds=[kind])
 
 
-@each_case
+@each_kind
 def test_ties_of_two_go_to_the_second_class_and_of_more_to_the_first(case: Case) -> None:
     x = np.ones((1, 3))
     assert case.make().partial_fit(x, ["a"], classes=["a", "b"]).n_mistakes_ == 1
@@ -95,7 +95,7 @@ def test_a_class_that_joins_leaves_the_others_as_they_were(case: Case) -> None:
     np.testing.assert_array_equal(after[:, 1], 0.0)
 
 
-@each_case
+@each_kind
 def test_one_class_alone_then_its_opponent(case: Case) -> None:
     X, _ = stream(60)
     alone = case.make().partial_fit(X, np.full(60, "m"))

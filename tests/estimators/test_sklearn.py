@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import (
 
 import budgetron
 from budgetron.catalogue import CATALOGUE
-from tests.support.cases import CASES, KINDS, REGRESSION_KINDS, Case, same_state, stream
+from tests.support.cases import KINDS, REGRESSION_KINDS, Case, same_state, stream
 from tests.support.expected_failures import POOR, hold
 
 
@@ -100,8 +100,10 @@ def test_scores_of_weak_baselines(estimator: Any) -> None:
         assert score == pytest.approx(POOR[str(estimator)][0], abs=0.005, rel=0.005)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize(
+    ("name", "classes"),
+    [*((name, 2) for name in CATALOGUE), *((case.name, 3) for case in KINDS)],
+)
 def test_class_weights_decide(name: str, classes: int) -> None:
     """scikit-learn's check_class_weight_classifiers, with a kernel as wide as its data."""
     X, y = make_blobs(centers=classes, random_state=0, cluster_std=20)
@@ -110,7 +112,7 @@ def test_class_weights_decide(name: str, classes: int) -> None:
     assert np.mean(model.fit(X[:50], y[:50]).predict(X[50:]) == 0) > 0.87
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", KINDS, ids=str)
 def test_pipeline_grid_and_cross_validation(case: Case) -> None:
     X, y = stream(200)
     labels = np.array(["no", "yes"])[y]

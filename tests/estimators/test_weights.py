@@ -11,7 +11,17 @@ import pytest
 
 import budgetron
 from budgetron.estimators._base.weights import ClassWeights
-from tests.support.cases import BY_NAME, CASES, REGRESSION, Case, numeric_stream, same_state, stream
+from tests.support.cases import (
+    BY_NAME,
+    CASES,
+    KINDS,
+    REGRESSION,
+    REGRESSION_KINDS,
+    Case,
+    numeric_stream,
+    same_state,
+    stream,
+)
 from tests.support.native import state_of
 
 
@@ -174,7 +184,7 @@ def test_a_refused_row_is_not_counted() -> None:
     assert model._class_weights.counts == before
 
 
-@pytest.mark.parametrize("case", CASES + REGRESSION, ids=str)
+@pytest.mark.parametrize("case", KINDS + REGRESSION_KINDS, ids=str)
 def test_huge_weights_leave_a_model_that_answers(case: Case) -> None:
     X, y = numeric_stream(120) if case.task == "regression" else stream(120)
     weights = np.where(np.arange(len(y)) % 3, 1.0, 1e100)

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import budgetron
-from tests.support.cases import BY_NAME, CASES, REGRESSION, Case, numeric_stream, same_state, stream
+from tests.support.cases import (
+    BY_NAME,
+    KINDS,
+    REGRESSION,
+    Case,
+    numeric_stream,
+    same_state,
+    stream,
+)
 from tests.support.native import native_of
 
 # Nothing ever leaves these.
@@ -72,7 +80,7 @@ def test_what_leaves_takes_its_share_along(name: str, average: str) -> None:
     assert left > 20
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", KINDS, ids=str)
 def test_rounds_are_not_averaged_and_a_pickle_goes_on(case: Case) -> None:
     import pickle
 
