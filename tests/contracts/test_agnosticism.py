@@ -35,10 +35,12 @@ def test_batch_equals_one_row_at_a_time(case: Case, dtype: type) -> None:
     contracts.check_batch_equals_loop(case.make(random_state=5), dtypes=[dtype])
 
 
+@pytest.mark.parametrize("joining", [False, True])
 @each_dtype
 @each_case
-def test_dense_equals_csr(case: Case, dtype: type) -> None:
-    contracts.check_dense_equals_sparse(case.make(random_state=5), dtypes=[dtype])
+def test_dense_equals_csr(case: Case, dtype: type, joining: bool) -> None:
+    learner = case.make(random_state=5)
+    contracts.check_dense_equals_sparse(learner, dtypes=[dtype], joining=joining)
 
 
 @each_case

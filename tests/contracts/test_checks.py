@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 import budgetron
@@ -25,6 +26,7 @@ from budgetron.checks import (
     learner_checks,
     part_checks,
 )
+from budgetron.checks.same import same_rows, same_values
 from tests.support.cases import CASES, REGRESSION, Case
 
 Base = budgetron.BudgetPerceptronClassifier
@@ -213,6 +215,77 @@ class OutOfTheBall(KernelClassifier):
         return super()._machine(kernel)
 
 
+class MisreadingMatrices(Base):
+    """A csr_matrix counts twice, a csr_array does not."""
+
+    def _rows(self, X: Any, **how: Any) -> Any:
+        return super()._rows(2 * X if isinstance(X, scipy.sparse.spmatrix) else X, **how)
+
+
+class Plain(ClassifierMixin, BaseEstimator):
+    """A learner that has nothing of this library: the nearest of the last rows, `size` of them."""
+
+    def __init__(self, budget: int = 10, gamma: float = 1.0, random_state: Any = None) -> None:
+        self.budget = budget
+        self.gamma = gamma
+        self.random_state = random_state
+
+    def size(self) -> int:
+        return self.budget
+
+    def wanted(self, y: Any) -> Any:
+        return np.full(len(y), True)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+        first = not hasattr(self, "classes_")
+        X = validate_data(self, X, reset=first, dtype=float)
+        known = np.unique(classes) if first else self.classes_
+        if y is None or np.shape(y) != (len(X),) or not np.isin(y, known).all():
+            raise ValueError("y is not one label per row")
+        if first:
+            self.classes_, self.rows_, self.labels_ = known, X[:0], known[:0]
+        wanted = self.wanted(y)
+        self.rows_ = np.concatenate([self.rows_, X[wanted]])[-self.size() :]
+        self.labels_ = np.concatenate([self.labels_, y[wanted]])[-self.size() :]
+        self.n_support_ = len(self.rows_)  # set here, as scikit-learn's learners do: not a property
+        return self
+
+    def predict(self, X: Any) -> Any:
+        if not hasattr(self, "rows_"):
+            raise NotFittedError("not learned yet")
+        X = validate_data(self, X, reset=False, dtype=float)
+        if not len(self.rows_):
+            return np.full(len(X), self.classes_[0])
+        return self.labels_[((X[:, None, :] - self.rows_) ** 2).sum(axis=2).argmin(axis=1)]
+
+
+class Hoarding(Plain):
+    """Stores every row, whatever its budget is."""
+
+    def size(self) -> int:
+        return 10**6
+
+
+class Swelling(Plain):
+    """Takes more and more bytes."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+        super().partial_fit(X, y, classes)
+        self.memory_bytes_ = getattr(self, "memory_bytes_", 0) + 8
+        return self
+
+
+class KeepingTheMean(Plain):
+    """Compares with the mean of the rows it was given, which is near 0, not of copies."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+        self.kept = X
+        return super().partial_fit(X, y, classes)
+
+    def predict(self, X: Any) -> Any:
+        return self.classes_[(np.asarray(X)[:, 2] > np.mean(self.kept)).astype(int)]
+
+
 BROKEN: dict[str, list[tuple[type, str]]] = {
     "chunks_do_not_matter": [
         (Backwards, r"the answer to row \d+ is .* in one call, .* in chunks that end before rows 1")
@@ -222,13 +295,15 @@ BROKEN: dict[str, list[tuple[type, str]]] = {
         (Backwards, "in a batch"),
     ],
     "dense_equals_sparse": [
-        (ScalingSparse, r"the answer to row \d+ is .* of dense rows, .* of CSR rows")
+        (ScalingSparse, r"the answer to row \d+ is .* of dense rows, .* of CSR rows \(csr_array\)"),
+        (MisreadingMatrices, r"the answer to row \d+ is .* of CSR rows \(csr_matrix\)"),
     ],
     "sparse_rows_are_put_in_order": [(Sorting, r"data has the shape \(2,\) afterwards")],
     "memory_layout_does_not_matter": [(MisreadingFortran, "in Fortran's order")],
     "arrays_are_neither_changed_nor_kept": [
         (Overwriting, r"X\[0, 0\] is .* after learning, .* as given"),
         (Keeping, "after the arrays were overwritten"),
+        (KeepingTheMean, "after the arrays were overwritten"),
     ],
     "deciding_changes_nothing": [(LearningToPredict, "after it was asked, .* never asked")],
     "resumes_exactly": [(Forgetful, "without a stop, .* copied after 137 rows")],
@@ -242,8 +317,14 @@ BROKEN: dict[str, list[tuple[type, str]]] = {
         (Complaining, "predict with one dimension raises IndexError: .*, not a ValueError"),
     ],
     "labels_of_any_type": [(Coding, "of labels of type str")],
-    "budget_is_kept": [(Greedy, "1[1-3] examples are stored after row .*, with a budget of 10")],
-    "memory_is_constant_once_full": [(Growing, r"bytes after row 3\d\d, .* after the row before")],
+    "budget_is_kept": [
+        (Greedy, "1[1-3] examples are stored after row .*, with a budget of 10"),
+        (Hoarding, "20 examples are stored after row 19, with a budget of 10"),
+    ],
+    "memory_is_constant_once_full": [
+        (Growing, r"bytes after row 3\d\d, .* after the row before"),
+        (Swelling, "2,416 bytes after row 301, 2,408 after the row before"),
+    ],
     "shares_sum_to_the_decision": [
         (Exaggerating, r"shares sum to \[.*\] in row 0, whose decision")
     ],
@@ -257,6 +338,8 @@ PAIRS = [(name, kind, says) for name, broken in BROKEN.items() for kind, says in
 )
 def test_a_check_notices_who_breaks_its_contract(name: str, kind: type, says: str) -> None:
     learner = kind(radius=0.5) if kind is OutOfTheBall else kind(**PARAMS)
+    applying = {each for each, _ in learner_checks(learner)}
+    assert name in applying or name == "norm_ball_is_kept"
     with pytest.raises(ContractBroken, match=says) as caught:
         getattr(contracts, f"check_{name}")(learner)
     text = str(caught.value)
@@ -288,6 +371,111 @@ def test_learners_of_this_library_keep_them(case: Case) -> None:
     assert ("budget_is_kept" in names) == (case.budget is not None)
     assert ("labels_of_any_type" in names) == (case.task == "classification")
     assert set(names) < set(BROKEN)
+
+
+@pytest.mark.parametrize("budget", ["10KB", "100KB"])
+def test_a_learner_with_a_budget_in_bytes_keeps_them(budget: str) -> None:
+    names = check_learner(budgetron.make("ahpatron", budget=budget))
+    assert {"budget_is_kept", "shares_sum_to_the_decision"} < set(names)
+
+
+class Drawing(Plain):
+    """Stores a row with a probability of one half."""
+
+    def wanted(self, y: Any) -> Any:
+        if not hasattr(self, "_draws"):
+            self._draws = check_random_state(self.random_state)
+        return self._draws.random_sample(len(y)) < 0.5
+
+
+class Wrapping(Plain):
+    """Has a learner that draws as a parameter."""
+
+    def __init__(self, inner: Any = None, budget: int = 10) -> None:
+        self.inner = inner
+        self.budget = budget
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+        if not hasattr(self, "inner_"):
+            self.inner_ = clone(self.inner)
+        self.inner_.partial_fit(X, y, classes)
+        self.classes_, self.n_support_ = self.inner_.classes_, self.inner_.n_support_
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return (self.inner_ if hasattr(self, "inner_") else self.inner).predict(X)
+
+
+@pytest.mark.parametrize("seed", [None, 3, np.int64(3), np.random.RandomState(0)], ids=str)
+def test_learners_that_draw_are_compared_with_the_same_draws(seed: Any) -> None:
+    assert "budget_is_kept" in check_learner(Base(budget=10, random_state=seed))
+    for learner in (Drawing(random_state=seed), Wrapping(Drawing(random_state=seed))):
+        assert "clones_learn_alike" in check_learner(learner)
+
+
+@pytest.mark.parametrize("budget", [10, np.int64(10)])
+def test_a_budget_of_any_whole_number_is_checked(budget: Any) -> None:
+    names = check_learner(Plain(budget=budget))
+    assert "budget_is_kept" in names
+    assert "memory_is_constant_once_full" not in names  # it does not say what it takes
+
+
+def test_a_budget_that_a_learner_raises_itself_is_not_believed() -> None:
+    class Raising(Plain):
+        def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+            self.budget = 10**6
+            return super().partial_fit(X, y, classes)
+
+    with pytest.raises(ContractBroken, match=r"20 examples .* with a budget of 10"):
+        contracts.check_budget_is_kept(Raising(budget=10))
+
+
+# ---- equal means to the bit ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "says"),
+    [
+        (0.0, -0.0, r"w\[1\] is 0.0 here, -0.0 there"),
+        (1.0, np.nextafter(1.0, 2.0), r"w\[1\] is 1.0 here, 1.0000000000000002 there"),
+        (np.float32(1), np.int64(1), "w has the dtype float32 here, int64 there"),
+        ("a", "b", r"w\[1\] is 'a' here, 'b' there"),
+    ],
+)
+def test_equal_means_to_the_bit(one: Any, other: Any, says: str) -> None:
+    names, a, b = ("here", "there"), np.array([one, one]), np.array([one, one]).astype(type(other))
+    b[1] = other
+    with pytest.raises(ContractBroken, match=says):
+        same_values({"w": a}, {"w": b}, names)
+    with pytest.raises(ContractBroken, match=r"the answer to row 1 is|answers have the dtype"):
+        same_rows(a, b, names)
+    same_values({"w": a}, {"w": a.copy()}, names)
+
+
+def test_what_is_equal_in_other_bits() -> None:
+    nan = np.array([np.nan])
+    same_rows(nan, -nan, ("here", "there"))
+    same_values({"w": np.array(["a"])}, {"w": np.array(["a"], dtype="U9")}, ("here", "there"))
+
+
+def test_the_model_file_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = Base.partial_fit
+
+    def forgetting(self: Any, X: Any, *rest: Any, **more: Any) -> Any:
+        try:
+            return plain(self, X, *rest, **more)
+        except ValueError:
+            self.random_state = 1  # which is only in the file: drawing has begun
+            raise
+
+    monkeypatch.setattr(Base, "partial_fit", forgetting)
+    with pytest.raises(
+        ContractBroken, match=r"the model file\[\d+\] is .* after partial_fit refused"
+    ):
+        contracts.check_refused_calls_change_nothing(Base(**PARAMS))
+
+
+# ---- learners of one's own -----------------------------------------------------------------------
 
 
 class Own(ClassifierMixin, BaseEstimator):
@@ -364,8 +552,10 @@ def test_a_learner_that_fails_is_told_with_the_check_it_failed_in() -> None:
 
 
 def test_what_is_no_learner_is_refused() -> None:
-    with pytest.raises(BudgetronError, match="a Gaussian has no partial_fit and predict"):
+    with pytest.raises(BudgetronError, match=r"^Gaussian has no .* so these checks do not apply"):
         check_learner(parts.Gaussian())
+    with pytest.raises(BudgetronError, match=r"^a class was given; give an object: Own\(\)$"):
+        check_learner(Own)
     with pytest.raises(NotFittedError):
         Own().predict([[0.0]])
 
@@ -404,6 +594,44 @@ def test_a_part_that_breaks_a_contract_is_noticed(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(KernelClassifier, "n_support_", property(lambda self: stored(self) + 1))
     with pytest.raises(ContractBroken, match="check_budget_is_kept: 5 examples are stored after"):
         check_part(parts.Merge(size=4))
+
+
+class OwnBudget(parts.budgets.Budget):
+    kind = "own"
+
+
+class OwnHalve(parts.Halve):
+    pass
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        3,
+        None,
+        "halve",
+        np.zeros((9, 9)),
+        parts.Squared,
+        parts.Squared(),
+        parts.TubeUpdate(),
+        parts.Round(parts.Gaussian(), parts.AvpUpdate()),
+        OwnBudget(),
+        OwnHalve(),
+        Base(),
+    ],
+    ids=lambda part: part.__name__ if isinstance(part, type) else type(part).__name__,
+)
+def test_what_is_no_part_is_refused(part: Any) -> None:
+    with pytest.raises(
+        BudgetronError, match=r" must be one of Gaussian\(\), .*Halve\(\)"
+    ) as caught:
+        part_checks(part)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_class_of_a_part_is_refused() -> None:
+    with pytest.raises(BudgetronError, match=r"^a class was given; give an object: Halve\(\)$"):
+        check_part(parts.Halve)  # type: ignore[arg-type]
 
 
 def test_a_part_that_goes_with_nothing_says_why() -> None:

@@ -17,7 +17,7 @@ import scipy.sparse
 import budgetron
 from budgetron.catalogue import CATALOGUE
 from budgetron.checks.rows import class_rows, number_rows
-from budgetron.checks.same import same_state as same_state
+from tests.support.native import same_state as same_state
 from tests.support.native import state_of
 
 KERNELS: dict[str, dict[str, Any]] = {

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from budgetron._batch import Batch
 from budgetron._csr import sparse_rows
 from budgetron._engine import Engine
+from budgetron.checks.same import same_values
 
 __all__ = [
     "Engine",
@@ -20,6 +21,7 @@ __all__ = [
     "learn_rows",
     "native_of",
     "predict_rows",
+    "same_state",
     "state_of",
 ]
 
@@ -43,6 +45,15 @@ def state_of(model: Any) -> dict[str, NDArray[Any]]:
     """The saved state of an estimator's compiled model, by name."""
     state: dict[str, NDArray[Any]] = model._engine.native.save()
     return state
+
+
+def same_state(first: Any, second: Any, *, but: str | None = None) -> None:
+    """The compiled states of two estimators are equal to the bit; `but` for this piece of them."""
+    one, other = (
+        {name: value for name, value in state_of(model).items() if not name.startswith(f"{but}/")}
+        for model in (first, second)
+    )
+    same_values(one, other, ("in the first", "in the second"))
 
 
 def learn_rows(

@@ -11,7 +11,8 @@ every learner that a part makes with the parts it goes with. For pytest, `learne
 A learner is anything with `partial_fit` and `predict`; River's have River's own checks
 (`river.checks`), scikit-learn's interface scikit-learn's (`sklearn.utils.estimator_checks`). Give
 it a small budget, about 10, so that a few hundred rows fill it many times. This library's own tests
-run the same functions over all its learners. Layers: rows, same (comparing), contracts, this.
+run the same functions over all its learners. rows.py makes the data, same.py compares, contracts.py
+has one function per contract.
 """
 
 from __future__ import annotations
@@ -59,9 +60,12 @@ def learner_checks(learner: Any) -> list[NamedCheck]:
     >>> [name for name, _ in learner_checks(budgetron.make("rbp", budget=10))][:3]
     ['chunks_do_not_matter', 'batch_equals_loop', 'memory_layout_does_not_matter']
     """
+    if isinstance(learner, type):
+        raise BudgetronError(f"a class was given; give an object: {learner.__name__}()")
     if not (hasattr(learner, "partial_fit") and hasattr(learner, "predict")):
         raise BudgetronError(
-            f"a {type(learner).__name__} has no partial_fit and predict: its contracts are others"
+            f"{type(learner).__name__} has no partial_fit and predict, "
+            f"so these checks do not apply to it"
         )
     return [
         (check.__name__.removeprefix("check_"), partial(check, learner))
@@ -87,9 +91,10 @@ def _applying(learner: Any) -> Iterator[Check]:
         yield contracts.check_sparse_rows_are_put_in_order
     if task_of(learner) == "classification":
         yield contracts.check_labels_of_any_type
-    if contracts.stores(learner):
+    model = contracts.tried(learner)
+    if contracts.stores(learner, model):
         yield contracts.check_budget_is_kept
-        if hasattr(type(learner), "memory_bytes_"):
+        if hasattr(model, "memory_bytes_"):
             yield contracts.check_memory_is_constant_once_full
     if hasattr(learner, "explain") and getattr(learner, "_stores_examples", True):
         yield contracts.check_shares_sum_to_the_decision
@@ -143,13 +148,15 @@ def part_checks(part: Part) -> list[NamedCheck]:
 
     Parameters
     ----------
-    part : a kernel, a loss, an update or a budget; it is combined with all others that it goes with
+    part : a kernel, a loss, an update or a budget of classifiers; it is combined with all others
+        that it goes with
 
     Raises
     ------
     BudgetronError
-        If it goes with nothing, with the reason of the last refusal.
+        If it is none of these parts, or goes with nothing, with the reason of the last refusal.
     """
+    _check_known(part)
     found: list[NamedCheck] = []
     refused: BudgetronError | None = None
     for model in _combinations(part):
@@ -175,7 +182,7 @@ def check_part(part: Part) -> list[str]:
     ContractBroken
         If one or more are broken; a line for each.
     BudgetronError
-        If the part goes with nothing.
+        If it is no part of classifiers, or goes with nothing.
 
     Examples
     --------
@@ -194,7 +201,7 @@ def combination_checks(model: Any) -> list[NamedCheck]:
     )
     radius = "" if model.radius is None else f", radius {model.radius:g}"
     checks: list[Check] = [contracts.check_chunks_do_not_matter, contracts.check_resumes_exactly]
-    if contracts.stores(model):
+    if contracts.stores(model, contracts.tried(model)):
         checks.append(contracts.check_budget_is_kept)
     if model.radius is not None:
         checks.append(contracts.check_norm_ball_is_kept)
@@ -207,6 +214,16 @@ def combination_checks(model: Any) -> list[NamedCheck]:
         what = f"{name} [{kernel}, {update}, {budget}{radius}]"
         found.append((what, partial(check, model, **how)))
     return found
+
+
+def _check_known(part: Any) -> None:
+    """Raise BudgetronError for what no combination would contain."""
+    known = (*KERNELS, *LOSSES, *UPDATES, *BUDGETS)
+    if isinstance(part, type) and part in known:
+        raise BudgetronError(f"a class was given; give an object: {part.__name__}()")
+    if type(part) not in known:
+        names = ", ".join(f"{each.__name__}()" for each in known)
+        raise BudgetronError(f"{' '.join(repr(part).split())} must be one of {names}")
 
 
 def _combinations(part: Part) -> Iterator[Any]:

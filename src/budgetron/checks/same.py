@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+import budgetron
+from budgetron.model_file import to_bytes
+
 State = dict[str, Any]
 Names = tuple[str, str]
 
@@ -14,15 +17,18 @@ class ContractBroken(AssertionError):
     """A learner does not keep one of the contracts; its text says which, where and with what."""
 
 
-def state_of(model: Any) -> State:
-    """All that a learner knows: the compiled state and attributes of one of this library's.
+def learned_by(model: Any) -> State:
+    """All that a learner knows: the compiled state, attributes and file of one of this library's.
 
     Of any other learner the public attributes that learning sets (`coef_`), as far as they are
     numbers, text or arrays of them.
     """
     if hasattr(model, "_engine"):
         attributes = {name: getattr(model, name) for name in model._fitted if hasattr(model, name)}
-        return {**model._engine.native.save(), **attributes}
+        state = {**model._engine.native.save(), **attributes}
+        if can_be_saved(model):  # last: a name says more than a place in a file
+            state["the model file"] = np.frombuffer(to_bytes(model), dtype=np.uint8)
+        return state
     kinds = (np.ndarray, np.generic, int, float, str, list, tuple)
     return {
         name: value
@@ -31,13 +37,9 @@ def state_of(model: Any) -> State:
     }
 
 
-def same_state(first: Any, second: Any, *, but: str | None = None) -> None:
-    """The compiled states of two estimators are equal to the bit; `but` for this piece of them."""
-    one, other = first._engine.native.save(), second._engine.native.save()
-    if but is not None:
-        one = {name: value for name, value in one.items() if not name.startswith(but + "/")}
-        other = {name: value for name, value in other.items() if not name.startswith(but + "/")}
-    same_values(one, other, ("in the first", "in the second"))
+def can_be_saved(model: Any) -> bool:
+    """Whether it is one of this library's own learners, not derived from one."""
+    return getattr(budgetron, type(model).__name__, None) is type(model)
 
 
 def same_values(one: State, other: State, names: Names) -> None:
@@ -47,8 +49,7 @@ def same_values(one: State, other: State, names: Names) -> None:
         raise ContractBroken(f"{alone} is there {names[alone not in one]} only")
     for name, value in one.items():
         a, b = np.asarray(value), np.asarray(other[name])
-        if a.shape != b.shape:
-            raise ContractBroken(f"{name} has the shape {a.shape} {names[0]}, {b.shape} {names[1]}")
+        _same_form(f"{name} has", a, b, names)
         differ = _different(a, b)
         if differ.any():
             at = tuple(int(i) for i in np.argwhere(differ)[0])
@@ -61,8 +62,7 @@ def same_values(one: State, other: State, names: Names) -> None:
 def same_rows(one: Any, other: Any, names: Names) -> None:
     """Raise ContractBroken at the first row whose answers differ, with the names of the two."""
     a, b = np.asarray(one), np.asarray(other)
-    if a.shape != b.shape:
-        raise ContractBroken(f"answers have the shape {a.shape} {names[0]}, {b.shape} {names[1]}")
+    _same_form("answers have", a, b, names)
     differ = _different(a, b).reshape(len(a), -1).any(axis=1)
     if differ.any():
         row = int(differ.argmax())
@@ -86,8 +86,16 @@ def _shown(value: Any) -> str:
     return repr(np.asarray(value).tolist())
 
 
+def _same_form(whose: str, a: Any, b: Any, names: Names) -> None:
+    """Raise ContractBroken if shape or dtype differ; text may be of another length."""
+    if a.shape != b.shape:
+        raise ContractBroken(f"{whose} the shape {a.shape} {names[0]}, {b.shape} {names[1]}")
+    if a.dtype != b.dtype and not a.dtype.kind == b.dtype.kind == "U":
+        raise ContractBroken(f"{whose} the dtype {a.dtype} {names[0]}, {b.dtype} {names[1]}")
+
+
 def _different(a: Any, b: Any) -> Any:
-    """Where two arrays of one shape differ; NaN equals NaN."""
-    if a.dtype.kind == "f" and b.dtype.kind == "f":
-        return ~((a == b) | (np.isnan(a) & np.isnan(b)))
-    return np.asarray(a != b)
+    """Where two arrays of one form differ: to the bit (0.0 is not -0.0), but NaN equals NaN."""
+    if a.dtype.kind != "f":
+        return np.asarray(a != b)
+    return ~(((a == b) & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b)))

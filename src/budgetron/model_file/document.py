@@ -38,7 +38,7 @@ def describe(model: Any) -> tuple[Document, Arrays]:
     """What is to be known of a model, and its arrays; TypeError if it cannot be written."""
     kind = type(model)
     if _estimator(kind.__name__) is not kind:
-        raise TypeError(f"a {kind.__name__} is no estimator of budgetron: it cannot be saved")
+        raise TypeError(f"{kind.__name__} is no estimator of budgetron: it cannot be saved")
     model._validate_params()
     with model._turn:
         return _described(model)

@@ -44,7 +44,7 @@ def encode(value: Any) -> Any:
         return value
     if isinstance(value, dict):  # of weights by label
         return {"dict": [[encode(key), encode(inner)] for key, inner in value.items()]}
-    raise TypeError(f"a {type(value).__name__} cannot be written")
+    raise TypeError(f"{type(value).__name__} cannot be written")
 
 
 def decode(value: Any) -> Any:
