@@ -37,7 +37,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(scope="session")
 def load_real() -> Callable[..., tuple[Any, np.ndarray]]:
-    """`load_real("a9a/train")`: these rows of `budgetron.datasets`, float32 unless told."""
+    """`load_real("a9a/train")`: these rows of `budgetron.datasets`, float32 by default."""
 
     def load(text: str, dtype: str = "float32") -> tuple[Any, np.ndarray]:
         if not datasets.here(text):

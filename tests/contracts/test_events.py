@@ -1,4 +1,4 @@
-"""Looking on: every example that leaves is told, by all learners with a budget; nothing changes."""
+"""Listening: every example that leaves is an event, for all budgeted learners; nothing changes."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ def stored(model: Any) -> Counter[int]:
 
 
 @each_case
-def test_every_example_that_leaves_is_told(case: Case) -> None:
+def test_every_example_that_leaves_is_an_event(case: Case) -> None:
     X, y = rows_for(case, 220)
-    told: list[Event] = []
-    model = case.make(random_state=0).watch(told.append)
+    heard: list[Event] = []
+    model = case.make(random_state=0).watch(heard.append)
     model.partial_fit(X[:2], y[:2])
     kinds: Counter[str] = Counter()
     for i in range(2, len(X)):
-        before, told[:] = stored(model), []
+        before, heard[:] = stored(model), []
         model.learn_one(X[i], y[i])
         after = stored(model)
-        kinds.update(event.kind for event in told)
-        assert all(event.round == i for event in told)
-        named = {event.example for event in told} | {event.other for event in told}
+        kinds.update(event.kind for event in heard)
+        assert all(event.round == i for event in heard)
+        named = {event.example for event in heard} | {event.other for event in heard}
         assert (before - after).keys() <= named
-        gone = {event.example for event in told if event.kind in ("evict", "project", "refuse")}
+        gone = {event.example for event in heard if event.kind in ("evict", "project", "refuse")}
         assert all(after[example] < max(before[example], 1) for example in gone)
-        assert all(event.coef >= 0 and np.isfinite(event.coef) for event in told)
+        assert all(event.coef >= 0 and np.isfinite(event.coef) for event in heard)
     assert bool(kinds) == (str(case) not in SILENT)
 
 
@@ -80,17 +80,17 @@ def test_watching_changes_nothing(case: Case) -> None:
 def test_who_leaves_does_not_grow_with_those_that_stay(name: str, classes: int) -> None:
     X = stream(60)[0]
     y = np.arange(60) % classes
-    told: list[Event] = []
+    heard: list[Event] = []
     model = budgetron.make(name, budget=3, gamma=1.0, max_coef=1e6, random_state=0)
-    model.watch(told.append)
+    model.watch(heard.append)
     model.partial_fit(X[:4], y[:4], classes=np.arange(classes))
     left = 0
     for i in range(4, len(X)):
-        told.clear()
+        heard.clear()
         sizes = np.sqrt((1 if classes == 2 else 2) * (model.dual_coef_**2).sum(axis=0))
         before = dict(zip(native_of(model).ids().tolist(), sizes, strict=True))
         model.learn_one(X[i], y[i])
-        for event in told:
+        for event in heard:
             np.testing.assert_allclose(event.coef, before[event.example], rtol=1e-5)
             left += 1
     assert left > 20
@@ -110,53 +110,53 @@ def test_a_batch_tells_what_its_rows_tell() -> None:
     assert None not in (batch[0].example, batch[0].other)
 
 
-def test_drift_is_told_when_it_is_logged() -> None:
+def test_drift_is_an_event_when_it_is_logged() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 2))
     y = np.where(np.arange(4000) < 2000, X[:, 0] > 0, X[:, 0] < 0)
-    told: list[Event] = []
-    model = budgetron.make("budgetron", budget=20, gamma=0.5, scale=None).watch(told.append)
+    heard: list[Event] = []
+    model = budgetron.make("budgetron", budget=20, gamma=0.5, scale=None).watch(heard.append)
     model.partial_fit(X, y)
-    drifts = [event.round for event in told if event.kind == "drift"]
+    drifts = [event.round for event in heard if event.kind == "drift"]
     assert drifts == model.drift_log_.tolist()
     assert len(drifts) >= 1
-    assert any(event.kind == "evict" and event.round >= drifts[0] for event in told)
+    assert any(event.kind == "evict" and event.round >= drifts[0] for event in heard)
 
 
-def test_gamma_and_scale_found_are_told() -> None:
+def test_finding_gamma_and_scale_is_an_event() -> None:
     X, y = stream(400)
-    told: list[Event] = []
-    model = BY_NAME["rbp"].make(gamma="median", scale="auto").watch(told.append)
+    heard: list[Event] = []
+    model = BY_NAME["rbp"].make(gamma="median", scale="auto").watch(heard.append)
     model.partial_fit(X, y)
-    assert max(event.round for event in told if event.kind == "restart") == 200
-    last = max(i for i, event in enumerate(told) if event.kind == "restart")
-    gone = {event.example for event in told[last:]}
+    assert max(event.round for event in heard if event.kind == "restart") == 200
+    last = max(i for i, event in enumerate(heard) if event.kind == "restart")
+    gone = {event.example for event in heard[last:]}
     assert not gone & stored(model).keys()  # of rows that were replayed nothing wrong is said
     assert len(gone) > 50
 
 
 def test_a_lowered_budget_tells_who_leaves() -> None:
     X, y = stream(400)
-    told: list[Event] = []
-    model = BY_NAME["rbp"].make().fit(X, y).watch(told.append)
+    heard: list[Event] = []
+    model = BY_NAME["rbp"].make().fit(X, y).watch(heard.append)
     before = stored(model)
     model.lower_budget(5)
-    assert {event.example for event in told} == (before - stored(model)).keys()
-    told.clear()
+    assert {event.example for event in heard} == (before - stored(model)).keys()
+    heard.clear()
     model.partial_fit(X[:100], y[:100])
-    assert told
+    assert heard
 
 
 def test_a_river_model_is_watched() -> None:
     river = pytest.importorskip("budgetron.river")
-    told: list[Event] = []
-    model = river.make("remove-oldest", budget=3, gamma=1.0, seed=0).watch(told.append)
+    heard: list[Event] = []
+    model = river.make("remove-oldest", budget=3, gamma=1.0, seed=0).watch(heard.append)
     for i in range(30):
         model.learn_one({"a": float(i), "b": 1.0}, i % 2)
-    assert [event.example for event in told[:3]] == [0, 1, 2]
-    count = len(told)
+    assert [event.example for event in heard[:3]] == [0, 1, 2]
+    count = len(heard)
     model.watch(None).learn_one({"a": 100.0}, 0)
-    assert len(told) == count
+    assert len(heard) == count
 
 
 def test_a_listener_that_raises_does_so_when_the_batch_is_learned() -> None:
@@ -193,14 +193,14 @@ def test_a_listener_may_look_inside_and_stop_listening() -> None:
 
 def test_a_listener_is_the_models_own() -> None:
     X, y = stream(200)
-    told: list[Event] = []
-    model = BY_NAME["rbp"].make().watch(told.append).fit(X, y)  # before the model is built
-    assert told
+    heard: list[Event] = []
+    model = BY_NAME["rbp"].make().watch(heard.append).fit(X, y)  # before the model is built
+    assert heard
     copies = [pickle.loads(pickle.dumps(model)), model.snapshot(), clone(model).fit(X, y)]
-    told.clear()
+    heard.clear()
     for copy in copies:
         copy.partial_fit(X, y)
-    assert not told
+    assert not heard
 
 
 @pytest.mark.thread_unsafe(reason="counts the models of all threads")

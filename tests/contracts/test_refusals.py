@@ -392,7 +392,7 @@ def test_a_river_model_that_knows_no_class_answers_none() -> None:
         assert model.predict_proba_many(frame).shape == (20, 0)
 
 
-# ---- labels that are told apart ------------------------------------------------------------------
+# ---- labels that stay distinct -------------------------------------------------------------------
 
 
 def typed_labels(rng: Rng) -> Any:
@@ -428,7 +428,7 @@ def taken(model: Any, X: np.ndarray, y: Any) -> bool:
     return True
 
 
-def test_labels_are_told_apart_or_refused() -> None:
+def test_labels_stay_distinct_or_refused() -> None:
     river = pytest.importorskip("budgetron.river")
     rng = np.random.default_rng(5)
     answers = []

@@ -225,7 +225,7 @@ def test_options_are_checked(file: Path, options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("ending", PACKERS)
 @pytest.mark.parametrize("named", [True, False])
-def test_compression_is_told_by_content(tmp_path: Path, ending: str, named: bool) -> None:
+def test_compression_is_recognised_by_content(tmp_path: Path, ending: str, named: bool) -> None:
     path = tmp_path / ("data" + (ending if named else ".txt"))
     packed = PACKERS[ending](TEXT)
     path.write_bytes(packed)
