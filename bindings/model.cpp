@@ -327,6 +327,7 @@ void bind(nb::module_& m, const char* name) {
                      });
                    })
       .def_prop_ro("gamma", &look<&Model<Real>::gamma, Real>)
+      .def_prop_ro("unit_changes", &look<&Model<Real>::unit_changes, Real>)
       .def_prop_ro("size", &size<Real>)
       .def_prop_ro("memory_bytes", &M::memory_bytes)
       .def(

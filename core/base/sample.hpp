@@ -27,6 +27,23 @@ struct Sample {
   }
 };
 
+// ||a - b||^2 in float64, terms in the order of the features.
+template <class Real>
+double squared_distance(const Sample<Real>& a, const Sample<Real>& b) {
+  double sum = 0.0;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.count || j < b.count) {
+    const bool take_a = j == b.count || (i < a.count && a.feature(i) <= b.feature(j));
+    const bool take_b = i == a.count || (j < b.count && b.feature(j) <= a.feature(i));
+    double difference = 0.0;
+    if (take_a) difference += static_cast<double>(a.values[i++]);
+    if (take_b) difference -= static_cast<double>(b.values[j++]);
+    sum += difference * difference;
+  }
+  return sum;
+}
+
 // A sample that owns its numbers: a stored example taken out, or a point made by merging.
 template <class Real>
 struct OwnedSample {

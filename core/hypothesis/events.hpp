@@ -12,6 +12,8 @@
 //   refuse   `example`, the newcomer, was not stored
 //   drift    the learner saw the stream change
 //   restart  a new learner learned all rows so far: gamma or scale changed (preparation.hpp)
+//   units    units changed and stored examples were converted; `coef` is the mean |change of f| at
+//            them
 //
 // Examples are named by the round that stored them, the newcomer by its own.
 #pragma once
@@ -23,7 +25,7 @@
 namespace budgetron {
 
 // `none`: an example leaves whose event was already reported.
-enum class EventKind : std::uint8_t { evict, project, merge, refuse, drift, restart, none };
+enum class EventKind : std::uint8_t { evict, project, merge, refuse, drift, restart, units, none };
 
 struct Event {
   EventKind kind = EventKind::none;
@@ -33,7 +35,8 @@ struct Event {
   std::int64_t round = 0;  // rounds before this one
 
   [[nodiscard]] const char* name() const {
-    constexpr const char* names[] = {"evict", "project", "merge", "refuse", "drift", "restart", ""};
+    constexpr const char* names[] = {"evict", "project", "merge", "refuse",
+                                     "drift", "restart", "units", ""};
     return names[static_cast<std::size_t>(kind)];
   }
 };

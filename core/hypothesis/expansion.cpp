@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/median.hpp"
+
 namespace budgetron {
 namespace {
 
@@ -81,8 +83,12 @@ void Expansion<Real>::reserve(const ByteLimit& limit) {
   support_.reserve_all(capacity_, limit);
   set_stride(support_.stride());
   if (keeps_gram_) gram_.reserve(capacity_ * (capacity_ + 1) / 2);
-  if (keeps_norm_ && !keeps_gram_) reserve_row(side_row_);
+  if ((keeps_norm_ && !keeps_gram_) || limit.changes) reserve_row(side_row_);
   reserve_sample(side_sample_);
+  if (!limit.changes) return;
+  reserve_sample(converted_);
+  order_.reserve(capacity_);
+  distances_.reserve(std::min(kPairs, capacity_ * (capacity_ - 1) / 2));
 }
 
 template <class Real>
@@ -379,6 +385,77 @@ void Expansion<Real>::decide_stored(std::vector<double>& outputs) const {
 }
 
 template <class Real>
+void Expansion<Real>::decide_examples(std::vector<double>& outputs) const {
+  outputs.resize(size() * outputs_);
+  for (std::size_t i = 0; i < size(); ++i) {
+    row_of_stored(i, side_row_);
+    decide(side_row_, {outputs.data() + i * outputs_, outputs_});
+  }
+}
+
+template <class Real>
+void Expansion<Real>::convert(const UnitChange& change) {
+  if (!change.converts) return;
+  for (std::size_t i = 0; i < size(); ++i) {
+    support_.extract(i, side_sample_);
+    change.convert(side_sample_.view(), converted_, true);
+    // Without the slots for features that it lacked, these stay 0.
+    if (!support_.fits_instead(i, converted_.view())) {
+      change.convert(side_sample_.view(), converted_, false);
+    }
+    support_.replace(i, converted_.view());
+  }
+  support_.forget_largest_norm();
+}
+
+template <class Real>
+double Expansion<Real>::find_gamma() {
+  const std::size_t n = size();
+  if (n < kFewest || !kernel_.isotropic()) return kernel_.gamma;
+  const bool reserved = distances_.capacity() > 0;
+  order_.resize(n);
+  std::iota(order_.begin(), order_.end(), std::uint32_t{0});
+  std::sort(order_.begin(), order_.end(), [this](std::uint32_t i, std::uint32_t j) {
+    return ids_[i] != ids_[j] ? ids_[i] < ids_[j] : i < j;
+  });
+  // Every `step`-th pair (i, j), j < i, in the order of ages.
+  const std::size_t step = (n * (n - 1) / 2 + kPairs - 1) / kPairs;
+  distances_.clear();
+  std::size_t pair = 0;
+  for (std::size_t i = 1; i < n; ++i) {
+    bool there = false;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (pair++ % step != 0) continue;
+      if (!there) support_.extract(order_[i], side_sample_);
+      there = true;
+      support_.extract(order_[j], converted_);
+      const double distance = squared_distance(side_sample_.view(), converted_.view());
+      if (distance != 0.0) distances_.push_back(distance);
+    }
+  }
+  const double gamma = 1.0 / median(distances_);
+  if (!reserved) {
+    order_ = {};
+    distances_ = {};
+  }
+  const Real usable = static_cast<Real>(gamma);
+  return std::isfinite(usable) && usable > Real(0) ? gamma : kernel_.gamma;
+}
+
+template <class Real>
+void Expansion<Real>::set_gamma(double gamma) {
+  kernel_.gamma = gamma;
+  if (kernel_.kind == KernelKind::rbf) make_table();
+  if (keeps_gram_) {
+    for (std::size_t i = 0; i < size(); ++i) {
+      row_of_stored(i, side_row_);
+      set_gram_row(i, side_row_.values.data(), static_cast<Real>(side_row_.self), i + 1);
+    }
+  }
+  if (keeps_norm_) refresh_norm();
+}
+
+template <class Real>
 double Expansion<Real>::inner(std::span<const double> p, std::span<const double> q) const {
   double sum = 0.0;
   for (std::size_t k = 0; k < p.size(); ++k) sum += p[k] * q[k];
@@ -543,6 +620,10 @@ void Expansion<Real>::visit_state(StateVisitor& visitor) {
   visitor.part("side_row", side_row_);
   visitor.scratch(side_sample_.values);
   visitor.scratch(side_sample_.indices);
+  visitor.scratch(converted_.values);
+  visitor.scratch(converted_.indices);
+  visitor.scratch(order_);
+  visitor.scratch(distances_);
 }
 
 // There is one id per stored example and per padding; only then is room made for them.

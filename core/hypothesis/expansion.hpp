@@ -30,6 +30,7 @@
 #include "hypothesis/kernel.hpp"
 #include "hypothesis/row.hpp"
 #include "hypothesis/turn.hpp"
+#include "hypothesis/unit_change.hpp"
 #include "simd/coef_ops.hpp"
 #include "simd/kernel_block.hpp"
 #include "storage/example_store.hpp"
@@ -164,6 +165,20 @@ class Expansion {
   void shift(std::span<const double> weights, std::span<const double> values,
              std::span<const double> coefs);
 
+  // ---- units ----------------------------------------------------------------------------------
+  // Stored examples in other units; then set_gamma must be called. O(all values)
+  void convert(const UnitChange& change);
+  // 1 over the median squared distance between the stored examples, of at most kPairs pairs; the
+  // gamma there is, if there are fewer than kFewest examples. O(kPairs d)
+  [[nodiscard]] double find_gamma();
+  // The kernel from now on; Gram matrix and norm anew. O(B) rows
+  void set_gamma(double gamma);
+  // f(x_i) at every x_i, outputs of one after those of the other. O(B) rows
+  void decide_examples(std::vector<double>& outputs) const;
+  // A row to compute in, which takes turns with `find_gamma`, norms and nothing else.
+  [[nodiscard]] Row<Real>& side_row() const { return side_row_; }
+  [[nodiscard]] bool watched() const { return log_ != nullptr; }
+
   // ---- events ---------------------------------------------------------------------------------
   void watch(EventLog* log) { log_ = log; }  // null: nothing is reported
   void report(const Event& event) const {
@@ -196,6 +211,9 @@ class Expansion {
   void check_invariants() const;
 
  private:
+  static constexpr std::size_t kPairs = 1024;
+  static constexpr std::size_t kFewest = 20;
+
   void make_table();
   void grow();
   void set_stride(std::size_t stride);
@@ -236,6 +254,9 @@ class Expansion {
   AlignedVector<std::uint8_t> table_;  // see RowTask
   mutable Row<Real> side_row_;         // the row of a stored example, for norms
   mutable OwnedSample<Real> side_sample_;
+  OwnedSample<Real> converted_;       // the example that changes its units
+  std::vector<std::uint32_t> order_;  // of the examples' ages, and ...
+  std::vector<double> distances_;     // ... between them, for find_gamma
   EventLog* log_ = nullptr;
 };
 

@@ -14,6 +14,7 @@
 // have been `capacity` examples (0: no limit).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <type_traits>
@@ -60,6 +61,20 @@ class GramFactor {
   void remove(std::size_t i);
   // No examples, and from now on this jitter.
   void clear(double jitter);
+  // The factor of all examples of f, with a jitter of kInSpan of their mean k(x, x): any may be in
+  // the span of others. O(n^3); `row` is scratch.
+  template <class Real>
+  void fill(const Expansion<Real>& f, Row<Real>& row) {
+    double jitter = 0.0;
+    for (std::size_t i = 0; i < f.size(); ++i) jitter += f.stored_self(i);
+    jitter *= kInSpan<Real> / static_cast<double>(std::max<std::size_t>(1, f.size()));
+    clear(jitter);
+    for (std::size_t i = 0; i < f.size(); ++i) {
+      f.row_of_stored(i, row);
+      measure(row.values.data(), f.stored_self(i));
+      append();
+    }
+  }
 
   void visit_state(StateVisitor& visitor);
   template <class Real>

@@ -155,6 +155,12 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
 
  protected:
+  // a and P stay; Kinv is that of the examples as they are now.
+  void follow_units(const UnitChange&) override {
+    if (!keeps_prior()) return;
+    reserve();
+    find_prior();
+  }
   void lower_to(std::size_t size, Row<Real>& row, Random&) override {
     while (f_.size() > size) leave(drop(), row);
   }
@@ -266,7 +272,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   // Kinv of what is stored, where it had been freed: example after example, as they were admitted.
   void find_prior() {
     prior_.free();
-    Row<Real> row;
+    Row<Real>& row = f_.side_row();
     for (std::size_t p = 0; p < order_.size(); ++p) {
       f_.row_of_stored(order_[p], row);
       kernel_.assign(prior_.length(), 0.0);

@@ -65,6 +65,9 @@ class Fogd final : public Learner<Real> {
     return row_functions<Real>().dot(row.values.data(), weights, count);
   }
 
+  // Nothing is stored: f stays what it is of a row's coordinates.
+  UnitsChanged change_units(const UnitChange&) override { return {kernel_.gamma, 0.0}; }
+
   bool learn(const Turn<Real>& turn) override {
     if (turn.row->new_features > 0) remember(turn.x, turn.row->new_features);
     const double slope = loss_.slope(turn.margin);

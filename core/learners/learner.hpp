@@ -5,6 +5,8 @@
 // right after `decide`, with the same row.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <span>
@@ -49,6 +51,9 @@ class Learner {
 
   // One update; true if it changed the model. Never called with k(x, x) <= 0.
   virtual bool learn(const Turn<Real>& turn) = 0;
+
+  // Units change: what is stored is converted, coefs stay.
+  virtual UnitsChanged change_units(const UnitChange& change) = 0;
 
   // A class has joined.
   virtual void rearrange(const ClassChange& change) = 0;
@@ -102,6 +107,19 @@ class ExpansionLearner : public Learner<Real> {
                                    std::size_t count) const override {
     return row_functions<Real>().dot(row.values.data(), coefs, count);
   }
+  UnitsChanged change_units(const UnitChange& change) override {
+    std::vector<double> before;
+    std::vector<double> after;
+    if (f_.watched()) f_.decide_examples(before);
+    f_.convert(change);
+    const double gamma = change.finds_gamma ? f_.find_gamma() : f_.kernel().gamma;
+    f_.set_gamma(gamma);
+    follow_units(change);
+    if (f_.watched()) f_.decide_examples(after);
+    double moved = 0.0;
+    for (std::size_t i = 0; i < after.size(); ++i) moved += std::abs(after[i] - before[i]);
+    return {gamma, moved / static_cast<double>(std::max<std::size_t>(1, after.size()))};
+  }
   void rearrange(const ClassChange& change) override { f_.rearrange(change); }
   void reserve(const ByteLimit& limit) override { f_.reserve(limit); }
   void reserve_row(Row<Real>& row) const override { f_.reserve_row(row); }
@@ -122,6 +140,8 @@ class ExpansionLearner : public Learner<Real> {
   void check_invariants() const override { f_.check_invariants(); }
 
  protected:
+  // The examples of f_ were converted and have another kernel: what is kept beside f_ follows.
+  virtual void follow_units(const UnitChange&) {}
   // At most so many examples.
   virtual void lower_to(std::size_t size, Row<Real>& row, Random&) {
     while (f_.size() > size) f_.remove(f_.oldest(), row);

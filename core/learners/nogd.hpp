@@ -91,6 +91,14 @@ class Nogd final : public ExpansionLearner<Real> {
   }
 
  protected:
+  // The coefs stay, as far as the new features have them.
+  void follow_units(const UnitChange&) override {
+    if (rank_ == 0) return;
+    rank_ = 0;
+    projection_.fill(0.0);
+    weights_.fill(0.0);
+    change_over();
+  }
   // What is left starts over as OGD, with the coefs it has.
   void lower_to(std::size_t size, Row<Real>& row, Random&) override {
     while (f_.size() > size) f_.remove(f_.oldest(), row);

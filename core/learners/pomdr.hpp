@@ -132,6 +132,11 @@ class Pomdr final : public ExpansionLearner<Real> {
   }
 
  protected:
+  void follow_units(const UnitChange& change) override {
+    window_.convert(change);
+    window_.set_gamma(f_.kernel().gamma);
+    if (gram_factor_.size() > 0) gram_factor_.fill(f_, f_.side_row());
+  }
   // One place is free after every round.
   void lower_to(std::size_t size, Row<Real>& row, Random&) override {
     while (f_.size() > 0 && f_.size() >= size) halve(row);

@@ -65,6 +65,7 @@ class Round final : public ExpansionLearner<Real> {
   }
 
  protected:
+  void follow_units(const UnitChange&) override { budget_->follow_units(f_); }
   void lower_to(std::size_t size, Row<Real>& row, Random& random) override {
     budget_->lower_to(size, f_, row, random);
   }

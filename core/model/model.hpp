@@ -85,7 +85,9 @@ class Model : private InstanceCount {
     spec.check_all_used();
     resize_outputs();
     if (rules.any()) {
-      preparation_ = std::make_unique<Preparation<Real>>(spec, rules, classes, seed);
+      preparation_ =
+          std::make_unique<Preparation<Real>>(spec, rules, classes, seed, learner_->most_coefs());
+      limit_.changes = limit_.given() && preparation_->may_scale() && rules.scale == "auto";
     }
     if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
     if (average != "last") averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
@@ -102,6 +104,10 @@ class Model : private InstanceCount {
   // The current gamma of the kernel.
   [[nodiscard]] double gamma() const {
     return preparation_ != nullptr ? preparation_->gamma() : gamma_;
+  }
+  // How often units have changed (units.hpp).
+  [[nodiscard]] std::int64_t unit_changes() const {
+    return preparation_ != nullptr ? preparation_->unit_changes() : 0;
   }
   // Null if rows are not prepared.
   [[nodiscard]] const Preparation<Real>* preparation() const { return preparation_.get(); }
@@ -337,9 +343,9 @@ class Model : private InstanceCount {
     averaged_.reserve(outputs());
     probabilities_.reserve(classes_);
     if (preparation_ == nullptr) return;
-    preparation_->reserve(rules);
+    preparation_->reserve(rules, limit_);
     if (preparation_->warming_up()) decision_.reserve(outputs());
-    if (preparation_->scales()) prepared_.reserve(limit_.width);
+    if (preparation_->may_scale()) prepared_.reserve(limit_.width);
   }
   void reserve_learner() {
     if (!limit_.given()) return;
@@ -360,14 +366,28 @@ class Model : private InstanceCount {
     row.x = preparation_->prepare(x, prepared_);
     run_round(row, ready, counter);
     if (row.weight != 0.0) {
-      preparation_->count(x, row.x, row.target, row.weight, [this] { rebuild(); });
+      preparation_->count(
+          x, row.x, row.target, row.weight, [this] { rebuild(); },
+          [this](const UnitChange& change) { return change_units(change); });
     }
+  }
+
+  // Converts what the learner stores.
+  UnitsChanged change_units(const UnitChange& change) {
+    const UnitsChanged changed = learner_->change_units(change);
+    look_ahead_.start();
+    if (log_ != nullptr) log_->add({EventKind::units, -1, -1, changed.moved});
+#ifndef NDEBUG
+    if (checks_every_change) learner_->check_invariants();
+#endif
+    return changed;
   }
 
   // Replaces the learner by a new one and replays the kept rows. Counts and the decision of this
   // round stay.
   void rebuild() {
-    const Counts counts = std::exchange(counts_, {});
+    const Counts counts = counts_;
+    counts_ = {counts.seen - static_cast<std::int64_t>(preparation_->warmup().size())};
     decision_ = outputs_;
     Warmup<Real>& warmup = preparation_->warmup();
     coarse_ = false;
@@ -381,7 +401,8 @@ class Model : private InstanceCount {
     Calibration::Counter counter(nullptr);  // what is repeated is not counted
     warmup.replay([this](const ClassChange& change) { rearrange(change); },
                   [&](const Sample<Real>& x, double target, double weight) {
-                    run_round({x, target, weight}, nullptr, counter);
+                    const Sample<Real> shown = preparation_->in_units(x, prepared_);
+                    run_round({shown, target, weight}, nullptr, counter);
                   });
     counts_ = counts;
     outputs_ = decision_;

@@ -1,18 +1,19 @@
 // Prepares rows for the learner: scales them, and finds the kernel width from the data.
 //
 // scale = "standard": row t is divided by the standard deviations of rows 1..t-1 (scaler.hpp), for
-// deciding and for learning, and then counted. "auto": the first kRows rows are not scaled; then
-// Scaler::uneven() decides once. If it says yes, these and all later rows are divided by the
-// deviations of the first kRows rows (docs/develop/decisions/0024).
+// deciding and for learning, and then counted. "auto": units that follow the stream (units.hpp). In
+// the warm-up they are found anew after rows 2, 4, 8, ..., 128 and kRows, from all rows so far;
+// then they change when the stream does, and the learner's stored examples with them
+// (docs/develop/decisions/0037). If all kRows rows are equal, the warm-up begins anew.
 //
 // gamma = "median": 1 over the median squared distance between the rows so far, as the learner sees
 // them. It is 1/d without two different rows and for kernels that do not depend on a distance. It
 // is computed after rows 2, 4, 8, ..., 128 and for the last time after row kRows. d is the width of
 // the array, or in streams of growing width the number of features so far (then also after row 1).
 //
-// When gamma or scale change, the model makes a new learner and replays the kept rows (warmup.hpp).
-// The new learner is, to the bit, one that had this gamma and scale from the start. The rows are
-// freed when both are settled. Reasons: docs/develop/decisions/0012.
+// In the warm-up, when gamma or units change, the model makes a new learner and replays the kept
+// rows (warmup.hpp). The new learner is, to the bit, one that had this gamma and scale from the
+// start. The rows are freed at its end. Reasons: docs/develop/decisions/0012.
 //
 // With a byte limit (byte_limit.hpp) fewer rows may be kept: the warm-up ends when the memory for
 // rows or for values is full.
@@ -31,6 +32,7 @@
 #include "base/spec.hpp"
 #include "hypothesis/kernel.hpp"
 #include "model/scaler.hpp"
+#include "model/units.hpp"
 #include "model/warmup.hpp"
 
 namespace budgetron {
@@ -49,13 +51,18 @@ struct PreparationRules {
 template <class Real>
 class Preparation {
  public:
+  // `examples`: the most that the learner stores, 0 for no limit.
   Preparation(const Spec& spec, const PreparationRules& rules, std::size_t classes,
-              std::uint64_t seed)
-      : spec_(spec), seed_(seed), width_(rules.width), warmup_(classes) {
+              std::uint64_t seed, std::size_t examples)
+      : spec_(spec),
+        seed_(seed),
+        width_(rules.width),
+        units_(make_kernel(spec.part("kernel")).isotropic(), examples, sizeof(Real) + kPlace),
+        warmup_(classes) {
     if (rules.scale == "standard") {
       scale_ = Scale::standard;
     } else if (rules.scale == "auto") {
-      scale_ = Scale::undecided;
+      scale_ = Scale::units;
     } else if (rules.scale != "none") {
       throw std::invalid_argument("no scale is called '" + rules.scale + "'");
     }
@@ -68,26 +75,37 @@ class Preparation {
     by_distance_ = kernel.isotropic();
     // Without a distance there is only 1/d to find, and where d is known it stands in the spec.
     finds_gamma_ = rules.gamma == "median" && part.has("gamma") && (by_distance_ || width_ == 0);
-    warming_up_ = finds_gamma_ || scale_ == Scale::undecided;
+    rule_ = scale_;
+    warming_up_ = finds_gamma_ || scale_ == Scale::units;
+    units_.follow_width(finds_gamma_ && by_distance_);
   }
 
   // "standard", "none", or "undecided" while "auto" is warming up.
   [[nodiscard]] const char* scale() const {
-    if (scale_ == Scale::undecided) return "undecided";
-    return scale_ == Scale::standard ? "standard" : "none";
+    if (scale_ == Scale::units && warming_up_) return "undecided";
+    return scale_ == Scale::standard || (scale_ == Scale::units && units_.uneven()) ? "standard"
+                                                                                    : "none";
   }
+  // How often units have changed since the warm-up.
+  [[nodiscard]] std::int64_t unit_changes() const { return units_.changes(); }
   // The gamma in force.
   [[nodiscard]] double gamma() const { return gamma_; }
   [[nodiscard]] bool warming_up() const { return warming_up_; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }  // of the generator
   [[nodiscard]] Warmup<Real>& warmup() { return warmup_; }
-  [[nodiscard]] bool scales() const { return scale_ != Scale::none; }
+  // Whether rows are shown to the learner otherwise than they come.
+  [[nodiscard]] bool scales() const {
+    return scale_ == Scale::standard || (scale_ == Scale::units && !units_.identity());
+  }
+  [[nodiscard]] bool may_scale() const { return scale_ != Scale::none; }
 
   // Allocates all the memory it will ever need.
-  void reserve(const PreparationRules& rules) {
-    if (scale_ != Scale::none) scaler_.reserve(rules.width, scale_ == Scale::undecided);
-    if (warming_up_) warmup_.reserve(rules.rows, rules.values, finds_gamma_ && by_distance_);
-    if (scale_ == Scale::undecided) scaled_.reserve(rules.width);
+  void reserve(const PreparationRules& rules, const ByteLimit& limit) {
+    if (scale_ == Scale::standard) scaler_.reserve(rules.width);
+    if (scale_ == Scale::units) units_.reserve(rules.width, limit.slots, rules.rows);
+    if (!warming_up_) return;
+    warmup_.reserve(rules.rows, rules.values, finds_gamma_ && by_distance_);
+    if (scale_ == Scale::units && finds_gamma_) warmup_.reserve_shown(rules.width);
   }
   // What to build, with the gamma in force.
   [[nodiscard]] Spec spec() const {
@@ -96,28 +114,40 @@ class Preparation {
 
   // x as the learner is to see it now: itself, or scaled into `out`. Changes nothing.
   Sample<Real> prepare(const Sample<Real>& x, OwnedSample<Real>& out) const {
-    return scale_ == Scale::standard ? scaler_.transform(x, out) : x;
+    return scale_ == Scale::standard ? scaler_.transform(x, out) : in_units(x, out);
+  }
+  // A kept row as the learner is to see it.
+  Sample<Real> in_units(const Sample<Real>& x, OwnedSample<Real>& out) const {
+    return scale_ == Scale::units ? units_.transform(x, out) : x;
   }
 
   // Counts x after its round; the learner saw it as `seen`. Calls rebuild() if a new learner has to
-  // be made from `spec` and `warmup`.
-  template <class Rebuild>
+  // be made from `spec` and `warmup`, change(units) if units change, which returns UnitsChanged.
+  template <class Rebuild, class Change>
   void count(const Sample<Real>& x, const Sample<Real>& seen, double target, double weight,
-             Rebuild rebuild) {
-    if (scale_ != Scale::none) scaler_.count(x);
-    if (!warming_up_) return;
-    warmup_.add(seen, target, weight);
+             Rebuild rebuild, Change change) {
+    if (scale_ == Scale::standard) scaler_.count(x);
+    if (!warming_up_) {
+      if (scale_ != Scale::units || !units_.count(x)) return;
+      const UnitsChanged changed = change(units_);
+      if (finds_gamma_) gamma_ = changed.gamma;
+      units_.commit();
+      return;
+    }
+    warmup_.add(scale_ == Scale::units ? x : seen, target, weight);
     for (std::size_t k = 0; k < x.count; ++k) {
       if (x.values[k] == Real(0)) continue;
       features_ = std::max(features_, static_cast<std::size_t>(x.feature(k)) + 1);
     }
-    choose_scale_and_gamma(warmup_.full(), rebuild);
+    choose_units_and_gamma(warmup_.full(), rebuild);
   }
 
   // Before the round of x: ends the warm-up if there is no memory to keep x.
   template <class Rebuild>
   void make_place(const Sample<Real>& x, Rebuild rebuild) {
-    if (warming_up_ && !warmup_.fits(x)) choose_scale_and_gamma(true, rebuild);
+    if (!warming_up_ || warmup_.fits(x)) return;
+    choose_units_and_gamma(true, rebuild);
+    if (warming_up_ && !warmup_.fits(x)) end_warmup();
   }
 
   void join(const ClassChange& change) {
@@ -127,8 +157,6 @@ class Preparation {
   void visit_state(StateVisitor& visitor) {
     // While warming up the learner may be made anew, from a copy of the spec.
     visitor.object(sizeof(*this) - sizeof(spec_) + (warming_up_ ? 3 : 1) * spec_.bytes());
-    visitor.scratch(scaled_.values);
-    visitor.scratch(scaled_.indices);
     auto scale = static_cast<std::int64_t>(scale_);
     visitor.field("scale", scale);
     require(scale >= 0 && scale <= 2, "scale");
@@ -139,32 +167,44 @@ class Preparation {
     visitor.field("features", features_);
     visitor.field("warming_up", warming_up_);
     visitor.part("scaler", scaler_);
+    visitor.part("units", units_);
     visitor.part("warmup", warmup_);
     if (!visitor.loading()) return;
     if (!warming_up_ && warmup_.size() == 0) end_warmup();
     require(std::isfinite(gamma_) && gamma_ > 0.0, "gamma");
-    require(warming_up_ ? finds_gamma_ || scale_ == Scale::undecided
-                        : warmup_.size() == 0 && scale_ != Scale::undecided,
-            "warm-up");
+    // Models of "auto" before format 4 were frozen (scaler.hpp) or left rows as they are.
+    require(scale_ == rule_ || rule_ == Scale::units, "scale");
+    require(warming_up_ ? finds_gamma_ || scale_ == Scale::units : warmup_.size() == 0, "warm-up");
+    if (scale_ == Scale::units) scaler_ = Scaler();
   }
 
  private:
-  enum class Scale { none, standard, undecided };
+  enum class Scale { none, standard, units };
+  static constexpr std::size_t kPlace = 12;  // bytes that a stored value takes beside itself
 
   template <class Rebuild>
-  void choose_scale_and_gamma(bool last, Rebuild rebuild) {
-    bool changed = last && scale_ == Scale::undecided && decide_scale();
+  void choose_units_and_gamma(bool last, Rebuild rebuild) {
+    bool changed = false;
+    if (scale_ == Scale::units && (last || due(warmup_.size()))) {
+      changed = !units_.identity();
+      units_.start(warmup_.rows());
+      changed |= !units_.identity();
+    }
     if (finds_gamma_ && (last || due(warmup_.size()))) {
       const double gamma = find_gamma();
       changed |= gamma != gamma_;
       gamma_ = gamma;
     }
     if (changed) rebuild();
-    if (last) end_warmup();
+    if (!last) return;
+    if (scale_ == Scale::units && warmup_.size() > 1 && warmup_.all_equal()) {
+      warmup_.begin_anew();
+    } else {
+      end_warmup();
+    }
   }
   void end_warmup() {
     warmup_.free();
-    scaled_ = OwnedSample<Real>();
     warming_up_ = false;
   }
 
@@ -175,24 +215,14 @@ class Preparation {
 
   [[nodiscard]] double find_gamma() {
     if (by_distance_) {
-      const double gamma = 1.0 / warmup_.median_squared_distance();
+      const double gamma = 1.0 / warmup_.median_squared_distance(
+                                     [this](const Sample<Real>& x, OwnedSample<Real>& out) {
+                                       return in_units(x, out);
+                                     });
       const Real usable = static_cast<Real>(gamma);  // neither 0 nor infinite in the row's type
       if (std::isfinite(usable) && usable > Real(0)) return gamma;
     }
     return 1.0 / static_cast<double>(std::max<std::size_t>(width_ > 0 ? width_ : features_, 1));
-  }
-
-  // True if the kept rows changed.
-  bool decide_scale() {
-    const bool uneven = scaler_.uneven();
-    scale_ = uneven ? Scale::standard : Scale::none;
-    if (!uneven) {
-      scaler_ = Scaler();
-      return false;
-    }
-    scaler_.freeze();
-    warmup_.change_rows([&](const Sample<Real>& x) { return scaler_.transform(x, scaled_); });
-    return true;
   }
 
   Spec spec_;
@@ -204,9 +234,10 @@ class Preparation {
   bool finds_gamma_;
   bool warming_up_;
   Scale scale_ = Scale::none;
+  Scale rule_ = Scale::none;  // what was asked for; scale_ may be that of an older model file
   Scaler scaler_;
+  Units units_;
   Warmup<Real> warmup_;
-  OwnedSample<Real> scaled_;  // a kept row, when all are scaled
 };
 
 }  // namespace budgetron

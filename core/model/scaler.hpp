@@ -10,8 +10,8 @@
 //
 //   t s^2 = q + m^2 n (t - n) / t
 //
-// Frozen (`freeze`, for scale = "auto"): the deviations of the rows counted until then stand for
-// good. A feature that had none is divided by its running root mean square where that exceeds 1:
+// Frozen (scale = "auto" of model files before format 4): saved deviations stand for good. A
+// feature that had none is divided by its running root mean square where that exceeds 1:
 //
 //   x_j <- x_j / max(1, sqrt((q + n m^2) / t))
 //
@@ -29,7 +29,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/sample.hpp"
@@ -37,15 +36,6 @@
 #include "storage/feature_table.hpp"
 
 namespace budgetron {
-
-// The middle of the values, or the mean of the two middle ones; 0 of none. Reorders them.
-inline double median(std::span<double> values) {
-  if (values.empty()) return 0.0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*std::max_element(values.begin(), middle) + *middle) / 2.0;
-}
 
 class Scaler {
  public:
@@ -82,28 +72,13 @@ class Scaler {
     }
   }
 
-  // The rule of scale="auto": the largest deviation exceeds 1 and twice the median one. Over the
-  // features that had a value other than 0, which layout and width of the stream do not change.
-  [[nodiscard]] bool uneven() {
-    find_deviations();
-    double largest = 0.0;
-    for (const double deviation : deviations_) largest = std::max(largest, deviation);
-    const double middle = median(deviations_);
-    deviations_.clear();
-    return largest > 1.0 && largest > 2.0 * middle;
-  }
-
-  // From here on rows are divided by the deviations of those counted so far.
-  void freeze() { find_deviations(); }
-
-  // Takes the memory for rows of this width; `decides`: uneven() will be asked.
-  void reserve(std::size_t width, bool decides) {
+  // Takes the memory for rows of this width.
+  void reserve(std::size_t width) {
     slots_.reserve(width, width);
     features_.reserve(width);
     counts_.reserve(width);
     means_.reserve(width);
     squares_.reserve(width);
-    if (decides) deviations_.reserve(width);
   }
 
   void visit_state(StateVisitor& visitor) {
@@ -149,13 +124,6 @@ class Scaler {
     const double s = slot == kNoSlot ? (deviations_.empty() ? 0.0 : 1.0) : divisor(slot);
     if (!(s > 0.0)) return Real(0);
     return static_cast<Real>(std::clamp(countable(value) / s, -kLargest, kLargest));
-  }
-
-  void find_deviations() {
-    deviations_.resize(features_.size());
-    for (std::size_t slot = 0; slot < deviations_.size(); ++slot) {
-      deviations_[slot] = deviation(slot);
-    }
   }
 
   // The frozen deviation; 0 if nothing is frozen, or the feature had none.

@@ -1,8 +1,8 @@
 // The first rows of a stream, kept until gamma and scale are settled, to be learned again.
 //
-// It keeps each row as the learner saw it, in its layout, with target and weight, and each class
-// that joined, in the order of the stream. A replay therefore shows a new learner exactly what the
-// old one saw, and each target means the same class.
+// It keeps each row as the learner saw it (where units are found from them: as it came), in its
+// layout, with target and weight, and each class that joined, in the order of the stream. A replay
+// therefore shows a new learner what the old one saw, and each target means the same class.
 //
 // Cost: the squared distances of n rows O(n^2 non-zeros). Memory: the rows, at most kRows, and
 // their distances.
@@ -12,33 +12,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/median.hpp"
 #include "base/sample.hpp"
 #include "base/state.hpp"
 #include "hypothesis/expansion.hpp"
-#include "model/scaler.hpp"
 
 namespace budgetron {
-
-// ||a - b||^2 in float64, terms in the order of the features.
-template <class Real>
-double squared_distance(const Sample<Real>& a, const Sample<Real>& b) {
-  double sum = 0.0;
-  std::size_t i = 0;
-  std::size_t j = 0;
-  while (i < a.count || j < b.count) {
-    const bool take_a = j == b.count || (i < a.count && a.feature(i) <= b.feature(j));
-    const bool take_b = i == a.count || (j < b.count && b.feature(j) <= a.feature(i));
-    double difference = 0.0;
-    if (take_a) difference += static_cast<double>(a.values[i++]);
-    if (take_b) difference -= static_cast<double>(b.values[j++]);
-    sum += difference * difference;
-  }
-  return sum;
-}
 
 template <class Real>
 class Warmup {
@@ -64,6 +48,11 @@ class Warmup {
     views_.reserve(rows);
     if (distances) distances_.reserve(rows * (rows - 1) / 2);
   }
+  // And for rows of this width as the learner is to see them.
+  void reserve_shown(std::size_t width) {
+    shown_.reserve(width);
+    other_.reserve(width);
+  }
   [[nodiscard]] bool full() const { return size() == most_rows_; }
   [[nodiscard]] bool fits(const Sample<Real>& x) const {
     return x.count <= most_values_ - values_.size();
@@ -81,36 +70,43 @@ class Warmup {
     join_orders_.insert(join_orders_.end(), change.order.begin(), change.order.end());
   }
 
-  // Median of the squared distances other than 0 between all pairs of rows; 0 if there is none.
-  [[nodiscard]] double median_squared_distance() {
+  // Median of the squared distances other than 0 between all pairs of rows, each as show(x, out)
+  // has it; 0 if there is none.
+  template <class Show>
+  [[nodiscard]] double median_squared_distance(Show show) {
     look();
     distances_.clear();
     for (std::size_t i = 1; i < views_.size(); ++i) {
+      const Sample<Real> x = show(views_[i], shown_);
       for (std::size_t j = 0; j < i; ++j) {
-        const double distance = squared_distance(views_[i], views_[j]);
+        const double distance = squared_distance(x, show(views_[j], other_));
         if (distance != 0.0) distances_.push_back(distance);
       }
     }
     return median(distances_);
   }
 
-  // change(x) in the place of every row x, in their order. It may have fewer values, never more.
-  template <class Change>
-  void change_rows(Change change) {
+  // The rows kept so far, until something changes.
+  [[nodiscard]] std::span<const Sample<Real>> rows() {
     look();
-    std::size_t value = 0;
-    std::size_t index = 0;
-    for (std::size_t i = 0; i < views_.size(); ++i) {
-      const Sample<Real> x = change(views_[i]);
-      std::copy_n(x.values, x.count, values_.data() + value);
-      value += x.count;
-      ends_[i] = static_cast<std::int64_t>(value);
-      if (x.dense()) continue;
-      std::copy_n(x.indices, x.count, indices_.data() + index);
-      index += x.count;
+    return views_;
+  }
+  [[nodiscard]] bool all_equal() {
+    look();
+    for (const Sample<Real>& x : views_) {
+      if (squared_distance(x, views_[0]) != 0.0) return false;
     }
-    values_.resize(value);
-    indices_.resize(index);
+    return true;
+  }
+  // Forgets the rows, and begins anew with the classes known by now.
+  void begin_anew() {
+    if (!join_sizes_.empty()) classes_ = static_cast<std::size_t>(join_sizes_.back());
+    forget_rows();
+    targets_.clear();
+    weights_.clear();
+    join_rows_.clear();
+    join_sizes_.clear();
+    join_orders_.clear();
   }
 
   // Calls join(change) and learn(x, target, weight) in the order of the stream.
@@ -151,6 +147,10 @@ class Warmup {
     if (visitor.mode() == StateVisitor::Mode::load) check();
     visitor.scratch(views_);
     visitor.scratch(distances_);
+    for (const OwnedSample<Real>* row : {&shown_, &other_}) {
+      visitor.scratch(row->values);
+      visitor.scratch(row->indices);
+    }
   }
 
  private:
@@ -248,6 +248,8 @@ class Warmup {
   std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
   std::vector<Sample<Real>> views_;  // of the rows, while they are looked at
   std::vector<double> distances_;
+  OwnedSample<Real> shown_;
+  OwnedSample<Real> other_;
 };
 
 }  // namespace budgetron

@@ -16,6 +16,7 @@ namespace budgetron {
 struct ByteLimit {
   std::size_t width = 0;  // of every row
   std::size_t slots = 0;  // features stored at a time; 0: no limit is set, memory follows need
+  bool changes = false;   // units may change (hypothesis/unit_change.hpp), which takes memory
 
   [[nodiscard]] bool given() const { return slots > 0; }
   [[nodiscard]] bool all() const { return slots >= width; }  // every feature has its slot

@@ -107,6 +107,8 @@ class ExampleStore {
                            norms_.begin(), norms_.begin() + static_cast<std::ptrdiff_t>(size_)))
                      : 0.0;
   }
+  // All examples were replaced: the largest norm is that of the new ones.
+  void forget_largest_norm() { largest_norm_ = largest_norm_now(); }
   // Whether every stored feature is in a slot that is looked up directly.
   [[nodiscard]] bool direct_only() const {
     return listed_values_ == 0 && buckets_.empty() && slots_.all_direct();

@@ -29,6 +29,14 @@ def rows(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X, ((X[:, 0] > 0.2) + (X[:, 1] * X[:, 2] > 0)).astype(int)
 
 
+def changing() -> tuple[np.ndarray, np.ndarray]:
+    """Rows whose units change once."""
+    X, y = rows(900, 2)
+    X = X * [1, 10, 100, 1]
+    X[450:, 1] *= 1000
+    return X, y
+
+
 def models() -> dict[str, Any]:
     """A few learners that between them keep everything there is to keep."""
     X, y = rows(260, 1)
@@ -56,6 +64,9 @@ def models() -> dict[str, Any]:
         "budgetron": budgetron.BudgetronClassifier(budget=12, random_state=5).fit(X, y),
         "budgetron-in-bytes": budgetron.BudgetronRegressor(budget="20KB").fit(X, X[:, 0] * X[:, 1]),
         "projectron++": budgetron.make("projectron++", budget=10, **seeded).fit(X, y),
+        "units": budgetron.make("forgetron", budget=12, scale="auto", gamma="median").partial_fit(
+            *changing()
+        ),
         "settled": budgetron.make("rbp", budget=12, scale="auto", gamma="median").partial_fit(
             scipy.sparse.csr_array(X * [1, 10, 100, 1]), y
         ),

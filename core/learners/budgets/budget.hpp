@@ -34,6 +34,8 @@ class Budget {
   virtual void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) {
     while (f.size() > size) f.remove(f.oldest(), row);
   }
+  // The examples of f were converted to other units: what it keeps beside f follows.
+  virtual void follow_units(const Expansion<Real>&) {}
   // Allocates all the memory it will ever need; f has allocated its own.
   virtual void reserve(const Expansion<Real>&) {}
   virtual void visit_state(StateVisitor&) {}

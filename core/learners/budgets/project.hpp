@@ -54,6 +54,8 @@ class Project final : public Budget<Real> {
   }
   void reserve(const Expansion<Real>&) override { gram_factor_.reserve(false); }
 
+  void follow_units(const Expansion<Real>& f) override { gram_factor_.fill(f, f.side_row()); }
+
   // For rules that ask first how far x is from the span.
   [[nodiscard]] GramFactor& gram_factor() { return gram_factor_; }
 
@@ -117,6 +119,8 @@ class ProjectSmallest final : public Budget<Real> {
       spread(f, m, self);
     }
   }
+  // The next one over budget makes the factor anew.
+  void follow_units(const Expansion<Real>&) override { gram_factor_.clear(0.0); }
   void reserve(const Expansion<Real>& f) override {
     gram_factor_.reserve(true);
     weights_.reserve(size_);
@@ -174,12 +178,7 @@ class ProjectSmallest final : public Budget<Real> {
     wanted *= kInSpan<Real> / static_cast<double>(f.size());
     const double ratio = gram_factor_.jitter() / wanted;
     if (gram_factor_.size() == f.size() && ratio > 0.5 && ratio < 2.0) return;
-    gram_factor_.clear(wanted);
-    for (std::size_t i = 0; i < f.size(); ++i) {
-      f.row_of_stored(i, side_);
-      gram_factor_.measure(side_.values.data(), f.stored_self(i));
-      gram_factor_.append();
-    }
+    gram_factor_.fill(f, side_);
   }
 
   std::size_t size_;

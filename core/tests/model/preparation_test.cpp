@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/median.hpp"
 #include "model/model.hpp"
 #include "tests/harness.hpp"
 
@@ -84,7 +85,13 @@ TEST(scaler_keeps_what_it_settled_on_and_lets_no_late_feature_drown_the_rest) {
   };
   count({10.0, 300.0});
   count({-10.0, 300.0});
-  scaler.freeze();
+  // As a model file of "auto" before format 4 has it.
+  StateVisitor saver = StateVisitor::saver();
+  scaler.visit_state(saver);
+  State state = saver.take();
+  state["deviations"] = std::vector<double>{10.0, 0.0};
+  StateVisitor loader = StateVisitor::loader(state);
+  scaler.visit_state(loader);
   CHECK_EQ(scaled(0, 5.0), 0.5);
   CHECK_EQ(scaled(1, 300.0), 1.0);  // constant: over its root mean square
   CHECK_EQ(scaled(2, 1.0), 1.0);    // never seen
@@ -144,16 +151,21 @@ TEST(preparation_resumes_in_mid_warm_up_and_refuses_a_damaged_state) {
       cut_short["preparation/warmup/targets"] = std::vector<double>{1.0};
       CHECK_THROWS(resumed.load(cut_short), std::invalid_argument);
       State mixed = half.save();
-      mixed["preparation/scaler/means"] = std::vector<double>{1.0};
+      mixed["preparation/units/numbers"] = std::vector<double>{1.0};
       CHECK_THROWS(resumed.load(mixed), std::invalid_argument);
     }
     if (cut == 230) {
-      for (const std::vector<double>& wrong :
-           {std::vector<double>{-1.0}, std::vector<double>(9, 1.0)}) {
+      const auto numbers = std::get<std::vector<double>>(half.save()["preparation/units/numbers"]);
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
         State damaged = half.save();
-        damaged["preparation/scaler/deviations"] = wrong;
+        auto wrong = numbers;
+        wrong[i] = std::numeric_limits<double>::quiet_NaN();
+        damaged["preparation/units/numbers"] = wrong;
         CHECK_THROWS(resumed.load(damaged), std::invalid_argument);
       }
+      State marked = half.save();
+      marked["preparation/units/marks"] = std::vector<std::int64_t>(8 * kWidth, 201);
+      CHECK_THROWS(resumed.load(marked), std::invalid_argument);
     }
   }
 }
@@ -164,4 +176,64 @@ TEST(preparation_refuses_rules_it_does_not_know) {
   };
   CHECK_THROWS(make({"wide", "fixed", 1}), std::invalid_argument);
   CHECK_THROWS(make({"none", "mean", 1}), std::invalid_argument);
+}
+
+namespace {
+
+// Rows of two features, in units that change at row `when` by a factor of 1,000.
+std::vector<double> jumping(std::size_t rows, std::size_t when) {
+  Random random(9);
+  std::vector<double> values;
+  for (std::size_t i = 0; i < rows; ++i) {
+    values.push_back(random.uniform() - 0.5);
+    values.push_back((40.0 * random.uniform() + 7.0) * (i < when ? 1.0 : 1000.0));
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST(units_follow_a_jump_and_stored_examples_keep_their_meaning) {
+  const std::vector<double> values = jumping(1000, 500);
+  std::vector<Sample<double>> rows;
+  for (std::size_t i = 0; i < 1000; ++i) rows.push_back({values.data() + 2 * i, nullptr, 2});
+  Units units(true, 0, 8);
+  units.start(std::span<const Sample<double>>(rows).first(200));
+  CHECK(units.uneven());
+  OwnedSample<double> before;
+  units.transform(rows[300], before);
+  OwnedSample<double> converted;
+  for (std::size_t i = 200; i < 1000; ++i) {
+    if (!units.count(rows[i])) continue;
+    units.convert(before.view(), converted, true);
+    units.commit();
+  }
+  CHECK_EQ(units.changes(), 1);
+  CHECK(std::abs(converted.values[1] - before.values[1]) < 1e-12);
+  OwnedSample<double> after;
+  units.transform(rows[900], after);
+  CHECK(std::abs(after.values[1]) < 3.0);
+}
+
+TEST(units_of_sparse_rows_are_those_of_dense_ones) {
+  const std::vector<double> values = jumping(300, 400);
+  const std::vector<std::int32_t> indices{0, 1};
+  Units dense(true, 0, 8);
+  Units sparse(true, 0, 8);
+  std::vector<Sample<double>> rows;
+  std::vector<Sample<double>> thin;
+  for (std::size_t i = 0; i < 300; ++i) {
+    rows.push_back({values.data() + 2 * i, nullptr, 2});
+    thin.push_back({values.data() + 2 * i, indices.data(), 2});
+  }
+  dense.start(std::span<const Sample<double>>(rows).first(200));
+  sparse.start(std::span<const Sample<double>>(thin).first(200));
+  const double zeros[] = {0.25, 0.0};
+  OwnedSample<double> one;
+  OwnedSample<double> other;
+  const Sample<double> x = dense.transform(Sample<double>{zeros, nullptr, 2}, one);
+  const Sample<double> y = sparse.transform(Sample<double>{zeros, indices.data(), 1}, other);
+  CHECK_EQ(y.count, 2u);  // the centre of the second feature is not 0
+  CHECK_EQ(x.values[0], y.values[0]);
+  CHECK_EQ(x.values[1], y.values[1]);
 }

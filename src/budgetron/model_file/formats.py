@@ -1,27 +1,49 @@
 """Files of earlier formats: their arrays as the current format has them.
 
 Format 3 settles scales on deviations, of which files of format 2 have none. Format 4 has one line
-per side of a class for its probabilities, instead of one sigmoid per class.
+per side of a class for its probabilities, instead of one sigmoid per class, and units that follow
+the stream where scale is "auto".
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from budgetron.model_file.document import Document
 from budgetron.model_file.limits import Arrays
 
 FORMAT = 4
 READ = (2, 3, FORMAT)
 
 
-def of_this_format(arrays: Arrays, written: int) -> Arrays:
+def of_this_format(arrays: Arrays, document: Document) -> Arrays:
     """The arrays as this version would have written them."""
+    written = document["format"]
     scaler = "preparation/scaler/"
     if written < 3 and scaler + "features" in arrays:
         arrays = {**arrays, scaler + "deviations": np.empty(0)}
     if written < 4 and "calibration/slope" in arrays:
         arrays = _with_sides(arrays)
+    prepared = written < 4 and scaler + "features" in arrays
+    if prepared and document["learned"]["origin"]["params"]["scale"] == "auto":
+        arrays = {**_no_units(), **arrays}
     return arrays
+
+
+def _no_units() -> Arrays:
+    """Units that have seen no row: what "auto" settled on before format 4 stands for good."""
+    whole = dict.fromkeys(("uneven", "rows", "changes", "off"), 0) | {"credit": 20_000}
+    real = dict.fromkeys(("total", "reference", "shared_weight", "shared_square"), 0.0)
+    real["shared_size"] = np.inf
+    units: Arrays = {
+        "features": np.empty(0, np.int32),
+        "widest": np.zeros(1, np.uint64),
+        "numbers": np.empty(0),
+        "marks": np.empty(0, np.int64),
+        **{name: np.array([value], np.int64) for name, value in whole.items()},
+        **{name: np.array([value]) for name, value in real.items()},
+    }
+    return {"preparation/units/" + name: array for name, array in units.items()}
 
 
 def _with_sides(arrays: Arrays) -> Arrays:

@@ -87,8 +87,8 @@ class OnlineEstimator(Parameters, Budgeted):
     degree, coef0 : int, float
         Of the polynomial kernel; coef0 of the sigmoid kernel too.
     scale : {None, "standard", "auto"}
-        "standard" divides features by their running standard deviations; "auto" by those of the
-        first 200 rows, if these need it.
+        "standard" divides features by their running standard deviations; "auto" centres and
+        divides them, if they need it, by units that change when the stream does.
     average : {"last", "mean", "suffix"}
         What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
         the last half. Examples that left take their share of the mean with them.
@@ -444,19 +444,22 @@ class OnlineEstimator(Parameters, Budgeted):
     def gamma_(self) -> float | None:
         """The kernel's gamma in force; None for a kernel without.
 
-        With gamma="median" it changes after rows 2, 4, 8, ..., 128 and, for the last time, 200.
+        With gamma="median" it changes after rows 2, 4, 8, ..., 128 and 200, and with
+        scale="auto" whenever units change.
         """
         gamma = float(self._native.gamma)
         return gamma if "gamma" in self._engine.spec["kernel"] else None
 
     @property
     def scale_(self) -> str | None:
-        """How rows are scaled: "standard" or None; "undecided" in the first 200 rows of "auto".
-
-        While undecided rows are learned as they come.
-        """
+        """How rows are scaled: "standard" or None; "undecided" in the first 200 rows of "auto"."""
         scale: str = self._native.scale
         return None if scale == "none" else scale
+
+    @property
+    def unit_changes_(self) -> int:
+        """How often the units of scale="auto" have changed since the first 200 rows."""
+        return int(self._native.unit_changes)
 
     @property
     def n_support_(self) -> int:

@@ -1,0 +1,71 @@
+// A change of units, as learners see it: what the coordinates of stored examples become.
+//
+// model/units.hpp decides when units change and which they are. Learners that store examples
+// convert them (`convert`), find their kernel width anew and recompute what depends on kernel
+// values; coefs stay (docs/develop/decisions/0037).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/sample.hpp"
+
+namespace budgetron {
+
+class UnitChange {
+ public:
+  // Whether coordinates change, and whether gamma is to be found anew.
+  bool converts = false;
+  bool finds_gamma = false;
+
+  // What coordinate z of this feature becomes, in float64.
+  [[nodiscard]] virtual double convert(std::int32_t feature, double z) const = 0;
+  // The features whose coordinate 0 becomes another, in their order.
+  [[nodiscard]] virtual std::span<const std::int32_t> moved_zeros() const = 0;
+
+  // A stored example in the new units. `adds`: with the features that it lacks and whose coordinate
+  // is no longer 0. O(non-zeros of z and moved zeros)
+  template <class Real>
+  void convert(const Sample<Real>& z, OwnedSample<Real>& out, bool adds) const {
+    out.dense = z.dense();
+    out.values.clear();
+    out.indices.clear();
+    const std::span<const std::int32_t> moved = moved_zeros();
+    std::size_t next = 0;
+    const auto add_until = [&](std::int64_t end) {
+      for (; next < moved.size() && moved[next] < end; ++next) append(moved[next], 0.0, out);
+    };
+    for (std::size_t k = 0; k < z.count; ++k) {
+      const std::int32_t feature = z.feature(k);
+      if (adds && !out.dense) add_until(feature);
+      if (next < moved.size() && moved[next] == feature) ++next;
+      append(feature, static_cast<double>(z.values[k]), out);
+    }
+    if (adds && !out.dense) add_until(std::int64_t{1} << 31);
+  }
+
+ protected:
+  ~UnitChange() = default;
+
+ private:
+  template <class Real>
+  void append(std::int32_t feature, double z, OwnedSample<Real>& out) const {
+    const Real value = static_cast<Real>(convert(feature, z));
+    if (out.dense) {
+      out.values.push_back(value);
+    } else if (value != Real(0)) {
+      out.values.push_back(value);
+      out.indices.push_back(feature);
+    }
+  }
+};
+
+// What a learner made of it: the gamma in force, and the mean |change of f| at the stored examples,
+// 0 if nobody listens.
+struct UnitsChanged {
+  double gamma = 1.0;
+  double moved = 0.0;
+};
+
+}  // namespace budgetron

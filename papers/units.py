@@ -1,0 +1,321 @@
+"""Units that follow the stream: the rule of scale="auto", in plain Python.
+
+    z = clip((x - c)/s, 4)        c, s: centre and size of the feature, its unit in force
+
+core/model/units.hpp is the same rule, compiled, and says in its head what each number is for. Ours;
+the measurements are in docs/develop/decisions/0037.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import copysign, inf, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+FAR = 6.0  # deviations; a value counts as no farther
+CLIP = 4.0  # units; a coordinate is no farther from its centre
+CHECK = 100  # rows
+BLOCK = 20  # values that a block needs
+OFF = 1.5  # a unit is off by this factor
+RUNNING, RUNNING_DOWN = 2, 3  # checks
+UP, DOWN = 4.0, 0.1  # a jump
+BEFORE = 3.9  # units from the centre: stored before the jump
+COMMON_OFF, WIDTH_OFF = 30.0, 4.0  # of the size of an even stream
+CHANGES, CHANGE_EVERY = 10, 2000  # changes at once; rows a change in the long run
+PAIRS, FEWEST = 1024, 20  # of stored examples, for gamma
+
+
+@dataclass
+class Unit:
+    """A centre and a size; of size inf: none, and the centre is the constant."""
+
+    centre: float = 0.0
+    size: float = inf
+
+
+@dataclass
+class Feature:
+    """What is known of one feature; only values other than 0 change it."""
+
+    weight: float = 0.0  # R, the sum of the numbers of their rows
+    recent: float = 0.0  # Q, the same since the last jump
+    mean: float = 0.0
+    square: float = 0.0
+    block: list[float] = field(default_factory=list)
+    far: int = 0
+    mean_before: float = 0.0  # of the block before
+    size_before: float = -1.0
+    values: list[float] = field(default_factory=list)  # different ones, up to three
+    up: int = 0  # checks running
+    down: int = 0
+    wait: int = 0
+    jump: str = ""
+    jumped_at: int = 0
+    in_force: Unit = field(default_factory=Unit)
+    own: Unit = field(default_factory=Unit)  # at the last change
+    next: Unit = field(default_factory=Unit)  # at the last check
+
+
+class Units:
+    """The units of all features.
+
+    Parameters
+    ----------
+    width : number of features
+    centres : whether the kernel is a distance
+    """
+
+    def __init__(self, width: int, centres: bool = True) -> None:
+        self.features = [Feature(in_force=Unit(0.0, 1.0)) for _ in range(width)]
+        self.centres, self.uneven = centres, False
+        self.t, self.total = 0, 0.0
+        self.credit, self.off, self.changes = CHANGES * CHANGE_EVERY, 0, 0
+        self.reference = self.common = self.largest = self.middle = 0.0
+        self.converts = self.turns = False
+
+    # ---- rows ------------------------------------------------------------------------------------
+
+    def transform(self, x: Vector) -> Vector:
+        """A row in the units in force."""
+        return np.array([self.coordinate(f, v) for f, v in zip(self.features, x, strict=True)])
+
+    def coordinate(self, f: Feature, x: float) -> float:
+        if f.in_force.size == inf:
+            return 0.0
+        z = (x - f.in_force.centre) / f.in_force.size
+        return min(max(z, -CLIP), CLIP) if self.uneven else z
+
+    def start(self, rows: Vector) -> None:
+        """Begin with these rows: robust statistics, and the units that follow from them."""
+        changes = self.changes
+        self.__init__(len(self.features), self.centres)  # type: ignore[misc]
+        self.changes, self.t = changes, len(rows)
+        self.total = self.t * (self.t + 1) / 2
+        for f, column in zip(self.features, rows.T, strict=True):
+            f.weight = f.recent = float((np.flatnonzero(column) + 1).sum())
+            x = column[column != 0]
+            for value in x:
+                note_value(f, value)
+            if x.size:
+                f.mean, f.square = robust_moments(x)
+        self.find_units()
+        self.uneven = self.largest > 1 and self.largest > 2 * self.middle
+        for f in self.features:
+            f.own = f.next
+            constant = self.centres and self.different(f) < 2 and f.weight > 0
+            f.in_force = f.next if self.uneven or constant else Unit(0.0, 1.0)
+        self.reference = self.common
+
+    def count(self, x: Vector) -> bool:
+        """Count a row; True if units are to change, for `convert` and then `commit`."""
+        self.t += 1
+        self.total += self.t
+        self.credit = min(self.credit + 1, CHANGES * CHANGE_EVERY)
+        for f, value in zip(self.features, x, strict=True):
+            if value != 0:
+                self.update(f, float(value))
+        return self.t % CHECK == 0 and self.check()
+
+    def update(self, f: Feature, x: float) -> None:
+        note_value(f, x)
+        begins = f.recent == 0
+        f.weight += self.t
+        f.recent += self.t
+        gain, e, most = self.t / f.recent, x - f.mean, FAR * sqrt(f.square)
+        if abs(e) > most and not begins:
+            f.far += 1
+            e = copysign(most, e) if most > 0 else e
+        f.mean += gain * e
+        f.square = (1 - gain) * (f.square + gain * e * e)
+        f.block.append(x)
+
+    # ---- units -----------------------------------------------------------------------------------
+
+    def different(self, f: Feature) -> int:
+        """How many different values there were, zeros too."""
+        return len(f.values) + (f.weight < self.total)
+
+    def deviation(self, f: Feature) -> float:
+        p = min(1.0, f.weight / self.total)
+        return sqrt(p * f.square + f.mean**2 * p * (1 - p))
+
+    def own_unit(self, f: Feature) -> Unit:
+        zeros, p = f.weight < self.total, min(1.0, f.weight / self.total)
+        if not f.values or (self.different(f) < 2 and self.centres):
+            return Unit(f.values[0] if f.values else 0.0)
+        if self.different(f) == 2 and (self.centres or zeros):
+            first, other = f.values[0], 0.0 if zeros else f.values[1]
+            unit = Unit(min(first, other) if self.centres else 0.0, abs(first - other))
+        elif p < 0.5:
+            unit = Unit(0.0, sqrt(f.mean**2 + f.square))
+        elif self.centres:
+            unit = Unit(p * f.mean, self.deviation(f))
+        else:
+            unit = Unit(0.0, sqrt(p * (f.mean**2 + f.square)))
+        return unit if unit.size > 0 else Unit(f.in_force.centre if f.in_force.size == inf else 0.0)
+
+    def find_units(self) -> None:
+        sizes = []
+        for f in self.features:
+            f.next = self.own_unit(f)
+            if f.next.size < inf and self.different(f) > 1:
+                sizes.append(self.deviation(f) or f.next.size)
+        self.common = sqrt(sum(size**2 for size in sizes))
+        self.largest, self.middle = max(sizes, default=0.0), float(np.median(sizes or [0.0]))
+
+    # ---- checks ----------------------------------------------------------------------------------
+
+    def check(self) -> bool:
+        jumped = any([self.check_block(f) for f in self.features])
+        self.find_units()
+        for f in self.features:
+            if f.wait >= RUNNING and f.next.size < inf:
+                self.be_born(f)
+        width, now = False, self.uneven and jumped
+        self.turns = False
+        if self.uneven:
+            both = [f for f in self.features if f.next.size < inf and f.in_force.size < inf]
+            off = any(off_by(OFF, f.next.size, f.in_force.size) for f in both)
+        else:
+            for f in self.features:
+                if self.t - f.jumped_at > 2 * CHECK:
+                    f.jump = ""
+            jumps = sum(f.jump != "" for f in self.features)
+            known = sum(f.next.size < inf for f in self.features)
+            known_size = self.reference > 0 and self.common > 0
+            now = jumps > 0 and 2 * jumps >= known
+            self.turns = bool(
+                now
+                or (self.largest > 1 and self.largest > 2 * self.middle)
+                or (known_size and off_by(COMMON_OFF, self.common, self.reference))
+            )
+            width = not self.turns and known_size and self.centres
+            width = width and off_by(WIDTH_OFF, self.common, self.reference)
+            off = self.turns or width
+        self.off = self.off + 1 if off else 0
+        if not (self.off >= RUNNING or now) or self.credit < CHANGE_EVERY:
+            return False
+        self.converts = not width
+        if self.converts:
+            for f in self.features:
+                if inf in (f.next.size, f.in_force.size):
+                    f.next = f.in_force
+        return True
+
+    def check_block(self, f: Feature) -> bool:
+        """Close the block of a feature; True if it jumped."""
+        varies = f.in_force.size == inf and self.different(f) > 1
+        f.wait = min(f.wait + varies, RUNNING)
+        count = len(f.block)
+        if count < BLOCK and not varies:
+            return False
+        mean, size = (float(np.mean(f.block)), float(np.std(f.block))) if count else (0.0, 0.0)
+        before, jumps = sqrt(f.square), False
+        far = 2 * f.far > count and size > 0
+        if varies:
+            f.up = f.down = 0
+            takes = f.wait >= RUNNING and far and count >= BLOCK
+        else:
+            still = f.size_before > 0 and abs(mean - f.mean_before) < max(size, f.size_before)
+            up = far and still and (f.square == 0 or size > UP * before)
+            unit = max(before, f.own.size if f.own.size < inf else 0.0)
+            down = 0 < size < DOWN * unit and still and f.square > 0 and f.size_before < DOWN * unit
+            f.up, f.down = (f.up + 1) * up, (f.down + 1) * down
+            jumps = takes = f.up >= RUNNING or f.down >= RUNNING_DOWN
+            if jumps:
+                f.jump, f.jumped_at = "up" if f.up else "down", self.t
+                f.up = f.down = 0
+        if takes:
+            f.mean, f.square, f.recent = mean, size**2, float(count * self.t)
+        f.mean_before, f.size_before = mean, size
+        f.block, f.far = [], 0
+        return jumps
+
+    def be_born(self, f: Feature) -> None:
+        """A unit for a feature that was constant; stored examples have coordinate 0."""
+        constant = f.in_force.centre
+        f.own = f.next
+        if self.uneven:
+            two = self.centres and self.different(f) == 2
+            f.in_force = f.own = Unit(constant if two else f.next.centre, f.next.size)
+        else:
+            f.in_force = Unit(0.0 if constant == 0 else f.mean, 1.0)
+        f.wait = 0
+
+    # ---- changes ---------------------------------------------------------------------------------
+
+    def convert(self, z: Vector) -> Vector:
+        """A stored example in the new units."""
+        if not self.converts:
+            return z
+        return np.array([self.converted(f, v) for f, v in zip(self.features, z, strict=True)])
+
+    def converted(self, f: Feature, z: float) -> float:
+        if f.in_force.size == inf:
+            return float(z)
+        before = f.in_force if self.uneven else f.own
+        x = float(z) * f.in_force.size + f.in_force.centre
+        new = (x - f.next.centre) / f.next.size
+        if before.size < inf and (f.jump or not self.uneven):
+            factor = f.next.size / before.size
+            moved = f.jump and abs(f.next.centre - before.centre) > CLIP * before.size
+            if factor > UP or factor < 1 / UP or moved:
+                kept = (x - before.centre) / before.size
+                older = abs(kept) <= BEFORE if factor > 1 / UP else abs(new) > BEFORE
+                if older:
+                    new = kept
+                elif self.uneven and abs(z) >= CLIP:
+                    new = copysign(1.0, z)  # it was clipped, its size is lost
+        return min(max(new, -CLIP), CLIP)
+
+    def commit(self) -> None:
+        self.credit -= CHANGE_EVERY
+        self.changes += 1
+        self.off, self.reference = 0, self.common
+        for f in self.features:
+            if not self.converts and f.next.size == inf:
+                continue
+            f.own, f.jump = f.next, ""
+            if self.converts:
+                f.in_force = f.next
+        self.uneven = self.uneven or (self.converts and self.turns)
+
+
+def note_value(f: Feature, x: float) -> None:
+    if len(f.values) < 3 and x not in f.values:
+        f.values.append(float(x))
+
+
+def robust_moments(x: Vector) -> tuple[float, float]:
+    """Mean and variance of the values, those far from the median brought nearer."""
+    n, centre = len(x), float(np.median(x))
+    y = np.sort(x)
+    if y[0] == y[-1]:
+        return float(y[0]), 0.0
+    size = (y[min(3 * n // 4, n - 1)] - y[n // 4]) / 1.349
+    if not size > 0:
+        apart = np.sort((y - centre) ** 2)
+        nearest = apart[: n - (n + 19) // 20]
+        size = sqrt(nearest.mean()) if nearest.any() else sqrt(apart.mean())
+    e = (x - centre).clip(-FAR * size, FAR * size)
+    return centre + float(e.mean()), max(0.0, float((e**2).mean() - e.mean() ** 2))
+
+
+def off_by(factor: float, a: float, b: float) -> bool:
+    return a > factor * b or b > factor * a
+
+
+def gamma_of_stored(stored: Vector, gamma: float) -> float:
+    """1 over the median squared distance between stored examples, the oldest first."""
+    n = len(stored)
+    if n < FEWEST:
+        return gamma
+    step = -(-n * (n - 1) // 2 // PAIRS)
+    i, j = np.tril_indices(n, -1)
+    distances = ((stored[i[::step]] - stored[j[::step]]) ** 2).sum(axis=1)
+    distances = distances[distances != 0]
+    return float(1 / np.median(distances)) if distances.size else gamma

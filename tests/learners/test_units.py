@@ -1,0 +1,206 @@
+"""scale="auto": units that follow the stream, held to papers/units.py row by row."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import budgetron
+from papers.units import CHANGE_EVERY, CHANGES, Units, gamma_of_stored
+from tests.support.cases import BY_NAME, KINDS, Case, same_state
+from tests.support.native import native_of, state_of
+
+WARM_UP = 200
+DUE = {2, 4, 8, 16, 32, 64, 128, WARM_UP}
+ROWS = 1300
+
+
+def streams() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(3)
+    plain = rng.normal(size=(ROWS, 4))
+    plain[rng.random(plain.shape) < [0.0, 0.2, 0.7, 0.0]] = 0.0
+    uneven = plain * [0.1, 100.0, 3.0, 1.0] + [0.0, 0.0, 0.0, 50.0]
+    late = np.arange(ROWS) >= 600
+    jump, back, all_jump, small, shift = (uneven.copy() for _ in range(5))
+    jump[late, 1] *= 1000
+    back[500:900, 0] *= 1000
+    all_jump = plain.copy()
+    all_jump[late] *= 1000
+    small[late, 3] = 50 + (small[late, 3] - 50) / 1000
+    shift[late, 3] += 1000
+    born = uneven.copy()
+    born[:450, 0] = 7.0
+    born[450:, 2] = 0.0
+    born[:250, 1] = 0.0
+    even_born = plain.copy()
+    even_born[:450, 0] = 7.0
+    flags = (plain > 0.5).astype(float)
+    flags[:, 3] = 1.0
+    flags[700:, 3] = 0.0
+    wider = plain.copy()
+    wider[400:] *= 6.0
+    heavy = rng.standard_cauchy(size=(ROWS, 4)) * [0.1, 10, 1, 1]
+    number = uneven.copy()
+    number[:, 0] = np.arange(ROWS) + 1.7e9
+    small_set = uneven.copy()
+    equal = uneven.copy()
+    equal[:WARM_UP] = equal[0]
+    return {
+        "jump": jump,
+        "back again": back,
+        "all jump": all_jump,
+        "jump down": small,
+        "shift": shift,
+        "births": born,
+        "births while even": even_born,
+        "flags": flags,
+        "wider": wider,
+        "heavy tails": heavy,
+        "row number": number,
+        "nothing": small_set,
+        "first rows equal": equal,
+    }
+
+
+STREAMS = streams()
+
+
+def stored_rows(model: Any) -> np.ndarray:
+    rows = model.support_vectors_
+    order = np.argsort(native_of(model).ids(), kind="stable")
+    return (rows.toarray() if scipy.sparse.issparse(rows) else rows)[order]
+
+
+def in_force(model: Any, width: int) -> np.ndarray:
+    """Centre and size of every feature that has a state."""
+    state = state_of(model)
+    numbers = state["preparation/units/numbers"].reshape(-1, 14)
+    units = np.full((width, 2), np.nan)
+    units[state["preparation/units/features"]] = numbers[:, 10:12]
+    return units
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", STREAMS)
+def test_units_gamma_and_stored_examples_are_those_of_the_page(
+    name: str, dtype: type, layout: str
+) -> None:
+    X = STREAMS[name].astype(dtype)
+    y = np.arange(ROWS) % 2
+    rows = scipy.sparse.csr_array(X) if layout == "csr" else X
+    # Passive-aggressive with steps this small stores every row.
+    model = budgetron.make("pa", C=1e-9, scale="auto", gamma="median")
+    page, gamma, start, stored = Units(X.shape[1]), 1 / X.shape[1], 0, np.empty((0, X.shape[1]))
+    warming_up = True
+    rtol = 1e-9 if dtype is np.float64 else 1e-5
+    for t in range(ROWS):
+        model.partial_fit(rows[t : t + 1], y[t : t + 1], classes=[0, 1])
+        x = X[t].astype(np.float64)
+        stored = np.vstack([stored, page.transform(x).astype(dtype)])
+        if warming_up:
+            kept = X[start : t + 1].astype(np.float64)
+            if len(kept) in DUE:
+                page.start(kept)
+                stored = np.array([page.transform(row) for row in kept]).astype(dtype)
+                apart = ((stored[:, None] - stored[None].astype(np.float64)) ** 2).sum(axis=2)
+                apart = apart[np.triu_indices(len(kept), 1)]
+                gamma = 1 / np.median(apart[apart != 0]) if apart.any() else 1 / X.shape[1]
+            if len(kept) == WARM_UP:
+                warming_up = bool((kept == kept[0]).all())
+                start = t + 1 if warming_up else start
+        elif page.count(x):
+            stored = np.array([page.convert(z) for z in stored]).astype(dtype)
+            gamma = gamma_of_stored(stored.astype(np.float64), gamma)
+            page.commit()
+        assert model.gamma_ == pytest.approx(gamma, rel=rtol)
+        if t % 50 == 0 or t + 1 in DUE or (t + 1) % 100 == 0:
+            assert native_of(model).unit_changes == page.changes
+            wanted = np.array([[f.in_force.centre, f.in_force.size] for f in page.features])
+            units = in_force(model, X.shape[1])
+            seen = ~np.isnan(units[:, 0])
+            np.testing.assert_allclose(units[seen], wanted[seen], rtol=rtol, atol=1e-9)
+            # A warm-up that begins anew forgets what was stored at its next check.
+            ours = stored_rows(model)[-len(stored) :]
+            np.testing.assert_allclose(ours, stored[-len(ours) :], rtol=rtol, atol=10 * rtol)
+    if name not in ("births while even", "nothing", "first rows equal", "heavy tails", "flags"):
+        assert page.changes > 0, "the stream was to change units"
+
+
+@pytest.mark.parametrize("name", ["jump", "births", "all jump", "flags"])
+@pytest.mark.parametrize("case", KINDS, ids=str)
+def test_every_learner_goes_on_through_changes(case: Case, name: str) -> None:
+    """Whole after each change, dense as CSR, batch as loop, and resumed as uninterrupted."""
+    X, y = STREAMS[name], (STREAMS[name][:, 0] * STREAMS[name][:, 2] > 0).astype(int)
+    whole = case.make(scale="auto", gamma="median")
+    decisions = whole.prequential(X, y, classes=[0, 1])
+    assert np.isfinite(decisions).all()
+    native_of(whole).check_invariants()
+    sparse = case.make(scale="auto", gamma="median")
+    np.testing.assert_array_equal(
+        sparse.prequential(scipy.sparse.csr_array(X), y, classes=[0, 1]), decisions
+    )
+    parts, pieces = case.make(scale="auto", gamma="median"), []
+    for a, b in [(0, 1), (1, 150), (150, 701), (701, 799), (799, 800), (800, ROWS)]:
+        pieces.append(parts.prequential(X[a:b], y[a:b], classes=[0, 1] if a == 0 else None))
+        parts = pickle.loads(pickle.dumps(parts))
+    np.testing.assert_array_equal(np.concatenate(pieces), decisions)
+    same_state(whole, parts)
+    assert whole.unit_changes_ == parts.unit_changes_ == sparse.unit_changes_
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_the_number_of_changes_is_bounded(name: str) -> None:
+    # A stream whose features leap at every check.
+    rng = np.random.default_rng(0)
+    X = np.tile(STREAMS[name], (6, 1)) * np.exp(rng.normal(size=6 * ROWS)[:, None] * 3)
+    X *= 10.0 ** np.repeat(rng.integers(-6, 6, size=len(X) // 100), 100)[:, None]
+    model = budgetron.make("rbp", budget=20, scale="auto", gamma="median", random_state=0)
+    for t in range(0, len(X), 100):
+        model.partial_fit(X[t : t + 100], np.arange(t, t + 100) % 2, classes=[0, 1])
+        assert model.unit_changes_ <= CHANGES + (t + 100) / CHANGE_EVERY
+
+
+def test_listeners_hear_of_changes() -> None:
+    X = STREAMS["jump"]
+    y = (X[:, 0] * X[:, 2] > 0).astype(int)
+    events: list[Any] = []
+    model = BY_NAME["forgetron"].make(scale="auto", gamma="median")
+    model.watch(events.append)
+    model.partial_fit(X, y, classes=[0, 1])
+    units = [event for event in events if event.kind == "units"]
+    assert len(units) == model.unit_changes_ > 0
+    assert all(event.example is None and event.coef > 0 for event in units)
+    assert "units changed" in str(units[0])
+
+
+def test_features_without_a_state_share_one_unit() -> None:
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random_array(
+        (3000, 20_000), density=1e-3, format="csr", rng=rng, data_sampler=rng.standard_normal
+    )
+    X = scipy.sparse.csr_array(X * 100.0)
+    X[:, [0]] = rng.normal(size=(3000, 1))
+    X = scipy.sparse.csr_array(X)
+    y = (X[:, [0]].toarray().ravel() > 0).astype(int)
+    model = budgetron.make("rbp", budget=10, scale="auto", gamma="median", random_state=0)
+    model.partial_fit(X[:1000], y[:1000], classes=[0, 1])
+    before = model.memory_bytes_
+    model.partial_fit(X[1000:], y[1000:])
+    assert len(state_of(model)["preparation/units/features"]) <= 100
+    assert model.memory_bytes_ < before + 30_000
+    assert np.abs(stored_rows(model)).max() <= 4
+
+
+def test_small_sets_are_scaled() -> None:
+    from sklearn.datasets import load_wine
+
+    X, y = load_wine(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = X[order], y[order]
+    model = budgetron.BudgetronClassifier(budget=50, random_state=0).fit(X[:120], y[:120])
+    assert (model.predict(X[120:]) == y[120:]).mean() > 0.9
