@@ -75,7 +75,7 @@ class Units:
         self.t, self.total = 0, 0.0
         self.credit, self.off, self.changes = CHANGES * CHANGE_EVERY, 0, 0
         self.reference = self.common = self.largest = self.middle = 0.0
-        self.converts = self.turns = False
+        self.converts, self.turns, self.varying = False, False, 0
 
     # ---- rows ------------------------------------------------------------------------------------
 
@@ -164,13 +164,16 @@ class Units:
             f.next = self.own_unit(f)
             if f.next.size < inf and self.different(f) > 1:
                 sizes.append(self.deviation(f) or f.next.size)
+        self.varying = len(sizes)
         self.common = sqrt(sum(size**2 for size in sizes))
         self.largest, self.middle = max(sizes, default=0.0), float(np.median(sizes or [0.0]))
+        if len(sizes) == 2:  # of which the larger is never twice their median
+            self.middle = min(sizes)
 
     # ---- checks ----------------------------------------------------------------------------------
 
     def check(self) -> bool:
-        jumped = any([self.check_block(f) for f in self.features])
+        jumped = 0 < sum(self.check_block(f) for f in self.features)
         self.find_units()
         for f in self.features:
             if f.wait >= RUNNING and f.next.size < inf:
@@ -185,9 +188,8 @@ class Units:
                 if self.t - f.jumped_at > 2 * CHECK:
                     f.jump = ""
             jumps = sum(f.jump != "" for f in self.features)
-            known = sum(f.next.size < inf for f in self.features)
             known_size = self.reference > 0 and self.common > 0
-            now = jumps > 0 and 2 * jumps >= known
+            now = jumps > 0 and 2 * jumps >= self.varying
             self.turns = bool(
                 now
                 or (self.largest > 1 and self.largest > 2 * self.middle)

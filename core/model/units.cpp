@@ -1,7 +1,5 @@
 #include "model/units.hpp"
 
-#include "base/median.hpp"
-
 namespace budgetron {
 namespace {
 
@@ -22,15 +20,18 @@ bool off_by(double factor, double a, double b) { return a > factor * b || b > fa
 std::size_t Units::most() const {
   if (reserved_ > 0) return reserved_;
   if (examples_ == 0) return std::numeric_limits<std::uint32_t>::max();
-  return std::max(kLeast, examples_ * widest_ * value_bytes_ / sizeof(FeatureState));
+  return std::max(kLeast, examples_ * widest_ * value_bytes_ / kFeatureBytes);
 }
 
 void Units::reserve(std::size_t width, std::size_t slots, std::size_t rows) {
-  reserved_ =
-      std::min(width, std::max(kLeast, examples_ * slots * value_bytes_ / sizeof(FeatureState)));
+  reserved_ = std::min(width, std::max(kLeast, examples_ * slots * value_bytes_ / kFeatureBytes));
   slots_.reserve(width, reserved_);
   features_.reserve(reserved_);
   states_.reserve(reserved_);
+  counts_.reserve((reserved_ + kGroup - 1) / kGroup * kGroupNumbers);
+  dense_.reserve((reserved_ + kGroup - 1) / kGroup * kGroup);
+  values_.reserve(reserved_);
+  few_.reserve(reserved_);
   centred_.reserve(reserved_);
   moved_.reserve(reserved_);
   numbers_.reserve(std::max(reserved_, rows));
@@ -44,7 +45,69 @@ std::uint32_t Units::new_slot(std::int32_t feature) {
   features_.push_back(feature);
   states_.emplace_back();
   if (!uneven_) states_.back().in_force = {0.0, 1.0};
+  make_place(slot);
   return slot;
+}
+
+// For the statistics of a slot.
+void Units::make_place(std::uint32_t slot) {
+  if (slot % kGroup == 0) {
+    counts_.resize(counts_.size() + kGroupNumbers, 0.0);
+    dense_.resize(dense_.size() + kGroup, 0.0);
+  }
+  values_.push_back(states_[slot].values);
+  few_.push_back(slot);
+  last_feature_ = std::max(last_feature_, static_cast<std::size_t>(features_[slot]));
+  in_order_ &= static_cast<std::uint32_t>(features_[slot]) == slot;
+}
+
+void Units::forget_features() {
+  slots_.clear();
+  states_.clear();
+  counts_.clear();
+  dense_.clear();
+  values_.clear();
+  few_.clear();
+  last_feature_ = 0;
+  in_order_ = true;
+  behind_ = false;
+}
+
+// Statistics from where values move them to where they are looked at, and back.
+void Units::pull() {
+  catch_up();
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    FeatureState& f = states_[slot];
+    const double* const from = counts_of(slot);
+    f.weight = from[kWeight * kGroup];
+    f.recent = from[kRecent * kGroup];
+    f.mean = from[kMean * kGroup];
+    f.square = from[kSquare * kGroup];
+    f.block_count = static_cast<std::int32_t>(from[kBlockCount * kGroup]);
+    f.block_far = static_cast<std::int32_t>(from[kBlockFar * kGroup]);
+    f.block_mean = from[kBlockMean * kGroup];
+    f.block_square = from[kBlockSquare * kGroup];
+  }
+}
+void Units::push(std::size_t slot) {
+  const FeatureState& f = states_[slot];
+  double* const to = counts_of(slot);
+  to[kWeight * kGroup] = f.weight;
+  to[kRecent * kGroup] = f.recent;
+  to[kMean * kGroup] = f.mean;
+  to[kSquare * kGroup] = f.square;
+  to[kBlockCount * kGroup] = static_cast<double>(f.block_count);
+  to[kBlockFar * kGroup] = static_cast<double>(f.block_far);
+  to[kBlockMean * kGroup] = f.block_mean;
+  to[kBlockSquare * kGroup] = f.block_square;
+}
+void Units::push() {
+  few_.clear();
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    push(slot);
+    values_[slot] = states_[slot].values;
+    if (values_[slot] < 3) few_.push_back(static_cast<std::uint32_t>(slot));
+  }
 }
 
 void Units::pool(double x) {
@@ -56,9 +119,8 @@ void Units::pool(double x) {
 }
 
 void Units::clear() {
-  slots_.clear();
+  forget_features();
   features_.clear();
-  states_.clear();
   centred_.clear();
   shared_ = FeatureState();
   rows_ = 0;
@@ -132,29 +194,49 @@ Unit Units::own_unit(const FeatureState& f) const {
   return unit;
 }
 
-// `next` of all features, and how even they are.
+// `next` of all features.
 void Units::find_units() {
-  numbers_.clear();
-  largest_ = 0.0;
-  common_ = 0.0;
-  for (FeatureState& f : states_) {
-    f.next = own_unit(f);
-    if (f.next.none() || different(f) < 2) continue;
-    double size = deviation(f);
-    if (!(size > 0.0)) size = f.next.size;
-    numbers_.push_back(size);
-    largest_ = std::max(largest_, size);
-    common_ += size * size;
-  }
-  common_ = std::sqrt(common_);
-  middle_ = median(numbers_);
+  for (FeatureState& f : states_) f.next = own_unit(f);
   shared_.next = Unit();
   if (shared_.square > 0.0) shared_.next.size = std::sqrt(shared_.square);
+}
+
+// How even they are. Variances are compared, and few roots taken.
+void Units::find_sizes() {
+  numbers_.clear();
+  double largest = 0.0;
+  double sum = 0.0;
+  for (const FeatureState& f : states_) {
+    if (different(f) < 2) continue;
+    const double p = share(f);
+    double variance = p * f.square + f.mean * f.mean * p * (1.0 - p);
+    if (!(variance > 0.0)) {
+      const Unit unit = own_unit(f);
+      if (unit.none()) continue;
+      variance = unit.size * unit.size;
+    }
+    numbers_.push_back(variance);
+    largest = std::max(largest, variance);
+    sum += variance;
+  }
+  largest_ = std::sqrt(largest);
+  common_ = std::sqrt(sum);
+  const std::size_t n = numbers_.size();
+  middle_ = 0.0;
+  if (n == 0) return;
+  const auto at = numbers_.begin() + static_cast<std::ptrdiff_t>(n / 2);
+  std::nth_element(numbers_.begin(), at, numbers_.end());
+  middle_ = std::sqrt(*at);
+  if (n % 2 == 1) return;
+  const double below = std::sqrt(*std::max_element(numbers_.begin(), at));
+  // Of two features the larger is never twice their median: it is compared with the other.
+  middle_ = n == 2 ? below : (below + middle_) / 2.0;
 }
 
 // The units after `start`.
 void Units::settle() {
   find_units();
+  find_sizes();
   uneven_ = largest_ > 1.0 && largest_ > 2.0 * middle_;
   for (FeatureState& f : states_) {
     f.own = f.next;
@@ -164,6 +246,7 @@ void Units::settle() {
   shared_.in_force = shared_.own = shared_.next;
   reference_ = common_;
   look();
+  push();
 }
 
 // After units in force have changed: which zeros are not at 0, and whether any row changes.
@@ -178,10 +261,10 @@ void Units::look() {
   std::sort(centred_.begin(), centred_.end());
 }
 
-void Units::check_block(FeatureState& f, bool& jumped) {
+bool Units::check_block(FeatureState& f, bool& jumped) {
   const bool varies = f.in_force.none() && different(f) > 1;
   if (varies && f.wait < kRunning) ++f.wait;
-  if (f.block_count < kBlock && !varies) return;
+  if (f.block_count < kBlock && !varies) return false;
   const double variance =
       f.block_count > 0 ? f.block_square / static_cast<double>(f.block_count) : 0.0;
   const double size = std::sqrt(variance);
@@ -216,6 +299,7 @@ void Units::check_block(FeatureState& f, bool& jumped) {
   f.size_before = size;
   f.block_count = f.block_far = 0;
   f.block_mean = f.block_square = 0.0;
+  return true;
 }
 
 // All stored examples have coordinate 0: where the constant was if it is one of two values, else at
@@ -235,11 +319,17 @@ void Units::be_born(FeatureState& f) {
 
 bool Units::check() {
   bool jumped = false;
-  for (FeatureState& f : states_) check_block(f, jumped);
-  find_units();
+  pull();
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    if (check_block(states_[slot], jumped)) push(slot);
+  }
+  find_sizes();
+  if (uneven_) find_units();
   bool born = false;
   for (FeatureState& f : states_) {
-    if (f.wait < kRunning || f.next.none()) continue;
+    if (f.wait < kRunning) continue;
+    f.next = own_unit(f);
+    if (f.next.none()) continue;
     be_born(f);
     born = true;
   }
@@ -260,14 +350,12 @@ bool Units::check() {
     }
   } else {
     std::size_t jumps = 0;
-    std::size_t known = 0;
     for (FeatureState& f : states_) {
       if (rows_ - f.jumped_at > 2 * kCheck) f.jump = Jump::none;
       jumps += f.jump != Jump::none;
-      known += !f.next.none();
     }
     const bool comparable = reference_ > 0.0 && common_ > 0.0;
-    now = jumps > 0 && 2 * jumps >= known;
+    now = jumps > 0 && 2 * jumps >= numbers_.size();
     turns_ = now || (largest_ > 1.0 && largest_ > 2.0 * middle_) ||
              (comparable && off_by(kCommonOff, common_, reference_));
     width = !turns_ && follows_width_ && comparable && off_by(kWidthOff, common_, reference_);
@@ -275,6 +363,7 @@ bool Units::check() {
   }
   off_ = off ? off_ + 1 : 0;
   if (!(off_ >= kRunning || now) || credit_ < kChangeEvery) return false;
+  find_units();
   converts = !width;
   finds_gamma = follows_width_;
   moved_.clear();
@@ -366,6 +455,10 @@ constexpr std::size_t kMarks = 8;
 void Units::visit_state(StateVisitor& visitor) {
   visitor.object(slots_.bytes());
   visitor.scratch(states_);
+  visitor.scratch(counts_);
+  visitor.scratch(dense_);
+  visitor.scratch(values_);
+  visitor.scratch(few_);
   visitor.scratch(centred_);
   visitor.scratch(moved_);
   visitor.scratch(numbers_);
@@ -386,6 +479,7 @@ void Units::visit_state(StateVisitor& visitor) {
   std::vector<double> numbers;
   std::vector<std::int64_t> marks;
   if (visitor.mode() == StateVisitor::Mode::save) {
+    pull();
     for (FeatureState& f : states_) {
       visit(
           f, [&](double& value) { numbers.push_back(value); },
@@ -412,14 +506,14 @@ void Units::load(const std::vector<double>& numbers, const std::vector<std::int6
           what);
   row_ = static_cast<double>(rows_);
   shared_.own = shared_.in_force;
-  slots_.clear();
-  states_.assign(count, FeatureState());
+  forget_features();
   auto number = numbers.begin();
   auto mark = marks.begin();
   for (std::size_t slot = 0; slot < count; ++slot) {
-    FeatureState& f = states_[slot];
+    FeatureState& f = states_.emplace_back();
     require(features_[slot] >= 0 && slots_.find(features_[slot]) == kNoSlot, what);
     slots_.insert(features_[slot], static_cast<std::uint32_t>(slot));
+    make_place(static_cast<std::uint32_t>(slot));
     visit(
         f, [&](double& value) { value = *number++; },
         [&](auto& value) {
@@ -440,6 +534,7 @@ void Units::load(const std::vector<double>& numbers, const std::vector<std::int6
     }
   }
   look();
+  push();
 }
 
 }  // namespace budgetron

@@ -9,6 +9,7 @@
 //   FOGD                   fourier.hpp           fourier.cpp
 //   BucketTable            hash_probe.hpp        hash_probe.cpp
 //   Covariance             packed_triangle.hpp   packed_triangle.cpp
+//   Units                  unit_counts.hpp       unit_counts.cpp
 //                                |                      |
 //                         row_functions(), ...   row_functions_float_avx2, ...
 //                                |                      |
@@ -27,6 +28,7 @@
 #include "simd/kernel_block.hpp"
 #include "simd/kernel_row.hpp"
 #include "simd/packed_triangle.hpp"
+#include "simd/unit_counts.hpp"
 
 namespace budgetron {
 namespace {
@@ -55,6 +57,7 @@ struct InstructionSet {
   Both<CoefFunctions> coef;
   Both<FourierFunctions> fourier;
   Both<HashFunctions> hash;
+  Both<UnitCountFunctions> unit_counts;
   const TriangleFunctions* triangle;
 };
 
@@ -65,19 +68,21 @@ struct InstructionSet {
   extern const Functions<float> table##_float_##set; \
   extern const Functions<double> table##_double_##set;
 #define BUDGETRON_BOTH(table, set) {&table##_float_##set, &table##_double_##set}
-#define BUDGETRON_INSTRUCTION_SET(set)                                           \
-  BUDGETRON_DECLARE(RowFunctions, row_functions, set)                            \
-  BUDGETRON_DECLARE(BlockFunctions, block_functions, set)                        \
-  BUDGETRON_DECLARE(CoefFunctions, coef_functions, set)                          \
-  BUDGETRON_DECLARE(FourierFunctions, fourier_functions, set)                    \
-  BUDGETRON_DECLARE(HashFunctions, hash_functions, set)                          \
-  extern const TriangleFunctions triangle_functions_##set;                       \
-  static constexpr InstructionSet set = {#set,                                   \
-                                         BUDGETRON_BOTH(row_functions, set),     \
-                                         BUDGETRON_BOTH(block_functions, set),   \
-                                         BUDGETRON_BOTH(coef_functions, set),    \
-                                         BUDGETRON_BOTH(fourier_functions, set), \
-                                         BUDGETRON_BOTH(hash_functions, set),    \
+#define BUDGETRON_INSTRUCTION_SET(set)                                              \
+  BUDGETRON_DECLARE(RowFunctions, row_functions, set)                               \
+  BUDGETRON_DECLARE(BlockFunctions, block_functions, set)                           \
+  BUDGETRON_DECLARE(CoefFunctions, coef_functions, set)                             \
+  BUDGETRON_DECLARE(FourierFunctions, fourier_functions, set)                       \
+  BUDGETRON_DECLARE(HashFunctions, hash_functions, set)                             \
+  BUDGETRON_DECLARE(UnitCountFunctions, unit_count_functions, set)                  \
+  extern const TriangleFunctions triangle_functions_##set;                          \
+  static constexpr InstructionSet set = {#set,                                      \
+                                         BUDGETRON_BOTH(row_functions, set),        \
+                                         BUDGETRON_BOTH(block_functions, set),      \
+                                         BUDGETRON_BOTH(coef_functions, set),       \
+                                         BUDGETRON_BOTH(fourier_functions, set),    \
+                                         BUDGETRON_BOTH(hash_functions, set),       \
+                                         BUDGETRON_BOTH(unit_count_functions, set), \
                                          &triangle_functions_##set};
 
 BUDGETRON_INSTRUCTION_SET(baseline)
@@ -126,6 +131,7 @@ BUDGETRON_ACCESS(BlockFunctions, block_functions, block)
 BUDGETRON_ACCESS(CoefFunctions, coef_functions, coef)
 BUDGETRON_ACCESS(FourierFunctions, fourier_functions, fourier)
 BUDGETRON_ACCESS(HashFunctions, hash_functions, hash)
+BUDGETRON_ACCESS(UnitCountFunctions, unit_count_functions, unit_counts)
 const TriangleFunctions& triangle_functions() { return *chosen().triangle; }
 const char* instruction_set() { return chosen().name; }
 

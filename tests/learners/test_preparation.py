@@ -374,6 +374,7 @@ def test_auto_needs_a_deviation_above_one_and_above_twice_the_median() -> None:
         ([50.0, 60.0, 70.0], None),  # all alike
         ([0.1, 0.1, 5.0], "standard"),
         ([0.0, 5.0], None),  # a feature that is always 0 does not count
+        ([1.0, 5.0], "standard"),  # of two features the other one
     ]:
         X = rng.choice([-1.0, 1.0], size=(WARM_UP, len(deviations))) * deviations
         model = budgetron.make("perceptron", scale="auto").partial_fit(X, y, classes=[0, 1])

@@ -6,6 +6,7 @@
 #include "tests/harness.hpp"
 
 using budgetron::FeatureTable;
+using budgetron::kNoSlot;
 using budgetron::Random;
 
 // Random inserts and erases of small and huge feature numbers, against a map.
