@@ -173,7 +173,7 @@ class Units:
     # ---- checks ----------------------------------------------------------------------------------
 
     def check(self) -> bool:
-        jumped = 0 < sum(self.check_block(f) for f in self.features)
+        jumped = sum(self.check_block(f) for f in self.features) > 0
         self.find_units()
         for f in self.features:
             if f.wait >= RUNNING and f.next.size < inf:

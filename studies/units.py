@@ -31,7 +31,7 @@ BUDGET = 100
 
 def error(name: str, X: np.ndarray, y: np.ndarray) -> tuple[float, int]:
     """Mistakes in per cent, and changes of units."""
-    size = {"n_components" if name == "fogd" else "budget": BUDGET}
+    size: dict[str, Any] = {"n_components" if name == "fogd" else "budget": BUDGET}
     model = budgetron.make(name, scale="auto", gamma="median", random_state=0, **size)
     model.partial_fit(X, y, classes=np.unique(y))
     return 100 * model.n_mistakes_ / len(y), int(getattr(model, "unit_changes_", 0))

@@ -167,7 +167,7 @@ class Preparation {
     visitor.field("features", features_);
     visitor.field("warming_up", warming_up_);
     visitor.part("scaler", scaler_);
-    visitor.part("units", units_);
+    if (rule_ == Scale::units) visitor.part("units", units_);
     visitor.part("warmup", warmup_);
     if (!visitor.loading()) return;
     if (!warming_up_ && warmup_.size() == 0) end_warmup();
