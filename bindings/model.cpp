@@ -184,8 +184,8 @@ nb::tuple support(PythonModel<Real>& model) {
   return examples.give();
 }
 
-// Explains the answer to a sparse row: the stored examples, their ids, k(x_i, x), and the share of
-// each in every output.
+// Explains the answer to a sparse row: the stored examples, their ids, k(x_i, x), the share of each
+// in every output, and the constant that is added to the shares.
 template <class Real>
 nb::tuple explain(PythonModel<Real>& model, const Vector<std::int32_t>& indices,
                   const Vector<Real>& values) {
@@ -193,28 +193,31 @@ nb::tuple explain(PythonModel<Real>& model, const Vector<std::int32_t>& indices,
   std::vector<std::int64_t> ids;
   std::vector<double> kernels;
   std::vector<double> shares;
+  double constant = 0.0;
   std::size_t outputs = look<&Model<Real>::outputs>(model);
-  model.explain({values.data(), indices.data(), values.size()},
-                [&](const std::vector<Share<Real>>& all, const Sample<Real>& x) {
-                  Row<Real> row;
-                  for (const Share<Real>& share : all) {
-                    const Expansion<Real>& f = *share.examples;
-                    examples.take(f);
-                    outputs = f.outputs();
-                    f.row(x, row);
-                    for (std::size_t i = 0; i < f.size(); ++i) {
-                      const double kernel = static_cast<double>(row.values[i]);
-                      ids.push_back(f.id(i));
-                      kernels.push_back(kernel);
-                      for (std::size_t k = 0; k < outputs; ++k) {
-                        shares.push_back(share.coef(i, k) * kernel);
-                      }
-                    }
-                  }
-                });
+  model.explain(
+      {values.data(), indices.data(), values.size()},
+      [&](const std::vector<Share<Real>>& all, const Sample<Real>& x, double scale, double added) {
+        constant = added;
+        Row<Real> row;
+        for (const Share<Real>& share : all) {
+          const Expansion<Real>& f = *share.examples;
+          examples.take(f);
+          outputs = f.outputs();
+          f.row(x, row);
+          for (std::size_t i = 0; i < f.size(); ++i) {
+            const double kernel = static_cast<double>(row.values[i]);
+            ids.push_back(f.id(i));
+            kernels.push_back(kernel);
+            for (std::size_t k = 0; k < outputs; ++k) {
+              shares.push_back(scale * share.coef(i, k) * kernel);
+            }
+          }
+        }
+      });
   const std::size_t count = ids.size();
   return nb::make_tuple(examples.give(), to_numpy(std::move(ids)), to_numpy(std::move(kernels)),
-                        to_numpy(std::move(shares), {count, outputs}));
+                        to_numpy(std::move(shares), {count, outputs}), constant);
 }
 
 template <class Real>
@@ -248,6 +251,14 @@ nb::object drifts(PythonModel<Real>& model) {
   }));
 }
 
+// Centre, scale and number of changes; None where targets are learned as they come.
+template <class Real>
+nb::object target_units(PythonModel<Real>& model) {
+  if (model.target_units() == nullptr) return nb::none();
+  const TargetUnits units = model.inspect([&](const auto&) { return *model.target_units(); });
+  return nb::make_tuple(units.centre(), units.scale(), units.changes());
+}
+
 template <class Real>
 std::size_t size(PythonModel<Real>& model) {
   std::size_t size = 0;
@@ -273,14 +284,15 @@ void bind(nb::module_& m, const char* name) {
           [](M* self, const nb::dict& spec, const std::string& task, std::size_t classes,
              std::uint64_t seed, bool wide, const std::string& scale, const std::string& gamma,
              std::size_t width, const std::string& average, std::size_t slots,
-             std::size_t warmup_rows, std::size_t warmup_values) {
+             std::size_t warmup_rows, std::size_t warmup_values, const std::string& target_scale) {
             const Task kind = task == "regression" ? Task::regression : Task::classification;
             const PreparationRules rules{scale, gamma, width, warmup_rows, warmup_values};
-            new (self) M(*to_spec(spec), kind, classes, seed, wide, rules, average, {width, slots});
+            new (self) M(*to_spec(spec), kind, classes, seed, wide, rules, average, {width, slots},
+                         target_scale == "auto");
           },
           "spec"_a, "task"_a, "classes"_a, "seed"_a, "wide"_a = false, "scale"_a = "none",
           "gamma_rule"_a = "fixed", "width"_a = 0, "average"_a = "last", "slots"_a = 0,
-          "warmup_rows"_a = 0, "warmup_values"_a = 0)
+          "warmup_rows"_a = 0, "warmup_values"_a = 0, "target_scale"_a = "none")
       .def("learn", &M::learn, "batch"_a)
       .def("predict", &predict<Real>, "rows"_a, "threads"_a = 1, "probabilities"_a = false)
       .def(
@@ -363,6 +375,7 @@ void bind(nb::module_& m, const char* name) {
             return probabilities_one(self, row->read(names, x, false));
           },
           "names"_a, "x"_a)
+      .def_prop_ro("target_units", &target_units<Real>)
       .def("drifts", &drifts<Real>)
       .def("save", [](M& self) { return to_dict(self.save()); })
       .def(

@@ -11,6 +11,7 @@
 //   merge    `example` and `other` became one
 //   refuse   `example`, the newcomer, was not stored
 //   drift    the learner saw the stream change
+//   rescale  targets are counted in another unit (target_units.hpp)
 //   restart  a new learner learned all rows so far: gamma or scale changed (preparation.hpp)
 //   units    units changed and stored examples were converted; `coef` is the mean |change of f| at
 //            them
@@ -25,7 +26,17 @@
 namespace budgetron {
 
 // `none`: an example leaves whose event was already reported.
-enum class EventKind : std::uint8_t { evict, project, merge, refuse, drift, restart, units, none };
+enum class EventKind : std::uint8_t {
+  evict,
+  project,
+  merge,
+  refuse,
+  drift,
+  rescale,
+  restart,
+  units,
+  none
+};
 
 struct Event {
   EventKind kind = EventKind::none;
@@ -35,8 +46,8 @@ struct Event {
   std::int64_t round = 0;  // rounds before this one
 
   [[nodiscard]] const char* name() const {
-    constexpr const char* names[] = {"evict", "project", "merge", "refuse",
-                                     "drift", "restart", "units", ""};
+    constexpr const char* names[] = {"evict",   "project", "merge", "refuse", "drift",
+                                     "rescale", "restart", "units", ""};
     return names[static_cast<std::size_t>(kind)];
   }
 };

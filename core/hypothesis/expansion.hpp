@@ -123,6 +123,10 @@ class Expansion {
   void scale(double factor) {  // f <- factor f, O(1)
     if (factor != 1.0) rescale(factor);
   }
+  void multiply(double factor) {  // the same, in the coefs themselves, O(B K)
+    scale_ *= factor;
+    fold();
+  }
   void set_rate(double rate) { rate_ = rate; }                    // O(1)
   [[nodiscard]] double factor() const { return scale_ * rate_; }  // true coef = factor * stored
   [[nodiscard]] std::size_t stride() const { return stride_; }    // from output to output

@@ -28,6 +28,9 @@ class PaddedMatrix {
   [[nodiscard]] const double* row(std::size_t i) const { return values_.data() + i * stride_; }
 
   void fill(double value) { std::fill(values_.begin(), values_.end(), value); }
+  void multiply(double factor) {
+    for (double& value : values_) value *= factor;
+  }
   void swap(PaddedMatrix& other) {
     std::swap(rows_, other.rows_);
     std::swap(stride_, other.stride_);

@@ -92,6 +92,11 @@ class Avm final : public ExpansionLearner<Real> {
     return true;
   }
 
+  void scale_targets(double factor) override {
+    f_.multiply(factor);
+    largest_target_ *= factor;
+  }
+
   void rearrange(const ClassChange& change) override {
     f_.rearrange(change);
     zeros_.resize(f_.outputs(), 0.0);

@@ -93,6 +93,13 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   [[nodiscard]] std::span<const std::int64_t> drifts() const override { return drift_.log(); }
 
+  // P stays: it does not depend on targets, so that it is what it would be had they always been
+  // counted in the new unit.
+  void scale_targets(double factor) override {
+    f_.multiply(factor);
+    mean_error_ *= factor;
+  }
+
   void rearrange(const ClassChange& change) override {
     f_.rearrange(change);
     zeros_.resize(f_.outputs(), 0.0);

@@ -117,6 +117,8 @@ class Fogd final : public Learner<Real> {
     draw_again();
   }
 
+  void scale_targets(double factor) override { weights_.multiply(factor); }
+
   void rearrange(const ClassChange& change) override {
     weights_.rearrange(change);
     outputs_ = weights_.rows();

@@ -55,6 +55,10 @@ class Learner {
   // Units change: what is stored is converted, coefs stay.
   virtual UnitsChanged change_units(const UnitChange& change) = 0;
 
+  // Targets are counted in another unit from now on: f, and all that is measured in it, becomes
+  // `factor` times what it was.
+  virtual void scale_targets(double factor) = 0;
+
   // A class has joined.
   virtual void rearrange(const ClassChange& change) = 0;
 
@@ -120,6 +124,7 @@ class ExpansionLearner : public Learner<Real> {
     for (std::size_t i = 0; i < after.size(); ++i) moved += std::abs(after[i] - before[i]);
     return {gamma, moved / static_cast<double>(std::max<std::size_t>(1, after.size()))};
   }
+  void scale_targets(double factor) override { f_.multiply(factor); }
   void rearrange(const ClassChange& change) override { f_.rearrange(change); }
   void reserve(const ByteLimit& limit) override { f_.reserve(limit); }
   void reserve_row(Row<Real>& row) const override { f_.reserve_row(row); }

@@ -60,6 +60,11 @@ class Nogd final : public ExpansionLearner<Real> {
     return true;
   }
 
+  void scale_targets(double factor) override {
+    f_.multiply(factor);
+    weights_.multiply(factor);
+  }
+
   void rearrange(const ClassChange& change) override {
     f_.rearrange(change);
     weights_.rearrange(change);

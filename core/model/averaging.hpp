@@ -10,14 +10,17 @@
 // starts a new sum.
 //
 // Cost: O(B K) per round, and O(B) per stored example that moved. Memory: two sums of B K float64
-// each, and a third to rearrange them.
+// each, and a third to rearrange them. In regression the centre of the targets, which is added to
+// f_t (target_units.hpp), is averaged with it.
 #pragma once
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hypothesis/padded_matrix.hpp"
@@ -35,20 +38,32 @@ class Averaging {
     }
   }
 
-  // Counts f_t, before round t = rounds + 1 changes it.
-  void count(const Learner<Real>& learner) {
+  // Counts f_t, before round t = rounds + 1 changes it, and the constant added to it.
+  void count(const Learner<Real>& learner, double constant = 0.0) {
     const CoefView view = learner.coef_view();
     follow(view);
     const auto t = static_cast<std::uint64_t>(++rounds_);
     if (suffix_ && std::has_single_bit(t)) {
       older_.swap(newer_);
       newer_.fill(0.0);
+      constants_.older = std::exchange(constants_.newer, 0.0);
     }
+    constants_.newer += constant;
     for (std::size_t k = 0; k < newer_.rows(); ++k) {
       const double* a = view.coefs + k * view.stride;
       double* sum = newer_.row(k);
       for (std::size_t i = 0; i < view.count; ++i) sum[i] += view.factor * a[i];
     }
+  }
+
+  // All f_t become `factor` f_t.
+  void scale(double factor) {
+    older_.multiply(factor);
+    newer_.multiply(factor);
+  }
+  // The mean of what was added to f_t.
+  [[nodiscard]] double constant() const {
+    return (constants_.older + constants_.newer) / averaged_rounds();
   }
 
   // After round t: the sums follow the coefs to where they are now.
@@ -99,6 +114,19 @@ class Averaging {
     newer_.rearrange(change);
     moved_.rearrange(change);
   }
+
+  // The sums of the constants: a part of their own, for there are none in classification.
+  struct Constants {
+    double older = 0.0;
+    double newer = 0.0;
+
+    void visit_state(StateVisitor& visitor) {
+      visitor.field("older", older);
+      visitor.field("newer", newer);
+      if (visitor.loading()) require(std::isfinite(older) && std::isfinite(newer), "averages");
+    }
+  };
+  [[nodiscard]] Constants& constants() { return constants_; }
 
   void visit_state(StateVisitor& visitor) {
     visitor.object(sizeof(*this));
@@ -171,6 +199,7 @@ class Averaging {
   bool suffix_;
   std::int64_t rounds_ = 0;
   std::size_t count_ = 0;               // coefs summed
+  Constants constants_;                 // summed likewise
   std::vector<std::int64_t> ids_;       // theirs, where they may move
   PaddedMatrix older_;                  // coefs of the averaged f_t, summed: before ...
   PaddedMatrix newer_;                  // ... and since the last restart; outputs x coefs

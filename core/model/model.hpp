@@ -10,6 +10,10 @@
 // A row that makes a kernel value or an output overflow is predicted and not learned. A row of
 // weight 0 is decided and changes nothing.
 //
+// Regression may learn targets in other units than they come in (target_units.hpp); decisions are
+// in the units of the targets. A target is counted after its row was decided and before the row is
+// learned. Rows that a warm-up replays are learned in the current units.
+//
 // Probabilities (calibration.hpp) are fitted to the recorded decisions. Rows that a warm-up replays
 // or a later epoch repeats are not counted again.
 //
@@ -38,6 +42,7 @@
 #include "model/calibration.hpp"
 #include "model/look_ahead.hpp"
 #include "model/preparation.hpp"
+#include "model/target_units.hpp"
 
 namespace budgetron {
 
@@ -71,10 +76,11 @@ class Model : private InstanceCount {
   // `wide`: two classes get two outputs instead of one; a test proves that the decisions f_1 - f_0
   // are the same. `average`: `predict` answers with the "last" hypothesis or with a mean
   // (averaging.hpp); rounds decide and learn with the last. `limit`: take all memory now
-  // (byte_limit.hpp); no class can join later.
+  // (byte_limit.hpp); no class can join later. `target_units`: learn targets of a regression in
+  // units that follow the stream.
   Model(const Spec& spec, Task task, std::size_t classes, std::uint64_t seed, bool wide = false,
         const PreparationRules& rules = {}, const std::string& average = "last",
-        const ByteLimit& limit = {})
+        const ByteLimit& limit = {}, bool target_units = false)
       : task_(task),
         classes_(classes),
         wide_(wide),
@@ -89,6 +95,7 @@ class Model : private InstanceCount {
           std::make_unique<Preparation<Real>>(spec, rules, classes, seed, learner_->most_coefs());
       limit_.changes = limit_.given() && preparation_->may_scale() && rules.scale == "auto";
     }
+    if (target_units && task == Task::regression) units_ = std::make_unique<TargetUnits>();
     if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
     if (average != "last") averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
     if (limit.given()) reserve(rules);
@@ -109,6 +116,8 @@ class Model : private InstanceCount {
   [[nodiscard]] std::int64_t unit_changes() const {
     return preparation_ != nullptr ? preparation_->unit_changes() : 0;
   }
+  // Null if targets are learned as they come.
+  [[nodiscard]] const TargetUnits* target_units() const { return units_.get(); }
   // Null if rows are not prepared.
   [[nodiscard]] const Preparation<Real>* preparation() const { return preparation_.get(); }
 
@@ -219,13 +228,15 @@ class Model : private InstanceCount {
     return look(*learner_);
   }
 
-  // Calls `look(shares, x)`: what `predict` sums up, and x as the learner is to see it.
+  // Calls `look(shares, x, scale, constant)`: `predict` answers the constant and `scale` times what
+  // it sums up; x is as the learner is to see it.
   template <class Look>
   auto explain(const Sample<Real>& x, Look look) {
     const auto inside = lock_.shared();
     OwnedSample<Real> scaled;
     const bool averaged = averaging_ != nullptr && averaging_->any();
-    return look(averaged ? averaging_->shares(*learner_) : learner_->shares(), prepared(x, scaled));
+    return look(averaged ? averaging_->shares(*learner_) : learner_->shares(), prepared(x, scaled),
+                target_scale(), constant());
   }
 
   // Starts or stops keeping events of stored examples for `take_events`.
@@ -308,6 +319,14 @@ class Model : private InstanceCount {
     return look_ahead_.row(*learner_, rows, i);
   }
 
+  // What predict answers is constant() + target_scale() f(x), f the last hypothesis or the mean.
+  [[nodiscard]] double constant() const {
+    if (units_ == nullptr) return 0.0;
+    const bool averaged = averaging_ != nullptr && averaging_->any();
+    return averaged ? averaging_->constant() : units_->centre();
+  }
+  [[nodiscard]] double target_scale() const { return units_ != nullptr ? units_->scale() : 1.0; }
+
   // x as the learner is to see it: itself, or a view of `out`.
   Sample<Real> prepared(const Sample<Real>& x, OwnedSample<Real>& out) const {
     return preparation_ == nullptr ? x : preparation_->prepare(x, out);
@@ -317,6 +336,7 @@ class Model : private InstanceCount {
                    std::span<double> outputs, Row<Real>* ready = nullptr) const {
     Row<Real>& used = decide(prepared(x, scaled), row, ready, outputs);
     if (averaging_ != nullptr) averaging_->decide(*learner_, used, outputs);
+    if (units_ != nullptr) outputs[0] = constant() + target_scale() * outputs[0];
   }
 
   // Decides by the row that is ready, or else computes `row`; returns the one used.
@@ -402,7 +422,7 @@ class Model : private InstanceCount {
     warmup.replay([this](const ClassChange& change) { rearrange(change); },
                   [&](const Sample<Real>& x, double target, double weight) {
                     const Sample<Real> shown = preparation_->in_units(x, prepared_);
-                    run_round({shown, target, weight}, nullptr, counter);
+                    run_round({shown, target, weight}, nullptr, counter, true);
                   });
     counts_ = counts;
     outputs_ = decision_;
@@ -418,9 +438,45 @@ class Model : private InstanceCount {
   }
 
   // Decides, compares the decision with the target, learns. A row of weight 0 is decided only.
-  void run_round(const LabelledRow<Real>& now, Row<Real>* ready, Calibration::Counter& counter) {
+  // `again`: a new learner learns a row that an earlier one has learned.
+  void run_round(const LabelledRow<Real>& now, Row<Real>* ready, Calibration::Counter& counter,
+                 bool again = false) {
     Row<Real>& row = decide(now.x, row_, ready, outputs_);
-    if (now.weight == 0.0) return;
+    if (units_ != nullptr) {
+      learn_in_units(now, row, counter, again);
+    } else if (now.weight != 0.0) {
+      learn_decided(now, row, counter, true);
+    }
+  }
+
+  // Counts the target, unless it was counted before, and learns it in units. The decision in
+  // outputs_ is then that of before the round, in the units of the targets.
+  void learn_in_units(const LabelledRow<Real>& now, Row<Real>& row, Calibration::Counter& counter,
+                      bool again) {
+    const double answered = units_->answer(outputs_[0]);
+    if (now.weight != 0.0) {
+      if (!again && std::abs(now.target) < kLargest) count_target(now.target);
+      LabelledRow<Real> scaled = now;
+      scaled.target = units_->scaled(now.target);
+      const bool learns = again ? units_->known() : units_->learns();
+      learn_decided(scaled, row, counter, learns && std::abs(now.target) * now.weight < kLargest);
+    }
+    outputs_[0] = answered;
+  }
+
+  // If the units change, f becomes the same function in the new ones.
+  void count_target(double target) {
+    const double factor = units_->count(target, outputs_[0]);
+    if (factor == 1.0) return;
+    if (log_ != nullptr) log_->add({EventKind::rescale});
+    learner_->scale_targets(factor);
+    if (averaging_ != nullptr) averaging_->scale(factor);
+    outputs_[0] *= factor;
+  }
+
+  // The rest of the round of a row that was decided. It is learned if `learns` and if it is sound.
+  void learn_decided(const LabelledRow<Real>& now, Row<Real>& row, Calibration::Counter& counter,
+                     bool learns) {
     if (counter.counts() && classes_ > 1) {
       counter.count(answer(row), static_cast<std::size_t>(now.target), now.weight);
     }
@@ -428,8 +484,10 @@ class Model : private InstanceCount {
         {.self = row.self, .round = counts_.seen}, now.x, &row, outputs_, direction_, &random_};
     aim(now, turn);
     coarse_ |= row.coarse;
-    if (sound(now, row)) {
-      if (averaging_ != nullptr) averaging_->count(*learner_);
+    if (learns && sound(now, row)) {
+      if (averaging_ != nullptr) {
+        averaging_->count(*learner_, units_ != nullptr ? units_->centre() : 0.0);
+      }
       const bool changed = learner_->learn(turn);
       if (averaging_ != nullptr) averaging_->follow(*learner_);
       counts_.updates += changed;
@@ -527,9 +585,11 @@ class Model : private InstanceCount {
         learner_->watch(log_.get());
       }
     }
+    if (units_ != nullptr) visitor.part("target_units", *units_);
     visitor.part("learner", *learner_);
     if (averaging_ != nullptr) {
       visitor.part("averaging", *averaging_);
+      if (units_ != nullptr) visitor.part("averaged_centres", averaging_->constants());
       if (visitor.loading()) require(averaging_->fits(*learner_), "averages");
     }
     if (calibration_ != nullptr) visitor.part("calibration", *calibration_);
@@ -550,14 +610,15 @@ class Model : private InstanceCount {
   Task task_;
   std::size_t classes_;
   bool wide_;
-  Counts counts_;
   bool coarse_ = false;
+  Counts counts_;
   Random random_;
   std::unique_ptr<Learner<Real>> learner_;
   double gamma_;  // of the spec
   std::unique_ptr<Preparation<Real>> preparation_;
   std::unique_ptr<Averaging<Real>> averaging_;  // null: predict answers with the last
   std::unique_ptr<Calibration> calibration_;    // null in regression
+  std::unique_ptr<TargetUnits> units_;          // null: targets are learned as they come
   Row<Real> row_;
   LookAheadMode look_ahead_mode_ = LookAheadMode::automatic;
   LookAhead<Real> look_ahead_;

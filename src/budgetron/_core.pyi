@@ -26,6 +26,7 @@ class Model32:
         slots: int = 0,
         warmup_rows: int = 0,
         warmup_values: int = 0,
+        target_scale: str = "none",
     ) -> None: ...
     def learn(self, batch: Batch) -> _Floats | None: ...
     def predict(
@@ -52,6 +53,8 @@ class Model32:
     @property
     def gamma(self) -> float: ...
     @property
+    def target_units(self) -> tuple[float, float, int] | None: ...
+    @property
     def size(self) -> int: ...
     def set_look_ahead(self, mode: str) -> None: ...
     @property
@@ -75,6 +78,7 @@ class Model32:
         NDArray[np.int64],
         _Floats,
         _Floats,
+        float,
     ]: ...
     def learn_named(
         self, names: dict[Any, int], x: dict[Any, Any], target: float, weight: float = 1.0

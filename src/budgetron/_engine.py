@@ -77,11 +77,13 @@ class Preparation:
     scale : "none", "standard" or "auto"
     gamma_rule : "fixed", as the spec has it, or "median"
     width : of the rows; 0 if it grows with the stream
+    target_scale : "none" or "auto", of the targets of a regression
     """
 
     scale: str = "none"
     gamma_rule: str = "fixed"
     width: int = 0
+    target_scale: str = "none"
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,11 @@ WORDS = {
     "merge": "examples {example} and {other} became one (coef {coef:.3g})",
     "refuse": "example {example} was turned away (coef {coef:.3g})",
     "drift": "the stream changed",
+    "rescale": "targets are counted in another unit",
     "restart": "gamma or scale were found, and all rows so far learned anew",
     "units": "units changed; f at the stored examples moved by {coef:.3g} on average",
 }
-RARE = ("drift", "restart", "units")
+RARE = ("drift", "rescale", "restart", "units")
 
 
 class Event(NamedTuple):
@@ -32,18 +33,19 @@ class Event(NamedTuple):
 
     Parameters
     ----------
-    kind : {"evict", "project", "merge", "refuse", "drift", "restart", "units"}
+    kind : {"evict", "project", "merge", "refuse", "drift", "rescale", "restart", "units"}
         "evict": the example left, and its share of f with it. "project": it left, or was not
         stored, and the others took over what they could of its share. "merge": it and `other`
         became one, known by the round of the merger (which its newcomer may share); or `other`
         took its coef over. "refuse": the newcomer was turned away. "drift": the learner saw the
-        stream change. "restart": gamma or scale were found, and a new learner was shown all rows
-        so far; earlier events are void. "units": the units of scale="auto" changed, and stored
-        examples were converted.
+        stream change. "rescale": targets of a regression are counted in another unit from now on.
+        "restart": gamma or scale were found, and a new learner was shown all rows so far; earlier
+        events are void. "units": the units of scale="auto" changed, and stored examples were
+        converted.
     round : int
         Rows learned before.
     example : int or None
-        The one that it happened to; None for "drift", "restart" and "units".
+        The one that it happened to; None for "drift", "rescale", "restart" and "units".
     other : int or None
         With whom it merged.
     coef : float

@@ -36,13 +36,13 @@ def setups(proof_set: ProofSet, tuned: Store, rows: Rows, *, bounded: bool) -> I
         wanted = () if proof_set.only else BUDGETS
         aimed = [budget for budget, _ in proof_set.targets if budget not in wanted]
         for budget in (*wanted, *aimed):
-            yield _setup(OURS, budget, {"budget": budget})
+            yield _setup(OURS, budget, {"budget": budget, **rivals.targets(task)})
         yield from () if proof_set.only else references(task)
     for found in searches(proof_set, rows, bounded=bounded):
         record = tuned.get(found.key)
         if record is None:
             continue
-        fixed = rivals.fixed(found.learner, proof_set.length, raw=proof_set.raw)
+        fixed = rivals.fixed(found.learner, task, proof_set.length, raw=proof_set.raw)
         sizes: tuple[int | str | None, ...] = BUDGETS if bounded else (None,)
         for size in sizes:
             own = rivals.sized(found.learner, task, size)

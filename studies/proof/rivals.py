@@ -59,10 +59,17 @@ def sized(learner: str, task: str, budget: int | str | None) -> dict[str, Any]:
     return {size: 4 * budget if size == "n_components" and isinstance(budget, int) else budget}
 
 
-def fixed(learner: str, rows: int, *, raw: bool) -> dict[str, Any]:
+def fixed(learner: str, task: str, rows: int, *, raw: bool) -> dict[str, Any]:
     """What is not tuned."""
     found = {name: value(formula, rows) for name, formula in _FIXED.get(learner, {}).items()}
-    return {**found, "scale": "auto"} if raw else found
+    if raw:
+        found["scale"] = "auto"
+    return {**found, **targets(task)}
+
+
+def targets(task: str) -> dict[str, Any]:
+    """Of all learners: targets are learned as they come, as in the papers."""
+    return {"target_scale": None} if task == "regression" else {}
 
 
 def grid(learner: str, task: str, rows: int) -> Grid:

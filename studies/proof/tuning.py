@@ -41,8 +41,9 @@ class Search:
 
     @property
     def fixed(self) -> dict[str, Any]:
-        mine = rivals.fixed(self.learner, self.proof_set.length, raw=self.proof_set.raw)
-        return {**mine, **rivals.sized(self.learner, self.proof_set.task, BUDGET)}
+        rows, task = self.proof_set, self.proof_set.task
+        mine = rivals.fixed(self.learner, task, rows.length, raw=rows.raw)
+        return {**mine, **rivals.sized(self.learner, task, BUDGET)}
 
     @property
     def key(self) -> str:

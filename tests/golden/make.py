@@ -63,6 +63,9 @@ def models() -> dict[str, Any]:
         ).fit(X, X[:, 0] - X[:, 1]),
         "budgetron": budgetron.BudgetronClassifier(budget=12, random_state=5).fit(X, y),
         "budgetron-in-bytes": budgetron.BudgetronRegressor(budget="20KB").fit(X, X[:, 0] * X[:, 1]),
+        "target-units": budgetron.make("ogd", task="regression", average="mean", **seeded).fit(
+            X, 1e4 * X[:, 0] * X[:, 1] + 1e6
+        ),
         "projectron++": budgetron.make("projectron++", budget=10, **seeded).fit(X, y),
         "units": budgetron.make("forgetron", budget=12, scale="auto", gamma="median").partial_fit(
             *changing()

@@ -84,7 +84,7 @@ def test_every_learner_of_the_catalogue_is_compared() -> None:
 def test_grids_and_fixed_parameters_make_learners(task: str) -> None:
     for name in rivals.rivals(task, bounded=True) + rivals.rivals(task, bounded=False):
         grid = rivals.grid(name, task, rows=400)
-        fixed = rivals.fixed(name, 400, raw=True)
+        fixed = rivals.fixed(name, task, 400, raw=True)
         assert not grid.keys() & fixed.keys()
         assert {"median", 16.0} <= set(grid["gamma"])
         for parameter, values in grid.items():
@@ -95,8 +95,9 @@ def test_grids_and_fixed_parameters_make_learners(task: str) -> None:
 
 def test_formulas_are_worked_out_for_the_whole_stream() -> None:
     assert 5.0 in rivals.grid("nogd", "classification", rows=400)["step"]  # 100/sqrt(T)
-    assert rivals.fixed("pomdr", 400, raw=False) == {"horizon": 400}
-    assert rivals.fixed("stoptron", 400, raw=True) == {"scale": "auto"}
+    assert rivals.fixed("pomdr", "classification", 400, raw=False) == {"horizon": 400}
+    assert rivals.fixed("stoptron", "classification", 400, raw=True) == {"scale": "auto"}
+    assert rivals.fixed("rbp", "regression", 400, raw=False) == {"target_scale": None}
     assert rivals.sized("fogd", "classification", 50) == {"n_components": 200}
     assert rivals.sized("fogd", "classification", "9KB") == {"n_components": "9KB"}
 

@@ -85,7 +85,8 @@ def test_drift_log_says_when_it_acted_and_resumes() -> None:
 def test_a_full_belief_learns_what_a_batch_would() -> None:
     """Recursive least squares: after the budget is full the coefs are those of one ridge."""
     X, y = numeric_stream(700)
-    model = budgetron.make("budgetron", task="regression", budget=15, gamma=0.5, scale=None, r=0.3)
+    raw: dict[str, Any] = {"scale": None, "target_scale": None}
+    model = budgetron.make("budgetron", task="regression", budget=15, gamma=0.5, r=0.3, **raw)
     model.partial_fit(X[:200], y[:200])
     assert model.n_support_ == 15
     a, P = model.dual_coef_[0], belief(model)
@@ -100,7 +101,10 @@ def test_a_full_belief_learns_what_a_batch_would() -> None:
 
 def test_regression_follows_the_scale_of_the_targets() -> None:
     X, y = numeric_stream(500)
-    one, other = (budgetron.make("budgetron", task="regression", budget=20) for _ in range(2))
+    one, other = (
+        budgetron.make("budgetron", task="regression", budget=20, target_scale=None)
+        for _ in range(2)
+    )
     np.testing.assert_allclose(
         one.prequential(X, y) * 1024.0, other.prequential(X, y * 1024.0), rtol=1e-12
     )
@@ -108,7 +112,8 @@ def test_regression_follows_the_scale_of_the_targets() -> None:
 
 def test_a_constant_target_is_learned() -> None:
     X, _ = numeric_stream(300)
-    model = budgetron.make("budgetron", task="regression", budget=20).fit(X, np.full(300, 5.0))
+    model = budgetron.make("budgetron", task="regression", budget=20, target_scale=None)
+    model.fit(X, np.full(300, 5.0))
     assert model.n_support_ > 0
     assert np.abs(model.predict(X) - 5.0).mean() < 0.5
 

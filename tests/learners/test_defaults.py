@@ -70,28 +70,30 @@ budgetron             0.013 ± 0.004  0.015 ± 0.008  0.139 ± 0.002  0.073 ± 0
 REGRESSION = """
                       diabetes       friedman1      casp           airlines
 constant              1.000          1.000          1.000          1.000
-rbp                   0.713 ± 0.014  0.680 ± 0.008  0.977 ± 0.008  1.022 ± 0.004
-forgetron             0.720 ± 0.016  0.688 ± 0.006  0.969 ± 0.008  1.021 ± 0.004
-projectron            0.490 ± 0.009  0.160 ± 0.002  0.702 ± 0.004  0.922 ± 0.002
-pa                    0.589 ± 0.012  0.093 ± 0.003  0.901 ± 0.007  0.953 ± 0.014
-ogd                   0.483 ± 0.004  0.178 ± 0.001  0.665 ± 0.002  0.856 ± 0.002
-bogd                  0.708 ± 0.015  0.695 ± 0.011  0.942 ± 0.009  1.007 ± 0.004
-fogd                  0.491 ± 0.008  0.191 ± 0.009  0.669 ± 0.002  0.866 ± 0.005
-nogd                  0.517 ± 0.008  0.281 ± 0.005  0.723 ± 0.012  0.947 ± 0.022
-avm                   0.552 ± 0.006  0.417 ± 0.004  0.778 ± 0.002  0.929 ± 0.001
-budgetron             0.426 ± 0.008  0.090 ± 0.003  0.607 ± 0.004  0.798 ± 0.016
+rbp                   0.717 ± 0.021  0.658 ± 0.039  1.062 ± 0.021  1.063 ± 0.007
+forgetron             0.724 ± 0.019  0.664 ± 0.044  1.061 ± 0.015  1.064 ± 0.004
+projectron            0.495 ± 0.013  0.155 ± 0.009  0.705 ± 0.006  0.947 ± 0.004
+pa                    0.604 ± 0.017  0.094 ± 0.004  0.865 ± 0.019  0.914 ± 0.010
+ogd                   0.487 ± 0.005  0.179 ± 0.001  0.668 ± 0.002  0.860 ± 0.003
+bogd                  0.722 ± 0.018  0.678 ± 0.032  1.043 ± 0.016  1.061 ± 0.006
+fogd                  0.495 ± 0.009  0.192 ± 0.009  0.673 ± 0.003  0.870 ± 0.006
+nogd                  0.522 ± 0.011  0.281 ± 0.007  0.726 ± 0.012  0.960 ± 0.032
+avm                   0.558 ± 0.008  0.419 ± 0.004  0.791 ± 0.002  0.948 ± 0.002
+budgetron             0.428 ± 0.009  0.094 ± 0.005  0.614 ± 0.007  0.800 ± 0.015
 """
 
 # Published baselines that a constant beats in some of the orders, and why; their cards say so.
 NOISE = "keeps the examples it is least sure of, and these are the mislabelled ones"
-MEDIAN = "moves by 0.1 at most, however large the error: it follows the median of skewed targets"
+MEDIAN = "a row moves f by a tenth of a deviation: it follows the median of skewed targets"
 WEAK = {
     ("cks", "magic04"): NOISE,
     ("cks", "spambase"): NOISE,
     ("forgetron-basic", "magic04"): "shrinks for the worst case on every mistake",
-    ("rbp", "airlines"): MEDIAN,
-    ("forgetron", "airlines"): MEDIAN,
-    ("bogd", "airlines"): MEDIAN,
+    **{
+        (name, rows): MEDIAN
+        for name in ("rbp", "forgetron", "bogd")
+        for rows in ("casp", "airlines")
+    },
 }
 
 

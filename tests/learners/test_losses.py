@@ -114,7 +114,9 @@ def test_compiled_slope_by_the_error_is_the_pages(
     """Step 1 from f = 0: the first row's coef is the slope at e = target."""
     page = make_loss(loss, epsilon=epsilon)
     for size in (0.0, 1e-300, 0.05, 0.1, np.nextafter(0.1, 1.0), 0.3, 0.5, 0.7, 2.0, 1e6, *kinks):
-        model = budgetron.make("ogd", task="regression", step=1.0, loss=loss, epsilon=epsilon)
+        model = budgetron.make(
+            "ogd", "regression", step=1.0, loss=loss, epsilon=epsilon, target_scale=None
+        )
         model.fit([[1.0]], [sign * abs(size)])
         coef = model.dual_coef_[0, 0] if model.n_support_ else 0.0
         assert coef == -page.slope(-abs(size)) * sign

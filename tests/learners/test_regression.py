@@ -148,7 +148,7 @@ def test_long_run(case: Case) -> None:
 def test_the_tube_is_open_at_its_edge() -> None:
     """An error of exactly epsilon is none; the one beyond it moves f."""
     for name in ("rbp", "forgetron", "projectron", "pa", "ogd", "bogd", "nogd"):
-        model = budgetron.make(name, task="regression", epsilon=0.5)
+        model = budgetron.make(name, task="regression", epsilon=0.5, target_scale=None)
         assert model.fit([[1.0]], [0.5]).n_updates_ == 0 or name in {"ogd", "bogd"}  # they decay
         assert model.n_support_ == 0
         assert model.fit([[1.0]], [np.nextafter(0.5, 1.0)]).n_support_ == 1
@@ -162,7 +162,8 @@ def test_errors_move_f_towards_the_target() -> None:
 
 
 def test_passive_aggressive_brings_the_error_to_epsilon() -> None:
-    model = budgetron.make("pa", task="regression", C=np.finfo(float).max, epsilon=0.25, gamma=0.5)
+    how = {"C": np.finfo(float).max, "epsilon": 0.25, "gamma": 0.5, "target_scale": None}
+    model = budgetron.make("pa", task="regression", **how)
     X, y = numeric_stream(50)
     for x, target in zip(X, y, strict=True):
         model.partial_fit(x[None, :], [target])
@@ -172,7 +173,8 @@ def test_passive_aggressive_brings_the_error_to_epsilon() -> None:
 def test_ogd_with_no_dead_zone_is_least_mean_squares() -> None:
     """A linear kernel: w <- w + step (y - w.x) x."""
     X, y = numeric_stream(100)
-    model = budgetron.make("ogd", task="regression", kernel="linear", epsilon=0.0, step=0.05)
+    how = {"kernel": "linear", "epsilon": 0.0, "step": 0.05, "target_scale": None}
+    model = budgetron.make("ogd", task="regression", **how)
     w, expected = np.zeros(X.shape[1]), []
     for x, target in zip(X, y, strict=True):
         expected.append(w @ x)
@@ -192,7 +194,8 @@ def test_forgetron_with_small_steps_never_shrinks() -> None:
 def test_avm_with_the_squared_loss_stays_in_its_ball(dtype: type) -> None:
     X, y = numeric_stream(500)
     X = X.astype(dtype)
-    model = budgetron.make("avm", task="regression", regularization=1e-3, delta=1.0, gamma=0.5)
+    how = {"regularization": 1e-3, "delta": 1.0, "gamma": 0.5, "target_scale": None}
+    model = budgetron.make("avm", task="regression", **how)
     largest = 0.0
     for x, target in zip(X, y, strict=True):
         model.partial_fit(x[None, :], [target])

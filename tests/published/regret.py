@@ -195,7 +195,7 @@ class Problem:
         model = (
             budgetron.AVMClassifier(**shared, tau=self.tau)
             if two
-            else budgetron.AVMRegressor(**shared)
+            else budgetron.AVMRegressor(**shared, target_scale=None)
         )
         spec = engine_of(model.partial_fit(POINTS[:2], [0.0, 1.0])).spec
         task = ("classification", 2) if two else ("regression", 1)
@@ -209,7 +209,7 @@ class Problem:
         engine = self.engine(seed, average)
         learn_rows(engine.native, pool.X, self.targets(pool))
         columns = np.arange(POINTS.shape[1], dtype=np.int32)
-        _, ids, kernels, shares = engine.native.explain(columns, POINTS[0])
+        _, ids, kernels, shares, _ = engine.native.explain(columns, POINTS[0])
         return pool.by_point(ids, shares[:, 0] / kernels)
 
 

@@ -262,9 +262,13 @@ VARIANTS = [
 
 
 def regress(name: str, label: str = "", **settings: Any) -> Case:
-    """A case of regression; settings named as Case's fields are those, the others parameters."""
+    """A case of regression; settings named as Case's fields are those, the others parameters.
+
+    Targets are learned as they come, as in the papers.
+    """
     own = {"kernels", "branches"} & settings.keys()
     fields = {word: settings.pop(word) for word in own}
+    settings["target_scale"] = None
     return Case(name, settings, label=label, task="regression", **fields)
 
 

@@ -27,7 +27,16 @@ from tests.support.native import engine_of, learn_rows, native_of, state_of
 # Parameters that are not the learner's own: of the kernel, and of what is around every learner.
 AROUND = {
     *("kernel", "gamma", "degree", "coef0"),
-    *("scale", "average", "n_epochs", "shuffle", "n_jobs", "class_weight", "random_state"),
+    *(
+        "scale",
+        "target_scale",
+        "average",
+        "n_epochs",
+        "shuffle",
+        "n_jobs",
+        "class_weight",
+        "random_state",
+    ),
 }
 # Rounds in which rounding decided. Margins that are 0 or 1 but for rounding are no accident (the
 # sigmoid of an all-zero row where signs balance; a row repeated after a passive-aggressive step put

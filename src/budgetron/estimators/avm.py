@@ -93,7 +93,8 @@ class AVMRegressor(Covering, TubeRegressor):
     """AVM for regression: Pegasos whose rows are rounded to the core points of cells.
 
     With the squared loss and ``regularization`` at most 1, f stays within the ball of radius
-    ``max(abs(y)) / sqrt(regularization)``, the largest target being that of the rows so far.
+    ``max(abs(y)) / sqrt(regularization)``, the largest target (y_max) being that of the rows so
+    far, in units of the targets' deviation (``target_scale``).
 
     Parameters
     ----------
@@ -104,8 +105,8 @@ class AVMRegressor(Covering, TubeRegressor):
     loss : {"squared", "absolute", "epsilon-insensitive"}
         Half the squared error, the error's size, or its size beyond epsilon.
     epsilon : float
-        Errors up to this size are left alone by the epsilon-insensitive loss; the others learn
-        from all.
+        Errors up to this size, in units of the targets' deviation (``target_scale``), are left
+        alone by the epsilon-insensitive loss; the others learn from all.
 
     References
     ----------
@@ -117,10 +118,9 @@ class AVMRegressor(Covering, TubeRegressor):
     >>> from sklearn.datasets import make_friedman1
     >>> from budgetron import AVMRegressor
     >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
-    >>> y = (y - y.mean()) / y.std()
     >>> model = AVMRegressor(gamma=0.5, delta=0.5, regularization=0.01, average="suffix").fit(X, y)
     >>> model.n_support_, round(model.score(X, y), 2)
-    (425, 0.78)
+    (426, 0.78)
     """
 
     # The classifier's 1e-4 diverges: the slope of the squared loss grows with the error.

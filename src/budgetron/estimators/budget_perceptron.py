@@ -90,16 +90,15 @@ class BudgetPerceptronRegressor(SignRegressor):
     >>> from sklearn.datasets import make_friedman1
     >>> from budgetron import BudgetPerceptronRegressor
     >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
-    >>> y = (y - y.mean()) / y.std()
     >>> model = BudgetPerceptronRegressor(budget=400, gamma=0.5, random_state=0).fit(X, y)
     >>> model.n_support_, round(model.score(X, y), 2)
-    (400, 0.71)
+    (400, 0.68)
     """
 
     removal: str = parameter("random", OneOf("oldest", "random", "refuse"))
     budget: Any = of(RemoveRandom, "size", BYTES)
 
-    # R^2 0.31: an error moves f by 0.1, and 100 of the 200 rows have left.
+    # R^2 0.21: an error moves f by 0.1, and 100 of the 200 rows have left.
     _poor_on_few_rows: ClassVar[bool] = True
 
     def _machine(self, kernel: Part) -> Learner:

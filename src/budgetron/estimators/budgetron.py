@@ -75,8 +75,7 @@ class BudgetronRegressor(OnlineRegressor):
 
     Holds a Gaussian belief over the coefs, a mean and a covariance, and learns from every row.
     Stores rows whose error is above the mean of the last 1000, until the budget is full. The
-    covariance takes ``4 * budget**2`` bytes beside the examples. Predictions follow the scale of
-    the targets.
+    covariance takes ``4 * budget**2`` bytes beside the examples.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ class BudgetronRegressor(OnlineRegressor):
     >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
     >>> model = BudgetronRegressor().fit(X, y)
     >>> model.n_support_, round(model.score(X, y), 2)
-    (94, 0.99)
+    (100, 0.99)
     """
 
     budget: Any = of(Budgetron, "budget", BYTES)

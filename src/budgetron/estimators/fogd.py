@@ -82,7 +82,6 @@ class FOGDRegressor(FourierDescent, GradientRegressor):
     >>> from sklearn.datasets import make_friedman1
     >>> from budgetron import FOGDRegressor
     >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
-    >>> y = (y - y.mean()) / y.std()
     >>> model = FOGDRegressor(gamma=0.5, n_components=100, random_state=0).fit(X, y)
     >>> model.n_support_, round(model.score(X, y), 2)
     (0, 0.8)

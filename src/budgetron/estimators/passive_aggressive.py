@@ -59,7 +59,8 @@ class PassiveAggressiveRegressor(TubeRegressor):
     Parameters
     ----------
     C : float
-        Aggressiveness: largest coef of an example ("I"), or how soft the step is ("II").
+        Aggressiveness: largest coef of an example ("I"; in units of the targets' deviation,
+        ``target_scale``), or how soft the step is ("II").
     variant : {"I", "II"}
 
     References
@@ -72,10 +73,9 @@ class PassiveAggressiveRegressor(TubeRegressor):
     >>> from sklearn.datasets import make_friedman1
     >>> from budgetron import PassiveAggressiveRegressor
     >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
-    >>> y = (y - y.mean()) / y.std()
     >>> model = PassiveAggressiveRegressor(gamma=0.5).fit(X, y)
     >>> model.n_support_, round(model.score(X, y), 2)
-    (794, 0.9)
+    (762, 0.9)
     """
 
     C: float = of(PassiveAggressiveUpdate, "C")

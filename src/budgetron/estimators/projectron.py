@@ -96,16 +96,15 @@ class ProjectronRegressor(SignRegressor):
     >>> from sklearn.datasets import make_friedman1
     >>> from budgetron import ProjectronRegressor
     >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
-    >>> y = (y - y.mean()) / y.std()
     >>> model = ProjectronRegressor(gamma=0.5, budget=100).fit(X, y)
     >>> model.n_support_, round(model.score(X, y), 2)
-    (58, 0.81)
+    (60, 0.82)
     """
 
     threshold: float | None = parameter(Project.threshold, THRESHOLD, None)
     budget: Any = parameter(None, SIZE, BYTES, None)
 
-    # R^2 0.49: an error moves f by 0.1.
+    # R^2 0.38: an error moves f by 0.1.
     _poor_on_few_rows: ClassVar[bool] = True
 
     def _machine(self, kernel: Part) -> Learner:

@@ -168,8 +168,7 @@ def read(
     if not sound:
         raise ModelFileError(f"{name}: damaged: its checksum is not that of its contents")
     try:
-        arrays = of_this_format(arrays, document)
-        return restore(document, arrays, most), document
+        return restore(*of_this_format(document, arrays), most), document
     except MemoryError:
         raise ModelFileError(f"{name}: the model does not fit into memory") from None
     except Exception as error:

@@ -1,11 +1,14 @@
-"""Files of earlier formats: their arrays as the current format has them.
+"""Files of earlier formats: their document and arrays as the current format has them.
 
 Format 3 settles scales on deviations, of which files of format 2 have none. Format 4 has one line
 per side of a class for its probabilities, instead of one sigmoid per class, and units that follow
-the stream where scale is "auto".
+the stream where scale is "auto". Its regressors have `target_scale`; earlier ones learned targets
+as they came.
 """
 
 from __future__ import annotations
+
+from copy import deepcopy
 
 import numpy as np
 
@@ -16,8 +19,8 @@ FORMAT = 4
 READ = (2, 3, FORMAT)
 
 
-def of_this_format(arrays: Arrays, document: Document) -> Arrays:
-    """The arrays as this version would have written them."""
+def of_this_format(document: Document, arrays: Arrays) -> tuple[Document, Arrays]:
+    """The document and the arrays as this version would have written them."""
     written = document["format"]
     scaler = "preparation/scaler/"
     if written < 3 and scaler + "features" in arrays:
@@ -27,7 +30,18 @@ def of_this_format(arrays: Arrays, document: Document) -> Arrays:
     prepared = written < 4 and scaler + "features" in arrays
     if prepared and document["learned"]["origin"]["params"]["scale"] == "auto":
         arrays = {**_no_units(), **arrays}
-    return arrays
+    if written < 4 and document["task"] == "regression":
+        document = _with_targets_as_they_come(document)
+    return document, arrays
+
+
+def _with_targets_as_they_come(document: Document) -> Document:
+    document = deepcopy(document)
+    learned = document["learned"]
+    for params in (document["params"], learned and learned["origin"]["params"]):
+        if params:
+            params["target_scale"] = None
+    return document
 
 
 def _no_units() -> Arrays:

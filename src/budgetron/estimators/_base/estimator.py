@@ -380,10 +380,11 @@ class OnlineEstimator(Parameters, Budgeted):
         Returns
         -------
         explanation : Explanation
-            Its shares sum to what `decision_function` (of a regressor: `predict`) answers, up to
-            rounding. Merged examples count from the round of their merger. With averaging ("mean"
-            or "suffix" of AVM) coefs are the averaged ones; those of NOGD are what its weights on
-            features amount to; POMDR's last rows, from which it guesses, have shares as well.
+            Its shares, and its constant, sum to what `decision_function` (of a regressor:
+            `predict`) answers, up to rounding. Merged examples count from the round of their
+            merger. With averaging ("mean" or "suffix" of AVM) coefs are the averaged ones; those of
+            NOGD are what its weights on features amount to; POMDR's last rows, from which it
+            guesses, have shares as well.
 
         Raises
         ------
@@ -400,13 +401,14 @@ class OnlineEstimator(Parameters, Budgeted):
             raise BudgetronError(f"explain takes one row, not {rows.shape[0]}")
         if isinstance(rows, np.ndarray):
             rows = sparse_rows(scipy.sparse.csr_array(rows))
-        examples, rounds, kernels, shares = native.explain(rows.indices, rows.values)
+        examples, rounds, kernels, shares, constant = native.explain(rows.indices, rows.values)
         return Explanation(
             classes=getattr(self, "classes_", None),
             examples=self._as_rows(*examples),
             rounds=rounds,
             kernels=kernels,
             shares=shares,
+            constant=constant,
         ).by_size()
 
     @property

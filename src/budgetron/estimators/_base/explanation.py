@@ -25,6 +25,7 @@ class Explanation:
     kernels : k(x_i, x) of each
     shares : (n, outputs), coef times kernel value. Up to two classes and regression have one
         output, where a share above 0 speaks for ``classes[1]``; more classes have one each
+    constant : what a regressor adds to the shares: the centre of the targets (``target_units_``)
     """
 
     classes: NDArray[Any] | None
@@ -32,11 +33,12 @@ class Explanation:
     rounds: NDArray[np.int64]
     kernels: Floats
     shares: Floats
+    constant: float = 0.0
 
     @property
     def decision(self) -> Floats:
-        """f(x), one number an output: the sum of the shares."""
-        total: Floats = self.shares.sum(axis=0)
+        """f(x), one number an output: the sum of the shares and the constant."""
+        total: Floats = self.shares.sum(axis=0) + self.constant
         return total
 
     def by_size(self) -> Explanation:
@@ -64,6 +66,8 @@ class Explanation:
         if len(rest):
             numbers = [f"{share:+.4g}" for share in rest.sum(axis=0)]
             lines.append([f"{len(rest)} more", "", *numbers])
+        if self.constant:
+            lines.append(["constant", "", f"{self.constant:+.4g}"])
         lines.append(["sum", "", *[f"{total:+.4g}" for total in self.decision]])
         widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
         table = ["  ".join(map(str.rjust, line, widths)) for line in lines]

@@ -54,12 +54,14 @@ class GradientRegressor(TubeRegressor):
     Parameters
     ----------
     step : float
-        Step size (eta).
+        Step size (eta); of the losses that move f by the sign of the error, in units of the
+        targets' deviation (``target_scale``).
     loss : {"squared", "absolute", "epsilon-insensitive"}
         Moves f by the error beyond epsilon, by the error's sign always, or by its sign beyond
         epsilon.
     epsilon : float
-        Errors up to this size are left alone, but by the absolute loss.
+        Errors up to this size are left alone, but by the absolute loss; in units of the targets'
+        deviation (``target_scale``).
     """
 
     step: float = of(TubeUpdate, "step")

@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from budgetron._batch import Batch
-from budgetron._engine import Floats
+from budgetron._engine import Floats, Preparation
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.parameters import of
 from budgetron.estimators._base.scikit import RegressorMixin
 from budgetron.estimators._base.targets import number, numbers
 from budgetron.parts import Part, TubeUpdate
+from budgetron.parts.ranges import OneOf, parameter
+
+
+class TargetUnits(NamedTuple):
+    """Units of the targets of a regressor: it learns (y - centre)/scale.
+
+    Parameters
+    ----------
+    centre : median of the targets of the last 1,000 rows or so
+    scale : 1.4826 times the median of abs(y - centre), of normal targets their deviation
+    changes : how often the scale was set
+    """
+
+    centre: float
+    scale: float
+    changes: int
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineRegressor(RegressorMixin, OnlineEstimator):
-    """A regressor that learns row by row; `score` is scikit-learn's R^2."""
+    """A regressor that learns row by row; `score` is scikit-learn's R^2.
+
+    Parameters
+    ----------
+    target_scale : {"auto", None}
+        "auto" learns (y - centre)/scale, the median of the last targets and their deviation from it
+        (``target_units_``); answers are in the units of y. None learns y as it is.
+    """
+
+    target_scale: str | None = parameter("auto", OneOf("auto"), None)
 
     _task: ClassVar[str] = "regression"
     # Whether R^2 stays below 0.5 on the 200 rows of ten features that scikit-learn's checks learn
@@ -105,7 +130,31 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         prediction: float = native.predict_one(x)
         return prediction
 
+    # ---- looking inside --------------------------------------------------------------------------
+
+    @property
+    def target_units_(self) -> TargetUnits | None:
+        """Centre and scale of the targets in force, and how often the scale has changed.
+
+        None with target_scale=None.
+        """
+        units = self._native.target_units
+        return None if units is None else TargetUnits(*units)
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """Coefs of the stored examples, one row, in the units of the targets.
+
+        ``predict`` answers their sum with kernel values, and adds the centre of the targets.
+        """
+        coefs: Floats = super().dual_coef_
+        units = self.target_units_
+        return coefs if units is None else units.scale * coefs
+
     # ---- inside ----------------------------------------------------------------------------------
+
+    def _preparation(self, width: int) -> Preparation:
+        return replace(super()._preparation(width), target_scale=self.target_scale or "none")
 
     def _ready(
         self,
@@ -137,7 +186,8 @@ class TubeRegressor(OnlineRegressor):
     Parameters
     ----------
     epsilon : float
-        Errors up to this size are left alone.
+        Errors up to this size are left alone; in units of the targets' deviation
+        (``target_scale``).
     """
 
     epsilon: float = of(TubeUpdate, "epsilon")
@@ -150,7 +200,7 @@ class SignRegressor(TubeRegressor):
     Parameters
     ----------
     step : float
-        Coef that an example enters with.
+        Coef that an example enters with, in units of the targets' deviation (``target_scale``).
     """
 
     step: float = of(TubeUpdate, "step")

@@ -1,0 +1,167 @@
+// Units of the targets of a regression, which follow the stream: the learner is shown
+//
+//   z = (y - m)/s, at most kFarthest of either sign,   and the answer is   m + s f(x)
+//
+// Statistics: of the first kKept targets and then of every kEvery-th the last kKept are kept, so
+// that what lies kKept kEvery rows back is forgotten. They are looked at after each of rows 1 to
+// 15, then eight times while the rows double, at the latest every kLongest rows:
+//
+//   m  their median, always in force
+//   s  1.4826 times the median |y - m| of those that differ from m (of a normal distribution: the
+//      standard deviation). It comes into force where the s in force is off by more than a factor
+//      kOff at two looks running, in the first kKept rows at one. Then f <- (s_old/s) f, so that
+//      s f(x) is what it was; but where s falls, no |f(x)| of the rows since the last look may grow
+//      beyond kFarthest: such an f was learned in units that were wrong.
+//
+// Medians, because one value, of whatever size, moves them by one rank. A row with an outlier is
+// learned as one with z = kFarthest; the next one, if it is another, is not learned. Where kJump
+// targets running are beyond kFarthest they have jumped: the statistics start anew.
+//
+// When they start, m follows from the first target on. There is no s before there are kFirst
+// targets and two of them differ, and without s nothing is learned. If the first kFirst targets or
+// more are equal, the first that differs starts the statistics anew. So the learner is shown the
+// same z of y and of a y + b, but for rounding.
+//
+// Cost: O(1) a row, O(kKept) a look. Memory: kKept float64. Reasons: docs/develop/decisions/0036.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/state.hpp"
+
+namespace budgetron {
+
+class TargetUnits {
+ public:
+  TargetUnits() { window_.reserve(kKept); }
+
+  [[nodiscard]] double centre() const { return centre_; }
+  [[nodiscard]] double scale() const { return scale_; }
+  [[nodiscard]] std::int64_t changes() const { return changes_; }
+  [[nodiscard]] bool known() const { return known_; }  // whether there is an s
+  // Whether the row of the target counted last is to be learned.
+  [[nodiscard]] bool learns() const { return known_ && far_ < 2; }
+
+  [[nodiscard]] double scaled(double target) const {
+    return std::clamp((target - centre_) / scale_, -kFarthest, kFarthest);
+  }
+  [[nodiscard]] double answer(double f) const { return centre_ + scale_ * f; }
+
+  // Counts a target to whose row f was answered, in units; returns what f is to be multiplied by.
+  double count(double target, double f) {
+    largest_ = std::max(largest_, std::abs(f));
+    far_ = known_ && std::abs(scaled(target)) == kFarthest ? far_ + 1 : 0;
+    const bool differs = !known_ && seen_ >= kFirst && target != centre_;
+    if (differs || far_ == kJump) start_anew();
+    keep(target);
+    return seen_ % spacing() == 0 ? look() : 1.0;
+  }
+
+  void visit_state(StateVisitor& visitor) {
+    visitor.object(sizeof(*this));
+    visitor.field("centre", centre_);
+    visitor.field("scale", scale_);
+    visitor.field("known", known_);
+    visitor.field("seen", seen_);
+    visitor.field("largest", largest_);
+    visitor.field("far", far_);
+    visitor.field("off", off_);
+    visitor.field("changes", changes_);
+    visitor.field("window", window_);
+    if (!visitor.loading()) return;
+    window_.reserve(kKept);
+    require(std::isfinite(centre_) && scale_ >= kLeast && scale_ <= 1.0 / kLeast &&
+                largest_ >= 0.0 && far_ < kJump,
+            "target units");
+    require(
+        window_.size() == std::min(static_cast<std::size_t>(seen_), kKept) && all_finite(window_),
+        "targets");
+  }
+
+ private:
+  static constexpr std::size_t kKept = 200;
+  static constexpr std::int64_t kEvery = 5;
+  static constexpr std::int64_t kLongest = 64;  // rows from look to look
+  static constexpr std::int64_t kFirst = 4;     // targets before there is an s
+  static constexpr double kOff = 1.5;
+  static constexpr double kFarthest = 20.0;
+  static constexpr std::int64_t kJump = 8;
+  static constexpr double kLeast = 1e-60;  // of s; 1/kLeast is the most
+  static constexpr double kNormal = 1.4826;
+
+  void start_anew() {
+    window_.clear();
+    seen_ = 0;
+    far_ = 0;
+    off_ = 0;
+    known_ = false;
+  }
+
+  void keep(double target) {
+    const std::int64_t row = seen_++ - static_cast<std::int64_t>(kKept);
+    if (row < 0) {
+      window_.push_back(target);
+    } else if (row % kEvery == 0) {
+      window_[static_cast<std::size_t>(row / kEvery) % kKept] = target;
+    }
+  }
+
+  // Rows from look to look.
+  [[nodiscard]] std::int64_t spacing() const {
+    const auto octave =
+        static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(seen_)));
+    return std::clamp(octave / 8, std::int64_t{1}, kLongest);
+  }
+
+  double look() {
+    const double largest = std::exchange(largest_, 0.0);
+    std::array<double, kKept> numbers;
+    std::copy(window_.begin(), window_.end(), numbers.begin());
+    centre_ = median({numbers.data(), window_.size()});
+    std::size_t others = 0;
+    for (const double target : window_) {
+      if (target != centre_) numbers[others++] = std::abs(target - centre_);
+    }
+    if (others == 0 || seen_ < kFirst) return 1.0;
+    const double scale =
+        std::clamp(kNormal * median({numbers.data(), others}), kLeast, 1.0 / kLeast);
+    const bool off = scale > kOff * scale_ || scale < scale_ / kOff;
+    const bool before = std::exchange(off_, off);
+    const bool early = seen_ <= static_cast<std::int64_t>(kKept);
+    if (known_ && !(off && (before || early))) return 1.0;
+    known_ = true;
+    off_ = false;
+    ++changes_;
+    const double factor = std::exchange(scale_, scale) / scale;
+    if (factor <= 1.0 || factor * largest <= kFarthest) return factor;
+    return std::max(1.0, kFarthest / largest);
+  }
+
+  static double median(std::span<double> numbers) {
+    const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>((numbers.size() - 1) / 2);
+    std::nth_element(numbers.begin(), middle, numbers.end());
+    if (numbers.size() % 2 == 1) return *middle;
+    return std::midpoint(*middle, *std::min_element(middle + 1, numbers.end()));
+  }
+
+  double centre_ = 0.0;       // m
+  double scale_ = 1.0;        // s
+  bool known_ = false;        // whether there is an s
+  std::int64_t seen_ = 0;     // targets, since the statistics started
+  double largest_ = 0.0;      // |f| since the last look
+  std::int64_t far_ = 0;      // targets running beyond kFarthest
+  bool off_ = false;          // whether s was at the last look
+  std::int64_t changes_ = 0;  // of s
+  std::vector<double> window_;
+};
+
+}  // namespace budgetron

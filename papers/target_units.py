@@ -1,0 +1,77 @@
+"""Units of the targets of a regression, which follow the stream, in plain NumPy.
+
+    z = (y - m)/s, at most FARTHEST of either sign ;   the answer is m + s f(x)
+
+m is the median of the targets that are kept, s 1.4826 times the median |y - m| of those that differ
+from m. Ours; see core/model/target_units.hpp for the rules and docs/develop/decisions/0036 for the
+reasons.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+KEPT = 200  # targets: the first so many, then ...
+EVERY = 5  # ... every fifth, in the place of the oldest
+LONGEST = 64  # rows from look to look, at most
+FIRST = 4  # targets before there is an s
+OFF = 1.5  # by what factor s is off
+FARTHEST = 20.0
+JUMP = 8  # targets running beyond FARTHEST
+LEAST = 1e-60
+
+
+class TargetUnits:
+    """Centre m and scale s of the targets so far."""
+
+    def __init__(self) -> None:
+        self.centre, self.scale = 0.0, 1.0
+        self.changes = 0
+        self.largest = 0.0  # |f| since the last look
+        self.start_anew()
+
+    def start_anew(self) -> None:
+        self.kept: list[float] = []
+        self.far = 0  # targets running beyond FARTHEST
+        self.seen, self.known, self.off = 0, False, False
+
+    def scaled(self, y: float) -> float:
+        return float(np.clip((y - self.centre) / self.scale, -FARTHEST, FARTHEST))
+
+    def learns(self) -> bool:
+        """Whether the row of the target counted last is to be learned."""
+        return self.known and self.far < 2
+
+    def count(self, y: float, f: float) -> float:
+        """Count the target of a row that f was answered to; what f is to be multiplied by."""
+        self.largest = max(self.largest, abs(f))
+        self.far = self.far + 1 if self.known and abs(self.scaled(y)) == FARTHEST else 0
+        differs = not self.known and self.seen >= FIRST and y != self.centre
+        if differs or self.far == JUMP:
+            self.start_anew()
+        self.seen += 1
+        if self.seen <= KEPT:
+            self.kept.append(y)
+        elif (self.seen - KEPT - 1) % EVERY == 0:
+            self.kept[(self.seen - KEPT - 1) // EVERY % KEPT] = y
+        spacing = min(max(2 ** int(np.log2(self.seen)) // 8, 1), LONGEST)
+        return self.look() if self.seen % spacing == 0 else 1.0
+
+    def look(self) -> float:
+        largest, self.largest = self.largest, 0.0
+        targets = np.array(self.kept)
+        self.centre = float(np.median(targets))
+        others = targets[targets != self.centre]
+        if others.size == 0 or self.seen < FIRST:
+            return 1.0
+        found = 1.4826 * float(np.median(np.abs(others - self.centre)))
+        found = min(max(found, LEAST), 1 / LEAST)
+        before, self.off = self.off, not self.scale / OFF <= found <= self.scale * OFF
+        if self.known and not (self.off and (before or self.seen <= KEPT)):
+            return 1.0
+        self.known, self.off = True, False
+        self.changes += 1
+        factor, self.scale = self.scale / found, found
+        if factor <= 1 or factor * largest <= FARTHEST:
+            return factor
+        return max(1.0, FARTHEST / largest)
