@@ -17,6 +17,7 @@ LONGEST = 64  # rows from look to look, at most
 FIRST = 4  # targets before there is an s
 OFF = 1.5  # by what factor s is off
 FARTHEST = 20.0
+FALL = 4.0  # if s falls by this factor at once, later, |f| is at most 1
 JUMP = 8  # targets running beyond FARTHEST
 LEAST = 1e-60
 
@@ -72,6 +73,8 @@ class TargetUnits:
         self.known, self.off = True, False
         self.changes += 1
         factor, self.scale = self.scale / found, found
-        if factor <= 1 or factor * largest <= FARTHEST:
+        if factor <= 1 or largest == 0:
             return factor
-        return max(1.0, FARTHEST / largest)
+        wrong = factor >= FALL and self.seen > KEPT
+        most = 1.0 if wrong else max(FARTHEST, largest)
+        return min(factor, most / largest)

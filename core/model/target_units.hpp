@@ -10,8 +10,9 @@
 //   s  1.4826 times the median |y - m| of those that differ from m (of a normal distribution: the
 //      standard deviation). It comes into force where the s in force is off by more than a factor
 //      kOff at two looks running, in the first kKept rows at one. Then f <- (s_old/s) f, so that
-//      s f(x) is what it was; but where s falls, no |f(x)| of the rows since the last look may grow
-//      beyond kFarthest: such an f was learned in units that were wrong.
+//      s f(x) is what it was; but if s falls, no |f(x)| of the rows since the last look may grow
+//      beyond kFarthest. If s falls to 1/kFall or less at once, after the first kKept rows, f was
+//      learned in units that were wrong: the largest |f(x)| of these rows is then at most 1.
 //
 // Medians, because one value, of whatever size, moves them by one rank. A row with an outlier is
 // learned as one with z = kFarthest; the next one, if it is another, is not learned. Where kJump
@@ -94,6 +95,7 @@ class TargetUnits {
   static constexpr std::int64_t kFirst = 4;     // targets before there is an s
   static constexpr double kOff = 1.5;
   static constexpr double kFarthest = 20.0;
+  static constexpr double kFall = 4.0;
   static constexpr std::int64_t kJump = 8;
   static constexpr double kLeast = 1e-60;  // of s; 1/kLeast is the most
   static constexpr double kNormal = 1.4826;
@@ -142,8 +144,10 @@ class TargetUnits {
     off_ = false;
     ++changes_;
     const double factor = std::exchange(scale_, scale) / scale;
-    if (factor <= 1.0 || factor * largest <= kFarthest) return factor;
-    return std::max(1.0, kFarthest / largest);
+    if (factor <= 1.0) return factor;
+    const bool wrong = factor >= kFall && !early;
+    const double most = wrong ? 1.0 : std::max(kFarthest, largest);  // of |f(x)|
+    return std::min(factor, most / largest);
   }
 
   static double median(std::span<double> numbers) {

@@ -285,6 +285,24 @@ def test_attacks(name: str, attack: str) -> None:
 
 
 @each_name
+def test_targets_times_1000_and_back(name: str) -> None:
+    """Budgetron has become certain, and is slower than a new learner; no other one is."""
+    X, t = rows(), np.arange(ROWS)
+    y = smooth() + 0.1 * np.random.default_rng(3).normal(size=ROWS)
+    begin, end = 2000, 3500
+    y[(t >= begin) & (t < end)] *= 1000.0
+    answers = make(name).prequential(X, y)
+    for start, most in ((begin, 4.5), (end, 2.2)):
+        later = slice(start + 1000, min(start + 2000, end if start == begin else ROWS))
+        fresh = make(name).prequential(X[start : later.stop], y[start : later.stop])
+        errors = np.abs(answers[later] - y[later]).mean()
+        assert (
+            errors
+            <= (most if name == "budgetron" else 1.2) * np.abs(fresh[1000:] - y[later]).mean()
+        )
+
+
+@each_name
 @pytest.mark.parametrize("value", [0.0, 3.3, -1e12])
 def test_equal_targets_are_answered_exactly(name: str, value: float) -> None:
     X, _ = numeric_stream(300)

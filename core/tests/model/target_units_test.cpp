@@ -78,7 +78,21 @@ TEST(target_units_fall_without_f_running_away) {
     CHECK(f <= 20.0);
   }
   CHECK(units.scale() < 1.0);
-  CHECK(f > 10.0);
+}
+
+TEST(target_units_that_fall_at_once_bring_f_to_1) {
+  TargetUnits units;
+  count(units, 0.0, 1000.0, 1000);
+  Random random(8);
+  bool fell = false;
+  for (int i = 0; i < 3000; ++i) {
+    const double before = units.scale();
+    const double factor = units.count(random.uniform() - 0.5, 3.0);
+    if (units.scale() > before / 4.0) continue;
+    fell = true;
+    CHECK_EQ(3.0 * factor, 1.0);
+  }
+  CHECK(fell);
 }
 
 TEST(target_units_follow_a_jump_within_twenty_rows) {
