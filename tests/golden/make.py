@@ -62,7 +62,7 @@ def models() -> dict[str, Any]:
             "avm", task="regression", average="suffix", delta=1.5, budget=20, beta=0.5, **seeded
         ).fit(X, X[:, 0] - X[:, 1]),
         "budgetron": budgetron.BudgetronClassifier(budget=12, random_state=5).fit(X, y),
-        "budgetron-in-bytes": budgetron.BudgetronRegressor(budget="20KB").fit(X, X[:, 0] * X[:, 1]),
+        "budgetron-in-bytes": budgetron.BudgetronRegressor(budget="40KB").fit(X, X[:, 0] * X[:, 1]),
         "target-units": budgetron.make("ogd", task="regression", average="mean", **seeded).fit(
             X, 1e4 * X[:, 0] * X[:, 1] + 1e6
         ),
