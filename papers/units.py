@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
-FAR = 6.0  # deviations; a value counts as no farther
+FAR = 8.0  # deviations; a value counts as no farther
 CLIP = 4.0  # units; a coordinate is no farther from its centre
 CHECK = 100  # rows
 BLOCK = 20  # values that a block needs

@@ -9,8 +9,8 @@
 //   R         sum of t over the rows in which it was not 0; p = R/T is their share, recent ones
 //   more Q         as R, begun anew at a jump; a value moves centre and square by the gain g = t/Q
 //   m, v      centre and mean square deviation of its values:
-//             e = x - m, at most 6 sqrt(v);  m += g e;  v = (1 - g)(v + g e^2)
-//   block     of the values since the last check: count, how many were far (|e| > 6 sqrt(v)),
+//             e = x - m, at most 8 sqrt(v);  m += g e;  v = (1 - g)(v + g e^2)
+//   block     of the values since the last check: count, how many were far (|e| > 8 sqrt(v)),
 //             mean and squares; mean and deviation of the block before
 //   values    the first two different ones, and whether there were more
 //
@@ -219,7 +219,7 @@ class Units final : public UnitChange {
  private:
   static constexpr std::size_t kFeatureBytes =
       sizeof(FeatureState) + (8 + 1) * sizeof(double) + sizeof(std::uint32_t) + 1;
-  static constexpr double kFar = 6.0;             // deviations; a value counts as no farther
+  static constexpr double kFar = 8.0;             // deviations; a value counts as no farther
   static constexpr double kLargest = 1e15;        // coordinate where nothing is clipped
   static constexpr std::int64_t kMostMark = 200;  // of what a block or checks count
   static constexpr std::size_t kLeast = 64;       // features that have a state whatever it takes

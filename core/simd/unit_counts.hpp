@@ -1,6 +1,6 @@
 // Statistics of features, value by value (model/units.hpp says what they are for).
 //
-//   e = x - mean, at most 6 sqrt(square) ;  gain g = row/recent
+//   e = x - mean, at most 8 sqrt(square) ;  gain g = row/recent
 //   mean += g e ;   square = (1 - g)(square + g e^2)
 //   block: count, how many were far, mean and squares, by Welford's recursion (1962)
 //
@@ -28,7 +28,7 @@ enum UnitCount : std::size_t {
   kBlockSquare
 };
 inline constexpr std::size_t kGroupNumbers = 8 * kGroup;
-inline constexpr double kFarSquare = 36.0;   // squared deviations; a value counts as no farther
+inline constexpr double kFarSquare = 64.0;   // squared deviations; a value counts as no farther
 inline constexpr double kCountable = 1e140;  // larger values count as this: squares overflow
 
 // One value other than 0 of the feature whose weight is *f, the other statistics kGroup apart.
