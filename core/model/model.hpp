@@ -365,7 +365,8 @@ class Model : private InstanceCount {
     if (preparation_ == nullptr) return;
     preparation_->reserve(rules, limit_);
     if (preparation_->warming_up()) decision_.reserve(outputs());
-    if (preparation_->may_scale()) prepared_.reserve(limit_.width);
+    if (preparation_->may_scale())
+      prepared_.reserve(preparation_->most_shown(limit_.width, limit_));
   }
   void reserve_learner() {
     if (!limit_.given()) return;

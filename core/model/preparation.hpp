@@ -105,7 +105,13 @@ class Preparation {
     if (scale_ == Scale::units) units_.reserve(rules.width, limit.slots, rules.rows);
     if (!warming_up_) return;
     warmup_.reserve(rules.rows, rules.values, finds_gamma_ && by_distance_);
-    if (scale_ == Scale::units && finds_gamma_) warmup_.reserve_shown(rules.width);
+    if (scale_ == Scale::units && finds_gamma_)
+      warmup_.reserve_shown(most_shown(rules.width, limit));
+  }
+  // Values of a row as the learner is to see it, unless it has more than can be stored anyway.
+  [[nodiscard]] std::size_t most_shown(std::size_t width, const ByteLimit& limit) const {
+    if (scale_ != Scale::units) return width;
+    return std::min(width, limit.slots + units_.reserved());
   }
   // What to build, with the gamma in force.
   [[nodiscard]] Spec spec() const {

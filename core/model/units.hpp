@@ -123,6 +123,9 @@ class Units final : public UnitChange {
   // to start with.
   void reserve(std::size_t width, std::size_t slots, std::size_t rows);
 
+  // Features that memory was taken for.
+  [[nodiscard]] std::size_t reserved() const { return reserved_; }
+
   // x in the units in force; the answer looks into `out`, or is x.
   template <class Real>
   Sample<Real> transform(const Sample<Real>& x, OwnedSample<Real>& out) const {
