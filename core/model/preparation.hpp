@@ -57,7 +57,7 @@ class Preparation {
       : spec_(spec),
         seed_(seed),
         width_(rules.width),
-        units_(make_kernel(spec.part("kernel")).isotropic(), examples, sizeof(Real) + kPlace),
+        units_(make_kernel(spec.part("kernel")).isotropic(), examples, sizeof(Real)),
         warmup_(classes) {
     if (rules.scale == "standard") {
       scale_ = Scale::standard;
@@ -186,7 +186,6 @@ class Preparation {
 
  private:
   enum class Scale { none, standard, units };
-  static constexpr std::size_t kPlace = 12;  // bytes that a stored value takes beside itself
 
   template <class Rebuild>
   void choose_units_and_gamma(bool last, Rebuild rebuild) {

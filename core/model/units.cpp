@@ -20,7 +20,7 @@ bool off_by(double factor, double a, double b) { return a > factor * b || b > fa
 std::size_t Units::most() const {
   if (reserved_ > 0) return reserved_;
   if (examples_ == 0) return std::numeric_limits<std::uint32_t>::max();
-  return std::max(kLeast, examples_ * widest_ * value_bytes_ / kFeatureBytes);
+  return std::max(kLeast, examples_ * widest_ * (value_bytes_ + kPlace) / kFeatureBytes);
 }
 
 void Units::reserve(std::size_t width, std::size_t slots, std::size_t rows) {

@@ -220,6 +220,7 @@ class Units final : public UnitChange {
   void visit_state(StateVisitor& visitor);
 
  private:
+  static constexpr std::size_t kPlace = 12;  // bytes of a stored value beside itself, without limit
   static constexpr std::size_t kFeatureBytes =
       sizeof(FeatureState) + (8 + 1) * sizeof(double) + sizeof(std::uint32_t) + 1;
   static constexpr double kFar = 8.0;             // deviations; a value counts as no farther
