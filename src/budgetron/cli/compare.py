@@ -111,7 +111,9 @@ def compare(
     if comparison.failures:
         for text in sorted({str(failure) for failure in comparison.failures}):
             note(f"failed: {text}")
-        fail(f"budgetron: {len(comparison.failures)} cells failed; the others are kept in {out}")
+        count = len(comparison.failures)
+        failed = f"{count} {'cell' if count == 1 else 'cells'} failed"
+        fail(f"budgetron: {failed}; the others are kept in {out}")
 
 
 def note_warnings(warnings: dict[str, int]) -> None:

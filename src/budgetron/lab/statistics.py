@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,8 +30,8 @@ class Line:
     algorithm, budget : of the setup; budget None: no budget
     errors : per repeat, as shown (mistakes in per cent, or RMSE)
     means : every other metric after the last row, its mean over the repeats
-    best : whether it has the least mean error of those with the same budget
-    p : of the paired t-test against that one; nan for itself, or with one repeat
+    best : whether it has the least mean error of those with the same budget, and that is finite
+    p : of the paired t-test against that one; nan for itself, with one repeat, or if it diverged
     records : the cells, by repeat
     reference : it looks at no feature: the majority class, the mean, what was so last time. It is
         never the best, and its p is nan
@@ -48,10 +49,17 @@ class Line:
 
     @property
     def mean(self) -> float:
-        return statistics.fmean(self.errors)
+        """Infinite if an error is not finite: the line ranks last."""
+        return _mean_error(self.errors)
+
+    @property
+    def diverged(self) -> bool:
+        return math.isinf(self.mean)
 
     @property
     def deviation(self) -> float:
+        if self.diverged:
+            return math.nan
         return statistics.stdev(self.errors) if len(self.errors) > 1 else 0.0
 
     @property
@@ -61,7 +69,9 @@ class Line:
 
     @property
     def shown(self) -> str:
-        """`16.41 ± 0.12`; of one permutation `16.41`."""
+        """`16.41 ± 0.12`; of one permutation `16.41`; `diverged` if an error is not finite."""
+        if self.diverged:
+            return "diverged"
         style = ERRORS[self.task][3]
         spread = f" ± {self.deviation:{style}}" if len(self.errors) > 1 else ""
         return f"{self.mean:{style}}{spread}"
@@ -69,6 +79,12 @@ class Line:
     @property
     def budget_shown(self) -> str:
         return "no budget" if self.budget is None else str(self.budget)
+
+    @property
+    def title(self) -> str:
+        """`rbp (budget 20)`, `perceptron (no budget)`."""
+        size = "no budget" if self.budget is None else f"budget {self.budget}"
+        return f"{self.algorithm} ({size})"
 
     @property
     def p_shown(self) -> str:
@@ -129,60 +145,93 @@ def conclusion(summary: Mapping[str, Sequence[Line]]) -> str:
     """One sentence: who has the least error where, told apart from whom, and who learned nothing.
 
     The best of a stream is the line with the least mean error, whatever its budget; the others are
-    tested against it as in the tables.
+    tested against it as in the tables. A line that diverged is never the best.
     """
+    learners = [line for lines in summary.values() for line in lines if not line.reference]
+    if not learners:
+        return "No cell came through, so there is nothing to conclude."
     best: dict[str, Line] = {}
     for stream, lines in summary.items():
-        learners = [line for line in lines if not line.reference]
-        if learners:
-            best[stream] = min(learners, key=lambda line: line.mean)
+        finite = [line for line in lines if not line.reference and not line.diverged]
+        if finite:
+            best[stream] = min(finite, key=lambda line: line.mean)
     if not best:
-        return "No cell came through, so there is nothing to conclude."
-    name, won = Counter(line.algorithm for line in best.values()).most_common(1)[0]
-    mine = {stream: line for stream, line in best.items() if line.algorithm == name}
+        return "Every learner diverged, so there is nothing to conclude."
+    who, mine = _winners(best, alone=len({line.algorithm for line in learners}) == 1)
+    less = "fewer" if {line.task for line in mine.values()} == {"classification"} else "less"
+    rest = _told_apart(summary, mine, less) + _diverged(learners) + _learned_nothing(summary)
+    return f"{who}{rest}."
+
+
+def _winners(best: Mapping[str, Line], *, alone: bool) -> tuple[str, dict[str, Line]]:
+    """Who is the best on the most streams, and where; `alone`: there is only one learner."""
+    wins = Counter(line.algorithm for line in best.values())
+    won = max(wins.values())
+    names = [name for name, count in wins.items() if count == won]
+    mine = {stream: line for stream, line in best.items() if line.algorithm in names}
     tasks = {line.task for line in mine.values()}
-    only = tasks.pop() if len(tasks) == 1 else ""
     did = {"classification": "made the fewest mistakes", "regression": "has the least RMSE"}.get(
-        only, "has the least error"
+        tasks.pop() if len(tasks) == 1 else "", "has the least error"
     )
-    if len(best) == 1:
-        where, (line,) = f"On {next(iter(mine))}", mine.values()
+    total = len(best)
+    if total == 1:
+        ((stream, line),) = best.items()
         per_cent = " %" if line.task == "classification" else ""
         budget = "without a budget" if line.budget is None else f"budget {line.budget}"
-        did += f" ({line.shown}{per_cent}, {budget})"
-    else:
-        where = f"On {'all' if won == len(best) else f'{won} of'} {len(best)} sets"
-        others = dict.fromkeys(line.algorithm for line in best.values() if line.algorithm != name)
-        did += f" (on the others {', '.join(others)})" if others else ""
-    less = "fewer" if only == "classification" else "less"
-    return f"{where} {name} {did}{_told_apart(summary, mine, less)}{_learned_nothing(summary)}."
+        if not alone:
+            return f"On {stream} {names[0]} {did} ({line.shown}{per_cent}, {budget})", mine
+        found = f"made {line.shown} % mistakes" if per_cent else f"has an RMSE of {line.shown}"
+        return f"On {stream} {names[0]} {found} ({budget})", mine
+    every = "both" if total == 2 else f"all {total}"
+    if alone:
+        return f"On {every} sets {names[0]} is the only learner", mine
+    others = ", ".join(name for name in wins if name not in names)
+    left = total - won * len(names)
+    also = f" (on the other{'s' if left > 1 else ''} {others})" if others else ""
+    if len(names) > 1:
+        joined = f"{', '.join(names[:-1])} and {names[-1]}"
+        return f"{joined} each {did} on {won} of {total} sets{also}", mine
+    where = every if won == total else f"{won} of {total}"
+    return f"On {where} sets {names[0]} {did}{also}", mine
 
 
 def _told_apart(summary: Mapping[str, Sequence[Line]], best: Mapping[str, Line], less: str) -> str:
     rivals = [
-        (paired_p(line.records, first.records), line)
+        (paired_p(line.records, first.records), _apart(line.records, first.records), line)
         for stream, first in best.items()
         for line in summary[stream]
-        if line.algorithm != first.algorithm and not line.reference
+        if line.algorithm != first.algorithm and not line.reference and not line.diverged
     ]
-    tested = [(p, line) for p, line in rivals if not math.isnan(p)]
+    tested = [rival for rival in rivals if not math.isnan(rival[0])]
     if not rivals:
-        return ", alone in this comparison"
+        return ""
     if not tested:
         return "; with one permutation there is no test"
-    worse = sum(p < SIGNIFICANT for p, _ in tested)
-    even = list(dict.fromkeys(line.algorithm for p, line in tested if not p < SIGNIFICANT))
+    even = dict.fromkeys(
+        line.title for p, apart, line in tested if not (p < SIGNIFICANT and sum(apart) > 0)
+    )
+    worse = sum(p < SIGNIFICANT and sum(apart) > 0 for p, apart, _ in tested)
     if not even:
         which = f"the {len(tested)} other lines" if len(tested) > 1 else "the other line"
         return f", significantly {less} than {which}"
-    names = ", ".join(even[:3]) + (f" and {len(even) - 3} more" if len(even) > 3 else "")
     if not worse:
-        return f", but no test tells it apart from {names}"
-    return f", significantly {less} than {worse} of {len(tested)} other lines, but not than {names}"
+        return f", but no test tells it apart from {_listed(list(even))}"
+    than = f"{worse} of {len(tested)} other lines, but not than {_listed(list(even))}"
+    return f", significantly {less} than {than}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """At most three, and how many more."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _diverged(learners: Sequence[Line]) -> str:
+    names = list(dict.fromkeys(line.title for line in learners if line.diverged))
+    return f"; {_listed(names)} diverged" if names else ""
 
 
 def _learned_nothing(summary: Mapping[str, Sequence[Line]]) -> str:
-    """How many lines are not better than a reference, by the means if there is no test."""
+    """How many lines are not better than a reference, or not significantly so."""
     counts: Counter[str] = Counter()
     total = 0
     for lines in summary.values():
@@ -192,16 +241,17 @@ def _learned_nothing(summary: Mapping[str, Sequence[Line]]) -> str:
                 continue
             total += 1
             bar = min(references, key=lambda reference: reference.mean)
-            p = paired_p(line.records, bar.records)
-            if line.mean >= bar.mean or p >= SIGNIFICANT:
-                counts[bar.algorithm] += 1
+            if line.mean >= bar.mean:
+                counts[f"no better than the {bar.algorithm}"] += 1
+            elif paired_p(line.records, bar.records) >= SIGNIFICANT:
+                counts[f"not significantly better than the {bar.algorithm}"] += 1
     if not total:
         return ""
+    if total == 1:
+        return f"; it is {next(iter(counts), 'better than the baselines')}"
     if not counts:
         return "; every line is better than the baselines"
-    said = [
-        f"{n} {'is' if n == 1 else 'are'} no better than the {name}" for name, n in counts.items()
-    ]
+    said = [f"{n} {'is' if n == 1 else 'are'} {what}" for what, n in counts.items()]
     return f"; of all {total} lines {' and '.join(said)}"
 
 
@@ -216,7 +266,8 @@ def _lines(groups: list[list[Record]]) -> list[Line]:
             for other in rows
             if other[0]["budget"] == first["budget"] and not other[0].get("reference")
         ]
-        best = min(rivals, key=lambda other: statistics.fmean(errors(other)), default=group)
+        best = min(rivals, key=lambda other: _mean_error(errors(other)), default=group)
+        is_best = group is best and not reference and math.isfinite(_mean_error(errors(group)))
         made.append(
             Line(
                 first["algorithm"],
@@ -224,7 +275,7 @@ def _lines(groups: list[list[Record]]) -> list[Line]:
                 first["task"],
                 tuple(errors(group)),
                 _means(group),
-                group is best and not reference,
+                is_best,
                 math.nan if group is best or reference else paired_p(group, best),
                 tuple(group),
                 reference,
@@ -238,22 +289,45 @@ def errors(group: Sequence[Record]) -> list[float]:
     return [factor * record["checkpoints"][-1][name] for record in group]
 
 
+def _mean_error(values: Sequence[float]) -> float:
+    """Infinite if a value, or the sum, is not finite."""
+    mean = _mean(values)
+    return mean if math.isfinite(mean) else math.inf
+
+
+def _mean(values: Sequence[float]) -> float:
+    """The mean; nan if the sum overflows or infinities cancel."""
+    try:
+        return statistics.fmean(values)
+    except (OverflowError, ValueError):
+        return math.nan
+
+
 def _means(group: Sequence[Record]) -> dict[str, float]:
     last = [record["checkpoints"][-1] for record in group]
-    return {name: statistics.fmean(each[name] for each in last) for name in last[0]}
+    return {name: _mean([each[name] for each in last]) for name in last[0]}
 
 
 def paired_p(group: Sequence[Record], best: Sequence[Record]) -> float:
-    """Two-sided p of a paired t-test over the permutations both have."""
-    from scipy.stats import ttest_rel
+    """Two-sided p of a paired t-test over the permutations both have.
 
+    nan if they are fewer than two, or if an error is not finite.
+    """
+    from scipy.stats import ttest_1samp
+
+    apart = _apart(group, best)
+    if len(apart) < 2 or not all(map(math.isfinite, apart)):
+        return math.nan
+    rounding = 1e-12 * max(map(abs, errors(group) + errors(best)))
+    if max(apart) - min(apart) <= rounding:  # the same everywhere, or worse by the same amount
+        return 1.0 if max(map(abs, apart)) <= rounding else 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # "Precision loss": nearly equal
+        return float(ttest_1samp(apart, 0.0).pvalue)
+
+
+def _apart(group: Sequence[Record], best: Sequence[Record]) -> list[float]:
+    """How much greater the errors are than the best's, over the permutations both have."""
     mine = dict(zip((r["repeat"] for r in group), errors(group), strict=True))
     theirs = dict(zip((r["repeat"] for r in best), errors(best), strict=True))
-    both = sorted(mine.keys() & theirs.keys())
-    if len(both) < 2:
-        return math.nan
-    left, right = [mine[r] for r in both], [theirs[r] for r in both]
-    apart = [a - b for a, b in zip(left, right, strict=True)]
-    if max(apart) == min(apart):  # no deviation: the same everywhere, or worse by the same amount
-        return 1.0 if apart[0] == 0 else 0.0
-    return float(ttest_rel(left, right).pvalue)
+    return [mine[r] - theirs[r] for r in sorted(mine.keys() & theirs.keys())]

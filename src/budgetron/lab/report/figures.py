@@ -29,6 +29,7 @@ _COLOURS = ("#2a85c4", "#d95f02", "#109e77", "#c76ba0", "#d99000", "#46aee0", "#
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 _MARKERS = "osD^vPX*"
 _MOST = 14  # learners with a style of their own; of more only the best have one
+_GREATEST = 1e100  # error that is drawn: Matplotlib's own sums overflow
 _LONGEST = 50  # letters of a stream's name in that of its files
 _STYLE: Any = {
     "font.size": 10,
@@ -180,12 +181,12 @@ def _curves(chosen: Sequence[Line], lines: Sequence[Line], title: str) -> Any:
     for line in chosen:
         curves = [[factor * point[name] for point in r["checkpoints"]] for r in line.records]
         at = [point["rows"] for point in line.records[0]["checkpoints"]]
-        middle = [statistics.fmean(values) for values in zip(*curves, strict=True)]
+        middle = [_over(statistics.fmean, values) for values in zip(*curves, strict=True)]
         look = looks[line.algorithm].without("marker", "markersize")
         axis.plot(at, middle, label=_legend_text(line, looks), **look)
-        top = max(top, *middle[len(middle) // 10 :])
+        top = max([top, *filter(math.isfinite, middle[len(middle) // 10 :])])
         if len(curves) > 1 and not line.reference:
-            spread = [statistics.stdev(values) for values in zip(*curves, strict=True)]
+            spread = [_over(statistics.stdev, values) for values in zip(*curves, strict=True)]
             low = [m - s for m, s in zip(middle, spread, strict=True)]
             high = [m + s for m, s in zip(middle, spread, strict=True)]
             axis.fill_between(at, low, high, color=look["color"], alpha=0.12, linewidth=0)
@@ -196,6 +197,15 @@ def _curves(chosen: Sequence[Line], lines: Sequence[Line], title: str) -> Any:
     axis.xaxis.set_major_formatter(_thousands())
     add_legend(figure)
     return figure
+
+
+def _over(statistic: Callable[[Sequence[float]], float], values: Sequence[float]) -> float:
+    """Of an error's repeats; nan, which is not drawn, if one diverged."""
+    return statistic(values) if all(map(_drawable, values)) else math.nan
+
+
+def _drawable(value: float) -> bool:
+    return math.isfinite(value) and abs(value) < _GREATEST
 
 
 def _amounts(lines: Sequence[Line], name: str, axis_label: str, title: str) -> Any:
@@ -223,6 +233,8 @@ def draw_panels(
     figure, axes = sheet(list(summary), min(5, len(summary)))
     for axis, lines in zip(axes, summary.values(), strict=True):
         least = min(line.mean for line in lines if not line.reference)
+        if not _drawable(least):
+            continue
         shown = [line for line in lines if line.mean <= most * least or not line.reference]
         _scatter(axis, shown, "bytes", _AMOUNTS["bytes"][0], looks)
         axis.set_yscale("log")
@@ -238,6 +250,8 @@ def _scatter(
     """The budgets of a learner are joined by a line; False if there is nothing to show."""
     points: dict[str, list[tuple[float, Line]]] = {}
     for line in lines:
+        if not _drawable(line.mean):
+            continue
         amount = line.microseconds / 1e6 if name == "time" else line.means[name]
         if line.reference:
             axis.axhline(line.mean, label=line.algorithm, **looks[line.algorithm].without("marker"))

@@ -47,7 +47,7 @@ class Entry:
     @property
     def sort(self) -> float | str:
         """Empty where there is no number."""
-        return "" if isinstance(self.value, float) and math.isnan(self.value) else self.value
+        return "" if isinstance(self.value, float) and not math.isfinite(self.value) else self.value
 
     @property
     def markdown(self) -> str:
