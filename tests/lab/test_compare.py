@@ -588,6 +588,15 @@ def test_tables_are_read_as_told(cli: Any, tmp_path: Path) -> None:
     assert "--categorical" in cli(*arguments, *reading, code=2)[1]
 
 
+def test_all_are_those_that_do_the_task_of_each_stream(tmp_path: Path, undrawn: None) -> None:
+    streams = [("noisy", X[:40], Y[:40]), ("wave", X[:40], TARGET[:40])]
+    settings = Settings(repeats=1, checkpoints=1)
+    found = compare(streams, ["all"], tmp_path, budgets=[5], settings=settings, processes=1)
+    for stream, task in (("noisy", "classification"), ("wave", "regression")):
+        lines = [line.algorithm for line in found.summary[stream] if not line.reference]
+        assert lines == [each.name for each in budgetron.algorithms(task)]
+
+
 def test_a_cell_that_fails_loses_no_other(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "own_learners.py").write_text(OWN)
     first = np.argsort(X[:, 0])  # what breaks it comes after the rows tried beforehand
@@ -600,7 +609,7 @@ def test_a_cell_that_fails_loses_no_other(cli: Any, tmp_path: Path) -> None:
     assert row.split()[1:5] == ["no", "budget", "failed", "–"]
     line = 1 + next(i for i, text in enumerate(OWN.splitlines()) if "too large" in text)
     place = f"(own_learners.py, line {line})"
-    failed = f"own_learners:Broken on sorted: RuntimeError: KeyError('too large') {place}"
+    failed = f"own_learners:Broken on sorted: KeyError: 'too large' {place}"
     assert f"failed: {failed}" in err
     assert err.endswith("2 cells failed; the others are kept in comparison\n")
     about = json.loads(Path("comparison/about.json").read_text(encoding="utf-8"))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import threading
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import joblib
 import pytest
 
 from budgetron import BudgetronError
-from budgetron.lab.cells import finish
+from budgetron.lab.cells import finish, said
 from budgetron.lab.store import Store
 from budgetron.lab.workers import Workers
 
@@ -181,3 +183,33 @@ def test_warnings_are_counted_not_shown(
     assert pool.warnings == {"odd 0": 3, "odd 1": 2}
     assert capfd.readouterr().err == ""
     assert not list(recwarn)
+
+
+def test_warnings_of_threads_are_counted_too(
+    capfd: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    before = warnings.showwarning
+    with joblib.parallel_config(backend="threading", n_jobs=2), Workers() as pool:
+        assert len(list(pool.unordered(warn, list(range(5))))) == 5
+    assert pool.warnings == {"odd 0": 3, "odd 1": 2}
+    with ThreadPoolExecutor(1) as thread:  # one job at a time, but not in the main thread
+        alone = thread.submit(
+            lambda: (pool := Workers(1), list(pool.unordered(warn, [1])))
+        ).result()
+    assert alone[0].warnings == {"odd 1": 1}
+    assert warnings.showwarning is before
+    assert capfd.readouterr().err == ""
+    assert not list(recwarn)
+
+
+def boom(job: type[Exception]) -> None:
+    raise job("boom")
+
+
+@pytest.mark.parametrize("kind", [KeyError, ZeroDivisionError, RuntimeError, ValueError])
+def test_an_error_keeps_the_name_of_its_type(kind: type[Exception]) -> None:
+    ((_, error),) = Workers(1).unordered(boom, [kind])
+    assert isinstance(error, Exception)
+    error = pickle.loads(pickle.dumps(error))
+    text = "'boom'" if kind is KeyError else "boom"
+    assert said(error).startswith(f"{kind.__name__}: {text} (test_pool.py, line ")

@@ -54,10 +54,25 @@ def test_what_is_added_is_there_once_and_exact(tmp_path: Path) -> None:
 
 def test_what_cannot_be_opened_is_an_error_of_files(tmp_path: Path) -> None:
     (tmp_path / "cells.db").write_bytes(b"this is no database" * 100)
-    with pytest.raises(OSError, match=r"cells.db: file is not a database"):
+    with pytest.raises(
+        OSError, match=r"cells.db: file is not a database; choose another --out, or"
+    ):
         Store(tmp_path)
     with pytest.raises(OSError, match="Not a directory"):
         Store(tmp_path / "cells.db" / "below")
+
+
+@pytest.mark.parametrize("damage", ["{half", "3", b"\xff\x00"])
+def test_a_record_that_cannot_be_read_is_absent_and_replaced(tmp_path: Path, damage: Any) -> None:
+    store = Store(tmp_path)
+    for key in "ab":
+        store.add(key, {"whole": key})
+    store._file.execute("UPDATE cells SET record=? WHERE key='a'", (damage,))
+    assert ("a" in store, list(store), len(store)) == (False, ["b"], 1)
+    with pytest.raises(KeyError):
+        store["a"]
+    store.add("a", {"again": 1})
+    assert dict(store) == {"a": {"again": 1}, "b": {"whole": "b"}}
 
 
 WRITER = """

@@ -83,7 +83,7 @@ def compare(
     with at_work("comparing", kept) as bar:
         comparison = run(
             streams,
-            names(algorithms, task),
+            names(algorithms),
             out,
             budgets=[parse_budget(text) for text in budgets.split(",") if text.strip()],
             settings=Settings(repeats, seed, keep_order, delay, checkpoints, positive=positive),
@@ -122,12 +122,8 @@ def note_warnings(warnings: dict[str, int]) -> None:
         note(f"warning: {text} ({count} {'time' if count == 1 else 'times'})")
 
 
-def names(text: str, task: str | None) -> list[str]:
-    """`a,b,c`, or all of the catalogue."""
-    if text.strip() == "all":
-        import budgetron
-
-        return [each.name for each in budgetron.algorithms(task or "classification")]
+def names(text: str) -> list[str]:
+    """Of `a,b,c`."""
     found = [name.strip() for name in text.split(",") if name.strip()]
     if not found:
         fail("budgetron: --algorithms takes names with commas between, as in forgetron,ahpatron")

@@ -24,7 +24,7 @@ from budgetron.lab.baselines import REFERENCES
 from budgetron.lab.learners_by_name import NamedLearner, named
 from budgetron.lab.rows import Rows
 from budgetron.lab.store import Record, Store, key_of
-from budgetron.lab.workers import Workers
+from budgetron.lab.workers import JobError, Workers
 
 Params = dict[str, Any]
 _TRIAL_ROWS = 30
@@ -106,7 +106,8 @@ def said(error: Exception) -> str:
     traceback = "".join(getattr(error, "__notes__", [])) or "".join(format_exception(error))
     places = re.findall(r'File "([^"]+)", line (\d+)', traceback)
     place = f" ({Path(places[-1][0]).name}, line {places[-1][1]})" if places else ""
-    return f"{type(error).__name__}: {text}{place}"
+    kind = "" if isinstance(error, JobError) else f"{type(error).__name__}: "
+    return f"{kind}{text}{place}"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetron import catalogue
 from budgetron.errors import BudgetronError
 from budgetron.lab.cells import (
     Cell,
@@ -90,7 +91,8 @@ def compare(
     Parameters
     ----------
     streams : what `budgetron.streams.open_stream` opens by name, or (name, X, y)
-    algorithms : names of the catalogue, or module:attribute; label=name to have one twice
+    algorithms : names of the catalogue, or module:attribute; label=name to have one twice;
+        ["all"]: all of the catalogue that do the task
     out : folder; cells finished there before are not run again
     budgets : of the learners that have one
     settings : repeats, seed and the like
@@ -115,7 +117,7 @@ def compare(
     """
     settings = settings or Settings()
     folder = Path(out)
-    for text in algorithms:
+    for text in algorithms if list(algorithms) != ["all"] else ():
         named(labelled(text)[1])
     loaded = load(streams, rows, options)
     if task is not None:
@@ -160,7 +162,7 @@ def _plan(
     anything is run; a learner of one's own may be wrong in any way, and the others go on.
     """
     chosen = {
-        task: [*setups(algorithms, budgets, task, common, own), *references(task)]
+        task: [*setups(_names(algorithms, task), budgets, task, common, own), *references(task)]
         for task in dict.fromkeys(each.task for each in loaded)
     }
     for each in loaded:
@@ -177,6 +179,13 @@ def _plan(
     if not any(cell.line not in broken and not cell.setup.reference for cell in cells):
         raise BudgetronError(f"{failures[0].cell.setup.label}: {failures[0].what}")
     return [cell for cell in cells if cell.line not in broken], failures
+
+
+def _names(algorithms: Sequence[str], task: str) -> Sequence[str]:
+    """As given; for "all" those of the catalogue that do the task."""
+    if list(algorithms) != ["all"]:
+        return algorithms
+    return [each.name for each in catalogue.algorithms(task)]
 
 
 def _relabelled(record: Record, cell: Cell) -> Record:

@@ -26,7 +26,7 @@ def key_of(about: Any) -> str:
 
 
 class Store(Mapping[str, Record]):
-    """Finished cells by key.
+    """Finished cells by key. A record that cannot be read counts as absent, and is replaced.
 
     Parameters
     ----------
@@ -64,29 +64,28 @@ class Store(Mapping[str, Record]):
             self._insert(key, record)
 
     def _insert(self, key: str, record: Record) -> None:
-        command = f"INSERT OR IGNORE INTO {self._table} VALUES (?, ?)"
-        self._file.execute(command, (key, json.dumps(record)))
+        if key not in self:
+            command = f"INSERT OR REPLACE INTO {self._table} VALUES (?, ?)"
+            self._file.execute(command, (key, json.dumps(record)))
 
     def __getitem__(self, key: str) -> Record:
-        found = self._select("record", "WHERE key=?", key)
-        if not found:
-            raise KeyError(key)
-        record: Record = json.loads(found[0])
-        return record
-
-    def __contains__(self, key: object) -> bool:
-        return bool(self._select("key", "WHERE key=?", str(key)))
+        for _, record in self._select("WHERE key=?", key):
+            return record
+        raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._select("key", "ORDER BY rowid"))
+        return iter([key for key, _ in self._select("ORDER BY rowid")])
 
     def __len__(self) -> int:
-        return len(self._select("key", ""))
+        return len(list(iter(self)))
 
-    def _select(self, column: str, rest: str, *values: str) -> list[str]:
+    def _select(self, rest: str, *values: str) -> list[tuple[str, Record]]:
+        """Key and record of those that can be read."""
         with self._errors():
-            rows = self._file.execute(f"SELECT {column} FROM {self._table} {rest}", values)
-            return [row[0] for row in rows.fetchall()]
+            command = f"SELECT key, record FROM {self._table} {rest}"
+            rows = self._file.execute(command, values).fetchall()
+        found = [(key, _record(text)) for key, text in rows]
+        return [(key, record) for key, record in found if record is not None]
 
     def close(self) -> None:
         self._file.close()
@@ -97,7 +96,18 @@ class Store(Mapping[str, Record]):
         try:
             yield
         except sqlite3.Error as error:
-            raise OSError(f"{self._where}: {error}") from error
+            damaged = type(error) is sqlite3.DatabaseError  # no database, or malformed
+            hint = "; choose another --out, or delete the file to start again" if damaged else ""
+            raise OSError(f"{self._where}: {error}{hint}") from error
+
+
+def _record(text: Any) -> Record | None:
+    """The record of a text; None if it is not a JSON object."""
+    try:
+        found = json.loads(text)
+    except (ValueError, TypeError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Record]]:

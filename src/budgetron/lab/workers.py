@@ -40,6 +40,12 @@ _SENT: tuple[type[Exception], ...] = (
     AttributeError,
 )
 _TOLD = (UserWarning, RuntimeWarning, FutureWarning)  # other kinds are for programmers
+# `texts`: what the job of this thread warned of.
+_thread = threading.local()
+
+
+class JobError(RuntimeError):
+    """An error of any other type; its text begins with the name of that type."""
 
 
 class Workers:
@@ -77,7 +83,7 @@ class Workers:
     ) -> Generator[tuple[T, R | Exception], None, None]:
         """Each job with its result, or with the exception it raised, as they come."""
         waiting = dict(enumerate(jobs))
-        with _environment(_ONE_THREAD), _one_thread():
+        with _environment(_ONE_THREAD), _one_thread(), self._warnings_of_threads():
             while waiting:
                 sent: list[int] = []
                 try:
@@ -86,6 +92,29 @@ class Workers:
                 except BrokenProcessPool:  # which of those that were sent did it, nobody knows
                     for number in [each for each in sent if each in waiting]:
                         yield waiting[number], self._alone(work, waiting.pop(number))
+
+    @contextmanager
+    def _warnings_of_threads(self) -> Iterator[None]:
+        """Warnings of jobs in threads go to their jobs: filters are the process's, so they are
+        set once, around all jobs.
+        """
+        shared = self.count > 1 and getattr(self._backend, "supports_sharedmem", False)
+        if not shared and threading.current_thread() is threading.main_thread():
+            yield
+            return
+        before = warnings.showwarning
+
+        def collect(message: Any, category: Any, *place: Any, **more: Any) -> None:
+            texts = getattr(_thread, "texts", None)
+            if texts is None:  # not of a job
+                before(message, category, *place, **more)
+            elif issubclass(category, _TOLD):
+                texts.add(_on_one_line(message))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = collect
+            yield
 
     def _results(
         self, work: Callable[[T], R], jobs: Mapping[int, T], sent: list[int]
@@ -143,14 +172,22 @@ def _attempt(
     work: Callable[[T], R], number: int, job: T
 ) -> tuple[int, R | Exception, tuple[str, ...]]:
     """The result or what was raised, as far as it can be sent, and what was warned of."""
-    if threading.current_thread() is not threading.main_thread():  # filters are the process's
-        return number, _result(work, job), ()
+    if threading.current_thread() is not threading.main_thread():
+        _thread.texts = set()  # filled by `Workers._warnings_of_threads`
+        try:
+            return number, _result(work, job), tuple(_thread.texts)
+        finally:
+            del _thread.texts
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = _result(work, job)
     _freeze()
     told = [each.message for each in caught if issubclass(each.category, _TOLD)]
-    return number, result, tuple({" ".join(str(message).split()) for message in told})
+    return number, result, tuple({_on_one_line(message) for message in told})
+
+
+def _on_one_line(message: Any) -> str:
+    return " ".join(str(message).split())
 
 
 def _result(work: Callable[[T], R], job: T) -> R | Exception:
@@ -161,9 +198,9 @@ def _result(work: Callable[[T], R], job: T) -> R | Exception:
     try:
         return work(job)
     except Exception as error:
-        kind = next((each for each in _SENT if isinstance(error, each)), RuntimeError)
-        known = kind is not RuntimeError or type(error) is RuntimeError
-        sent = kind(str(error) if known else repr(error))
+        other = RuntimeError if type(error) is RuntimeError else JobError
+        kind = next((each for each in _SENT if isinstance(error, each)), other)
+        sent = kind(f"{type(error).__name__}: {error}" if kind is JobError else str(error))
         if kind is not BudgetronError:
             sent.add_note("".join(format_exception(error)))
         return sent
