@@ -23,58 +23,67 @@ from budgetron.errors import BudgetronError
 if TYPE_CHECKING:
     from budgetron.streams import SourceOptions
 
-SOURCE_HELP = "LIBSVM, CSV, Parquet or npz file; -; data:NAME; synthetic:NAME."
+SOURCE_HELP = (
+    "A LIBSVM, CSV, Parquet or npz file; - for standard input; data:NAME; or synthetic:NAME."
+)
 
 Source = Annotated[str, typer.Argument(metavar="FILE", help=SOURCE_HELP)]
 Format = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="libsvm, csv, parquet or npz, if FILE does not say.",
+        help="File format: libsvm, csv, parquet or npz. Default: from the file name.",
         rich_help_panel=READING,
         autocompletion=lambda: ["libsvm", "csv", "parquet", "npz"],
     ),
 ]
 Label = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Name, number from 0, or none.", rich_help_panel=READING),
+    typer.Option(
+        metavar="COLUMN",
+        help="Label column: its name, its number (from 0), or none.",
+        rich_help_panel=READING,
+    ),
 ]
 Columns = Annotated[
     str | None,
     typer.Option(
         metavar="LIST",
-        help="Features, as in age,pay,3-7; else all columns.",
+        help="Feature columns, for example age,pay,3-7. Default: all.",
         rich_help_panel=READING,
     ),
 ]
 Categorical = Annotated[
     str | None,
-    typer.Option(metavar="LIST", help="Columns of words to one-hot.", rich_help_panel=READING),
+    typer.Option(metavar="LIST", help="Text columns to one-hot encode.", rich_help_panel=READING),
 ]
 Hashed = Annotated[
     str | None,
-    typer.Option(
-        "--hash", metavar="LIST", help="Columns of words to hash.", rich_help_panel=READING
-    ),
+    typer.Option("--hash", metavar="LIST", help="Text columns to hash.", rich_help_panel=READING),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(metavar="CHAR", help="Of CSV, if not the commonest.", rich_help_panel=READING),
+    typer.Option(
+        metavar="CHAR",
+        help="CSV delimiter: one character, or tab. Default: detected.",
+        rich_help_panel=READING,
+    ),
 ]
 Header = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
-        help="Whether CSV names its columns, if unclear.",
+        help="Whether the first CSV line holds column names. Default: detected.",
         rich_help_panel=READING,
     ),
 ]
 Rows = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Stop after so many.", rich_help_panel=READING),
+    typer.Option(min=1, metavar="N", help="Use only the first N rows.", rich_help_panel=READING),
 ]
 Dtype = Annotated[
-    str, typer.Option(metavar="NAME", help="float32 or float64.", rich_help_panel=READING)
+    str,
+    typer.Option(metavar="NAME", help="Number type: float32 or float64.", rich_help_panel=READING),
 ]
 NFeatures = Annotated[
     int | None,
@@ -89,7 +98,7 @@ NFeatures = Annotated[
 SkipBad = Annotated[
     bool,
     typer.Option(
-        "--skip-bad", help="Pass over malformed rows, and count them.", rich_help_panel=READING
+        "--skip-bad", help="Skip malformed rows and report how many.", rich_help_panel=READING
     ),
 ]
 
@@ -139,7 +148,7 @@ Kernel = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="rbf, laplacian, poly, linear or sigmoid.",
+        help="Kernel: rbf, laplacian, poly, linear or sigmoid.",
         autocompletion=lambda: ["rbf", "laplacian", "poly", "linear", "sigmoid"],
     ),
 ]
@@ -147,7 +156,7 @@ Scale = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Over deviations: standard, auto or none.",
+        help="Feature scaling: standard, auto or none.",
         autocompletion=lambda: ["standard", "auto", "none"],
     ),
 ]
@@ -155,9 +164,13 @@ Task = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="classification or regression, if unclear.",
+        help="classification or regression. Default: from the labels.",
         autocompletion=lambda: ["classification", "regression"],
     ),
+]
+Processes = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Number of parallel processes. Default: one per core."),
 ]
 
 

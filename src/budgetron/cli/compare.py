@@ -23,20 +23,34 @@ def compare(
             "--algorithms",
             "-a",
             metavar="LIST",
-            help="Names, module:attribute, or all.",
+            help="Comma-separated algorithm names, or all. Your own: module:attribute.",
         ),
     ],
     budgets: Annotated[
         str,
-        typer.Option("--budgets", "-b", metavar="LIST", help="Examples or bytes: 50,100 or 64KB."),
+        typer.Option(
+            "--budgets",
+            "-b",
+            metavar="LIST",
+            help="Comma-separated budgets: examples (50,100) or bytes (64KB).",
+        ),
     ] = "",
-    repeats: Annotated[int, typer.Option(min=1, metavar="N", help="Seeded permutations.")] = 10,
+    repeats: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Number of repeats, each with a new random row order."
+        ),
+    ] = 10,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="For records, figures and report.")
+        Path, typer.Option(metavar="FOLDER", help="Folder for results, figures and the report.")
     ] = Path("comparison"),
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="[NAME.]PARAM=VALUE", help="Of one, or of all that have it."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Set a parameter of one algorithm (NAME.PARAM=VALUE) or of all that have it.",
+        ),
     ] = None,
     gamma: Annotated[
         str | None, typer.Option(metavar="X", help="Kernel width: a number, auto or median.")
@@ -44,30 +58,34 @@ def compare(
     kernel: sources.Kernel = None,
     scale: sources.Scale = None,
     task: sources.Task = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the first permutation.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Random seed of the first repeat; repeat r uses seed + r."
+        ),
+    ] = 0,
     rows: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Only the first rows.")
+        int | None, typer.Option(min=1, metavar="N", help="Use only the first N rows.")
     ] = None,
     delay: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Labels come so many rows later.")
+        int, typer.Option(min=0, metavar="N", help="Each label arrives N rows after its row.")
     ] = 0,
     keep_order: Annotated[
-        bool, typer.Option("--keep-order", help="Do not permute: for streams that drift.")
+        bool,
+        typer.Option("--keep-order", help="Keep the row order; use this for streams that drift."),
     ] = False,
     checkpoints: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Points of the curves.")
+        int, typer.Option(min=1, metavar="N", help="Number of points on each curve.")
     ] = 50,
     positive: Annotated[
         str | None,
-        typer.Option(metavar="CLASS", help="Of F1, precision and recall; else the larger label."),
+        typer.Option(metavar="CLASS", help="Positive class for F1, precision and recall."),
     ] = None,
-    processes: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="At once; one per core unless told.")
-    ] = None,
+    processes: sources.Processes = None,
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Compare learners on streams; the same command goes on after an interruption."""
+    """Compare learners on streams. After an interruption, run the same command to continue."""
     check_extra("compare")
     if task not in (None, "classification", "regression"):
         fail(f"budgetron: --task is classification or regression, not {task!r}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from budgetron.cli import _sources as sources
 from budgetron.cli._console import fail, note, progress
 from budgetron.cli.compare import note_warnings
 
@@ -35,10 +36,11 @@ def reproduce(
         str,
         typer.Argument(metavar="PAPER", help="ahpatron, avm, bogd, forgetron or mnist; or all."),
     ],
-    table: Annotated[str | None, typer.Option(metavar="N", help="Only this table.")] = None,
-    figure: Annotated[str | None, typer.Option(metavar="N", help="Only this figure.")] = None,
+    table: Annotated[str | None, typer.Option(metavar="N", help="Run only this table.")] = None,
+    figure: Annotated[str | None, typer.Option(metavar="N", help="Draw only this figure.")] = None,
     sets: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Only these data sets: a9a,w8a.")
+        str | None,
+        typer.Option(metavar="LIST", help="Run only these data sets, for example a9a,w8a."),
     ] = None,
     quick: Annotated[
         bool,
@@ -53,12 +55,10 @@ def reproduce(
             "as many as the table names, else 10.",
         ),
     ] = None,
-    tune: Annotated[bool, typer.Option("--tune", help="Choose from the grids anew.")] = False,
-    processes: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="At once; one per core unless told.")
-    ] = None,
+    tune: Annotated[bool, typer.Option("--tune", help="Search the parameter grids again.")] = False,
+    processes: sources.Processes = None,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="For tables, figures and finished runs.")
+        Path, typer.Option(metavar="FOLDER", help="Folder for tables, figures and finished runs.")
     ] = Path("reproduction"),
 ) -> None:
     """Run a paper's tables and figures again and print ours beside theirs.

@@ -41,7 +41,7 @@ def run(
     file: sources.Source,
     algorithm: AlgorithmName,
     budget: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Examples to store, or bytes as 256KB.")
+        str | None, typer.Option(metavar="SIZE", help="Most examples to store, or bytes (256KB).")
     ] = None,
     gamma: Annotated[
         str | None, typer.Option(metavar="X", help="A number, auto (1/features) or median.")
@@ -50,10 +50,12 @@ def run(
     scale: sources.Scale = None,
     degree: Annotated[int | None, typer.Option(hidden=True)] = None,
     coef0: Annotated[float | None, typer.Option(hidden=True)] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Of its random choices.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Random seed of the learner.")
+    ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Other parameters; repeatable."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Set another parameter."),
     ] = None,
     task: sources.Task = None,
     classes: Annotated[
@@ -61,14 +63,17 @@ def run(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     save: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Write the model here in the end.")
+        str | None, typer.Option(metavar="MODEL", help="Write the model to this file at the end.")
     ] = None,
     checkpoint: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Keep model and place; the same command goes on."),
+        typer.Option(
+            metavar="MODEL",
+            help="Save model and position here while running; the same command continues from it.",
+        ),
     ] = None,
     every: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Rows between checkpoints.")
+        int, typer.Option(min=1, metavar="N", help="Rows between two checkpoints.")
     ] = 100_000,
     *,
     reading: dict[str, Any],

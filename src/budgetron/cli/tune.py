@@ -27,36 +27,36 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="PARAM=V1,V2,...",
-            help="Such as step=1,10/sqrt(T). Else the papers' grid.",
+            help="Values to try, for example step=1,10/sqrt(T).",
         ),
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Most examples to store.")
+        str | None, typer.Option(metavar="SIZE", help="Most examples to store, or bytes (256KB).")
     ] = None,
-    gamma: Annotated[str | None, typer.Option(metavar="X", help="Fix the kernel width.")] = None,
+    gamma: Annotated[
+        str | None, typer.Option(metavar="X", help="Use this kernel width; do not search for it.")
+    ] = None,
     kernel: sources.Kernel = None,
     scale: sources.Scale = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Fix a parameter; repeatable."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Fix a parameter at this value."),
     ] = None,
     rows: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Of the stream's beginning.")
+        int, typer.Option(min=2, metavar="N", help="Use only the first N rows.")
     ] = 10_000,
     by: Annotated[
-        str, typer.Option(metavar="NAME", help="prequential or held-out error.")
+        str, typer.Option(metavar="NAME", help="Error to minimise: prequential or held-out.")
     ] = "prequential",
     task: sources.Task = None,
     seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Of the order and the learner.")
+        int, typer.Option(min=0, metavar="N", help="Random seed for the row order and the learner.")
     ] = 0,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not permute.")] = False,
     every: Annotated[
-        bool, typer.Option("--all", help="Show every candidate all rows; stop none early.")
+        bool, typer.Option("--all", help="Run every candidate on all rows; stop none early.")
     ] = False,
-    processes: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="At once; one per core unless told.")
-    ] = None,
+    processes: sources.Processes = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of a table.")
     ] = False,

@@ -15,9 +15,9 @@ from budgetron.lab.statistics import ERRORS, SIGNIFICANT, Line, algorithms, colu
 from budgetron.lab.store import Record
 
 LEGEND = (
-    "± is the standard deviation over the permutations. Of each budget the best is bold; ≈ marks "
-    f"those a paired t-test does not tell apart from it (p ≥ {SIGNIFICANT:g}). The last two lines "
-    "are baselines: they look at no feature."
+    "± is the standard deviation over the permutations. The best result for each budget is bold. "
+    "≈ means: a paired t-test finds no significant difference from the best "
+    f"(p ≥ {SIGNIFICANT:g}). The last two rows are baselines that ignore the features."
 )
 
 # Further metrics of the detailed table: name, heading, factor, format.
