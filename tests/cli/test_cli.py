@@ -204,7 +204,8 @@ def test_gamma_auto_on_standard_input_is_the_median(cli: Cli, file: str) -> None
 
 def test_scale(cli: Cli, file: str) -> None:
     arguments = ["run", file, "-a", "perceptron", "--gamma", "1", "--scale"]
-    for scale, used in [("standard", "standard"), ("auto", None), ("none", None)]:
+    follows = budgetron.make("perceptron", gamma=1, scale="auto").partial_fit(X, Y)
+    for scale, used in [("standard", "standard"), ("auto", follows.scale_), ("none", None)]:
         result = cli.json(*arguments, scale)
         assert result["scale"] == used
         assert result["gamma"] == 1

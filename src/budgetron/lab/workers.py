@@ -1,8 +1,8 @@
 """Jobs on all cores, through joblib: `joblib.parallel_config` says where they run and how many.
 
 Processes by loky unless it says otherwise. A job that raises gives its exception as its result; a
-job whose process died is tried once more, alone, so that one job that kills its process (for lack
-of memory) costs no other. Every process has one thread of linear algebra, so that results do not
+job whose process died is tried again, alone and at most twice, so that one job that kills its
+process (for lack of memory) costs no other. Every process has one thread of linear algebra, so that results do not
 depend on how many there are. Processes leave Ctrl-C to their parent and end when it ends, however
 it does.
 """
@@ -142,14 +142,16 @@ class Workers:
                     _close(answers)  # if the block failed, the processes are ended
 
     def _alone(self, work: Callable[[T], R], job: T) -> R | Exception:
-        """In a process for itself."""
-        try:
-            ((_, result, warned),) = self._parallel(work, [(0, job)], False, max(2, self.count))
-        except BrokenProcessPool:
-            return BudgetronError("its process died twice, perhaps for lack of memory")
-        self.warnings.update(warned)
-        found: R | Exception = result
-        return found
+        """In a process for itself, twice if that dies: the first death may have been another's."""
+        for _ in range(2):
+            try:
+                ((_, result, warned),) = self._parallel(work, [(0, job)], False, max(2, self.count))
+            except BrokenProcessPool:
+                continue
+            self.warnings.update(warned)
+            found: R | Exception = result
+            return found
+        return BudgetronError("its process died twice, perhaps for lack of memory")
 
     def _parallel(self, work: Any, jobs: Any, lazy: bool = True, count: int = 0) -> Any:
         from joblib import Parallel, delayed
