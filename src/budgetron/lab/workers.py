@@ -2,9 +2,9 @@
 
 Processes by loky unless it says otherwise. A job that raises gives its exception as its result; a
 job whose process died is tried again, alone and at most twice, so that one job that kills its
-process (for lack of memory) costs no other. Every process has one thread of linear algebra, so that results do not
-depend on how many there are. Processes leave Ctrl-C to their parent and end when it ends, however
-it does.
+process (for lack of memory) costs no other. Every process has one thread of linear algebra, so that
+results do not depend on how many there are. Processes leave Ctrl-C to their parent and end when it
+ends, however it does.
 """
 
 from __future__ import annotations
