@@ -33,12 +33,6 @@ def note(message: str) -> None:
         print(shown(" ".join(message.split())), file=sys.stderr, flush=True)
 
 
-def printable(text: str) -> str:
-    """The text with escapes for what a terminal would obey, or not be able to show."""
-    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return "".join(shown)
-
-
 def output() -> Console:
     """The console for results, on standard output."""
     return _console(file=sys.stdout)

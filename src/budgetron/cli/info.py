@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from budgetron._text import bytes_text
-from budgetron.cli._console import fail, output, printable
+from budgetron._text import bytes_text, shown
+from budgetron.cli._console import fail, output
 
 
 def info(
@@ -35,7 +35,7 @@ def info(
     try:
         lines = _lines(document, size)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        what = printable(" ".join(f"{type(error).__name__} {error}".split()))
+        what = shown(" ".join(f"{type(error).__name__} {error}".split()))
         fail(f"{path}: damaged: its header is not that of a model ({what})")
     _print(path, lines | _checkpoint(document))
 
@@ -97,7 +97,7 @@ def as_text(written: Any) -> str:
             return _in_braces(named.items())
         case list(several):
             return "[" + ", ".join(map(as_text, several)) + "]"
-    return printable(str(written))
+    return shown(str(written))
 
 
 def _in_braces(pairs: Iterable[Any]) -> str:
@@ -123,5 +123,5 @@ def _print(path: str, lines: dict[str, str]) -> None:
     for name, value in lines.items():
         table.add_row(name, Text(value))
     console = output()
-    console.print(Text(printable(path), style="bold"))
+    console.print(Text(shown(path), style="bold"))
     console.print(table)
