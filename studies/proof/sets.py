@@ -61,7 +61,7 @@ class ProofSet:
             X, y = X[kept], y[kept]
         if not isinstance(X, np.ndarray):
             X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-        return Rows(self.name, X, y, told=self.task)
+        return Rows(self.name, X, y, given_task=self.task)
 
 
 # Cheap ones first: an interrupted proof has most of its cells done.

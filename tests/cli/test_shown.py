@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.table import Table
 
 import budgetron
 from budgetron._text import shown, spreadsheet
@@ -101,5 +102,22 @@ def test_a_name_in_the_progress_line_is_no_markup(
 
 
 def test_the_console_shows_what_it_is_given(capsys: pytest.CaptureFixture[str]) -> None:
-    output().print("\x1b[2Ja\nb", markup=False)
-    assert capsys.readouterr().out == "\\x1b[2Ja\nb\n"
+    output().print("\x1b[2Ja\nb [red] :smile:")
+    assert capsys.readouterr().out == "\\x1b[2Ja\nb [red] :smile:\n"
+
+
+@pytest.mark.parametrize("wraps", [False, True])
+def test_what_is_escaped_is_measured_as_it_is_shown(
+    wraps: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    table = Table()
+    table.add_column("name", no_wrap=not wraps, overflow="fold" if wraps else "ellipsis")
+    table.add_row("\x1b" * 9)
+    output().print(table)
+    lines = capsys.readouterr().out.splitlines()
+    assert {len(line) for line in lines} == {30}
+    assert ("…" in lines[3]) != wraps
+    output().print("\x1b" * 9)
+    first, second = capsys.readouterr().out.splitlines()
+    assert (first + second, len(first)) == ("\\x1b" * 9, 30)

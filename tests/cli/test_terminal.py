@@ -8,16 +8,22 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
+from joblib import parallel_config
 from typer.main import get_command
 
 from budgetron.cards import card, cards, papers, section
 from budgetron.catalogue import CATALOGUE
 from budgetron.cli import main
 from budgetron.cli._command import _with_the_verb, app
+from budgetron.cli.algorithms import find
 from budgetron.cli.demo import NEXT
+from budgetron.errors import BudgetronError
+from budgetron.lab.cells import Cell
+from budgetron.lab.store import Record
 
 COMMAND = [sys.executable, "-c", "from budgetron.cli import main; main()"]
 GROUP = get_command(app)
@@ -174,7 +180,7 @@ def test_demo_tries_its_folder_before_the_work(
         with pytest.raises(SystemExit) as end:
             main(["demo", "--out", str(out)])
         assert end.value.code == 2
-        assert "choose another --out" in capsys.readouterr().err
+        assert "choose another folder with --out" in capsys.readouterr().err
     assert (tmp_path / "file").read_text() == "mine"
 
 
@@ -192,6 +198,34 @@ def test_demo_ends_by_saying_where_the_report_is_and_three_commands(
     assert [line.strip() for line in (one, two, three)] == list(NEXT)
     for command in NEXT:
         assert said(capsys, *shlex.split(command)[1:])
+
+
+def test_demo_shows_what_failed_and_what_was_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Fails(Cell):
+        def run(self) -> Record:
+            if self.setup.label == "rbp":
+                raise BudgetronError("it is tired")
+            warnings.warn("odd rows", RuntimeWarning, stacklevel=1)
+            return super().run()
+
+    monkeypatch.setattr("budgetron.lab.cells.Cell", Fails)
+    monkeypatch.setattr(
+        "budgetron.lab.report.figures.draw",
+        lambda folder, summary, pool: {stream: [] for stream in summary},
+    )
+    few = [find("rbp"), find("perceptron")]
+    monkeypatch.setattr("budgetron.algorithms", lambda: few)
+    with pytest.raises(SystemExit) as end, parallel_config(n_jobs=1):
+        main(["demo", "--quick", "--out", str(tmp_path / "demo")])
+    out, err = capsys.readouterr()
+    assert end.value.code == 2
+    assert len(re.findall(r"rbp +20 +failed", out)) == 2
+    assert re.search(r"warning: odd rows \(\d+ times\)\n", err)
+    assert "failed: rbp on digits, even against odd: it is tired\n" in err
+    assert err.endswith("4 cells failed; the others are kept in " + str(tmp_path / "demo") + "\n")
+    assert out.endswith(f"  {NEXT[-1]}\n")
 
 
 @pytest.mark.parametrize("name", ALONE)

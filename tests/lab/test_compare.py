@@ -10,10 +10,13 @@ import math
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 import unicodedata
+from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -311,8 +314,44 @@ def test_no_cell_of_the_records_is_a_formula(tmp_path: Path) -> None:
     tables.write_rows(tmp_path / "records", [{"word": each, "number": -1.5} for each in words])
     with (tmp_path / "records.csv").open(newline="", encoding="utf-8") as file:
         found = list(csv.DictReader(file))
-    assert [each["word"] for each in found] == [f"'{each}" for each in words[:5]] + words[5:]
+    safe = [f"'{each}" for each in words[:4]] + ["\\t=1"] + words[5:]
+    assert [each["word"] for each in found] == safe
     assert {each["number"] for each in found} == {"-1.5"}
+
+
+CONTROL = "".join(map(chr, [*range(1, 32), *range(127, 160), 0x2028, 0x202E, 0xDC80]))
+
+
+def test_no_control_character_reaches_a_page(
+    tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by the name of a stream, a learner or a label, nor by what a learner says."""
+    (tmp_path / "says.py").write_text(
+        "import warnings\n"
+        "class Says:\n"
+        "    rows = 0\n"
+        "    def partial_fit(self, X, y): self.rows += len(y)\n"
+        "    def predict(self, X):\n"
+        f"        warnings.warn({'odd ' + CONTROL!a})\n"
+        "        if self.rows > 100:\n"
+        f"            raise ValueError({'wrong ' + CONTROL!a})\n"
+        "        return ['one'] * len(X)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    names = [f"one{CONTROL}", f"two{CONTROL}"]
+    labels = np.array(names)[(Y > 0).astype(int)]
+    found = compare(
+        [(f"stream{CONTROL}", X, labels)], [f"learner{CONTROL}=rbp", "says:Says"], "out",
+        budgets=[5], settings=Settings(repeats=2, checkpoints=1), command=CONTROL, processes=1,
+    )  # fmt: skip
+    assert len(found.failures) == 2
+    assert len(found.warnings) == 1
+    for name in ("report.html", "table.md", "records.csv", "checkpoints.csv", "about.json"):
+        text = Path("out", name).read_text(encoding="utf-8")
+        assert text.replace("\n", "").isprintable(), name
+        if name != "about.json":
+            assert text.count("\\x1b") >= 1, name
+    assert "Positive class: two\\\\x01" in Path("out", "table.md").read_text(encoding="utf-8")
 
 
 # ---- resuming ------------------------------------------------------------------------------------
@@ -529,6 +568,8 @@ def test_the_command(cli: Any, tmp_path: Path) -> None:
     assert lines["own_learners:factory"][3:6] == [share, "±", "0.00"]
     assert lines["low"][1] == "5"
     assert lines["high"][1] == "40"
+    assert "noisy (positive class: 1)" in out
+    assert "Positive class: 1." in (tmp_path / "found" / "table.md").read_text(encoding="utf-8")
     assert "report: found/report.html" in out
     assert (tmp_path / "found" / "report.html").exists()
 
@@ -553,6 +594,7 @@ def test_the_command(cli: Any, tmp_path: Path) -> None:
         (["-a", ","], "--algorithms takes"),
         (["-a", "ahpatron", "--task", "regression"], "ahpatron does classification"),
         (["-a", "forgetron", "--task", "x"], "--task is"),
+        (["-a", "forgetron", "--delay", "400", "--rows", "400"], "a delay of 400 rows is too long"),
         (["-a", "forgetron", "--dtype", "int"], "--dtype is"),
     ],
 )  # fmt: skip
@@ -565,6 +607,56 @@ def test_mistakes_are_one_line(
     assert err.count("\n") == 1
     assert complaint in err
     assert not (tmp_path / "comparison").exists()
+
+
+OTHER = "CREATE TABLE cells (a, b)"
+
+
+@pytest.mark.parametrize("verb", ["compare noisy.libsvm -a rbp", "reproduce all", "demo"])
+@pytest.mark.parametrize(
+    ("place", "complaint"),
+    [
+        ("file", "not a directory; choose another folder with --out"),
+        ("file/below", "not a directory; choose another folder with --out"),
+        ("other", "cells.db is a database of another program; choose another folder with --out"),
+        ("damaged", "or delete cells.db to start again"),
+        ("nonsense", "file is not a database; choose another folder with --out, or delete"),
+    ],
+)  # fmt: skip
+def test_a_folder_that_cannot_be_used_is_one_line_before_the_work(
+    verb: str,
+    place: str,
+    complaint: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("mine")
+    for name in ("other", "damaged", "nonsense"):
+        (tmp_path / name).mkdir()
+    with closing(sqlite3.connect("other/cells.db")) as file:
+        file.execute(OTHER)
+    with closing(Store(Path("damaged"))) as store:
+        for number in range(200):
+            store.add(str(number), {"some": "text" * 100})
+    whole = Path("damaged/cells.db").read_bytes()
+    Path("damaged/cells.db").write_bytes(whole[:4096] + b"\x7f" * (len(whole) - 4096))
+    Path("nonsense/cells.db").write_bytes(b"this is no database" * 100)
+
+    def work(*given: Any, **named: Any) -> None:
+        raise AssertionError("it worked first")
+
+    for name in ("lab.compare.load", "lab.reproduce.runner.measure", "cli.demo._streams"):
+        module, _, attribute = f"budgetron.{name}".rpartition(".")
+        monkeypatch.setattr(sys.modules.get(module) or import_module(module), attribute, work)
+    with pytest.raises(SystemExit) as end:
+        main([*verb.split(), "--out", place])
+    out, err = capsys.readouterr()
+    assert (end.value.code, out, err.count("\n")) == (2, "", 1)
+    assert f"cannot keep results in {place}: " in err
+    assert complaint in err
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_streams_that_cannot_be_read(cli: Any, tmp_path: Path) -> None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +213,69 @@ def test_a_folder_that_cannot_be_written_is_one_line(
     err = capsys.readouterr().err
     assert "choose another folder with --out" in err
     assert len(err.splitlines()) == 1
+
+
+INTERRUPTED = """
+import sys
+from pathlib import Path
+from budgetron.lab.reproduce import tables
+tables.files = lambda: {"small": Path("tables/small.toml")}
+from budgetron.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_interrupted_it_keeps_what_is_finished_and_goes_on(small: Path, processes: str) -> None:
+    """Ctrl-C, which goes to all processes of the terminal, while most runs are still to come."""
+    command = [sys.executable, "-c", INTERRUPTED, "reproduce", "small", "--table", "1"]
+    command += ["--sets", "noisy", "--processes", processes, "--out", "out"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    given: Any = {"cwd": small.parent, "env": environment, "text": True}
+    most = 5000
+    process = subprocess.Popen(
+        [*command, "--permutations", str(most)],
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **given,
+    )
+    deadline = time.monotonic() + 120
+    while len(kept_in(small)) < 4 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert process.poll() is None  # it works
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    kept = kept_in(small)
+    said = "interrupted: finished cells are kept in out; the same command does the rest\n"
+    assert (process.returncode, out, err) == (130, "", said)
+    assert 4 <= len(kept) < 3 * most
+    again = subprocess.run([*command, "--permutations", "2"], capture_output=True, **given)
+    assert again.returncode == 0, again.stderr
+    assert "| noisy | P |" in again.stdout
+    after = kept_in(small)
+    assert {key: after[key] for key in kept} == kept
+
+
+def kept_in(folder: Path) -> dict[str, Any]:
+    """The finished runs, as another process sees them."""
+    if not (folder / "cells.db").exists():
+        return {}
+    with closing(Store(folder)) as store:
+        return dict(store)
+
+
+@pytest.mark.parametrize("width", ["80", "100"])
+def test_the_help_breaks_no_sentence(
+    width: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    assert run("--help") == 0
+    text, _, _ = capsys.readouterr().out.partition("╭")
+    lines = [line.strip() for line in text.splitlines()]
+    about = lines[lines.index("", 2) + 1 :]
+    for line, after in pairwise(each for each in about if each):  # the next word had no room
+        assert len(line) + 1 + len(after.split()[0]) > int(width) - 2
 
 
 @pytest.mark.parametrize("content", ["1 1:0.5\nnonsense\n", "1 1:0.5\n0 1:0.25\n"])

@@ -125,6 +125,14 @@ def test_ties_and_plurals_over_sets() -> None:
     assert text == f"On 2 of 3 sets a has the least RMSE (on the other c){said}"
 
 
+def test_a_line_some_of_whose_cells_failed_says_how_many_it_is_of() -> None:
+    records = [*made("a", 0.1, 0.1, 0.1), *made("b", 0.2, None, 0.2), *made("c", nan, None, nan)]
+    (lines,) = summarise(records).values()
+    shown = ["0.1000 ± 0.0000", "0.2000 ± 0.0000, n = 2", "diverged, n = 2"]
+    assert [line.shown for line in lines] == shown
+    assert [row[1].text for row in pivot(lines).rows] == shown
+
+
 def test_nearly_equal_differences_warn_of_nothing() -> None:
     a, b = made("a", 0.1, 0.2, 0.3), made("b", 0.4, 0.5, 0.6)  # 0.3 each, but for rounding
     with warnings.catch_warnings():

@@ -78,6 +78,16 @@ def test_a_candidate_that_fails_loses() -> None:
         tune(NOISY, "bogd", {"step": [4.0], "regularization": [0.3]}, rows=300, **FIXED)
 
 
+def test_a_failure_is_named_below_the_table(cli: Any) -> None:
+    arguments = ["tune", "noisy file", "-a", "bogd", "--set", "regularization=0.3", "--rows", "300"]
+    arguments += ["--grid", "step=4.0,5.0,0.5", "--gamma", "0.5", "--budget", "20"]
+    out, err = cli(*arguments, "--processes", "1")
+    assert [line.split()[-1] for line in out.splitlines() if "300" in line][-4:-2] == ["failed"] * 2
+    failed = [line for line in err.splitlines() if line.startswith("failed: ")]
+    assert len(failed) == len(err.splitlines()) >= 1
+    assert all("regularization" in line for line in failed)
+
+
 def test_the_papers_grids_are_of_parameters_there_are() -> None:
     for name in [each.name for each in budgetron.algorithms()]:
         known = named(name).parameters("classification")

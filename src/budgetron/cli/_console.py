@@ -6,13 +6,15 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
+from contextlib import ExitStack, closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from budgetron._text import shown
 from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
     from rich.table import Table
 
@@ -39,11 +41,18 @@ def output() -> Console:
 
 
 def _console(**options: Any) -> Console:
-    """A console that writes no control character but its own."""
+    """A console that takes text for text: no markup in it, and no control character.
+
+    Strings are escaped before Rich measures and wraps them, whatever else afterwards.
+    """
     from rich.console import Console
     from rich.segment import Segment
+    from rich.text import Text
 
     class Safe(Console):
+        def render_str(self, text: str, **named: Any) -> Text:
+            return super().render_str(shown(text, keep="\n"), **named)
+
         def render(self, *given: Any, **named: Any) -> Iterator[Segment]:
             for segment in super().render(*given, **named):
                 if segment.control:
@@ -51,7 +60,7 @@ def _console(**options: Any) -> Console:
                 else:
                     yield Segment(shown(segment.text, keep="\n"), segment.style)
 
-    return Safe(highlight=False, **options)
+    return Safe(highlight=False, markup=False, emoji=False, **options)
 
 
 def print_table(table: Table) -> None:
@@ -89,10 +98,10 @@ def progress(what: str, total: int | None) -> Iterator[Report]:
     console = _console(stderr=True)
     with (
         Progress(*columns, console=console, transient=True) as bars,
-        plain_warnings(lambda text: bars.console.print(text, markup=False)),
+        plain_warnings(bars.console.print),
     ):
         bar = bars.add_task(shown(what), total=total, text="")
-        yield lambda done, text: bars.update(bar, completed=done, text=text)
+        yield lambda done, text: bars.update(bar, completed=done, text=shown(text))
 
 
 class Bar:
@@ -103,33 +112,33 @@ class Bar:
         self._open = ExitStack()
         self._report: Report = lambda done, text: None
 
-    def begin(self, total: int) -> None:
-        """From now on there is a bar."""
-        self._report = self._open.enter_context(progress(self._what, total))
+    def begin(self, total: int, what: str | None = None) -> None:
+        """From now on there is a bar; another one, if there was one already."""
+        self.close()
+        self._report = self._open.enter_context(progress(what or self._what, total))
 
     def report(self, done: int, text: str) -> None:
         """So much is done."""
         self._report(done, text)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """The bar leaves the terminal."""
         self._open.close()
+        self._report = lambda done, text: None
 
 
 @contextmanager
-def at_work(what: str, interrupted: str = "") -> Iterator[Bar]:
+def at_work(what: str, out: Path | None = None) -> Iterator[Bar]:
     """A bar while the laboratory works; what goes wrong ends the command with one line.
 
-    `interrupted` is what to tell after Ctrl-C.
+    `out` is the folder where finished cells are kept, if they are.
     """
     import typer
 
     from budgetron.streams import StreamError
 
     try:
-        with Bar(what) as bar:
+        with closing(Bar(what)) as bar:
             yield bar
     except StreamError as error:
         fail(str(error))
@@ -138,7 +147,8 @@ def at_work(what: str, interrupted: str = "") -> Iterator[Bar]:
     except MemoryError:
         fail("budgetron: it does not fit into memory; take fewer --rows or --processes")
     except KeyboardInterrupt:
-        note(f"interrupted: {interrupted}" if interrupted else "interrupted")
+        kept = f": finished cells are kept in {out}; the same command does the rest"
+        note("interrupted" + (kept if out is not None else ""))
         raise typer.Exit(130) from None
 
 

@@ -18,6 +18,7 @@ import typer
 
 from budgetron.cli._console import fail, progress
 from budgetron.cli._verbs import READING
+from budgetron.cli.algorithms import parse_value
 from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ SkipBad = Annotated[
     ),
 ]
 
-# What a verb that learns may be told of its source: name -> type and default.
+# What a verb that learns may be asked of its source: name -> type and default.
 _READING: dict[str, tuple[Any, Any]] = {
     "format": (Format, None),
     "label": (Label, None),
@@ -126,10 +127,9 @@ def reads_rows(*without: str) -> Callable[[Callable[..., None]], Callable[..., N
     def decorate(verb: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(verb, eval_str=True)
         kept = [each for each in signature.parameters.values() if each.name != "reading"]
-        told = {name: _READING[name] for name in names}
-        kept += [
-            own(name, own.KEYWORD_ONLY, default=d, annotation=t) for name, (t, d) in told.items()
-        ]
+        for name in names:
+            annotation, default = _READING[name]
+            kept.append(own(name, own.KEYWORD_ONLY, default=default, annotation=annotation))
 
         @wraps(verb)
         def wrapped(**given: Any) -> None:
@@ -172,6 +172,17 @@ Processes = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Number of parallel processes. Default: one per core."),
 ]
+
+
+def check_task(task: str | None) -> None:
+    """End the command if there is no such task."""
+    if task not in (None, "classification", "regression"):
+        fail(f"budgetron: --task is classification or regression, not {task!r}")
+
+
+def parsed(**typed: str | None) -> dict[str, Any]:
+    """Parameters by name, as values; those that were not typed are left out."""
+    return {name: parse_value(text) for name, text in typed.items() if text is not None}
 
 
 def source_options(

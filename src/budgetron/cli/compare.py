@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from budgetron._text import shown
 from budgetron.cli import _sources as sources
 from budgetron.cli._console import at_work, fail, note, output, print_table
 from budgetron.cli.algorithms import parse_value
+
+if TYPE_CHECKING:
+    from budgetron.lab.compare import Comparison
 
 
 @sources.reads_rows("rows", "n_features")
@@ -87,25 +92,20 @@ def compare(
 ) -> None:
     """Compare learners on streams. After an interruption, run the same command to continue."""
     check_extra("compare")
-    if task not in (None, "classification", "regression"):
-        fail(f"budgetron: --task is classification or regression, not {task!r}")
+    sources.check_task(task)
     options = sources.learning_options(**reading)
     from budgetron.lab.compare import Settings
     from budgetron.lab.compare import compare as run
-    from budgetron.lab.report.tables import LEGEND, rich_table
 
     common, own = split_settings(settings or [])
-    given = {"gamma": gamma, "kernel": kernel, "scale": scale}
-    common.update({name: parse_value(text) for name, text in given.items() if text is not None})
-    kept = f"finished cells are kept in {out}; the same command does the rest"
-    with at_work("comparing", kept) as bar:
-        comparison = run(
+    with at_work("comparing", out) as bar:
+        found = run(
             streams,
             names(algorithms),
             out,
             budgets=[parse_budget(text) for text in budgets.split(",") if text.strip()],
             settings=Settings(repeats, seed, keep_order, delay, checkpoints, positive=positive),
-            common=common,
+            common=common | sources.parsed(gamma=gamma, kernel=kernel, scale=scale),
             own=own,
             task=task,
             rows=rows,
@@ -115,29 +115,59 @@ def compare(
             report=bar.report,
             begin=bar.begin,
         )
-    for text in comparison.skipped:
+    show(found, out)
+
+
+def show(
+    found: Comparison,
+    out: Path,
+    budget: int | None = None,
+    before: Sequence[str] = (),
+    after: Sequence[str] = (),
+) -> None:
+    """Print what came out and where the report is; cells that failed end the command.
+
+    Parameters
+    ----------
+    budget : only the lines with this one, and those without a budget; None: all
+    before, after : lines to print before the report's place, and after it
+    """
+    from budgetron.lab.report.tables import LEGEND, rich_table
+
+    for text in found.skipped:
         note(text)
-    note_warnings(comparison.warnings)
+    note_warnings(found.warnings)
     console = output()
-    if comparison.summary:
-        console.print(comparison.conclusion, markup=False)
-    for stream, lines in comparison.summary.items():
-        print_table(rich_table(stream, lines, comparison.failed(stream)))
-    if comparison.summary:
+    if found.summary:
+        console.print(shown(found.conclusion))
+    for stream, lines in found.summary.items():
+        wanted = (budget, None) if budget is not None else [line.budget for line in lines]
+        failed = [each for each in found.failed(stream) if budget is None or each[1] in wanted]
+        of = found.positive[stream]
+        title = stream + (f", budget {budget}" if budget is not None else "")
+        title += f" (positive class: {of})" if of is not None else ""
+        print_table(rich_table(title, [line for line in lines if line.budget in wanted], failed))
+    if found.summary:
         console.print(LEGEND)
-        console.print(f"report: {out / 'report.html'}", markup=False, soft_wrap=True)
-    if comparison.failures:
-        for text in sorted({str(failure) for failure in comparison.failures}):
-            note(f"failed: {text}")
-        count = len(comparison.failures)
-        failed = f"{count} {'cell' if count == 1 else 'cells'} failed"
-        fail(f"budgetron: {failed}; the others are kept in {out}")
+        for text in (*before, f"report: {out / 'report.html'}", *after):
+            console.print(text, soft_wrap=True)
+    if found.failures:
+        note_failures(sorted({str(failure) for failure in found.failures}))
+        count = len(found.failures)
+        failed_cells = f"{count} {'cell' if count == 1 else 'cells'} failed"
+        fail(f"budgetron: {failed_cells}; the others are kept in {out}")
 
 
-def note_warnings(warnings: dict[str, int]) -> None:
+def note_warnings(warnings: Mapping[str, int]) -> None:
     """What learners warned of, one line each."""
     for text, count in warnings.items():
         note(f"warning: {text} ({count} {'time' if count == 1 else 'times'})")
+
+
+def note_failures(texts: Iterable[str]) -> None:
+    """What failed, one line each."""
+    for text in texts:
+        note(f"failed: {text}")
 
 
 def names(text: str) -> list[str]:
@@ -173,4 +203,4 @@ def check_extra(verb: str) -> None:
         import matplotlib  # noqa: F401
         import pyarrow  # noqa: F401
     except ImportError:
-        fail(f"budgetron: {verb} draws figures and writes Parquet: pip install 'budgetron[lab]'")
+        fail(f"budgetron: {verb} takes Matplotlib and PyArrow: pip install 'budgetron[lab]'")

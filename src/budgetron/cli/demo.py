@@ -7,14 +7,13 @@ rest into a folder.
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from budgetron.cli._console import at_work, fail, output, print_table
-from budgetron.cli.compare import check_extra
+from budgetron.cli._console import at_work
+from budgetron.cli.compare import check_extra, show
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,17 +39,16 @@ def demo(
 ) -> None:
     """Compare all learners on handwritten digits and on a noisy synthetic stream."""
     check_extra("the demo")
-    _check_writable(out)
     import budgetron
     from budgetron.lab.compare import Settings, compare
     from budgetron.lab.report.figures import draw_panels
-    from budgetron.lab.report.tables import rich_table
+    from budgetron.lab.store import check_folder
 
-    streams = _streams(10 if quick else 1)
     budgets = QUICK if quick else BUDGETS
-    with at_work("comparing", f"finished cells are kept in {out}") as bar:
+    with at_work("comparing", out) as bar:
+        check_folder(out)
         found = compare(
-            streams,
+            _streams(10 if quick else 1),
             [each.name for each in budgetron.algorithms()],
             out,
             budgets=budgets,
@@ -60,31 +58,8 @@ def demo(
             begin=bar.begin,
         )
         draw_panels(out / "demo", found.summary, STRONG)
-    console = output()
-    console.print(found.conclusion, markup=False)
-    middle = budgets[len(budgets) // 2]
-    for title, lines in found.summary.items():
-        shown = [line for line in lines if line.budget in (middle, None)]
-        print_table(rich_table(f"{title}, budget {middle}", shown))
-    for what, name in (("figure", "demo.png"), ("report", "report.html")):
-        console.print(f"{what}: {out / name}", markup=False, soft_wrap=True)
-    console.print("try next:")
-    for command in NEXT:
-        console.print(f"  {command}", markup=False, soft_wrap=True)
-
-
-def _check_writable(out: Path) -> None:
-    """Make the folder and try it, before the work."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        _fail_to_write(out, error)
-
-
-def _fail_to_write(out: Path, error: OSError) -> NoReturn:
-    fail(f"budgetron: cannot write to {out}: {error.strerror or error}; choose another --out")
+    then = ["try next:", *(f"  {command}" for command in NEXT)]
+    show(found, out, budgets[len(budgets) // 2], [f"figure: {out / 'demo.png'}"], then)
 
 
 def _streams(part: int) -> list[tuple[str, NDArray[Any], NDArray[Any]]]:

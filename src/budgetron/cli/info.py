@@ -115,13 +115,12 @@ def _listed(names: list[Any], most: int = 8) -> str:
 
 def _print(path: str, lines: dict[str, str]) -> None:
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
     for name, value in lines.items():
-        table.add_row(name, Text(value))
+        table.add_row(name, value)
     console = output()
-    console.print(Text(shown(path), style="bold"))
+    console.print(path, style="bold")
     console.print(table)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, replace
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from budgetron.cli import _sources as sources
-from budgetron.cli._console import fail, note, progress
-from budgetron.cli.compare import note_warnings
+from budgetron.cli._console import at_work, fail, note
+from budgetron.cli.compare import check_extra, note_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from budgetron.cli._console import Report
     from budgetron.lab.reproduce.report import Results
-    from budgetron.lab.reproduce.runner import Lab
     from budgetron.lab.reproduce.tables import Figure, Table
 
 
@@ -62,19 +60,19 @@ def reproduce(
     ] = Path("reproduction"),
 ) -> None:
     """Run a paper's tables and figures again and print ours beside theirs.
-
-    Data sets are read from $BUDGETRON_DATA, or from where `budgetron data get` keeps them; what is
-    not there is named and left out. Finished runs are kept in the folder: the same command goes on
-    after an interruption.
-    """
+    Data sets are read from $BUDGETRON_DATA, or from where `budgetron data get` keeps them; a
+    missing one is named and left out. Finished runs are kept in the folder: the same command goes
+    on after an interruption.
+    """  # one paragraph: Typer would break lines of a second one where they end here
     from budgetron import datasets
-    from budgetron.lab.reproduce import report, runner
+    from budgetron.lab.reproduce import report
+    from budgetron.lab.reproduce.runner import Lab, measure_table
     from budgetron.lab.store import Store
     from budgetron.lab.workers import Workers
 
     tasks = _tasks(paper, table, figure)
     if any(task.figures for task in tasks):
-        _need_matplotlib()
+        check_extra("a figure")
     if sets is not None:
         tasks = _with_sets(paper, tasks, [name.strip() for name in sets.split(",")])
     if quick:
@@ -82,28 +80,32 @@ def reproduce(
     folder = datasets.local_folder()
     if folder is not None and not folder.is_dir():
         note(f"budgetron: BUDGETRON_DATA names {folder}, where there is no folder")
-    try:
-        store = Store(out)
-    except OSError as error:
-        why = error.strerror or error
-        fail(f"budgetron: cannot write to {out}: {why}; choose another folder with --out")
-    count = 1 if quick else permutations
     worse = False
     wrong: list[str] = []
-    with Workers(processes) as pool:
-        lab = runner.Lab(pool, store)
-        for task in tasks:
-            results = _run(task.table, count, lab, tune=tune)
-            wrong += report.failed(task.table, results)
-            if task.shown:
-                text = report.markdown(task.table, results)
-                print(text, flush=True)
-                _save(out, task.table, results, text)
-                worse |= report.unexplained(task.table, results)
-            for wanted in task.figures:
-                _draw(out, task.table, wanted, results)
-    store.close()
-    note_warnings(dict(pool.warnings))
+    with at_work("reproducing", out) as bar, closing(Store(out)) as store:
+
+        def tell(done: int, count: int) -> None:
+            bar.report(1000 * done // max(1, count), f"{done}/{count} runs")
+
+        with Workers(processes) as pool:
+            for task in tasks:
+                results = measure_table(
+                    task.table,
+                    1 if quick else permutations,
+                    Lab(pool, store, tell),
+                    tune=tune,
+                    begin=lambda title: bar.begin(1000, title),
+                )
+                bar.close()
+                wrong += report.failed(task.table, results)
+                if task.shown:
+                    text = report.markdown(task.table, results)
+                    print(text, flush=True)
+                    report.save(out, task.table, results, text)
+                    worse |= report.unexplained(task.table, results)
+                for wanted in task.figures:
+                    _draw(out, task.table, wanted, results)
+    note_warnings(pool.warnings)
     if wrong:
         for text in dict.fromkeys(wrong):
             note(f"budgetron: {text}")
@@ -161,50 +163,6 @@ def _with_sets(paper: str, tasks: Sequence[Task], wanted: Sequence[str]) -> list
     return kept
 
 
-def _run(table: Table, permutations: int | None, lab: Lab, *, tune: bool) -> Results:
-    from budgetron.lab.reproduce import data, runner
-    from budgetron.lab.reproduce.report import Result
-
-    results: list[Result] = []
-    for data_set in table.sets:
-        reason = data.missing(data_set)
-        if reason is None and not data_set.published:
-            reason = "no line to run"
-        if reason is not None:
-            results.append((data_set, reason))
-            continue
-        with progress(f"{table.name}: {data_set.name}", 1000) as show:
-
-            def tell(done: int, count: int, show: Report = show) -> None:
-                show(1000 * done // max(1, count), f"{done}/{count} runs")
-
-            here = replace(lab, progress=tell)
-            shown = runner.with_references(data_set, table.protocol)
-            lines = runner.measure(table, shown, permutations, here, tune=tune)
-        results.append((shown, lines))
-    return results
-
-
-def _save(out: Path, table: Table, results: Results, text: str) -> None:
-    """The table as Markdown, and every outcome as JSON."""
-    from budgetron.lab.reproduce.protocols import PROTOCOLS
-    from budgetron.lab.reproduce.report import measured, verdict
-
-    (out / f"{table.name}.md").write_text(text, encoding="utf-8")
-    lines = [
-        {
-            "set": data_set.name,
-            "algorithm": row.algorithm,
-            "params": row.params,
-            "published": {"mean": row.mean, "sd": row.sd, "stored": row.stored},
-            "verdict": verdict(row, ours.mean, PROTOCOLS[table.protocol]),
-            **asdict(ours),
-        }
-        for data_set, row, ours in measured(results)
-    ]
-    (out / f"{table.name}.json").write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
-
-
 def _draw(out: Path, table: Table, figure: Figure, results: Results) -> None:
     from budgetron.lab.reproduce import figures
 
@@ -216,12 +174,3 @@ def _draw(out: Path, table: Table, figure: Figure, results: Results) -> None:
     for data_set, why in results:
         if isinstance(why, str) and (not figure.sets or data_set.name in figure.sets):
             print(f"  not run: {data_set.name}: {why}")
-
-
-def _need_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        fail(
-            "budgetron: figures need matplotlib: pip install 'budgetron[lab]', or ask for a --table"
-        )

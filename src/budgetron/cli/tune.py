@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ import typer
 from budgetron.cli import _sources as sources
 from budgetron.cli._console import at_work, fail, note, output
 from budgetron.cli.algorithms import AlgorithmName, jsonable, parse_setting, parse_value
-from budgetron.cli.compare import note_warnings, parse_budget
+from budgetron.cli.compare import note_failures, note_warnings, parse_budget
 
 if TYPE_CHECKING:
     from budgetron.lab.tune import Tuning
@@ -64,15 +65,13 @@ def tune(
     reading: dict[str, Any],
 ) -> None:
     """Find good parameters on the first rows of a stream."""
-    if task not in (None, "classification", "regression"):
-        fail(f"budgetron: --task is classification or regression, not {task!r}")
+    sources.check_task(task)
     if by not in ("prequential", "held-out"):
         fail(f"budgetron: --by is prequential or held-out, not {by!r}")
     options = sources.learning_options(**reading)
     from budgetron.lab.tune import tune as search
 
-    given = {"gamma": gamma, "kernel": kernel, "scale": scale}
-    fixed = {name: parse_value(text) for name, text in given.items() if text is not None}
+    fixed = sources.parsed(gamma=gamma, kernel=kernel, scale=scale)
     if budget is not None:
         fixed["budget"] = parse_budget(budget)
     fixed.update(parse_setting(text) for text in settings or [])
@@ -105,14 +104,16 @@ def tune(
         print(json.dumps(_result(algorithm, stream, found, command)))
         return
     console = output()
-    console.print(found.conclusion(algorithm), markup=False)
-    console.print(f"[bold]{algorithm}: {by} error on up to {found.rows:,} rows[/bold]")
+    console.print(found.conclusion(algorithm))
+    console.print(f"{algorithm}: {by} error on up to {found.rows:,} rows", style="bold")
     console.print(_table(found))
     more = len(found.candidates) - _SHOWN
     if more > 0:
         console.print(f"and {more:,} more")
     console.print("use it:")
-    console.print(f"  {command}", markup=False, soft_wrap=True)
+    console.print(f"  {command}", soft_wrap=True)
+    failed = Counter(each.what for each in found.candidates if each.what)
+    note_failures(f"{what} ({count} of the settings)" for what, count in failed.items())
 
 
 def _grid(texts: list[str]) -> dict[str, list[Any]]:
@@ -129,23 +130,23 @@ def _grid(texts: list[str]) -> dict[str, list[Any]]:
 def _table(found: Tuning) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD)
     names = list(found.best.params)
     for name in names:
-        table.add_column(Text(name), justify="right", overflow="fold")
+        table.add_column(name, justify="right", overflow="fold")
     table.add_column("rows seen", justify="right", overflow="fold")
     error_name = "mistakes" if found.task == "classification" else "RMSE"
     table.add_column(error_name, justify="right", overflow="fold")
     for number, candidate in enumerate(found.candidates[:_SHOWN]):
         cells = [_short(candidate.params[name]) for name in names]
-        cells += [f"{candidate.rows:,}", candidate.what or found.shown(candidate.error)]
-        table.add_row(*map(Text, cells), style="bold" if number == 0 else "")
+        cells.append(f"{candidate.rows:,}")
+        cells.append("failed" if candidate.what else found.shown(candidate.error))
+        table.add_row(*cells, style="bold" if number == 0 else "")
     table.add_section()
     for label, error in found.references.items():
         cells = [label, *[""] * (len(names) - 1), f"{found.rows:,}", found.shown(error)]
-        table.add_row(*map(Text, cells[-len(names) - 2 :] if names else cells[1:]))
+        table.add_row(*(cells[-len(names) - 2 :] if names else cells[1:]))
     return table
 
 

@@ -28,7 +28,7 @@ from budgetron.lab.cells import (
 from budgetron.lab.learners_by_name import named
 from budgetron.lab.rows import Rows, load
 from budgetron.lab.statistics import Line, conclusion, summarise
-from budgetron.lab.store import Record, Store
+from budgetron.lab.store import Record, Store, check_folder
 from budgetron.lab.workers import Workers
 
 if TYPE_CHECKING:
@@ -46,8 +46,9 @@ class Comparison:
     summary : stream -> lines of its table
     records : finished cells
     failures : cells that raised
-    skipped : what to tell of malformed rows passed over, one text per stream
+    skipped : what to say of malformed rows that were left out, one text per stream
     warnings : what learners warned of -> in how many cells
+    positive : stream -> the class that precision, recall and F1 are of, if there is one
     """
 
     summary: dict[str, list[Line]]
@@ -55,6 +56,7 @@ class Comparison:
     failures: list[Failure[Cell]]
     skipped: list[str] = field(default_factory=list)
     warnings: dict[str, int] = field(default_factory=dict)
+    positive: dict[str, str | None] = field(default_factory=dict)
 
     @property
     def conclusion(self) -> str:
@@ -117,11 +119,12 @@ def compare(
     """
     settings = settings or Settings()
     folder = Path(out)
+    check_folder(folder)
     for text in algorithms if list(algorithms) != ["all"] else ():
         named(labelled(text)[1])
     loaded = load(streams, rows, options)
     if task is not None:
-        loaded = [replace(each, told=task) for each in loaded]
+        loaded = [replace(each, given_task=task) for each in loaded]
     with Workers(processes) as pool:
         pool.start()
         cells, failures = _plan(loaded, algorithms, budgets, common or {}, own or {}, settings)
@@ -140,7 +143,8 @@ def compare(
             store.close()
         skipped = [each.skipped for each in loaded if each.skipped]
         warned = dict(pool.warnings)
-        found = Comparison(summarise(records), records, failures, skipped, warned)
+        positive = {each.name: each.positive(settings.positive) for each in loaded}
+        found = Comparison(summarise(records), records, failures, skipped, warned, positive)
         if records:
             from budgetron.lab.report import write
 
@@ -167,6 +171,9 @@ def _plan(
     }
     for each in loaded:
         each.label_called(settings.positive)
+        if settings.delay >= len(each.y):
+            late = f"a delay of {settings.delay:,} rows is too long"
+            raise BudgetronError(f"{late}: {each.name} has {len(each.y):,} rows, so no label comes")
     cells = planned([(each, chosen[each.task]) for each in loaded], settings)
     broken: dict[tuple[str, str, Any], str] = {}
     for cell in cells:

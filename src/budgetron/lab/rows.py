@@ -36,22 +36,22 @@ class Rows:
     name : what to call it
     X, y : rows, dense or CSR, and labels or targets
     source : where it came from, as the user named it
-    told : the task, if the user named it
-    skipped : what to tell of malformed rows passed over
+    given_task : "classification" or "regression"; None: as the labels are
+    skipped : what to say of malformed rows that were left out
     """
 
     name: str
     X: Any
     y: NDArray[Any]
     source: str = ""
-    told: str | None = None
+    given_task: str | None = None
     skipped: str = ""
 
     @cached_property
     def task(self) -> str:
-        """As told; else targets that are not whole numbers make it a regression."""
-        if self.told is not None:
-            return self.told
+        """As given; else targets that are not whole numbers make it a regression."""
+        if self.given_task is not None:
+            return self.given_task
         from sklearn.utils.multiclass import type_of_target
 
         return "regression" if type_of_target(self.y) == "continuous" else "classification"
@@ -75,6 +75,15 @@ class Rows:
         if text not in found:
             raise BudgetronError(f"{self.name} has no class {text!r}; there are {', '.join(found)}")
         return found[text]
+
+    def positive(self, named: str | None) -> str | None:
+        """The class that precision, recall and F1 are of: the one named, else the larger of two.
+
+        None: they are the mean over the classes, or there are no classes.
+        """
+        if self.task == "regression" or (named is None and len(self.labels) != 2):
+            return None
+        return named if named is not None else label_text(self.labels.tolist()[1])
 
     @cached_property
     def digest(self) -> str:

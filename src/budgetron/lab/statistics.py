@@ -35,6 +35,7 @@ class Line:
     records : the cells, by repeat
     reference : it looks at no feature: the majority class, the mean, what was so last time. It is
         never the best, and its p is nan
+    partial : cells of it failed: it has fewer repeats than others of its stream
     """
 
     algorithm: str
@@ -46,11 +47,12 @@ class Line:
     p: float
     records: tuple[Record, ...]
     reference: bool = False
+    partial: bool = False
 
     @property
     def mean(self) -> float:
         """Infinite if an error is not finite: the line ranks last."""
-        return _mean_error(self.errors)
+        return mean_error(self.errors)
 
     @property
     def diverged(self) -> bool:
@@ -58,9 +60,7 @@ class Line:
 
     @property
     def deviation(self) -> float:
-        if self.diverged:
-            return math.nan
-        return statistics.stdev(self.errors) if len(self.errors) > 1 else 0.0
+        return math.nan if self.diverged else deviation(self.errors)
 
     @property
     def even(self) -> bool:
@@ -69,12 +69,15 @@ class Line:
 
     @property
     def shown(self) -> str:
-        """`16.41 ± 0.12`; of one permutation `16.41`; `diverged` if an error is not finite."""
+        """`16.41 ± 0.12`; of one permutation `16.41`; `diverged` if an error is not finite.
+
+        Where cells failed, and how many did not: `16.41 ± 0.12, n = 3`.
+        """
+        count = f", n = {len(self.errors)}" if self.partial else ""
         if self.diverged:
-            return "diverged"
+            return f"diverged{count}"
         style = ERRORS[self.task][3]
-        spread = f" ± {self.deviation:{style}}" if len(self.errors) > 1 else ""
-        return f"{self.mean:{style}}{spread}"
+        return f"{with_spread(self.errors, style)}{count}"
 
     @property
     def budget_shown(self) -> str:
@@ -257,6 +260,7 @@ def _learned_nothing(summary: Mapping[str, Sequence[Line]]) -> str:
 
 def _lines(groups: list[list[Record]]) -> list[Line]:
     rows = [sorted(group, key=lambda record: record["repeat"]) for group in groups]
+    most = max(map(len, rows))
     made = []
     for group in rows:
         first = group[0]
@@ -266,8 +270,8 @@ def _lines(groups: list[list[Record]]) -> list[Line]:
             for other in rows
             if other[0]["budget"] == first["budget"] and not other[0].get("reference")
         ]
-        best = min(rivals, key=lambda other: _mean_error(errors(other)), default=group)
-        is_best = group is best and not reference and math.isfinite(_mean_error(errors(group)))
+        best = min(rivals, key=lambda other: mean_error(errors(other)), default=group)
+        is_best = group is best and not reference and math.isfinite(mean_error(errors(group)))
         made.append(
             Line(
                 first["algorithm"],
@@ -279,6 +283,7 @@ def _lines(groups: list[list[Record]]) -> list[Line]:
                 math.nan if group is best or reference else paired_p(group, best),
                 tuple(group),
                 reference,
+                len(group) < most,
             )
         )
     return made
@@ -289,13 +294,13 @@ def errors(group: Sequence[Record]) -> list[float]:
     return [factor * record["checkpoints"][-1][name] for record in group]
 
 
-def _mean_error(values: Sequence[float]) -> float:
+def mean_error(values: Sequence[float]) -> float:
     """Infinite if a value, or the sum, is not finite."""
-    mean = _mean(values)
-    return mean if math.isfinite(mean) else math.inf
+    found = mean(values)
+    return found if math.isfinite(found) else math.inf
 
 
-def _mean(values: Sequence[float]) -> float:
+def mean(values: Sequence[float]) -> float:
     """The mean; nan if the sum overflows or infinities cancel."""
     try:
         return statistics.fmean(values)
@@ -303,9 +308,20 @@ def _mean(values: Sequence[float]) -> float:
         return math.nan
 
 
+def deviation(values: Sequence[float]) -> float:
+    """The standard deviation; 0 of one value."""
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def with_spread(values: Sequence[float], style: str) -> str:
+    """Mean and deviation, `16.41 ± 0.12`; of one value `16.41`."""
+    spread = f" ± {deviation(values):{style}}" if len(values) > 1 else ""
+    return f"{mean(values):{style}}{spread}"
+
+
 def _means(group: Sequence[Record]) -> dict[str, float]:
     last = [record["checkpoints"][-1] for record in group]
-    return {name: _mean([each[name] for each in last]) for name in last[0]}
+    return {name: mean([each[name] for each in last]) for name in last[0]}
 
 
 def paired_p(group: Sequence[Record], best: Sequence[Record]) -> float:

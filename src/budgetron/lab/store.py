@@ -14,9 +14,11 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 Record = dict[str, Any]
+FILE = "cells.db"
 
 
 def key_of(about: Any) -> str:
@@ -36,31 +38,36 @@ class Store(Mapping[str, Record]):
     Raises
     ------
     OSError
-        If the folder cannot be written to, or the file is no database.
+        If the folder cannot be written to, or the file is damaged or somebody else's.
     """
 
     def __init__(self, folder: Path | None = None, name: str = "cells") -> None:
         self._table = f'"{name}"'
-        self._where = ":memory:" if folder is None else str(folder / "cells.db")
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-        with self._errors():
-            self._file = sqlite3.connect(self._where, timeout=60, isolation_level=None)
+        self._folder = folder
+        with _errors(folder):
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+            where = ":memory:" if folder is None else folder / FILE
+            self._file = sqlite3.connect(where, timeout=60, isolation_level=None)
             self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute("PRAGMA synchronous=FULL")
             self._file.execute("BEGIN IMMEDIATE")
-            known = "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?"
-            if self._file.execute(known, (name,)).fetchone() is None:
-                columns = "(key TEXT PRIMARY KEY, record TEXT NOT NULL)"
-                self._file.execute(f"CREATE TABLE {self._table} {columns}")
+            if self._file.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                raise sqlite3.DatabaseError(f"{FILE} is damaged")
+            columns = [each[1] for each in self._file.execute(f"PRAGMA table_info({self._table})")]
+            if not columns:
+                declared = "(key TEXT PRIMARY KEY, record TEXT NOT NULL)"
+                self._file.execute(f"CREATE TABLE {self._table} {declared}")
                 old = None if folder is None else folder / f"{name}.jsonl"
                 for key, record in _lines(old) if old is not None and old.exists() else ():
                     self._insert(key, record)
+            elif columns != ["key", "record"]:
+                raise sqlite3.OperationalError(f"{FILE} is a database of another program")
             self._file.execute("COMMIT")
 
     def add(self, key: str, record: Record) -> None:
         """Keep a finished cell; it is on the disk when this returns."""
-        with self._errors():
+        with _errors(self._folder):
             self._insert(key, record)
 
     def _insert(self, key: str, record: Record) -> None:
@@ -81,7 +88,7 @@ class Store(Mapping[str, Record]):
 
     def _select(self, rest: str, *values: str) -> list[tuple[str, Record]]:
         """Key and record of those that can be read."""
-        with self._errors():
+        with _errors(self._folder):
             command = f"SELECT key, record FROM {self._table} {rest}"
             rows = self._file.execute(command, values).fetchall()
         found = [(key, _record(text)) for key, text in rows]
@@ -90,15 +97,37 @@ class Store(Mapping[str, Record]):
     def close(self) -> None:
         self._file.close()
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """SQLite's as those of any file."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            damaged = type(error) is sqlite3.DatabaseError  # no database, or malformed
-            hint = "; choose another --out, or delete the file to start again" if damaged else ""
-            raise OSError(f"{self._where}: {error}{hint}") from error
+
+def check_folder(folder: Path) -> None:
+    """Try, before any work, whether a store can be there; what is not there yet is not made.
+
+    Raises
+    ------
+    OSError
+        As `Store` does.
+    """
+    if (folder / FILE).exists():
+        Store(folder).close()
+        return
+    with (
+        _errors(folder),
+        TemporaryFile(dir=next(p for p in (folder, *folder.parents) if p.exists())),
+    ):
+        pass
+
+
+@contextmanager
+def _errors(folder: Path | None) -> Iterator[None]:
+    """SQLite's and those of files alike, in one line that says what to do."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        damaged = type(error) is sqlite3.DatabaseError  # no database, or malformed
+        instead = f", or delete {FILE} to start again" if damaged else ""
+        why = (getattr(error, "strerror", None) or str(error)).lower()
+        why = "not a directory" if isinstance(error, FileExistsError) else why
+        hint = f"choose another folder with --out{instead}"
+        raise OSError(f"cannot keep results in {folder}: {why}; {hint}") from error
 
 
 def _record(text: Any) -> Record | None:

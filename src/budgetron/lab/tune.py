@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Candidate", "Tuning", "combinations", "paper_grid", "tune"]
 
 KEEP = 3  # one of so many goes on
-FEWEST_ROWS = 250  # of the first rung: on fewer nothing can be told apart
+FEWEST_ROWS = 250  # of the first rung: on fewer no two differ clearly
 TRAIN = 0.8  # of the rows, for the held-out error, as Le et al. 2017 have it
 
 
@@ -61,7 +61,7 @@ class Tuning:
     ----------
     task, rows : what was tuned on
     candidates : the best first
-    skipped : what to tell of malformed rows passed over
+    skipped : what to say of malformed rows that were left out
     references : what looks at no feature -> its error on all rows: the majority class or the mean,
         and what was so last time
     warnings : what learners warned of -> how often
@@ -155,7 +155,7 @@ def tune(
         raise BudgetronError(f"by={by!r} is not one of 'prequential', 'held-out'")
     learner = named(algorithm)
     (data,) = load([stream], rows, options)
-    data = data if task is None else replace(data, told=task)
+    data = data if task is None else replace(data, given_task=task)
     fixed = dict(params or {})
     wanted = grid if grid is not None else paper_grid(algorithm, learner.parameters(data.task))
     wanted = {name: values for name, values in wanted.items() if name not in fixed}
@@ -167,7 +167,7 @@ def tune(
     kind = _HeldOut if by == "held-out" else Cell
 
     def cells(setups: Sequence[Setup], rows: int) -> list[Cell]:
-        part = replace(data, X=X[:rows], y=y[:rows], told=data.task)
+        part = replace(data, X=X[:rows], y=y[:rows], given_task=data.task)
         return [kind(part, setup, 0, settings) for setup in setups]
 
     def of_candidates(some: Sequence[Candidate], rows: int) -> list[Cell]:

@@ -36,7 +36,7 @@ def write(
 ) -> None:
     """Write everything."""
     facts = about(streams, settings, command, pool.count)
-    failed = Counter(shown(str(failure)) for failure in found.failures)
+    failed = Counter(str(failure) for failure in found.failures)
     facts["conclusion"] = found.conclusion
     facts["failed"] = [{"what": what, "cells": cells} for what, cells in failed.items()]
     facts["warnings"] = [{"what": what, "cells": n} for what, n in found.warnings.items()]
@@ -46,6 +46,7 @@ def write(
             "id": f"stream-{number}",
             "name": stream,
             "title": tables.Entry(stream),
+            "positive": tables.Entry(facts["streams"][stream]["positive"] or ""),
             "error": ERRORS[lines[0].task][1],
             "facts": facts["streams"][stream],
             "pivot": tables.pivot(lines),
@@ -79,7 +80,13 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=_printable,
     )
+
+
+def _printable(value: Any) -> Any:
+    """Of what a template shows: no control character. What is markup already, it has cleaned."""
+    return shown(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def _svg(path: Path) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from budgetron import __version__
 from budgetron.lab.cells import Settings
-from budgetron.lab.rows import Rows, label_text
+from budgetron.lab.rows import Rows
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "river")
 
@@ -42,18 +42,11 @@ def about(
                 "features": int(rows.X.shape[1]),
                 "dtype": str(rows.X.dtype),
                 "digest": rows.digest,
-                "positive": positive(rows, settings.positive),
+                "positive": rows.positive(settings.positive),
             }
             for rows in streams
         },
     }
-
-
-def positive(rows: Rows, told: str | None) -> str | None:
-    """The class that precision, recall and F1 are of; None: the mean over classes, or no class."""
-    if rows.task == "regression" or (told is None and len(rows.labels) != 2):
-        return None
-    return told if told is not None else label_text(rows.labels.tolist()[1])
 
 
 def _packages() -> dict[str, str]:

@@ -121,9 +121,7 @@ def rich_table(title: str, lines: Sequence[Line], failed: Sequence[tuple[str, An
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(
-        title=Text(shown(title)), title_justify="left", title_style="bold", box=SIMPLE_HEAD
-    )
+    table = Table(title=shown(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD)
     table.add_column("algorithm", no_wrap=True)
     for name in ("budget", ERRORS[lines[0].task][1] + "  ", "stored", "memory", "µs per row"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -132,13 +130,12 @@ def rich_table(title: str, lines: Sequence[Line], failed: Sequence[tuple[str, An
             error = Text(line.shown + (" ≈" if line.even else "  "))
             error.stylize("bold" if line.best else "")
             budget = "–" if line.reference else line.budget_shown
-            found = [Text(each.text) for each in amounts(line).values()]
-            table.add_row(Text(shown(line.algorithm)), Text(budget), error, *found)
+            found = [each.text for each in amounts(line).values()]
+            table.add_row(shown(line.algorithm), budget, error, *found)
         table.add_section()
     for algorithm, size in failed:
         budget = "no budget" if size is None else str(size)
-        word = Text("failed  ", style="red")
-        table.add_row(Text(shown(algorithm)), Text(budget), word, "–", "–", "–")
+        table.add_row(shown(algorithm), budget, Text("failed  ", style="red"), "–", "–", "–")
     return table
 
 
@@ -166,17 +163,22 @@ def _flat(record: Record, point: dict[str, float]) -> dict[str, Any]:
 
 
 def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """As Parquet, and as CSV that no spreadsheet takes for formulas; empty where there is none."""
+    """As Parquet, and as CSV that no spreadsheet takes for formulas; empty where there is none.
+
+    Text has no control character.
+    """
     import pyarrow
     import pyarrow.csv
     import pyarrow.parquet
 
     names = dict.fromkeys(name for row in rows for name in row)
-    table = {name: [_finite(row.get(name)) for row in rows] for name in names}
+    table = {name: [_kept(row.get(name)) for row in rows] for name in names}
     pyarrow.parquet.write_table(pyarrow.table(table), path.with_suffix(".parquet"))
     safe = {name: [spreadsheet(value) for value in values] for name, values in table.items()}
     pyarrow.csv.write_csv(pyarrow.table(safe), path.with_suffix(".csv"))
 
 
-def _finite(value: Any) -> Any:
+def _kept(value: Any) -> Any:
+    if isinstance(value, str):
+        return shown(value)
     return None if isinstance(value, float) and math.isnan(value) else value

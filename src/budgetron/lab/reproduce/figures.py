@@ -101,9 +101,9 @@ def _place(name: str, row: Row, ours: Measured) -> float:
     if name == "value":
         return ours.mean
     if name in _OF_A_RUN:
-        return float(getattr(ours, name))
+        return ours.of(name)
     if name == "budget" and name not in row.params:
-        return ours.stored
+        return ours.of("stored")
     return float(row.params[name])
 
 

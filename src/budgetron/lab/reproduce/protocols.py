@@ -116,12 +116,19 @@ class Protocol:
     digits: int = 2
     more_is_better: bool = False
     task: str = "classification"
+    references: tuple[str, ...] = ()  # what looks at no feature and can be run so
+
+    def loss(self, value: float) -> float:
+        """The less, the better."""
+        return -value if self.more_is_better else value
 
 
 PROTOCOLS = {
-    "online": Protocol(online, "mistakes, %"),
-    "regression": Protocol(regression, "RMSE", digits=4, task="regression"),
-    "batch": Protocol(batch, "accuracy, %", more_is_better=True),
+    "online": Protocol(online, "mistakes, %", references=("majority class", "last label")),
+    "regression": Protocol(
+        regression, "RMSE", 4, task="regression", references=("mean", "last label")
+    ),
+    "batch": Protocol(batch, "accuracy, %", more_is_better=True, references=("majority class",)),
     "near": Protocol(near, "rounds", digits=0),
 }
 

@@ -1,21 +1,22 @@
-"""Ours beside theirs, as Markdown."""
+"""Ours beside theirs: a verdict on every line, a conclusion, a page of Markdown, JSON."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from budgetron.lab.report import render
 from budgetron.lab.reproduce.protocols import PROTOCOLS, Protocol
-from budgetron.lab.reproduce.runner import FAILED, Measured
+from budgetron.lab.reproduce.runner import FAILED, Measured, Result
 from budgetron.lab.reproduce.tables import Row, Set, Table
 
 # Worse, and better, begin at this many published standard deviations.
 BAR = 3.0
 
-# A set of a table with its measurements, or with the reason why there are none.
-Result = tuple[Set, list[Measured | str] | str]
 Results = Sequence[Result]
 
 _SETTINGS = {"budget": "B", "threshold": "threshold", "n_components": "D", "delta": "delta"}
@@ -42,10 +43,8 @@ def verdict(row: Row, mean: float, protocol: Protocol = PROTOCOLS["online"]) -> 
     distance = deviations(row, mean)
     if distance is None:
         return "-"
-    loss = -distance if protocol.more_is_better else distance
-    if loss > BAR:
-        return "worse"
-    return "better" if loss < -BAR else "ok"
+    loss = protocol.loss(distance)
+    return "worse" if loss > BAR else "better" if loss < -BAR else "ok"
 
 
 def unexplained(table: Table, results: Results) -> bool:
@@ -80,12 +79,14 @@ def conclusion(results: Results, protocol: Protocol) -> str:
         for word, text in counts.items()
         if words[word]
     ]
-    bars = {each.name: ours.mean for each, row, ours in measured(results) if row.reference}
+    bars: dict[str, float] = {}
     for each, row, ours in measured(results):
         if row.reference:
-            bars[each.name] = min(bars[each.name], ours.mean)
-    poor = sum(ours.mean >= bars[each.name] for each, _, ours in lines if each.name in bars)
-    which = f"{poor} are no better" if poor else "all are better"
+            bar = protocol.loss(ours.mean)
+            bars[each.name] = min(bar, bars.get(each.name, bar))
+    losses = [(each.name, protocol.loss(ours.mean)) for each, _, ours in lines]
+    poor = sum(loss >= bars[name] for name, loss in losses if name in bars)
+    which = f"{poor} {'is' if poor == 1 else 'are'} no better" if poor else "all are better"
     last = f"; {which} than the baselines" if bars else ""
     return f"Of {len(lines)} lines {', '.join(said)}{last}."
 
@@ -95,22 +96,12 @@ def markdown(table: Table, results: Results) -> str:
     protocol = PROTOCOLS[table.protocol]
     rows = [row for data_set in table.sets for row in data_set.published]
     timed = any(row.seconds is not None for row in rows)
-    tested = any(row.test_seconds is not None for row in rows)
-    heads = ["set", "algorithm", "setting", "theirs", "ours", "difference", "verdict"]
-    heads += ["seconds theirs", "ours"] if timed else []
-    heads += ["test theirs", "ours"] if tested else []
-    counted = timed or len({len(ours.outcomes) for _, _, ours in measured(results)}) > 1
-    heads += ["runs"] if counted else []
     lines = []
     differing: dict[tuple[str, str], list[str]] = {}
     for data_set, row, ours in measured(results):
-        cells = _cells(data_set, row, ours, protocol)
-        ended = ours if ours.ended else None
-        cells += _pair(row.seconds, ended.seconds if ended else None) if timed else []
-        cells += _pair(row.test_seconds, ended.test_seconds if ended else None) if tested else []
-        cells += [str(len(ours.outcomes))] if counted else []
-        lines.append(cells)
-        word = verdict(row, ours.mean, protocol)
+        word = verdict(row, ours.mean, protocol) if ours.ended else "-"
+        far = deviations(row, ours.mean)
+        lines.append((data_set, row, ours, _setting(row, ours), word, far))
         if word in ("better", "worse"):
             where = f"{data_set.name} {_label(row)}"
             differing.setdefault((word, row.reason or "not known."), []).append(where)
@@ -118,13 +109,33 @@ def markdown(table: Table, results: Results) -> str:
         "paper.md",
         table=table,
         conclusion=conclusion(results, protocol),
-        heads=heads,
         lines=lines,
+        digits=protocol.digits,
+        timed=timed,
+        tested=any(row.test_seconds is not None for row in rows),
+        counted=timed or len({len(ours.outcomes) for _, _, ours in measured(results)}) > 1,
         bar=f"{BAR:g}",
         differing=sorted(differing.items(), reverse=True),
         prepared=[s for s, lines in results if not isinstance(lines, str) and s.preparation],
         absent=list(_absent(results)),
     )
+
+
+def save(out: Path, table: Table, results: Results, text: str) -> None:
+    """The page as Markdown, and every outcome as JSON."""
+    (out / f"{table.name}.md").write_text(text, encoding="utf-8")
+    lines = [
+        {
+            "set": data_set.name,
+            "algorithm": row.algorithm,
+            "params": row.params,
+            "published": {"mean": row.mean, "sd": row.sd, "stored": row.stored},
+            "verdict": verdict(row, ours.mean, PROTOCOLS[table.protocol]),
+            **asdict(ours),
+        }
+        for data_set, row, ours in measured(results)
+    ]
+    (out / f"{table.name}.json").write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
 
 
 def _absent(results: Results) -> Iterator[tuple[str, str]]:
@@ -136,34 +147,6 @@ def _absent(results: Results) -> Iterator[tuple[str, str]]:
         for row, ours in zip(data_set.published, lines, strict=True):
             if isinstance(ours, str):
                 yield f"{data_set.name}, {_label(row)}", ours
-
-
-def _cells(data_set: Set, row: Row, ours: Measured, protocol: Protocol) -> list[str]:
-    digits = protocol.digits
-
-    def text(number: float) -> str:
-        return f"{number:,.{digits}f}"
-
-    theirs = "-" if row.mean is None else text(row.mean)
-    if row.mean is not None and row.sd is not None and not row.sd_ours:
-        theirs += f" ± {text(row.sd)}"
-    if row.stored is not None:
-        theirs += f" ({row.stored:,.0f})"
-    setting = _setting(row, ours)
-    if not ours.ended:
-        return [data_set.name, row.algorithm, setting, theirs, "–", "-", "-"]
-    mine = text(ours.mean) + (f" ± {text(ours.sd)}" if len(ours.outcomes) > 1 else "")
-    mine += f" ({ours.stored:,.0f})"
-    distance = deviations(row, ours.mean)
-    shown = "-" if distance is None else f"{distance:+.1f} sd"
-    if distance is None and row.mean is not None:
-        shown = f"{ours.mean - row.mean:+.{digits}f}"
-    word = verdict(row, ours.mean, protocol)
-    return [data_set.name, row.algorithm, setting, theirs, mine, shown, word]
-
-
-def _pair(theirs: float | None, ours: float | None) -> list[str]:
-    return ["-" if s is None else f"{s:,.2f}" if s < 100 else f"{s:,.0f}" for s in (theirs, ours)]
 
 
 def _label(row: Row) -> str:

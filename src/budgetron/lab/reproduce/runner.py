@@ -7,7 +7,7 @@ cell of the laboratory (`lab.cells`): what the store has already is not run agai
 from __future__ import annotations
 
 import math
-import statistics
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -19,11 +19,11 @@ from typing import Any
 
 import budgetron
 from budgetron.errors import BudgetronError
-from budgetron.lab.baselines import REFERENCES
 from budgetron.lab.cells import finish
 from budgetron.lab.reproduce import data, protocols
 from budgetron.lab.reproduce.protocols import PROTOCOLS, Outcome
 from budgetron.lab.reproduce.tables import PERMUTATIONS, Params, Row, Set, Table
+from budgetron.lab.statistics import deviation, mean
 from budgetron.lab.store import Record, Store, key_of
 from budgetron.lab.workers import Workers
 
@@ -50,33 +50,30 @@ class Measured:
     outcomes: tuple[Outcome, ...]
 
     @property
+    def values(self) -> list[float]:
+        """Of the runs that ended within their limit."""
+        return [outcome.value for outcome in self.outcomes if outcome.value is not None]
+
+    @property
     def ended(self) -> bool:
-        """Whether every run did within its limit."""
-        return all(outcome.value is not None for outcome in self.outcomes)
+        """Whether every run did."""
+        return len(self.values) == len(self.outcomes)
 
     @property
     def mean(self) -> float:
-        return self._mean("value") if self.ended else math.nan
+        return mean(self.values) if self.ended else math.nan
 
     @property
     def sd(self) -> float:
-        values = [outcome.value for outcome in self.outcomes if outcome.value is not None]
-        return statistics.stdev(values) if len(values) > 1 else 0.0
+        return deviation(self.values)
 
-    @property
-    def stored(self) -> float:
-        return self._mean("stored")
+    def of(self, name: str) -> float:
+        """The mean of what else an outcome has: stored, seconds, test_seconds."""
+        return mean([getattr(outcome, name) for outcome in self.outcomes])
 
-    @property
-    def seconds(self) -> float:
-        return self._mean("seconds")
 
-    @property
-    def test_seconds(self) -> float:
-        return self._mean("test_seconds")
-
-    def _mean(self, name: str) -> float:
-        return statistics.fmean(getattr(outcome, name) for outcome in self.outcomes)
+# A set of a table with its measurements, or with the reason why there are none.
+Result = tuple[Set, list[Measured | str] | str]
 
 
 @dataclass(frozen=True)
@@ -148,34 +145,35 @@ class Run:
             return _run(self, _rows(self))
         context = get_context("spawn")
         ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=_tell, args=(theirs, self), daemon=True)
+        process = context.Process(target=_send, args=(theirs, self), daemon=True)
         process.start()
         theirs.close()
         try:
-            told = ours.recv()
-            if told is None:  # the clock starts
-                told = ours.recv() if ours.poll(self.row.limit) else Outcome(None)
+            found = ours.recv()
+            if found is None:  # the clock starts
+                found = ours.recv() if ours.poll(self.row.limit) else Outcome(None)
         except EOFError:
-            told = BudgetronError("the process died")
+            found = BudgetronError("the process died")
         finally:
             process.kill()
             process.join()
-        if isinstance(told, Outcome):
-            return told
-        raise told
+        if isinstance(found, Outcome):
+            return found
+        raise found
 
 
-def _tell(connection: Connection, job: Run) -> None:
+def _send(connection: Connection, job: Run) -> None:
     """Two messages: the rows are there, or why not; and what the run gave."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started it
     try:
         rows = _rows(job)
         connection.send(None)
-        told: Outcome | Exception = _run(job, rows)
+        found: Outcome | Exception = _run(job, rows)
     except Exception as error:
         if not isinstance(error, BudgetronError):  # a bug: its traceback stays in this process
             error.add_note("".join(format_exception(error)))
-        told = error
-    connection.send(told)
+        found = error
+    connection.send(found)
 
 
 def _rows(job: Run) -> data.Split:
@@ -204,7 +202,7 @@ def _run(job: Run, rows: data.Split) -> Outcome:
 
 @dataclass(frozen=True)
 class Lab:
-    """Where runs happen: processes, what is finished, who is told."""
+    """Where runs happen: processes, what is finished, what is called as runs end."""
 
     pool: Workers
     store: Store
@@ -220,13 +218,30 @@ class Lab:
         ]
 
 
-def with_references(data_set: Set, protocol: str) -> Set:
-    """And the lines of what looks at no feature, where a table counts errors in a stream."""
-    if protocol not in ("online", "regression"):
-        return data_set
-    names = REFERENCES[PROTOCOLS[protocol].task]
-    rows = tuple(Row(name, name, {}, {}, {}, reference=True) for name in names)
-    return replace(data_set, published=(*data_set.published, *rows))
+def measure_table(
+    table: Table,
+    permutations: int | None,
+    lab: Lab,
+    *,
+    tune: bool = False,
+    begin: Callable[[str], None] = lambda title: None,
+) -> list[Result]:
+    """Every set of a table, with the lines of what looks at no feature below its own.
+
+    `begin` is called with the title of each set before it is run; the rest is as for `measure`.
+    """
+    names = PROTOCOLS[table.protocol].references
+    below = tuple(Row(name, name, {}, {}, {}, reference=True) for name in names)
+    results: list[Result] = []
+    for data_set in table.sets:
+        reason = data.missing(data_set) or (None if data_set.published else "no line to run")
+        if reason is not None:
+            results.append((data_set, reason))
+            continue
+        begin(f"{table.name}: {data_set.name}")
+        whole = replace(data_set, published=(*data_set.published, *below))
+        results.append((whole, measure(table, whole, permutations, lab, tune=tune)))
+    return results
 
 
 def measure(
@@ -254,32 +269,25 @@ def measure(
 
     def ours(row: Row, setting: Params) -> Measured | str:
         mine = [(job.seed, outcome) for job, outcome in pairs if job.row is row]
-        wrong = next((outcome for _, outcome in mine if isinstance(outcome, str)), None)
-        if wrong is not None:
-            return f"{FAILED}{wrong}"
-        done = [(seed, outcome) for seed, outcome in mine if isinstance(outcome, Outcome)]
-        return Measured(setting, _means(done))
+        of_seed: dict[int, list[Outcome]] = {}
+        for seed, outcome in mine:
+            if isinstance(outcome, str):
+                return f"{FAILED}{outcome}"
+            of_seed.setdefault(seed, []).append(outcome)
+        return Measured(setting, tuple(map(_mean, of_seed.values())))
 
     lines = iter([ours(row, setting) for row, setting in zip(rows, chosen, strict=True)])
     return [next(lines) if row.not_run is None else row.not_run for row in data_set.published]
 
 
-def _means(runs: Sequence[tuple[int, Outcome]]) -> tuple[Outcome, ...]:
-    """One outcome per seed: of several runs their mean, without a curve."""
-    of_seed: dict[int, list[Outcome]] = {}
-    for seed, outcome in runs:
-        of_seed.setdefault(seed, []).append(outcome)
-    return tuple(each[0] if len(each) == 1 else _mean(each) for each in of_seed.values())
-
-
 def _mean(runs: Sequence[Outcome]) -> Outcome:
-    values = [run.value for run in runs if run.value is not None]
-    return Outcome(
-        statistics.fmean(values) if len(values) == len(runs) else None,
-        round(statistics.fmean(run.stored for run in runs)),
-        statistics.fmean(run.seconds for run in runs),
-        statistics.fmean(run.test_seconds for run in runs),
-    )
+    """Of a seed's run, or of several their means, without a curve."""
+    if len(runs) == 1:
+        return runs[0]
+    all_of = Measured({}, tuple(runs))
+    value = all_of.mean if all_of.ended else None
+    stored, seconds, test_seconds = map(all_of.of, ("stored", "seconds", "test_seconds"))
+    return Outcome(value, round(stored), seconds, test_seconds)
 
 
 def _choose(
@@ -298,12 +306,10 @@ def _choose(
     tried = list(zip(trials, lab.outcomes(trials), strict=True)) if trials else []
 
     def loss(job: Run, outcome: Outcome | str) -> float:
-        if isinstance(outcome, str) or outcome.value is None:
+        if isinstance(outcome, str) or outcome.value is None or not math.isfinite(outcome.value):
             return math.inf
-        if not math.isfinite(outcome.value):
-            return math.inf
-        better = PROTOCOLS[table.protocol].more_is_better and job.validation is None
-        return -outcome.value if better else outcome.value
+        error = job.validation is not None
+        return outcome.value if error else PROTOCOLS[table.protocol].loss(outcome.value)
 
     best = []
     for row, known in zip(rows, settled, strict=True):
