@@ -60,15 +60,7 @@ def write(results: Results, out: Path) -> None:
     """The tables of all sets, and the figure if there is matplotlib."""
     cells, refused = list(results.cells.values()), list(results.refused.values())
     found = [Table(each, cells, refused) for each in SETS]
-    tuned = list(results.tuned.values())
-    parts = {
-        "summary": report.summary(found),
-        "totals": report.totals(found),
-        "targets": report.targets(found),
-        "unbounded": report.unbounded(found),
-        "parameters": report.parameters(found, tuned),
-        "cells": "\n".join(report.every_cell(each) for each in found if each.compared),
-    }
+    parts = report.pages(found, list(results.tuned.values()))
     for name, text in parts.items():
         (out / f"{name}.md").write_text(text, encoding="utf-8")
     print(parts["totals"], parts["targets"], sep="\n")

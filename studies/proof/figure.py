@@ -7,7 +7,7 @@ from pathlib import Path
 
 from budgetron.lab.report.figures import draw_panels
 from budgetron.lab.statistics import Line, summarise
-from studies.proof.plan import BUDGETS
+from studies.proof import plan
 from studies.proof.rivals import OURS
 from studies.proof.standing import Table
 
@@ -19,7 +19,7 @@ def draw(tables: Sequence[Table], path: Path) -> None:
     """Write PATH.png and PATH.svg."""
     panels: dict[str, list[Line]] = {}
     for table in tables:
-        records = [each for each in table.records if each["budget"] in BUDGETS]
+        records = [each for each in table.records if each["budget"] in plan.BUDGETS]
         if table.compared and records:
             panels |= summarise(records)
     if panels:

@@ -1,7 +1,8 @@
 """Running the proof: rows read once, every finished cell kept.
 
 Three tables of the folder's store hold what is finished: `tuned`, the parameters of the rivals;
-`cells`, the runs; `refused`, cells that cannot be run, as bytes too few for one example.
+`cells`, the runs; `refused`, cells that failed and why. Where that is bytes too few for one example
+the cell is never run again; any other failure is tried again by the next command.
 """
 
 from __future__ import annotations
@@ -30,7 +31,13 @@ class Results:
         self.refused = Store(folder, "refused")
 
     def has(self, cell: Cell) -> bool:
-        return cell.key in self.cells or cell.key in self.refused
+        refused = self.refused.get(cell.key)
+        return cell.key in self.cells or (refused is not None and too_small(refused["why"]))
+
+
+def too_small(why: str) -> bool:
+    """Whether a cell failed because its bytes have no room for one example."""
+    return "bytes are too few for" in why
 
 
 def run(
@@ -65,6 +72,8 @@ def _stage(
         stream, algorithm, budget = failure.cell.line
         why = {"stream": stream, "algorithm": algorithm, "budget": budget, "why": failure.what}
         results.refused.add(failure.cell.key, why)
+        if not too_small(failure.what):
+            print(f"failed: {failure}", flush=True)
     if missing:
         took = time.monotonic() - begun
         print(f"{proof_set.name}, {repeat}: {len(missing)} cells, {took:.0f} s", flush=True)

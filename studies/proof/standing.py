@@ -1,4 +1,4 @@
-"""How learners stand: of each cell its errors, its bytes, and the paired test against Budgetron.
+"""How learners stand: of each cell its line, and the paired test against Budgetron.
 
 The p is of a two-sided paired t-test over the permutations that both have.
 """
@@ -6,14 +6,21 @@ The p is of a two-sided paired t-test over the permutations that both have.
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from budgetron.lab.baselines import REFERENCES
-from budgetron.lab.statistics import ERRORS, SIGNIFICANT, errors, paired_p
+from budgetron.lab.statistics import (
+    ERRORS,
+    SIGNIFICANT,
+    Line,
+    errors,
+    paired_p,
+    summarise,
+    with_spread,
+)
 from budgetron.lab.store import Record
-from studies.proof.plan import BUDGETS
+from studies.proof import plan
 from studies.proof.rivals import OURS
 from studies.proof.sets import ProofSet
 
@@ -22,49 +29,78 @@ Budget = int | str | None
 
 @dataclass(frozen=True)
 class Entry:
-    """A learner at a budget on a set: its runs, and how it stands against Budgetron.
+    """A learner at a budget on a set: its line, and how it stands against Budgetron.
 
     Attributes
     ----------
-    runs : permutation -> error
-    bytes : of the model after the last row, their mean
+    line : its runs
     apart : mean error less Budgetron's over the permutations both have; nan if there is none
     p, verdict : of the paired test there; "worse" or "better" than Budgetron, "even" where the test
-        does not tell them apart, empty for Budgetron itself and with fewer than two permutations
+        finds no difference, empty for Budgetron itself and with fewer than two permutations
     """
 
-    learner: str
-    task: str
-    runs: dict[int, float]
-    bytes: float
+    line: Line
     apart: float = math.nan
     p: float = math.nan
     verdict: str = ""
 
     @property
-    def errors(self) -> list[float]:
-        return list(self.runs.values())
+    def learner(self) -> str:
+        return self.line.algorithm
 
     @property
-    def mean(self) -> float:
-        return statistics.fmean(self.errors)
+    def n(self) -> int:
+        return len(self.line.errors)
+
+    @property
+    def bytes(self) -> float:
+        """Of the model after the last row, the mean of all runs."""
+        return self.line.means["bytes"]
 
     @property
     def shown(self) -> str:
-        """`6.59 ± 0.08`."""
-        style = style_of(self.task, self.mean)
-        spread = f" ± {statistics.stdev(self.errors):{style}}" if len(self.runs) > 1 else ""
-        return f"{self.mean:{style}}{spread}"
+        """`6.59 ± 0.08`: two digits for per cent and minutes, four for targets in [0, 1]."""
+        style = ".2f" if self.line.mean >= 2 else ERRORS[self.line.task][3]
+        return "diverged" if self.line.diverged else with_spread(self.line.errors, style)
 
     def beside(self, other: Entry) -> Entry:
         """With the permutations that the other has too."""
-        both = {repeat: error for repeat, error in self.runs.items() if repeat in other.runs}
-        return replace(self, runs=both)
+        there = {record["repeat"] for record in other.line.records}
+        both = tuple(record for record in self.line.records if record["repeat"] in there)
+        return self.of(both)
+
+    def of(self, records: Sequence[Record]) -> Entry:
+        """With these of its runs."""
+        found = tuple(errors(records)) if records else ()
+        return replace(self, line=replace(self.line, records=tuple(records), errors=found))
 
 
-def style_of(task: str, mean: float) -> str:
-    """Two digits for per cent and minutes, four for targets in [0, 1]."""
-    return ".2f" if mean >= 2 else ERRORS[task][3]
+@dataclass(frozen=True)
+class Duel:
+    """Budgetron and the others at a budget of a set, those that have a permutation with it.
+
+    Attributes
+    ----------
+    ours, best : Budgetron and the best other, on the permutations both have
+    rivals : all others, the best first
+    """
+
+    proof_set: ProofSet
+    budget: Budget
+    ours: Entry
+    best: Entry
+    rivals: list[Entry]
+
+    @property
+    def tally(self) -> tuple[int, int, int]:
+        """Of how many Budgetron is better, not significantly different, worse."""
+        words = [entry.verdict for entry in self.rivals]
+        return words.count("worse"), words.count("even"), words.count("better")
+
+    @property
+    def ahead(self) -> int:
+        """How many have a larger mean error than Budgetron."""
+        return sum(entry.apart > 0 for entry in self.rivals)
 
 
 class Table:
@@ -81,26 +117,27 @@ class Table:
         self, proof_set: ProofSet, records: Iterable[Record], refused: Iterable[Record] = ()
     ) -> None:
         self.proof_set = proof_set
-        self.records = [each for each in records if each["stream"] == proof_set.name]
+        mine = [each for each in records if each["stream"] == proof_set.name]
+        once = {(each["budget"], each["algorithm"], each["repeat"]): each for each in mine}
+        self.records = list(once.values())
         self.refused = {
-            (each["algorithm"], each["budget"])
+            (each["algorithm"], each["budget"]): str(each["why"])
             for each in refused
             if each["stream"] == proof_set.name
         }
-        groups: dict[Budget, dict[str, dict[int, Record]]] = {}
-        for record in self.records:
-            line = groups.setdefault(record["budget"], {})
-            line.setdefault(record["algorithm"], {})[record["repeat"]] = record
+        lines: dict[Budget, dict[str, Line]] = {}
+        for line in summarise(self.records).get(proof_set.name, []):
+            lines.setdefault(line.budget, {})[line.algorithm] = line
         self.entries = {
-            budget: {name: _entry(name, runs, lines.get(OURS)) for name, runs in lines.items()}
-            for budget, lines in groups.items()
+            budget: {name: _entry(line, those.get(OURS)) for name, line in those.items()}
+            for budget, those in lines.items()
         }
 
     def rivals(self, budget: Budget) -> list[Entry]:
         """All but Budgetron, the best first."""
         apart = (OURS, *REFERENCES[self.proof_set.task])
         found = [e for e in self.entries.get(budget, {}).values() if e.learner not in apart]
-        return sorted(found, key=lambda e: e.mean if math.isnan(e.apart) else e.apart)
+        return sorted(found, key=lambda e: e.line.mean if math.isnan(e.apart) else e.apart)
 
     @property
     def references(self) -> list[Entry]:
@@ -108,45 +145,38 @@ class Table:
         found = self.entries.get(None, {})
         return [found[name] for name in REFERENCES[self.proof_set.task] if name in found]
 
-    def paired(self, budget: Budget) -> list[Entry]:
-        """Those with a permutation that Budgetron has too."""
-        return [entry for entry in self.rivals(budget) if not math.isnan(entry.apart)]
+    @property
+    def duels(self) -> Iterator[Duel]:
+        """Of every budget at which there are others."""
+        for budget in plan.BUDGETS:
+            paired = [entry for entry in self.rivals(budget) if not math.isnan(entry.apart)]
+            ours = self.entries.get(budget, {}).get(OURS)
+            if ours is not None and paired:
+                best = paired[0].beside(ours)
+                yield Duel(self.proof_set, budget, ours.beside(best), best, paired)
 
     @property
     def compared(self) -> bool:
         """Whether there are others with a budget."""
-        return any(self.rivals(budget) for budget in BUDGETS)
+        return any(self.rivals(budget) for budget in plan.BUDGETS)
 
     @property
     def learners(self) -> list[str]:
         """Those with a budget: Budgetron, then the others, the best at B = 100 first."""
-        names = {e.learner for b in BUDGETS for e in self.rivals(b)}
+        names = {e.learner for b in plan.BUDGETS for e in self.rivals(b)}
         names |= {learner for learner, _ in self.refused}
         at = [e.learner for e in self.rivals(100)]
         return [OURS, *at, *sorted(names - {OURS, *at})]
 
 
-def _entry(name: str, runs: dict[int, Record], ours: dict[int, Record] | None) -> Entry:
-    order = sorted(runs)
-    held = statistics.fmean(run["checkpoints"][-1]["bytes"] for run in runs.values())
-    mine = dict(zip(order, errors([runs[repeat] for repeat in order]), strict=True))
-    found = Entry(name, runs[order[0]]["task"], mine, held)
-    both = sorted(runs.keys() & (ours or {}).keys())
-    if name == OURS or ours is None or not both:
-        return found
-    left, right = [runs[repeat] for repeat in both], [ours[repeat] for repeat in both]
-    apart = statistics.fmean(errors(left)) - statistics.fmean(errors(right))
-    p = paired_p(left, right)
+def _entry(line: Line, ours: Line | None) -> Entry:
+    if ours is None or line.algorithm == OURS:
+        return Entry(line)
+    left = Entry(line).beside(Entry(ours)).line
+    right = Entry(ours).beside(Entry(line)).line
+    if not left.errors:
+        return Entry(line)
+    apart = left.mean - right.mean
+    p = paired_p(left.records, right.records)
     word = "even" if not p < SIGNIFICANT else "worse" if apart > 0 else "better"
-    return replace(found, apart=apart, p=p, verdict="" if math.isnan(p) else word)
-
-
-def tally(rivals: Sequence[Entry]) -> tuple[int, int, int]:
-    """Of how many Budgetron is better, not told apart, worse."""
-    words = [entry.verdict for entry in rivals]
-    return words.count("worse"), words.count("even"), words.count("better")
-
-
-def ahead(rivals: Sequence[Entry]) -> int:
-    """How many have a larger mean error than Budgetron."""
-    return sum(entry.apart > 0 for entry in rivals)
+    return Entry(line, apart, p, "" if math.isnan(p) else word)

@@ -44,8 +44,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def _make_small(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rivals, "rivals", few)
     patch.setattr(tuning, "ROWS", 100)
-    for module in (plan, report, standing, figure):
-        patch.setattr(module, "BUDGETS", (5, "20KB", "10B"))
+    patch.setattr(plan, "BUDGETS", (5, "20KB", "10B"))
 
 
 def _place(patch: pytest.MonkeyPatch, folder: Path, name: str, features: int = 2) -> None:
@@ -147,18 +146,21 @@ def test_verdicts_are_paired_tests_against_budgetron() -> None:
     table = standing.Table(TINY, [*records, _record("budgetron", 0, 10.0)])  # once more: the same
     for name in ("worse", "better", "even"):
         assert table.entries[100][name].verdict == name
-    assert len(table.entries[100]["budgetron"].errors) == 5
-    assert standing.tally(table.rivals(100)) == (1, 1, 1)
+    assert table.entries[100]["budgetron"].n == 5
+    (duel,) = table.duels
+    assert duel.tally == (1, 1, 1)
     alone = [_record("late", 9, 1.0), _record("late", 8, 1.0)]  # not paired with anything yet
     more = standing.Table(TINY, [*records, *alone])
-    assert report.summary([more]) == report.summary([table])
-    assert report.totals([more]) == report.totals([table])
-    text = report.every_cell(table)
+    pages = report.pages([table])
+    assert [report.pages([more])[name] == pages[name] for name in ("summary", "totals")] == [
+        True
+    ] * 2
+    text = pages["cells"]
     assert "**11.70 ± 1.91, 1.0 kB, p < 0.001**" in text
     assert "| even | not run | ≈ 11.50 ± 0.83, 1.0 kB, p 1.000, n = 4 |" in text
-    assert "| 5 | 1 of 3 | 1, 1, 1 |" in report.summary([table])
+    assert "| 5 | 1 of 3 | 1, 1, 1 |" in pages["summary"]
     shown = "| 100 | 1.0 kB to 1.0 kB | 0 of 1 sets | 1 of 3 | 1 | 1 | 1 |"
-    assert shown in report.totals([table])
+    assert shown in pages["totals"]
 
 
 @pytest.mark.usefixtures("small")
@@ -210,19 +212,55 @@ def test_rivals_get_what_was_tuned_and_budgetron_nothing(
 def test_tables_say_what_is_missing(finished: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     results = Results(finished[0])
     table = standing.Table(TINY, list(results.cells.values()), results.refused.values())
-    text = report.every_cell(table)
+    pages = report.pages([table], list(results.tuned.values()))
+    text = pages["cells"]
     assert text.count("too small") == 3
+    assert "failed" not in text.lower()
     assert text.count("| majority class |") == text.count("| last label |") == 1
     assert [entry.learner for entry in table.rivals(None)] == ["perceptron"]
     assert "not run" not in text
     assert "n = 2" in text
-    targets = report.targets([table]).splitlines()
+    targets = pages["targets"].splitlines()
     assert targets[2].startswith("| tiny | 6 | 60 |")
     assert targets[2].endswith("| reached |")
     assert targets[3].endswith("| missed |")
-    assert "perceptron" in report.parameters([table], list(results.tuned.values()))
+    assert "| perceptron | γ " in pages["parameters"]
+    assert pages["unbounded"].count("| tiny | perceptron |") == 1
     figure.draw([table], tmp_path / "figure")
     assert (tmp_path / "figure.png").stat().st_size > 5000
+
+
+def test_a_failure_is_kept_as_what_it_is_and_tried_again(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    small: None,
+    finished: tuple[Path, dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _place(monkeypatch, finished[0], "tiny")
+    run_cell = Cell.run
+
+    def fail(cell: Cell) -> Any:
+        if cell.setup.learner == "stoptron" and cell.setup.budget == 5:
+            raise MemoryError("no room \x1b")
+        return run_cell(cell)
+
+    monkeypatch.setattr(Cell, "run", fail)
+    run([TINY], Results(tmp_path), permutations=1, processes=1)
+    assert "failed: stoptron on tiny: MemoryError: no room" in capsys.readouterr().out
+    results = Results(tmp_path)
+
+    def cells() -> str:
+        return report.pages(
+            [standing.Table(TINY, results.cells.values(), results.refused.values())]
+        )["cells"]
+
+    assert "| stoptron | failed |" in cells()
+    assert "Failed: stoptron at 5: MemoryError: no room \\x1b" in cells()
+    assert cells().count("too small") == 3
+    monkeypatch.setattr(Cell, "run", run_cell)
+    run([TINY], Results(tmp_path), permutations=1, processes=1)
+    assert "failed" not in cells().lower()
 
 
 def test_the_command_names_what_it_does_not_have(tmp_path: Path) -> None:

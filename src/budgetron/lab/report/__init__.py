@@ -63,18 +63,18 @@ def write(
     tables.write_records(folder, found.records)
 
 
-def render(template: str, **given: Any) -> str:
-    """A template of this package with what it shows."""
-    text: str = _environment().get_template(template).render(**given)
+def render(template: str, package: str = "budgetron.lab.report", /, **given: Any) -> str:
+    """A template of the package's folder `templates` with what it shows."""
+    text: str = _environment(package).get_template(template).render(**given)
     return text
 
 
 @cache
-def _environment() -> Any:
+def _environment(package: str) -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
     return Environment(
-        loader=PackageLoader("budgetron.lab.report"),
+        loader=PackageLoader(package),
         autoescape=select_autoescape(),
         undefined=StrictUndefined,
         trim_blocks=True,
