@@ -526,7 +526,7 @@ class OwnBackwards(Own):
         )
 
 
-def test_all_that_is_broken_is_told() -> None:
+def test_every_broken_contract_is_named() -> None:
     with pytest.raises(ContractBroken) as caught:
         check_learner(OwnBackwards())
     first, *lines = str(caught.value).splitlines()
@@ -541,7 +541,7 @@ class Failing(Own):
         raise RuntimeError("no answer")
 
 
-def test_a_learner_that_fails_is_told_with_the_check_it_failed_in() -> None:
+def test_a_learner_that_fails_is_named_with_the_check_it_failed_in() -> None:
     with pytest.raises(
         ContractBroken, match=r"Failing\(\): check_asked.*: RuntimeError: no answer"
     ):

@@ -357,7 +357,7 @@ def test_no_control_character_reaches_a_page(
 # ---- resuming ------------------------------------------------------------------------------------
 
 
-# Pieces that files may not tell apart: case, accents in both ways, signs no file name may have.
+# Pieces that files may have alike: case, accents in both ways, signs no file name may have.
 NEAR = st.lists(
     st.sampled_from(
         ["a", "A", " ", "-", "/", ":", "\\", ".", "-2", "é", "e\u0301", "ß", "ss", "ﬁ"]
@@ -665,7 +665,7 @@ def test_streams_that_cannot_be_read(cli: Any, tmp_path: Path) -> None:
     assert cli("empty", "-a", "rbp", code=2)[1] == "empty: no rows to learn from\n"
 
 
-def test_tables_are_read_as_told(cli: Any, tmp_path: Path) -> None:
+def test_tables_are_read_by_the_options(cli: Any, tmp_path: Path) -> None:
     rows = zip(X.tolist(), Y.tolist(), strict=True)
     lines = [f"{a}|{'up' if b > 0 else 'down'}|{label:g}" for (a, b), label in rows]
     (tmp_path / "table").write_text("\n".join([*lines, "1|2"]) + "\n")

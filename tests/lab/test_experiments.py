@@ -450,7 +450,7 @@ def test_grids_are_settled_by_the_table_or_anew() -> None:
     grid = {"gamma": [100.0, 0.5]}
     row = Row("P", "perceptron", {}, grid, {"gamma": 100.0})
     table, data_set = small(row=row)
-    told, tuned, held, begun = (
+    given, tuned, held, begun = (
         runner.measure(entry, data_set, 1, Lab(Here(), Store()), tune=tune)[0]
         for entry, tune in (
             (table, False),
@@ -459,14 +459,14 @@ def test_grids_are_settled_by_the_table_or_anew() -> None:
             (replace(table, prefix=300), True),
         )
     )
-    assert isinstance(told, Measured)
+    assert isinstance(given, Measured)
     assert isinstance(tuned, Measured)
     assert isinstance(held, Measured)
     assert isinstance(begun, Measured)
-    assert told.chosen == {"gamma": 100.0}
+    assert given.chosen == {"gamma": 100.0}
     assert tuned.chosen == held.chosen == begun.chosen == {"gamma": 0.5}
     assert len(tuned.outcomes[0].curve) == 20
-    assert tuned.mean < told.mean
+    assert tuned.mean < given.mean
 
 
 class Asked(Here):
@@ -506,8 +506,8 @@ def test_lines_chosen_on_held_out_rows_and_over_a_run_stand_in_one_table(
     rows = noisy()
     monkeypatch.setattr(data, "permuted", lambda data_set, seed: rows)
     pool = Asked()
-    told = runner.measure(table, data_set, 0, Lab(pool, Store()))
-    assert [line.chosen for line in told if isinstance(line, Measured)] == [{"gamma": 0.5}] * 2
+    given = runner.measure(table, data_set, 0, Lab(pool, Store()))
+    assert [line.chosen for line in given if isinstance(line, Measured)] == [{"gamma": 0.5}] * 2
     assert [job.validation for job in pool.jobs] == [1.0, 1.0, None, None]
 
 
@@ -536,8 +536,8 @@ def test_formulas_are_in_the_length_of_the_stream_a_prefix_begins() -> None:
     _, data_set = small()
     row = Row("P", "pegasos", {"gamma": 0.5, "regularization": "1/T"}, {}, {})
     number = replace(row, params={"gamma": 0.5, "regularization": 1 / 600})
-    formula, told = (Run(data_set, line, {}, 0, prefix=100).outcome() for line in (row, number))
-    assert [point[:2] for point in formula.curve] == [point[:2] for point in told.curve]
+    formula, written = (Run(data_set, line, {}, 0, prefix=100).outcome() for line in (row, number))
+    assert [point[:2] for point in formula.curve] == [point[:2] for point in written.curve]
     assert formula.curve[-1][0] == 100
 
 

@@ -130,7 +130,7 @@ def _record(learner: str, repeat: int, error: float, budget: int = 100) -> dict[
 
 
 def test_verdicts_are_paired_tests_against_budgetron() -> None:
-    noise = [0.0, 3.0, 1.0, 2.0, 5.0]  # of the permutations, larger than what tells them apart
+    noise = [0.0, 3.0, 1.0, 2.0, 5.0]  # of the permutations, larger than their differences
     shifts = {
         "budgetron": [0.0] * 5,
         "worse": [0.5, 0.6, 0.5, 0.4, 0.5],

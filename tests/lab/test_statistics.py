@@ -74,7 +74,7 @@ def test_the_rival_must_be_worse_on_the_repeats_both_have() -> None:
     b = made("b", None, 4.0, 4.11, 4.2)
     assert paired_p(b, a) < 0.05
     text = conclusion(summarise(a + b))
-    assert text.endswith(", but no test tells it apart from b (budget 7).")
+    assert text.endswith(", but not significantly less than b (budget 7).")
 
 
 def test_no_better_and_not_significantly_better_are_two_things() -> None:
@@ -94,7 +94,7 @@ def test_lines_are_named_with_their_budgets() -> None:
         ", significantly less than 1 of 2 other lines, but not than rbp (budget 20)."
     )
     free = made("free", 1.0, 2.1, 2.95, budget=None)
-    assert conclusion(summarise(a + free)).endswith("apart from free (no budget).")
+    assert conclusion(summarise(a + free)).endswith("not significantly less than free (no budget).")
 
 
 def test_one_learner_alone() -> None:

@@ -97,9 +97,9 @@ def test_after_a_kill_every_cell_that_was_kept_is_whole(tmp_path: Path) -> None:
             process.stdout.readline()
         time.sleep(0.003 * turn)
         process.send_signal(signal.SIGKILL)
-        told = [int(line) for line in process.communicate()[0].splitlines()]
+        printed = [int(line) for line in process.communicate()[0].splitlines()]
         store = Store(folder)
-        assert len(store) >= max(told, default=0) + 1
+        assert len(store) >= max(printed, default=0) + 1
         assert [record["number"] for record in store.values()] == list(range(len(store)))
         assert all(len(record["text"]) == 5000 for record in store.values())
         check = store._file.execute("PRAGMA integrity_check").fetchone()

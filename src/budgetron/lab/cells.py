@@ -233,10 +233,10 @@ class Cell:
         settings, rows = self.settings, self.rows
         model = self.make()
         ends = np.unique(np.linspace(0, len(y), checkpoints + 1).round().astype(int))[1:]
-        # Ours let classes join, as `budgetron run` does; others may have to be told all of them,
-        # and a budget in bytes has to be.
-        told = not hasattr(model, "prequential") or getattr(model, "in_bytes", False)
-        closed = rows.task == "classification" and told
+        # Ours let classes join, as `budgetron run` does; others may need all of them at first,
+        # and so does a budget in bytes.
+        needed = not hasattr(model, "prequential") or getattr(model, "in_bytes", False)
+        closed = rows.task == "classification" and needed
         found = prequential(
             model,
             X,

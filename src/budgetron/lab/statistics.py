@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from budgetron.lab.store import Record
 
-# Two learners are told apart from here on.
+# Below this p two learners differ significantly.
 SIGNIFICANT = 0.05
 
 # The metric a task is judged by: name, what to call it, factor and format of a shown value.
@@ -64,7 +64,7 @@ class Line:
 
     @property
     def even(self) -> bool:
-        """Not the best, but the test does not tell it apart from the best."""
+        """Not the best, but not significantly worse either."""
         return self.p >= SIGNIFICANT
 
     @property
@@ -145,7 +145,7 @@ def algorithms(lines: Sequence[Line]) -> list[str]:
 
 
 def conclusion(summary: Mapping[str, Sequence[Line]]) -> str:
-    """One sentence: who has the least error where, told apart from whom, and who learned nothing.
+    """One sentence: who has the least error, significantly less than whom, who learned nothing.
 
     The best of a stream is the line with the least mean error, whatever its budget; the others are
     tested against it as in the tables. A line that diverged is never the best.
@@ -162,7 +162,7 @@ def conclusion(summary: Mapping[str, Sequence[Line]]) -> str:
         return "Every learner diverged, so there is nothing to conclude."
     who, mine = _winners(best, alone=len({line.algorithm for line in learners}) == 1)
     less = "fewer" if {line.task for line in mine.values()} == {"classification"} else "less"
-    rest = _told_apart(summary, mine, less) + _diverged(learners) + _learned_nothing(summary)
+    rest = _significantly(summary, mine, less) + _diverged(learners) + _learned_nothing(summary)
     return f"{who}{rest}."
 
 
@@ -198,7 +198,9 @@ def _winners(best: Mapping[str, Line], *, alone: bool) -> tuple[str, dict[str, L
     return f"On {where} sets {names[0]} {did}{also}", mine
 
 
-def _told_apart(summary: Mapping[str, Sequence[Line]], best: Mapping[str, Line], less: str) -> str:
+def _significantly(
+    summary: Mapping[str, Sequence[Line]], best: Mapping[str, Line], less: str
+) -> str:
     rivals = [
         (paired_p(line.records, first.records), _apart(line.records, first.records), line)
         for stream, first in best.items()
@@ -218,7 +220,7 @@ def _told_apart(summary: Mapping[str, Sequence[Line]], best: Mapping[str, Line],
         which = f"the {len(tested)} other lines" if len(tested) > 1 else "the other line"
         return f", significantly {less} than {which}"
     if not worse:
-        return f", but no test tells it apart from {_listed(list(even))}"
+        return f", but not significantly {less} than {_listed(list(even))}"
     than = f"{worse} of {len(tested)} other lines, but not than {_listed(list(even))}"
     return f", significantly {less} than {than}"
 

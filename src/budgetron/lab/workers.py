@@ -39,7 +39,7 @@ _SENT: tuple[type[Exception], ...] = (
     MemoryError,
     AttributeError,
 )
-_TOLD = (UserWarning, RuntimeWarning, FutureWarning)  # other kinds are for programmers
+_COUNTED = (UserWarning, RuntimeWarning, FutureWarning)  # other kinds are for programmers
 # `texts`: what the job of this thread warned of.
 _thread = threading.local()
 
@@ -108,7 +108,7 @@ class Workers:
             texts = getattr(_thread, "texts", None)
             if texts is None:  # not of a job
                 before(message, category, *place, **more)
-            elif issubclass(category, _TOLD):
+            elif issubclass(category, _COUNTED):
                 texts.add(_on_one_line(message))
 
         with warnings.catch_warnings():
@@ -184,8 +184,8 @@ def _attempt(
         warnings.simplefilter("always")
         result = _result(work, job)
     _freeze()
-    told = [each.message for each in caught if issubclass(each.category, _TOLD)]
-    return number, result, tuple({_on_one_line(message) for message in told})
+    found = [each.message for each in caught if issubclass(each.category, _COUNTED)]
+    return number, result, tuple({_on_one_line(message) for message in found})
 
 
 def _on_one_line(message: Any) -> str:

@@ -1,7 +1,7 @@
 """All figures of the laboratory, in one style, as PNG and SVG.
 
 A learner has the same colour, dash and marker in every figure of a comparison. Colours are Okabe
-and Ito's, which colour-blind people can tell apart, without black; beyond seven learners dashes and
+and Ito's, which differ for colour-blind people too, without black; beyond seven learners dashes and
 markers do, and of many only the best seven have a colour. The background is transparent and the ink
 of a middle tone, so that a figure reads on a light and on a dark page.
 """
@@ -64,7 +64,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class _Job:
-    """What a worker is told: what to make with what, and where it goes."""
+    """For a worker: what to make with what, and where it goes."""
 
     stream: str
     drawn: Drawn
