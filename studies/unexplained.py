@@ -61,7 +61,8 @@ Rows = tuple[Any, NDArray[Any]]
 def w8a() -> Rows:
     """Train and test rows, in the order of the files."""
     table = tables.read("bogd_tables")
-    return data.whole(next(each for each in table.sets if each.name == "w8a"))
+    rows = data.whole(next(each for each in table.sets if each.name == "w8a"))
+    return rows.X, rows.y
 
 
 def distinct(X: Any, y: NDArray[Any]) -> Rows:

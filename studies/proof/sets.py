@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from budgetron.lab.reproduce import data
 from budgetron.lab.reproduce.tables import Set
 from budgetron.lab.rows import Rows
@@ -55,13 +53,7 @@ class ProofSet:
 
     def load(self) -> Rows:
         """Its rows in the order of the files; permutations are the comparison's."""
-        X, y = data.whole(self.rows)
-        if len(y) > self.most:
-            kept = np.sort(np.random.default_rng(0).permutation(len(y))[: self.most])
-            X, y = X[kept], y[kept]
-        if not isinstance(X, np.ndarray):
-            X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-        return Rows(self.name, X, y, given_task=self.task)
+        return data.whole(self.rows, self.most, self.task)
 
 
 # Cheap ones first: an interrupted proof has most of its cells done.

@@ -180,7 +180,8 @@ def test_npz_parts_holdout_scale_and_labels(
     rows = data.permuted(Set("s", 15, files=("s/train",), holdout=0.2), 3)
     np.testing.assert_array_equal(rows.test_y, 2 * order[12:])
     np.testing.assert_array_equal(rows.y, 2 * order[:12])
-    X, y = data.whole(Set("s", 8, files=("s/train", "s/test"), first=4))
+    rows = data.whole(Set("s", 8, files=("s/train", "s/test"), first=4))
+    X, y = rows.X, rows.y
     np.testing.assert_array_equal(X[:, 0], [0, 2, 4, 6, 30, 32, 34, 36])
     np.testing.assert_array_equal(y, X[:, 0])
     absent = Set("s", 9, files=("s/train", "a9a/train"), test=("casp",))
@@ -248,8 +249,8 @@ def test_rows_are_the_same_from_the_origin_and_from_the_local_folder(
     theirs = data.whole(data_set)
     monkeypatch.setenv("BUDGETRON_DATA", str(tmp_path))
     ours = data.whole(data_set)
-    assert len(ours[1]) in (30, 60)
-    for a, b in zip(theirs, ours, strict=True):
+    assert len(ours.y) in (30, 60)
+    for a, b in ((theirs.X, ours.X), (theirs.y, ours.y)):
         assert type(a) is type(b)
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
         same = [(a, b)] if isinstance(a, np.ndarray) else [(a.data, b.data), (a.indices, b.indices)]
@@ -303,13 +304,15 @@ def test_factor_balance_and_rows_of_one_npz(
     X, y = np.arange(40.0).reshape(20, 2), (np.arange(20) % 4 == 0).astype(int)
     np.savez(tmp_path / "s.npz", X=X, y=y)
     assert [datasets.rows_missing(file, tmp_path / "s.npz") for file in held] == [0, 0]
-    got, labels = data.whole(Set("s", 8, files=("s/test",), scale="whole", factor=0.5))
+    rows = data.whole(Set("s", 8, files=("s/test",), scale="whole", factor=0.5))
+    got, labels = rows.X, rows.y
     np.testing.assert_allclose(got, 0.5 * (X[12:] - 24) / 15, rtol=1e-6)
     np.testing.assert_array_equal(labels, y[12:])
     some = X * (np.arange(20) % 3 > 0)[:, None]
     np.savez(tmp_path / "s.npz", X=some, y=y)
     data._load.cache_clear()
-    kept, labels = data.whole(Set("s", 13, files=("s",), nonzero=True))
+    rows = data.whole(Set("s", 13, files=("s",), nonzero=True))
+    kept, labels = rows.X, rows.y
     np.testing.assert_array_equal(kept, X[np.arange(20) % 3 > 0])
     np.testing.assert_array_equal(labels, y[np.arange(20) % 3 > 0])
     np.savez(tmp_path / "s.npz", X=X, y=y)

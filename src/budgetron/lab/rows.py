@@ -100,15 +100,26 @@ class Rows:
         global _last
         found = _last  # read once: another thread may ask for other rows
         if found is None or found[:2] != (self.digest, seed):
-            order: Any = slice(None)
-            if seed is not None:
-                order = np.random.default_rng(seed).permutation(len(self.y))
-            found = _last = self.digest, seed, self.X[order], self.y[order]
+            order = slice(None) if seed is None else order_of(len(self.y), seed)
+            found = _last = self.digest, seed, taken(self.X, order), self.y[order]
         return found[2:]
 
 
 # Of `Rows.permuted`: digest, seed, X and y. A process runs cells of one permutation in turn.
 _last: tuple[str, int | None, Any, NDArray[Any]] | None = None
+
+
+def order_of(count: int, seed: int) -> NDArray[Any]:
+    """The permutation of so many rows that has this seed, everywhere in the laboratory."""
+    return np.random.default_rng(seed).permutation(count)
+
+
+def taken(X: Any, order: Any) -> Any:
+    """These rows; sparse ones with the narrow indices that LIBSVM asks for."""
+    rows = X[order]
+    if _sparse(rows):
+        rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    return rows
 
 
 def label_text(label: Any) -> str:

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from budgetron import datasets
 from budgetron.errors import BudgetronError
 from budgetron.lab.reproduce.tables import Set
+from budgetron.lab.rows import Rows, order_of, taken
 from budgetron.streams import two_gaussians
 
 if TYPE_CHECKING:
@@ -51,10 +52,13 @@ def permuted(data_set: Set, seed: int) -> Split:
     return _permuted(replace(data_set, published=()), _places(data_set), seed)
 
 
-def whole(data_set: Set) -> tuple[Any, NDArray[Any]]:
-    """All rows in the order of the files, prepared."""
+def whole(data_set: Set, most: int | None = None, task: str | None = None) -> Rows:
+    """All rows in the order of the files, prepared; if there are more, `most` drawn once."""
     X, y, _ = _load(replace(data_set, published=()), _places(data_set))
-    return X, y
+    kept: Any = slice(None)
+    if most is not None and len(y) > most:
+        kept = np.sort(order_of(len(y), 0)[:most])
+    return Rows(data_set.name, taken(X, kept), y[kept], given_task=task)
 
 
 def _names(data_set: Set) -> tuple[str, ...]:
@@ -97,16 +101,12 @@ def _permuted(data_set: Set, places: tuple[Path, ...], seed: int) -> Split:
     X, y, learned = _load(data_set, places)
     if data_set.halves:
         y = np.isin(y, half_of(np.unique(y).tolist(), seed)).astype(np.int64)
-    order = balanced(y[:learned], seed) if data_set.balanced else _order(learned, seed)
+    order = balanced(y[:learned], seed) if data_set.balanced else order_of(learned, seed)
     rest = np.arange(learned, len(y))
     if data_set.holdout:
         kept = len(order) - round(data_set.holdout * len(order))
         order, rest = order[:kept], order[kept:]
-    return Split(_taken(X, order), y[order], _taken(X, rest), y[rest])
-
-
-def _order(count: int, seed: int) -> NDArray[Any]:
-    return np.random.default_rng(seed).permutation(count)
+    return Split(taken(X, order), y[order], taken(X, rest), y[rest])
 
 
 def balanced(y: NDArray[Any], seed: int) -> NDArray[Any]:
@@ -135,14 +135,6 @@ def half_of(classes: list[Any], seed: int) -> list[Any]:
     splits = list(combinations(classes[1:], len(classes) // 2 - 1))
     order = np.random.default_rng(0).permutation(len(splits))
     return [classes[0], *splits[order[seed % len(splits)]]]
-
-
-def _taken(X: Any, order: NDArray[Any]) -> Any:
-    """These rows; sparse ones with the narrow indices that LIBSVM asks for."""
-    rows = X[order]
-    if not isinstance(rows, np.ndarray):
-        rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
-    return rows
 
 
 def scaled(X: Any, how: str) -> Any:
