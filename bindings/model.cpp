@@ -294,6 +294,13 @@ void bind(nb::module_& m, const char* name) {
           "gamma_rule"_a = "fixed", "width"_a = 0, "average"_a = "last", "slots"_a = 0,
           "warmup_rows"_a = 0, "warmup_values"_a = 0, "target_scale"_a = "none")
       .def("learn", &M::learn, "batch"_a)
+      .def_prop_ro("surveys", &look<&Model<Real>::surveys, Real>)
+      .def("survey", &M::survey, "batch"_a)
+      .def("settle",
+           [](M& self) {
+             const nb::gil_scoped_release released;
+             self.settle();
+           })
       .def("predict", &predict<Real>, "rows"_a, "threads"_a = 1, "probabilities"_a = false)
       .def(
           "learn_one",

@@ -24,7 +24,8 @@ struct AttributeNames {
   const nanobind::handle indptr = name("indptr"), indices = name("indices"),
                          values = name("values"), rows = name("rows"), y = name("y"),
                          weights = name("weights"), record = name("record"),
-                         unseen = name("unseen"), calibrate = name("calibrate");
+                         unseen = name("unseen"), calibrate = name("calibrate"),
+                         surveyed = name("surveyed");
 
   static const AttributeNames& get() {
     static const AttributeNames names;
@@ -94,6 +95,7 @@ class PythonBatch {
     record_ = nanobind::cast<bool>(batch.attr(names.record));
     view_.unseen = nanobind::cast<bool>(batch.attr(names.unseen));
     view_.calibrate = nanobind::cast<bool>(batch.attr(names.calibrate));
+    view_.surveyed = nanobind::cast<bool>(batch.attr(names.surveyed));
   }
 
   [[nodiscard]] const Batch<Real>& batch() const { return view_; }

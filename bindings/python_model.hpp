@@ -91,6 +91,13 @@ class PythonModel : public Model<Real> {
     return to_numpy(std::move(decisions), {batch.count, outputs});
   }
 
+  // Looks at a batch of the first pass of `fit`.
+  void survey(const nanobind::handle& arrays) {
+    const PythonBatch<Real> held(arrays);
+    const nanobind::gil_scoped_release released;
+    Model<Real>::survey(held.batch());
+  }
+
   // For Python's garbage collector: a listener often refers to the model it listens to.
   static int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
+KEPT = 200  # rows that units begin with
 FAR = 8.0  # deviations; a value counts as no farther
 CLIP = 4.0  # units; a coordinate is no farther from its centre
 CHECK = 100  # rows
@@ -102,6 +103,18 @@ class Units:
                 note_value(f, value)
             if x.size:
                 f.mean, f.square = robust_moments(x)
+        self.settle()
+
+    def survey(self, rows: Vector) -> None:
+        """The first pass of `fit`, over all its rows in a random order: the units of all."""
+        self.start(rows[:KEPT])
+        for x in rows[KEPT:]:
+            self.add(x)
+        for f in self.features:
+            f.block, f.far, f.mean_before, f.size_before = [], 0, 0.0, -1.0
+        self.settle()
+
+    def settle(self) -> None:
         self.find_units()
         self.uneven = self.largest > 1 and self.largest > 2 * self.middle
         for f in self.features:
@@ -112,13 +125,16 @@ class Units:
 
     def count(self, x: Vector) -> bool:
         """Count a row; True if units are to change, for `convert` and then `commit`."""
+        self.add(x)
+        return self.t % CHECK == 0 and self.check()
+
+    def add(self, x: Vector) -> None:
         self.t += 1
         self.total += self.t
         self.credit = min(self.credit + 1, CHANGES * CHANGE_EVERY)
         for f, value in zip(self.features, x, strict=True):
             if value != 0:
                 self.update(f, float(value))
-        return self.t % CHECK == 0 and self.check()
 
     def update(self, f: Feature, x: float) -> None:
         note_value(f, x)

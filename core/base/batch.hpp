@@ -18,7 +18,8 @@ struct LabelledRow {
   Sample<Real> x;
   double target = 0.0;
   double weight = 1.0;
-  bool unseen = false;  // its class has just joined: no prediction of it could be right
+  bool unseen = false;    // its class has just joined: no prediction of it could be right
+  bool surveyed = false;  // it was part of the first pass of `fit` (Model::survey)
 };
 
 template <class Real>
@@ -35,6 +36,7 @@ struct Batch {
   std::vector<double>* decisions = nullptr;  // takes the outputs of every row; null: not recorded
   bool unseen = false;                       // the class of the first row has just joined
   bool calibrate = true;  // rows not learned before: their decisions may fit probabilities
+  bool surveyed = false;  // the rows were part of the first pass of `fit` (Model::survey)
 
   [[nodiscard]] bool dense() const { return ends == nullptr; }
   [[nodiscard]] Sample<Real> operator[](std::size_t i) const {
@@ -44,7 +46,8 @@ struct Batch {
     return {values + begin, indices + begin, end - begin};
   }
   [[nodiscard]] LabelledRow<Real> labelled(std::size_t i) const {
-    return {(*this)[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0};
+    return {(*this)[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0,
+            surveyed};
   }
   // Rows [begin, end), to be learned as the whole is.
   [[nodiscard]] Batch piece(std::size_t begin, std::size_t end) const {

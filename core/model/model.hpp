@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -120,6 +121,29 @@ class Model : private InstanceCount {
   [[nodiscard]] const TargetUnits* target_units() const { return units_.get(); }
   // Null if rows are not prepared.
   [[nodiscard]] const Preparation<Real>* preparation() const { return preparation_.get(); }
+
+  // The first pass of `fit`, before the first round, in a random order: rows and targets are looked
+  // at while `surveys`, then `settle` decides gamma, units and units of the targets from all of
+  // them. Batches of these rows are `surveyed` when they are learned: nothing is counted again.
+  [[nodiscard]] bool surveys() const {
+    return (preparation_ != nullptr && preparation_->surveys()) ||
+           (units_ != nullptr && units_->surveys());
+  }
+  void survey(const Batch<Real>& batch) {
+    const auto inside = lock_.exclusive();
+    assert(counts_.seen == 0);
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      const LabelledRow<Real> row = batch.labelled(i);
+      if (row.weight == 0.0) continue;
+      if (preparation_ != nullptr) preparation_->survey(row.x);
+      if (units_ != nullptr && std::abs(row.target) < kLargest) units_->survey(row.target);
+    }
+  }
+  void settle() {
+    const auto inside = lock_.exclusive();
+    if (preparation_ != nullptr && preparation_->settle()) rebuild();
+    if (units_ != nullptr) units_->settle();
+  }
 
   // Test, then train, row by row. Appends the outputs of every row to `batch.decisions`, unless
   // that is null.
@@ -383,12 +407,12 @@ class Model : private InstanceCount {
       return;
     }
     const Sample<Real> x = row.x;
-    if (row.weight != 0.0) preparation_->make_place(x, [this] { rebuild(); });
+    if (row.weight != 0.0) preparation_->make_place(x, row.surveyed, [this] { rebuild(); });
     row.x = preparation_->prepare(x, prepared_);
     run_round(row, ready, counter);
     if (row.weight != 0.0) {
       preparation_->count(
-          x, row.x, row.target, row.weight, [this] { rebuild(); },
+          x, row.x, row.target, row.weight, row.surveyed, [this] { rebuild(); },
           [this](const UnitChange& change) { return change_units(change); });
     }
   }
@@ -428,7 +452,7 @@ class Model : private InstanceCount {
     counts_ = counts;
     outputs_ = decision_;
     learner_->watch(log_.get());
-    if (log_ != nullptr) log_->add({EventKind::restart});
+    if (log_ != nullptr && warmup.size() > 0) log_->add({EventKind::restart});
   }
 
   void rearrange(const ClassChange& change) {
@@ -439,12 +463,12 @@ class Model : private InstanceCount {
   }
 
   // Decides, compares the decision with the target, learns. A row of weight 0 is decided only.
-  // `again`: a new learner learns a row that an earlier one has learned.
+  // `again`: a new learner learns a row that an earlier one has learned. Targets are then known.
   void run_round(const LabelledRow<Real>& now, Row<Real>* ready, Calibration::Counter& counter,
                  bool again = false) {
     Row<Real>& row = decide(now.x, row_, ready, outputs_);
     if (units_ != nullptr) {
-      learn_in_units(now, row, counter, again);
+      learn_in_units(now, row, counter, again || (now.surveyed && units_->settled()));
     } else if (now.weight != 0.0) {
       learn_decided(now, row, counter, true);
     }

@@ -15,6 +15,13 @@
 // rows (warmup.hpp). The new learner is, to the bit, one that had this gamma and scale from the
 // start. The rows are freed at its end. Reasons: docs/develop/decisions/0012.
 //
+// `fit` has all rows and goes over them once before the first round (`survey`, in a random order):
+// units begin with the first kRows rows and count the rest, then `settle` finds the units of all,
+// and gamma from the first kRows rows in these units. The rounds of `fit` count nothing; later rows
+// do. With kRows rows or more the warm-up is over before the first round, with fewer it goes on
+// after `fit`. If all rows are equal, or scale = "standard", all is as in a stream
+// (docs/develop/decisions/0042).
+//
 // With a byte limit (byte_limit.hpp) fewer rows may be kept: the warm-up ends when the memory for
 // rows or for values is full.
 //
@@ -127,14 +134,52 @@ class Preparation {
     return scale_ == Scale::units ? units_.transform(x, out) : x;
   }
 
+  // Whether the first pass of `fit` has to show it more rows.
+  [[nodiscard]] bool surveys() const {
+    return warming_up_ && scale_ != Scale::standard && (scale_ == Scale::units || !sampled_);
+  }
+  // A row of the first pass.
+  void survey(const Sample<Real>& x) {
+    if (!surveys()) return;
+    const bool keeps = !sampled_ && warmup_.fits(x);
+    if (keeps) warmup_.add(x, 0.0, 1.0);
+    if (!sampled_ && (!keeps || warmup_.full())) {
+      sampled_ = true;
+      if (scale_ == Scale::units) units_.start(warmup_.rows());
+    }
+    if (!keeps && scale_ == Scale::units) units_.add(x);
+  }
+  // Ends the first pass. True if gamma has changed.
+  bool settle() {
+    if (!warming_up_ || scale_ == Scale::standard) return false;
+    if (scale_ == Scale::units) {
+      if (sampled_) {
+        units_.decide();
+      } else {
+        units_.start(warmup_.rows());
+      }
+      settled_ = units_.varies();
+      if (!settled_) units_.start(std::span<const Sample<Real>>());
+    } else {
+      settled_ = !warmup_.all_equal();
+    }
+    const double before = gamma_;
+    if (settled_ && finds_gamma_) gamma_ = find_gamma();
+    warmup_.begin_anew();
+    if (settled_ && sampled_) end_warmup();
+    return gamma_ != before;
+  }
+
   // Counts x after its round; the learner saw it as `seen`. Calls rebuild() if a new learner has to
   // be made from `spec` and `warmup`, change(units) if units change, which returns UnitsChanged.
+  // `surveyed`: the row was part of the first pass, and nothing changes.
   template <class Rebuild, class Change>
   void count(const Sample<Real>& x, const Sample<Real>& seen, double target, double weight,
-             Rebuild rebuild, Change change) {
+             bool surveyed, Rebuild rebuild, Change change) {
     if (scale_ == Scale::standard) scaler_.count(x);
+    surveyed = surveyed && settled_;
     if (!warming_up_) {
-      if (scale_ != Scale::units || !units_.count(x)) return;
+      if (surveyed || scale_ != Scale::units || !units_.count(x)) return;
       const UnitsChanged changed = change(units_);
       if (finds_gamma_) gamma_ = changed.gamma;
       units_.commit();
@@ -145,14 +190,18 @@ class Preparation {
       if (x.values[k] == Real(0)) continue;
       features_ = std::max(features_, static_cast<std::size_t>(x.feature(k)) + 1);
     }
-    choose_units_and_gamma(warmup_.full(), rebuild);
+    if (!surveyed) {
+      choose_units_and_gamma(warmup_.full(), rebuild);
+    } else if (warmup_.full()) {
+      end_warmup();
+    }
   }
 
   // Before the round of x: ends the warm-up if there is no memory to keep x.
   template <class Rebuild>
-  void make_place(const Sample<Real>& x, Rebuild rebuild) {
+  void make_place(const Sample<Real>& x, bool surveyed, Rebuild rebuild) {
     if (!warming_up_ || warmup_.fits(x)) return;
-    choose_units_and_gamma(true, rebuild);
+    if (!(surveyed && settled_)) choose_units_and_gamma(true, rebuild);
     if (warming_up_ && !warmup_.fits(x)) end_warmup();
   }
 
@@ -238,6 +287,9 @@ class Preparation {
   bool by_distance_;
   bool finds_gamma_;
   bool warming_up_;
+  // Of the first pass of `fit`; of no use once `fit` has ended.
+  bool sampled_ = false;  // the rows for gamma are complete
+  bool settled_ = false;  // gamma and units are found
   Scale scale_ = Scale::none;
   Scale rule_ = Scale::none;  // what was asked for; scale_ may be that of an older model file
   Scaler scaler_;

@@ -67,6 +67,22 @@ class TargetUnits {
     return seen_ % spacing() == 0 ? look() : 1.0;
   }
 
+  // The first pass of `fit`: counts a target, unless there are enough. `settle` ends the pass: m
+  // and s are then those of the targets kept. If there is no s it starts anew.
+  [[nodiscard]] bool surveys() const { return !known_ || seen_ < kSurveyed; }
+  void survey(double target) {
+    if (surveys()) count(target, 0.0);
+  }
+  void settle() {
+    known_ = off_ = false;
+    far_ = changes_ = 0;
+    look();
+    settled_ = known_;
+    if (!settled_) *this = TargetUnits();
+  }
+  // Whether the first pass found an s. Its rows are then not to be counted again.
+  [[nodiscard]] bool settled() const { return settled_; }
+
   void visit_state(StateVisitor& visitor) {
     visitor.object(sizeof(*this));
     visitor.field("centre", centre_);
@@ -91,6 +107,7 @@ class TargetUnits {
  private:
   static constexpr std::size_t kKept = 200;
   static constexpr std::int64_t kEvery = 5;
+  static constexpr std::int64_t kSurveyed = kEvery * static_cast<std::int64_t>(kKept);
   static constexpr std::int64_t kLongest = 64;  // rows from look to look
   static constexpr std::int64_t kFirst = 4;     // targets before there is an s
   static constexpr double kOff = 1.5;
@@ -165,6 +182,7 @@ class TargetUnits {
   std::int64_t far_ = 0;      // targets running beyond kFarthest
   bool off_ = false;          // whether s was at the last look
   std::int64_t changes_ = 0;  // of s
+  bool settled_ = false;      // of no use once `fit` has ended
   std::vector<double> window_;
 };
 

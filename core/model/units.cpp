@@ -249,6 +249,22 @@ void Units::settle() {
   push();
 }
 
+void Units::decide() {
+  pull();
+  for (FeatureState& f : states_) {
+    f.block_mean = f.block_square = f.mean_before = 0.0;
+    f.block_count = f.block_far = 0;
+    f.size_before = -1.0;
+  }
+  settle();
+}
+
+bool Units::varies() const {
+  if (shared_.weight > 0.0) return true;
+  return std::any_of(states_.begin(), states_.end(),
+                     [this](const FeatureState& f) { return different(f) > 1; });
+}
+
 // After units in force have changed: which zeros are not at 0, and whether any row changes.
 void Units::look() {
   identity_ = !uneven_;

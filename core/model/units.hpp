@@ -46,6 +46,9 @@
 // Features beyond those that have a state (`most`) share one unit, the root mean square of their
 // values.
 //
+// `fit` begins with the first rows of a random order, counts the rest without a check, and then
+// decides: units are found as after the first rows.
+//
 // All in float64. Cost: about 20 operations per value that is not 0, in dense rows eight features
 // at a time (simd/unit_counts.hpp); O(features) per 100 rows. Memory: kFeatureBytes per feature,
 // and its slot.
@@ -189,6 +192,12 @@ class Units final : public UnitChange {
   // Counts a row. True if units are to change: then learners `convert`, and `commit` ends it.
   template <class Real>
   bool count(const Sample<Real>& x) {
+    add(x);
+    return rows_ % kCheck == 0 && check();
+  }
+  // Counts a row of the first pass of `fit`, without a check; `decide` ends the pass.
+  template <class Real>
+  void add(const Sample<Real>& x) {
     step();
     if (x.dense() && x.count == states_.size() && last_feature_ < x.count) {
       count_all(x);
@@ -207,8 +216,11 @@ class Units final : public UnitChange {
       }
       widest_ = std::max(widest_, values);
     }
-    return rows_ % kCheck == 0 && check();
   }
+  // The units that follow from all rows since `start`.
+  void decide();
+  // Whether any feature has had two different values.
+  [[nodiscard]] bool varies() const;
   void commit();
 
   [[nodiscard]] double convert(std::int32_t feature, double z) const override;

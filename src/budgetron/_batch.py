@@ -25,6 +25,7 @@ class Batch:
     unseen : whether the class of the first row has just joined, so that no prediction was right
     calibrate : False for rows that were learned before: decisions on them are too sure to fit
         probabilities to
+    surveyed : whether the first pass of `fit` has seen the rows: what it settled stays as it is
     """
 
     rows: Any
@@ -33,10 +34,12 @@ class Batch:
     record: bool = False
     unseen: bool = False
     calibrate: bool = True
+    surveyed: bool = False
 
     def coded(self, targets: NDArray[np.float64], *, unseen: bool) -> Batch:
         """The same rows with class codes for their labels."""
-        return Batch(self.rows, targets, self.weights, self.record, unseen, self.calibrate)
+        flags = (self.record, unseen, self.calibrate, self.surveyed)
+        return Batch(self.rows, targets, self.weights, *flags)  # a third of what `replace` takes
 
     def __getitem__(self, rows: NDArray[np.intp] | slice) -> Batch:
         weights = None if self.weights is None else self.weights[rows]

@@ -42,6 +42,11 @@ class SparseRows:
         """The type of the values."""
         return self.values.dtype
 
+    @property
+    def size(self) -> int:
+        """How many values are stored."""
+        return int(self.indptr[-1] - self.indptr[0])
+
     def __getitem__(self, rows: NDArray[np.intp] | slice) -> SparseRows:
         """Some of the rows: a view for a slice (of step 1), else a copy."""
         if isinstance(rows, slice):
@@ -49,9 +54,10 @@ class SparseRows:
             end = max(end, start)
             shape = (end - start, self.shape[1])
             return SparseRows(self.indptr[start : end + 1], self.indices, self.values, shape)
-        lengths = np.diff(self.indptr)[rows]
+        lengths = self.indptr[rows + 1] - self.indptr[rows]
         indptr = _bounds(lengths)
-        entries = np.repeat(self.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        entries = np.repeat(self.indptr[rows] - indptr[:-1], lengths)
+        entries += np.arange(indptr[-1])
         shape = (len(rows), self.shape[1])
         return SparseRows(indptr, self.indices[entries], self.values[entries], shape)
 

@@ -84,6 +84,13 @@ def in_force(model: Any, width: int) -> np.ndarray:
     return units
 
 
+def median_gamma(stored: np.ndarray) -> float:
+    """1 over the median squared distance between rows, all pairs of them."""
+    rows = stored.astype(np.float64)
+    apart = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)[np.triu_indices(len(rows), 1)]
+    return float(1 / np.median(apart[apart != 0])) if apart.any() else 1 / rows.shape[1]
+
+
 @pytest.mark.parametrize("layout", ["dense", "csr"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", STREAMS)
@@ -107,9 +114,7 @@ def test_units_gamma_and_stored_examples_are_those_of_the_page(
             if len(kept) in DUE:
                 page.start(kept)
                 stored = np.array([page.transform(row) for row in kept]).astype(dtype)
-                apart = ((stored[:, None] - stored[None].astype(np.float64)) ** 2).sum(axis=2)
-                apart = apart[np.triu_indices(len(kept), 1)]
-                gamma = 1 / np.median(apart[apart != 0]) if apart.any() else 1 / X.shape[1]
+                gamma = median_gamma(stored)
             if len(kept) == WARM_UP:
                 warming_up = bool((kept == kept[0]).all())
                 start = t + 1 if warming_up else start
@@ -129,6 +134,53 @@ def test_units_gamma_and_stored_examples_are_those_of_the_page(
             np.testing.assert_allclose(ours, stored[-len(ours) :], rtol=rtol, atol=10 * rtol)
     if name not in ("births while even", "nothing", "first rows equal", "heavy tails", "flags"):
         assert page.changes > 0, "the stream was to change units"
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("fitted", [700, 150])
+@pytest.mark.parametrize("name", [name for name in STREAMS if name != "first rows equal"])
+def test_fit_settles_units_and_gamma_as_the_page_does(
+    name: str, fitted: int, dtype: type, layout: str
+) -> None:
+    """From all its rows, whatever their order; then rows of partial_fit change them as usual."""
+    X, y = STREAMS[name].astype(dtype), np.arange(ROWS) % 2
+    rows = scipy.sparse.csr_array(X) if layout == "csr" else X
+    model = budgetron.make("pa", C=1e-9, scale="auto", gamma="median", shuffle=False)
+    model.fit(rows[:fitted], y[:fitted])
+    page = Units(X.shape[1])
+    drawn = np.random.default_rng(model._seed).permutation(fitted)
+    page.survey(X[drawn].astype(np.float64))
+    rtol = 1e-9 if dtype is np.float64 else 1e-5
+
+    def shown(some: np.ndarray) -> np.ndarray:
+        return np.array([page.transform(x) for x in some.astype(np.float64)]).astype(dtype)
+
+    def check(stored: np.ndarray, gamma: float) -> None:
+        assert model.gamma_ == pytest.approx(gamma, rel=rtol)
+        assert model.unit_changes_ == page.changes
+        wanted = np.array([[f.in_force.centre, f.in_force.size] for f in page.features])
+        units = in_force(model, X.shape[1])
+        seen = ~np.isnan(units[:, 0])
+        np.testing.assert_allclose(units[seen], wanted[seen], rtol=rtol, atol=1e-9)
+        np.testing.assert_allclose(stored_rows(model), stored, rtol=rtol, atol=10 * rtol)
+
+    stored, gamma = shown(X[:fitted]), median_gamma(shown(X[drawn[:WARM_UP]]))
+    check(stored, gamma)
+    if fitted < WARM_UP:  # the warm-up goes on: the first 200 rows of the stream decide anew
+        model.partial_fit(rows[fitted:WARM_UP], y[fitted:WARM_UP])
+        page.start(X[:WARM_UP].astype(np.float64))
+        check(shown(X[:WARM_UP]), median_gamma(shown(X[:WARM_UP])))
+        return
+    for t in range(fitted, ROWS):
+        stored = np.vstack([stored, page.transform(X[t].astype(np.float64)).astype(dtype)])
+        if page.count(X[t].astype(np.float64)):
+            stored = np.array([page.convert(z) for z in stored]).astype(dtype)
+            gamma = gamma_of_stored(stored.astype(np.float64), gamma)
+            page.commit()
+        if (t + 1) % 100 == 0:
+            model.partial_fit(rows[t - 99 : t + 1], y[t - 99 : t + 1])
+            check(stored, gamma)
 
 
 @pytest.mark.parametrize("name", ["jump", "births", "all jump", "flags"])

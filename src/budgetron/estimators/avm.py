@@ -40,7 +40,7 @@ class Covering(OnlineEstimator):
     degree, coef0 : int, float
         Not used.
     random_state : int, RandomState instance or None
-        Seed of ``shuffle`` and of what is drawn where ``beta`` is not 0.
+        Seed of ``shuffle`` and of what is drawn where ``beta`` is not 0. None is 0.
     """
 
     regularization: float = of(Avm, "regularization")

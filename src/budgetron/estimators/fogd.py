@@ -29,7 +29,7 @@ class FourierDescent(OnlineEstimator):
         Not used.
     random_state : int, RandomState instance or None
         Seed of the frequencies. Those of a feature depend on the seed and on the feature's number,
-        not on when it first occurs.
+        not on when it first occurs. None is 0.
     """
 
     n_components: Any = of(Fogd, "n_components", BYTES)

@@ -34,7 +34,7 @@ classes : labels or None, default None
 max_features : int or None, default None
     The most features there may be; learning one more is an error. None: any number.
 seed : int or None, default None
-    Seed of the model's generator."""
+    Seed of the model's generator; None is 0."""
 EXAMPLES = {
     "classification": """\
 >>> model.learn_one({"x": 1.0}, "yes")

@@ -51,8 +51,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Start anew and learn the rows `n_epochs` times, in their order or shuffled.
 
-        Equals `partial_fit` over the rows in the order of all epochs, but that only the first epoch
-        says something of probabilities.
+        First goes over all rows once to settle what the data decide: the units of scale="auto" and
+        gamma="median". Then equals `partial_fit` over the rows in the order of all epochs, but
+        that only the first epoch says something of probabilities.
 
         Parameters
         ----------
@@ -259,7 +260,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         if not by_class.counts_rows:
             batch.weights = product(batch.weights, by_class.of_rows(batch.y))
         elif batch.weights is not None:
-            most = by_class.seen + len(batch.y) * (self.n_epochs if anew else 1)
+            epochs = self._epochs(len(batch.y)) if anew else 1
+            most = by_class.seen + len(batch.y) * epochs
             if batch.weights.max() * most > LARGEST:  # perhaps too large: try
                 trial = deepcopy(by_class)
                 for rows in self._passes(batch, anew=anew):

@@ -46,7 +46,10 @@ from budgetron.estimators._base.weights import sample_weights
 from budgetron.parts import KERNELS, Gaussian, Learner, Part, Polynomial, Spec
 from budgetron.parts.ranges import Numbers, OneOf, parameter, whole
 
-PIECE = 8192  # rows that are gathered at a time where `fit` shuffles
+# Rows, and about how many values in them, that are gathered at a time where `fit` shuffles.
+PIECE, PIECE_VALUES = 8192, 2**18
+# With n_epochs="auto": so many rows are learned, or all so many times.
+EPOCH_ROWS, MOST_EPOCHS = 1000, 5
 LEAST_ROWS_A_THREAD = 256  # below, starting a thread costs more than it saves
 
 PRECISION_MESSAGE = (
@@ -83,21 +86,26 @@ class OnlineEstimator(Parameters, Budgeted):
     kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}
     gamma : float, "auto" or "median"
         Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows.
+        distance between the first 200 rows, of ``fit`` between 200 rows drawn from all.
     degree, coef0 : int, float
         Of the polynomial kernel; coef0 of the sigmoid kernel too.
     scale : {None, "standard", "auto"}
         "standard" divides features by their running standard deviations; "auto" centres and
-        divides them, if they need it, by units that change when the stream does.
+        divides them, if they need it, by units that change when the stream does. ``fit`` finds
+        them from all rows before it learns the first.
     average : {"last", "mean", "suffix"}
         What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
         the last half. Examples that left take their share of the mean with them.
-    n_epochs, shuffle : int, bool
-        How often ``fit`` goes over the rows, and whether in a new random order each time.
+    n_epochs : int or "auto"
+        How often ``fit`` learns the rows. "auto" is once, and if it shuffles fewer than 1,000 rows
+        as often as it takes to have learned 1,000, at most five times.
+    shuffle : bool
+        Whether ``fit`` learns them in a random order, a new one each time.
     n_jobs : int or None
         Threads of ``predict`` on many rows; None is 1, -1 all processors.
     random_state : int, RandomState instance or None
-        Seed of ``shuffle`` and of what the learner draws, if it draws anything.
+        Seed of ``shuffle`` and of what the learner draws, if it draws anything. None is 0: the
+        same rows leave the same model.
     """
 
     kernel: str = parameter("rbf", OneOf(*(part.kind for part in KERNELS)))
@@ -106,7 +114,7 @@ class OnlineEstimator(Parameters, Budgeted):
     coef0: float = of(Polynomial, "coef0")
     scale: str | None = parameter(None, OneOf("standard", "auto"), None)
     average: str = parameter("last", OneOf("last", "mean", "suffix"))
-    n_epochs: int = parameter(1, whole(1, None))
+    n_epochs: int | str = parameter("auto", whole(1, None), OneOf("auto"))
     shuffle: bool = parameter(False, "boolean")
     n_jobs: int | None = parameter(
         None, whole(1, None), Numbers(None, -1, "right", whole=True), None
@@ -162,7 +170,8 @@ class OnlineEstimator(Parameters, Budgeted):
         self, width: int, classes: int, dtype: np.dtype[Any], *, growing: bool = False
     ) -> None:
         """Build the engine; gamma "auto" is frozen here."""
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = 0 if self.random_state is None else self.random_state
+        self._seed = int(check_random_state(seed).randint(2**31 - 1))
         params = self.get_params(deep=False)
         del params["random_state"]
         self._origin = Origin(params, width, growing)
@@ -233,6 +242,8 @@ class OnlineEstimator(Parameters, Budgeted):
         """
         with self._unchanged_if_refused():
             batch = self._ready(X, y, sample_weight, anew=anew, **how)
+            if anew:
+                batch = self._surveyed(batch)
         decisions = None
         for rows in self._passes(batch, anew=anew):
             decisions = self._learn_rows(rows)
@@ -280,7 +291,7 @@ class OnlineEstimator(Parameters, Budgeted):
 
     def _passes(self, batch: Batch, *, anew: bool) -> Iterator[Batch]:
         """The rows to learn, of `fit` over all epochs, and in pieces where it shuffles."""
-        epochs = self.n_epochs if anew else 1
+        epochs = self._epochs(len(batch.y)) if anew else 1
         if not (anew and self.shuffle):
             yield batch
             again = replace(batch, calibrate=False) if epochs > 1 else batch
@@ -288,9 +299,35 @@ class OnlineEstimator(Parameters, Budgeted):
             return
         generator = np.random.default_rng(self._seed)
         for epoch in range(epochs):
-            whole = replace(batch, calibrate=epoch == 0)
-            order = generator.permutation(len(batch.y))
-            yield from (whole[order[i : i + PIECE]] for i in range(0, len(order), PIECE))
+            yield from _shuffled(replace(batch, calibrate=epoch == 0), generator)
+
+    def _epochs(self, rows: int) -> int:
+        """How often `fit` learns so many rows.
+
+        One pass where it keeps their order, so that it equals `partial_fit`.
+        """
+        if isinstance(self.n_epochs, str):
+            return min(MOST_EPOCHS, -(-EPOCH_ROWS // max(rows, 1))) if self.shuffle else 1
+        return self.n_epochs
+
+    def _surveyed(self, batch: Batch) -> Batch:
+        """The rows of `fit` after a first pass over them, which settles units and gamma.
+
+        Their order is that of the first epoch if `fit` shuffles, and as random if it does not.
+        """
+        native = self._engine.native
+        if not native.surveys:
+            return batch
+        for rows in _shuffled(batch, np.random.default_rng(self._seed)):
+            native.survey(rows.coded(self._targets(rows.y), unseen=False))
+            if not native.surveys:
+                break
+        native.settle()
+        return replace(batch, surveyed=True)
+
+    def _targets(self, y: NDArray[Any]) -> Floats:
+        """What the compiled model learns of labels or targets that `_ready` let through."""
+        raise NotImplementedError
 
     def _answer(self, rows: Any, *, probabilities: bool = False) -> tuple[Floats, int]:
         """The outputs of checked rows, (n, outputs), or probabilities, (n, classes); and classes.
@@ -482,3 +519,11 @@ class OnlineEstimator(Parameters, Budgeted):
     def memory_bytes_(self) -> int:
         """Bytes the compiled model holds: support, coefs, matrices, buffers and scratch."""
         return int(self._native.memory_bytes)
+
+
+def _shuffled(batch: Batch, generator: np.random.Generator) -> Iterator[Batch]:
+    """The rows in a random order, a piece gathered at a time; a copy of all is never made."""
+    order = generator.permutation(len(batch.y))
+    values = batch.rows.size / max(len(order), 1)
+    step = min(PIECE, max(1, int(PIECE_VALUES / max(values, 1))))
+    return (batch[order[i : i + step]] for i in range(0, len(order), step))

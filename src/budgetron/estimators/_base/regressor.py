@@ -62,7 +62,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Start anew and learn the rows `n_epochs` times, in their order or shuffled.
 
-        Equals `partial_fit` over the rows in the order of all epochs.
+        First goes over all rows once to settle what the data decide: the units of scale="auto" and
+        target_scale="auto", and gamma="median". Then equals `partial_fit` over the rows in the
+        order of all epochs.
 
         Parameters
         ----------
@@ -173,6 +175,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         if first:
             self._start(batch.rows.shape[1], 1, batch.rows.dtype, growing=growing)
         return batch
+
+    def _targets(self, y: NDArray[Any]) -> Floats:
+        return y
 
     def _learn_rows(self, batch: Batch) -> Floats | None:
         predictions: Floats | None = self._engine.native.learn(batch)
