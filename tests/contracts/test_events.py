@@ -222,7 +222,7 @@ def test_a_model_and_its_listener_are_collected() -> None:
 def test_events_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     X, y = stream(300)
     with caplog.at_level(logging.DEBUG, "budgetron"):
-        BY_NAME["remove-oldest"].make(gamma="median").watch().fit(X, y)
+        BY_NAME["remove-oldest"].make(gamma="median").watch().partial_fit(X, y)
     levels = {record.levelname for record in caplog.records}
     assert levels == {"DEBUG", "INFO"}
     assert caplog.records[-1].getMessage().startswith("round 29")

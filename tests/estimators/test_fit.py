@@ -34,7 +34,7 @@ from tests.support.cases import (
     same_state,
     stream,
 )
-from tests.support.native import StandIn, engine_of, native_of
+from tests.support.native import StandIn, engine_of, native_of, state_of
 
 FIXED = {"scale": None, "gamma": 0.5}
 AUTO = {"scale": "auto", "gamma": "median"}
@@ -204,6 +204,7 @@ def test_units_do_not_depend_on_the_order_of_the_rows(task: str) -> None:
     if task == "regression":
         centre, scale, changes = model.target_units_
         assert (abs(centre) < 0.2, 0.75 < scale < 1.25, changes) == (True, True, 1)
+        assert state_of(model)["target_units/seen"] == 1000  # counted once
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
