@@ -44,6 +44,8 @@ GROUND = (
     "src/budgetron/errors.py",
     "src/budgetron/events.py",
 )
+# Tables of mixed columns as numbers: below the estimators and below the streams.
+TABLES = "src/budgetron/tables"
 # The package, from the top.
 PACKAGE = (
     "src/budgetron/cli",
@@ -54,6 +56,7 @@ PACKAGE = (
     "src/budgetron/estimators",
     "src/budgetron/_engine.py",
     "src/budgetron/parts",
+    TABLES,
 )
 # A data set is read as a stream, and `data:NAME` is a stream: one layer of two folders.
 ROWS = ("src/budgetron/datasets", "src/budgetron/streams")
@@ -69,7 +72,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "core/fuzz": ("core/fuzz", "core/io", "core/base"),
     **{folder: (*PACKAGE[i:], *ROWS, *GROUND) for i, folder in enumerate(PACKAGE[:2])},
     **{folder: (*PACKAGE[i:], *GROUND) for i, folder in enumerate(PACKAGE) if i >= 2},
-    **dict.fromkeys(ROWS, (*ROWS, *GROUND)),
+    **dict.fromkeys(ROWS, (*ROWS, TABLES, *GROUND)),
     **dict.fromkeys(GROUND, GROUND),
     "src/budgetron/checks": ("src/budgetron/checks", *PACKAGE[2:], *GROUND),
     "src/budgetron/cards.py": ("src/budgetron/catalogue.py", *GROUND),

@@ -37,8 +37,11 @@ if TYPE_CHECKING:
     class RegressorMixin:
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
 
+    class TransformerMixin:
+        def fit_transform(self, X: Any, y: Any = None) -> Any: ...
+
 else:
-    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 
 
 def _refusing(check: Any) -> Callable[..., Any]:
@@ -61,6 +64,7 @@ __all__ = [
     "BaseEstimator",
     "ClassifierMixin",
     "RegressorMixin",
+    "TransformerMixin",
     "check_array",
     "check_classification_targets",
     "check_consistent_length",

@@ -1,0 +1,267 @@
+"""How a column of each kind becomes features: fixed names, and values for any cells.
+
+| coding | features |
+|---|---|
+| Number | the number, NaN for a gap |
+| Boolean | 1 or 0, NaN for a gap |
+| Date | days since the first day, time of day, weekday and month as points on circles |
+| Category | one per known category, one for gaps, buckets for all others |
+| Text | buckets of words; the values of a row have length 1 |
+
+A coding is plain data, frozen: it changes with no row, so that a cell becomes the same features
+whatever came before it. Cost: O(cells) in NumPy and Arrow; work in Python is per distinct text at
+most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from budgetron.errors import BudgetronError
+from budgetron.tables.hashing import buckets
+from budgetron.tables.parsing import ORDERS, booleans, numbers, times, words_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_MICROSECONDS_A_DAY = 86_400_000_000
+_PARTS = ("elapsed", "hour", "weekday", "month")
+
+
+class Cells(NamedTuple):
+    """Features of n cells, of each the same number m.
+
+    `places` (n x m) are features of the column from 0, `values` theirs; `wrong` says which cells
+    hold something that could not be read. Where `ends` is not None the cells have different numbers
+    of features: places and values are flat, and those of cell i end at ends[i].
+    """
+
+    places: NDArray[np.int64]
+    values: NDArray[np.float64]
+    wrong: NDArray[np.bool_]
+    ends: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True)
+class Coding:
+    """What becomes of the cells of one column."""
+
+    name: str  # of the column
+    kind: ClassVar[str]
+
+    @property
+    def features(self) -> list[str]:
+        """The names of its features."""
+        return [self.name]
+
+    @property
+    def width(self) -> int:
+        return len(self.features)
+
+    def encode(self, column: Any) -> Cells:
+        """The features of the cells of an Arrow array of any type."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, **asdict(self)}
+
+
+def _dense(values: NDArray[np.float64], wrong: NDArray[np.bool_]) -> Cells:
+    """Cells of which each has all features."""
+    if values.ndim == 1:
+        values = values[:, None]
+    places = np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    return Cells(places, values, wrong)
+
+
+@dataclass(frozen=True)
+class Number(Coding):
+    """The number itself; `decimal` is the decimal point of numbers that are text."""
+
+    decimal: str = "."
+    kind: ClassVar[str] = "number"
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (".", ","):
+            raise BudgetronError(f"decimal must be '.' or ',', not {self.decimal!r}")
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    def encode(self, column: Any) -> Cells:
+        return _dense(*numbers(column, self.decimal))
+
+
+@dataclass(frozen=True)
+class Boolean(Coding):
+    """1 for yes, 0 for no."""
+
+    kind: ClassVar[str] = "boolean"
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    def encode(self, column: Any) -> Cells:
+        return _dense(*booleans(column))
+
+
+@dataclass(frozen=True)
+class Date(Coding):
+    """Days since `origin`, and where in the day, the week and the year.
+
+    A place in a period, as a share s of it, is the point (sin 2 pi s, cos 2 pi s) on a circle:
+    23:59 is near 0:00.
+
+    Parameters
+    ----------
+    order : how dates that are text are written, one of ORDERS
+    origin : microseconds since 1970 at which the elapsed time is 0
+    parts : which of elapsed, hour, weekday and month there are
+    """
+
+    order: str = "ymd"
+    origin: int = 0
+    parts: tuple[str, ...] = _PARTS
+    kind: ClassVar[str] = "date"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
+        if self.order not in ORDERS:
+            raise BudgetronError(f"dates are written as {', '.join(ORDERS)}, not {self.order!r}")
+        if not set(self.parts) <= set(_PARTS):
+            raise BudgetronError(f"parts of a date are {', '.join(_PARTS)}")
+
+    @property
+    def features(self) -> list[str]:
+        circles = (f"{self.name}:{p}_{f}" for p in self.parts[1:] for f in ("sin", "cos"))
+        return [f"{self.name}:{self.parts[0]}", *circles]
+
+    def encode(self, column: Any) -> Cells:
+        stamps, wrong = times(column, self.order)
+        absent = np.isnat(stamps)
+        micro = np.where(absent, np.datetime64(0, "us"), stamps).astype("datetime64[us]")
+        day = micro.astype("datetime64[D]")
+        month = micro.astype("datetime64[M]")
+        shares = {
+            "hour": (micro - day).astype(np.int64) / _MICROSECONDS_A_DAY,
+            "weekday": (day.astype(np.int64) + 3) % 7 / 7,
+            "month": (month.astype(np.int64) % 12 + (day - month).astype(np.int64) / 31) / 12,
+        }
+        values = [(micro.astype(np.int64) - self.origin) / _MICROSECONDS_A_DAY]
+        for part in self.parts[1:]:
+            values += [np.sin(2 * np.pi * shares[part]), np.cos(2 * np.pi * shares[part])]
+        columns = np.stack(values, axis=1)
+        columns[absent] = np.nan
+        return _dense(columns, wrong)
+
+
+@dataclass(frozen=True)
+class Category(Coding):
+    """One feature per known category, one for gaps, and buckets that all others are hashed into.
+
+    Parameters
+    ----------
+    categories : those with a feature of their own, sorted
+    others : number of buckets
+    """
+
+    categories: tuple[str, ...] = ()
+    others: int = 1
+    kind: ClassVar[str] = "category"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", tuple(self.categories))
+        if list(self.categories) != sorted(set(self.categories)) or self.others < 1:
+            raise BudgetronError(f"the categories of column {self.name!r} make no sense")
+
+    @property
+    def features(self) -> list[str]:
+        known = [f"{self.name}={each}" for each in self.categories]
+        return [*known, f"{self.name}?", *(f"{self.name}#{i}" for i in range(self.others))]
+
+    @property
+    def width(self) -> int:
+        return len(self.categories) + 1 + self.others
+
+    @cached_property
+    def _known(self) -> Any:
+        import pyarrow as pa
+
+        return pa.array(self.categories, pa.string())
+
+    def encode(self, column: Any) -> Cells:
+        from pyarrow import compute
+
+        codes, texts = words_of(column)
+        k = len(self.categories)
+        known = compute.index_in(texts, value_set=self._known).fill_null(-1)
+        places = np.append(known.to_numpy(zero_copy_only=False).astype(np.int64), k)  # k: a gap
+        other = places < 0
+        if other.any():
+            import pyarrow as pa
+
+            unknown = texts.filter(pa.array(other[:-1]))
+            places[other] = k + 1 + buckets(unknown, self.name, self.others)
+        n = len(codes)
+        return Cells(places[codes][:, None], np.ones((n, 1)), np.zeros(n, bool))
+
+
+@dataclass(frozen=True)
+class Text(Coding):
+    """Counts of words in lower case, hashed into buckets; a cell's counts have length 1.
+
+    A gap has no words.
+    """
+
+    others: int = 1024
+    kind: ClassVar[str] = "text"
+
+    def __post_init__(self) -> None:
+        if self.others < 1:
+            raise BudgetronError(f"the text of column {self.name!r} takes at least 1 bucket")
+
+    @property
+    def features(self) -> list[str]:
+        return [f"{self.name}#{i}" for i in range(self.others)]
+
+    @property
+    def width(self) -> int:
+        return self.others
+
+    def encode(self, column: Any) -> Cells:
+        from pyarrow import compute
+
+        codes, texts = words_of(column)
+        lists = compute.split_pattern_regex(compute.utf8_lower(texts), r"[^\p{L}\p{N}]+")
+        words, counts = lists.flatten(), compute.list_value_length(lists)
+        owner = np.repeat(np.arange(len(texts)), counts.to_numpy(zero_copy_only=False))
+        filled = compute.not_equal(words, "").to_numpy(zero_copy_only=False)
+        owner = owner[filled]
+        place = buckets(words.filter(filled), self.name, self.others)
+        cell, count = np.unique(owner * self.others + place, return_counts=True)
+        owner, place = cell // self.others, cell % self.others
+        lengths = np.sqrt(np.bincount(owner, count.astype(np.float64) ** 2, len(texts)))
+        value = count / lengths[owner]
+        # Spread from the distinct texts over the cells; a gap is the text of number len(texts).
+        sizes = np.append(np.bincount(owner, minlength=len(texts)), 0)
+        starts = np.cumsum(sizes) - sizes
+        per_cell = sizes[codes]
+        ends = np.cumsum(per_cell)
+        within = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - per_cell, per_cell)
+        taken = np.repeat(starts[codes], per_cell) + within
+        return Cells(place[taken], value[taken], np.zeros(len(codes), bool), ends)
+
+
+CODINGS: dict[str, type[Coding]] = {c.kind: c for c in (Number, Boolean, Date, Category, Text)}
+
+
+def coding_of(found: dict[str, Any]) -> Coding:
+    """The coding as `to_dict` wrote it."""
+    given = dict(found)
+    return CODINGS[given.pop("kind")](**given)

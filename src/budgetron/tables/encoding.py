@@ -1,0 +1,326 @@
+"""The encoding of a table: which features its columns become, and the features of any rows.
+
+Inferred once, from some rows; from then on it changes with nothing. Features lie in the order of
+the table's columns, those of a column in the order of its coding (codings.py). An encoding is plain
+data: `to_dict` and `from_dict`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse
+
+from budgetron.errors import BudgetronError
+from budgetron.tables.codings import Coding, coding_of
+from budgetron.tables.kinds import KINDS, Column, Limits, look
+from budgetron.tables.parsing import ORDERS, as_text, whole
+
+if TYPE_CHECKING:
+    from budgetron.tables.codings import Cells
+
+# Bytes of an encoder: 64 MB hold half a million categories.
+LARGEST = 64_000_000
+BLOCK = 1024  # rows that are put side by side at once: they lie in the cache
+NOT_A = {"number": "a number", "boolean": "true or false, yes or no", "date": "a date"}
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a user says of the columns; the rest is inferred.
+
+    Parameters
+    ----------
+    types : the kind of columns by name (kinds.KINDS, or "date:dmy" and the like)
+    decimal : decimal point of numbers that are text: ".", "," or "auto"
+    limits : of categories and buckets
+    most_bytes : an encoding that takes more has fewer categories instead
+    """
+
+    types: Mapping[str, str]
+    decimal: str = "auto"
+    limits: Limits = field(default_factory=Limits)
+    most_bytes: int = LARGEST
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (".", ",", "auto"):
+            raise BudgetronError(f"decimal must be '.', ',' or 'auto', not {self.decimal!r}")
+        for name, kind in self.types.items():
+            known, colon, order = str(kind).partition(":")
+            if known not in KINDS or (colon and (known != "date" or order not in ORDERS)):
+                dates = ", ".join(f"date:{each}" for each in ORDERS)
+                what = f"types: column {name!r} is {kind!r}, not one of {', '.join(KINDS)}, {dates}"
+                raise BudgetronError(what)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The columns of a table and what becomes of them.
+
+    Parameters
+    ----------
+    columns : all columns of the table, in its order
+    """
+
+    columns: tuple[Column, ...]
+
+    # ---- made from rows ----------------------------------------------------------------------
+
+    @classmethod
+    def infer(cls, tables: Sequence[Any], wishes: Wishes) -> Encoding:
+        """Decide on an encoding by rows, given as Arrow tables with the same names of columns.
+
+        Raises
+        ------
+        BudgetronError
+            If a wish names a column that is not there, no column is left, or the names of the
+            columns alone take more memory than allowed.
+        """
+        names = tables[0].column_names
+        for wish in wishes.types:
+            if wish not in names:
+                raise BudgetronError(f"there is no column {wish!r}; {_hint(wish, names)}")
+        limits = wishes.limits
+        seen = [_joined([table.column(name) for table in tables]) for name in names]
+        while True:
+            found = cls(
+                tuple(
+                    look(name, column, wishes.types.get(name), wishes.decimal, limits)
+                    for name, column in zip(names, seen, strict=True)
+                )
+            )
+            if found.memory_bytes <= wishes.most_bytes:
+                break
+            if limits.categories == 0:
+                what = f"the encoder of {len(names):,} columns takes {found.memory_bytes:,} bytes"
+                raise BudgetronError(f"{what}, more than {wishes.most_bytes:,}: ignore columns")
+            limits = replace(limits, categories=limits.categories // 2)
+        if not found.coded:
+            left = ", ".join(f"{c.name} ({c.kind})" for c in found.columns[:8])
+            what = f"no column is left for the features: {left}"
+            raise BudgetronError(f"{what}; say what they are by types")
+        return found
+
+    # ---- what it is --------------------------------------------------------------------------
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        return [each.name for each in self.columns]
+
+    @cached_property
+    def coded(self) -> list[Coding]:
+        """The codings of the columns that become features."""
+        return [each.coding for each in self.columns if each.coding is not None]
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The first feature of each coding, and the number of all features."""
+        return [0, *np.cumsum([each.width for each in self.coded]).tolist()]
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return self.starts[-1]
+
+    @cached_property
+    def features(self) -> list[str]:
+        """The features' names, all different."""
+        names = [name for each in self.coded for name in each.features]
+        if len(set(names)) < len(names):
+            names = _different(names)
+        return names
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that it takes, but for the features' names, which it makes when asked."""
+        size = sys.getsizeof
+        total = 0
+        for each in self.columns:
+            total += size(each) + size(each.name) + size(each.kind) + size(each.why)
+            total += size(each.examples) + sum(map(size, each.examples))
+            known = getattr(each.coding, "categories", ())
+            # as Python objects and, to look them up, as an Arrow array
+            total += size(each.coding) + size(known)
+            total += sum(size(text) + len(text.encode()) + 4 for text in known)
+        return total
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return {
+            "columns": [
+                {
+                    **asdict(replace(each, coding=None)),
+                    "examples": list(each.examples),
+                    "coding": None if each.coding is None else each.coding.to_dict(),
+                }
+                for each in self.columns
+            ]
+        }
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Encoding:
+        """As `to_dict` wrote it.
+
+        Raises
+        ------
+        BudgetronError
+            If it is not an encoding.
+        """
+        try:
+            columns = []
+            for each in found["columns"]:
+                coding = None if each["coding"] is None else coding_of(each["coding"])
+                if coding is not None and coding.name != each["name"]:
+                    raise ValueError(coding.name)
+                rest = {"coding": coding, "examples": tuple(each["examples"])}
+                columns.append(Column(**{**each, **rest}))
+            made = cls(tuple(columns))
+            sound = all(isinstance(each.name, str) for each in columns) and made.width > 0
+        except (TypeError, ValueError, LookupError, AttributeError):
+            sound = False
+        if not sound:
+            raise BudgetronError("what it says of the table's columns makes no sense")
+        return made
+
+    # ---- rows --------------------------------------------------------------------------------
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse a table that lacks a column that becomes features."""
+        known = set(names)
+        lost = [each.name for each in self.coded if each.name not in known]
+        if lost:
+            more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+            raise BudgetronError(f"column {lost[0]!r}{more} is missing; {_hint(lost[0], names)}")
+
+    def cells(self, table: Any, unread: Counter[str], strict: bool = False) -> list[Cells]:
+        """The features of each coded column's cells; counts what could not be read."""
+        import pyarrow as pa
+
+        self.check(table.column_names)
+        found = []
+        for coding in self.coded:
+            column = whole(table.column(coding.name))
+            try:
+                cells = coding.encode(column)
+            except (pa.ArrowException, TypeError):
+                what = f"column {coding.name!r} holds {column.type}, not {coding.kind}"
+                raise BudgetronError(what) from None
+            wrong = int(np.count_nonzero(cells.wrong))
+            if wrong and strict:
+                row = int(np.argmax(cells.wrong))
+                text = str(column[row].as_py())[:40]
+                what = f"row {row + 1}, column {coding.name!r} holds {text!r}"
+                raise BudgetronError(f"{what}, not {NOT_A[coding.kind]}")
+            if wrong:
+                unread[coding.name] += wrong
+            found.append(cells)
+        return found
+
+    def encode(self, table: Any, unread: Counter[str], strict: bool = False) -> Any:
+        """The rows of an Arrow table as CSR, float64.
+
+        Parameters
+        ----------
+        table : has at least the columns that become features, in any order
+        unread : of each column, the cells that could not be read; they are added
+        strict : such a cell is an error
+        """
+        rows = table.num_rows
+        cells = self.cells(table, unread, strict)
+        parts = []
+        pending: list[tuple[int, Cells]] = []  # codings with as many features in every row
+        for start, each in zip(self.starts, cells, strict=False):
+            if each.ends is None:
+                pending.append((start, each))
+                continue
+            parts += [_fixed(pending, rows, self.width)] if pending else []
+            pending = []
+            ends = np.concatenate([[0], each.ends])
+            indices = start + each.places
+            shape = (rows, self.width)
+            parts.append(scipy.sparse.csr_array((each.values, indices, ends), shape=shape))
+        parts += [_fixed(pending, rows, self.width)] if pending else []
+        X = parts[0]
+        for part in parts[1:]:  # no two have a feature in common
+            X = X + part
+        X.has_sorted_indices = True
+        return X
+
+
+def _fixed(found: list[tuple[int, Cells]], rows: int, width: int) -> Any:
+    """CSR of codings with as many features in every row; zeros are left out."""
+    count = sum(each.values.shape[1] for _, each in found)
+    indices = np.empty((min(rows, BLOCK), count), np.int32)
+    values = np.empty((min(rows, BLOCK), count))
+    parts = []
+    for first in range(0, rows, BLOCK):
+        n = min(BLOCK, rows - first)
+        at = 0
+        for start, each in found:
+            more = each.values.shape[1]
+            here = (slice(n), slice(at, at + more))
+            np.add(each.places[first : first + n], start, out=indices[here], casting="unsafe")
+            values[here] = each.values[first : first + n]
+            at += more
+        kept = values[:n] != 0
+        parts.append((values[:n][kept], indices[:n][kept], kept.sum(axis=1)))
+    if not parts:
+        return scipy.sparse.csr_array((rows, width))
+    flat, places, lengths = (np.concatenate(each) for each in zip(*parts, strict=True))
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    return scipy.sparse.csr_array((flat, places, ends), shape=(rows, width))
+
+
+def _joined(columns: list[Any]) -> Any:
+    """The pieces of a column as one array; pieces of different types as text."""
+    import pyarrow as pa
+
+    pieces = [whole(each) for each in columns]
+    some = [each for each in pieces if not pa.types.is_null(each.type)]
+    if len({str(each.type) for each in some}) > 1 or any(
+        pa.types.is_dictionary(each.type) for each in some
+    ):
+        pieces = [_plain_text(each) for each in pieces]
+    elif some:
+        pieces = [each.cast(some[0].type) for each in pieces]
+    return pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
+
+
+def _plain_text(column: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return as_text(column)
+
+
+def _hint(name: str, names: Sequence[str]) -> str:
+    near = get_close_matches(name, names, n=1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"the columns are {', '.join(names[:8])}" + (", ..." if len(names) > 8 else "")
+
+
+def _different(names: list[str]) -> list[str]:
+    """Names of which the second and later ones of the same text have a number behind them."""
+    taken = set(names)
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        other = name
+        while seen[name] > 1 and other in taken:
+            other = f"{name} ({seen[name]})"
+            if other in taken:
+                seen[name] += 1
+        taken.add(other)
+        found.append(other)
+    return found

@@ -1,0 +1,133 @@
+"""Any table as an Arrow table: pandas, polars, Arrow, dicts of arrays, NumPy arrays, dicts.
+
+Arrow is the one form in which columns are looked at, so that the same values become the same
+features wherever they come from. A column of Python objects of several types has no Arrow type: its
+values become text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from budgetron.errors import BudgetronError
+
+PANDAS_GAPS = ("NAType", "NaTType")
+
+
+def arrow() -> Any:
+    """The pyarrow module, or what to install."""
+    try:
+        import pyarrow
+    except ImportError:
+        what = "encoding tables takes pyarrow: pip install 'budgetron[lab]'"
+        raise BudgetronError(what) from None
+    return pyarrow
+
+
+def table_of(frame: Any, names: Sequence[str] | None = None) -> Any:
+    """The frame as a pyarrow Table whose columns have text as names.
+
+    Parameters
+    ----------
+    frame : a pandas or polars frame, an Arrow table or record batch, whatever speaks Arrow's C
+        stream, a dict of columns, or a NumPy array with two dimensions
+    names : of the columns of an array, which has none; None: x0, x1, ...
+
+    Raises
+    ------
+    BudgetronError
+        If two columns have one name, the columns differ in length, or an array has another width.
+    TypeError
+        If it is none of these.
+    """
+    pa = arrow()
+    if scipy.sparse.issparse(frame):
+        raise TypeError("a sparse matrix holds numbers already: it takes no TableEncoder")
+    if isinstance(frame, pa.Table):
+        table = frame
+    elif isinstance(frame, pa.RecordBatch):
+        table = pa.Table.from_batches([frame])
+    elif isinstance(frame, Mapping):
+        table = _of_columns(list(frame), [_of_any(each) for each in frame.values()])
+    elif hasattr(frame, "iloc") and hasattr(frame, "columns"):  # pandas: its index is no column
+        columns = [_of_any(frame.iloc[:, j]) for j in range(frame.shape[1])]
+        table = _of_columns(list(frame.columns), columns)
+    elif hasattr(frame, "__arrow_c_stream__"):
+        table = pa.table(frame)
+    else:
+        table = _of_array(frame, names)
+    table = table.rename_columns([str(each) for each in table.column_names])
+    seen: set[str] = set()
+    for name in table.column_names:
+        if name in seen:
+            raise BudgetronError(f"two columns are called {name!r}: rename one")
+        seen.add(name)
+    return table
+
+
+def column_of(values: Iterable[Any]) -> Any:
+    """Python objects as an Arrow array; of several types, as text."""
+    pa = arrow()
+    values = list(values)
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, OverflowError, UnicodeEncodeError):
+        return pa.array([_text(each) for each in values], pa.string())
+
+
+def _of_columns(names: list[Any], columns: list[Any]) -> Any:
+    pa = arrow()
+    lengths = {len(each) for each in columns}
+    if len(lengths) > 1:
+        raise BudgetronError(f"the columns differ in length: {sorted(lengths)}")
+    return pa.table(columns, names=[str(each) for each in names])
+
+
+def _of_any(column: Any) -> Any:
+    """A column of any library as an Arrow array."""
+    pa = arrow()
+    if isinstance(column, pa.Array | pa.ChunkedArray):
+        return column
+    dtype = getattr(column, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "OUS":
+        return column_of(np.asarray(column, dtype=object).tolist())
+    if hasattr(column, "iloc"):  # of pandas: what it holds may be Arrow's already
+        column = column.array
+    try:
+        return pa.array(column, from_pandas=True)
+    except (pa.ArrowException, TypeError, OverflowError):
+        return column_of(list(column))
+
+
+def _of_array(frame: Any, names: Sequence[str] | None) -> Any:
+    X = np.asarray(frame)
+    if X.dtype.kind == "c":
+        raise BudgetronError("Complex data not supported: columns hold numbers, words or dates")
+    if X.ndim != 2:
+        hint = "Reshape your data: a table has two dimensions"
+        raise BudgetronError(f"Expected 2D array, got {X.ndim}D array instead. {hint}")
+    if names is None:
+        names = [f"x{j}" for j in range(X.shape[1])]
+    elif len(names) != X.shape[1]:
+        raise BudgetronError(
+            f"X has {X.shape[1]} features, but TableEncoder is expecting "
+            f"{len(names)} features as input"
+        )
+    return _of_columns(list(names), [_of_any(X[:, j]) for j in range(X.shape[1])])
+
+
+def _text(value: Any) -> str | None:
+    """A Python object as the text that Arrow's cast would make of it; None for a gap."""
+    if value is None or value != value or type(value).__name__ in PANDAS_GAPS:
+        return None
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, float | np.floating):
+        return str(arrow().scalar(float(value)).cast("string"))
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value).encode("utf-8", "replace").decode()

@@ -1,0 +1,277 @@
+"""What kind of column this is, from the values of some of its rows.
+
+| kind | where |
+|---|---|
+| constant | all rows hold the same, or nothing |
+| number, boolean, date | 95 of 100 values or more read as such |
+| id | every value is another one: whole numbers without a hole, or single words |
+| text | several words, most of them another text each |
+| category | other words |
+
+A decision depends on how often each value occurs and not on where, so that the order of the rows
+makes no difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from budgetron.errors import BudgetronError
+from budgetron.tables.codings import Boolean, Category, Coding, Date, Number, Text
+from budgetron.tables.parsing import (
+    ORDERS,
+    is_text,
+    numbers,
+    text_booleans,
+    text_numbers,
+    text_times,
+    times,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+KINDS = ("number", "category", "date", "boolean", "text", "id", "constant", "ignore")
+# A column is of a kind if this share of its values reads as such.
+MOST = 0.95
+# So many different values before a column may be called an id, or a text.
+MANY = 50
+# A longer text is no category of its own: it would make the encoder large.
+LONGEST = 200
+SHOWN = 40  # characters of an example
+SHOWN_VALUES = 3  # examples of a column
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the features of categories and texts may take.
+
+    Parameters
+    ----------
+    categories : most categories with a feature of their own, those that occur most often
+    least : a category that occurs in fewer rows is rare and shares the buckets of others
+    buckets : of texts, and of columns with more categories than that
+    few : buckets of columns with no more: for categories that no row had
+    """
+
+    categories: int = 100
+    least: int = 1
+    buckets: int = 1024
+    few: int = 8
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as it was found.
+
+    Parameters
+    ----------
+    name, kind : as in KINDS
+    coding : what becomes of it; None: it is left out
+    why : it is left out
+    rows, gaps, distinct : number of rows looked at, of those without a value, of different values
+    examples : of its values, the commonest first
+    """
+
+    name: str
+    kind: str
+    coding: Coding | None = None
+    why: str = ""
+    rows: int = 0
+    gaps: int = 0
+    distinct: int = 0
+    examples: tuple[str, ...] = ()
+
+
+def look(name: str, column: Any, wanted: str | None, decimal: str, limits: Limits) -> Column:
+    """Decide what an Arrow array of any type is, unless it is said.
+
+    Parameters
+    ----------
+    name : of the column
+    column : some of its rows
+    wanted : one of KINDS; "date:" with one of ORDERS behind it; None to decide
+    decimal : decimal point of numbers that are text: ".", "," or "auto"
+    limits : of categories and buckets
+    """
+    import pyarrow as pa
+
+    wanted, _, order = (wanted or "").partition(":")
+    if wanted == "ignore":
+        return Column(name, "ignore", None, "ignored", len(column))
+    try:
+        seen = _Seen(name, column, decimal, order or None, limits)
+    except (pa.ArrowException, TypeError):
+        what = f"column {name!r} holds {column.type}, not numbers, words or dates"
+        raise BudgetronError(f"{what}: leave it out (ignore)") from None
+    kind, why = (wanted, "said so") if wanted else seen.kind()
+    coding = None if kind in ("id", "constant") else seen.coding(kind)
+    why = "" if coding is not None else why
+    return Column(name, kind, coding, why, seen.rows, seen.gaps, seen.distinct, seen.examples())
+
+
+class _Seen:
+    """The distinct values of a column with their counts: of numbers as such, of others as texts."""
+
+    def __init__(
+        self, name: str, column: Any, decimal: str, order: str | None, limits: Limits
+    ) -> None:
+        import pyarrow as pa
+
+        self.name = name
+        self.rows = len(column)
+        self.limits = limits
+        self._column = column
+        self._type = kind = column.type
+        self._said = (None if decimal == "auto" else decimal, order)
+        self._is_words = is_text(kind) or pa.types.is_dictionary(kind)
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            values = numbers(column).values
+            distinct, times_seen = np.unique(values[~np.isnan(values)], return_counts=True)
+            common = distinct[np.argsort(-times_seen, kind="stable")[:SHOWN_VALUES]]
+            self._common = [f"{each:.12g}" for each in common]
+        else:
+            texts, times_seen = self._words
+            common = np.argsort(-times_seen, kind="stable")[:SHOWN_VALUES]
+            self._common = texts.take(common).to_pylist()
+        self.distinct = len(times_seen)
+        self.gaps = self.rows - int(times_seen.sum())
+
+    @cached_property
+    def _words(self) -> tuple[Any, NDArray[np.int64]]:
+        """The distinct texts, sorted, and how often each occurs."""
+        from pyarrow import compute
+
+        codes, texts = words_of(self._column)
+        counts = np.bincount(codes + 1, minlength=len(texts) + 1)
+        by_text = compute.sort_indices(texts).to_numpy(zero_copy_only=False)
+        return texts.take(by_text), counts[1:][by_text]
+
+    def examples(self) -> tuple[str, ...]:
+        """Some values, the commonest first."""
+        return tuple(t if len(t) <= SHOWN else t[:SHOWN] + "..." for t in self._common)
+
+    # ---- which kind --------------------------------------------------------------------------
+
+    def kind(self) -> tuple[str, str]:
+        """The kind, and why a column of it is left out."""
+        import pyarrow as pa
+
+        if self.distinct == 0:
+            return "constant", "no values"
+        if self.distinct == 1 and self.gaps == 0 and self.rows > 1:
+            return "constant", f"always {self.examples()[0]!r}"
+        kind = self._type
+        if pa.types.is_boolean(kind):
+            return "boolean", ""
+        if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
+            return "date", ""
+        if not self._is_words:
+            return self._number_or_id()
+        if self._share(self._decimal()[1]) >= MOST:
+            return self._number_or_id()
+        if self._share(text_booleans(self._words[0]).wrong) >= MOST:
+            return "boolean", ""
+        if self._share(self._order()[1]) >= MOST:
+            return "date", ""
+        return self._kind_of_words()
+
+    def _number_or_id(self) -> tuple[str, str]:
+        """Whole numbers, each once, without a hole between them: numbers of rows."""
+        if self.distinct < MANY or self.distinct < self.rows:
+            return "number", ""
+        values = self._numbers()
+        if np.isnan(values).any() or (values != np.floor(values)).any():
+            return "number", ""
+        dense = np.ptp(values) == len(values) - 1
+        return ("id", "counts the rows") if dense else ("number", "")
+
+    def _numbers(self) -> NDArray[np.float64]:
+        if self._is_words:
+            return text_numbers(self._words[0], self._decimal()[0]).values
+        return numbers(self._column).values
+
+    def _kind_of_words(self) -> tuple[str, str]:
+        from pyarrow import compute
+
+        if self.distinct < MANY:
+            return "category", ""
+        count = compute.count_substring_regex(self._words[0], r"\s+")
+        spaces = count.to_numpy(zero_copy_only=False)
+        filled = self.rows - self.gaps
+        if 2 * self.distinct > filled and self._share(spaces < 2) >= 0.5:
+            return "text", ""
+        if self.distinct == filled and not spaces.any():
+            return "id", "each value is another one"
+        return "category", ""
+
+    def _share(self, wrong: NDArray[np.bool_]) -> float:
+        """Of the rows with a value, those that are not wrong."""
+        return 1.0 - float(self._words[1][wrong].sum()) / float(self._words[1].sum())
+
+    def _decimal(self) -> tuple[str, NDArray[np.bool_]]:
+        """The decimal point by which most values are numbers, and the values that are none."""
+        said = self._said[0]
+        found = [
+            (point, text_numbers(self._words[0], point).wrong)
+            for point in ((".", ",") if said is None else (said,))
+        ]
+        return max(found, key=lambda each: self._share(each[1]))
+
+    def _order(self) -> tuple[str, NDArray[np.bool_]]:
+        """The order by which most values are dates, and the values that are none."""
+        said = self._said[1]
+        found = [
+            (order, text_times(self._words[0], order).wrong)
+            for order in (ORDERS if said is None else (said,))
+        ]
+        return max(found, key=lambda each: self._share(each[1]))
+
+    # ---- its coding --------------------------------------------------------------------------
+
+    def coding(self, kind: str) -> Coding:
+        if kind == "number":
+            point = self._decimal()[0] if self._is_words and self.distinct else self._said[0]
+            return Number(self.name, point or ".")
+        if kind == "boolean":
+            return Boolean(self.name)
+        if kind == "date":
+            return self._date()
+        if kind == "text":
+            return Text(self.name, self.limits.buckets)
+        return self._category()
+
+    def _date(self) -> Coding:
+        import pyarrow as pa
+
+        order = "ymd"
+        if self._is_words:
+            order = self._order()[0] if self.distinct else self._said[1] or order
+            stamps = text_times(self._words[0], order).values
+        else:
+            stamps = times(self._column).values
+            order = "hms" if pa.types.is_time(self._type) else order
+        stamps = stamps[~np.isnat(stamps)]
+        origin = stamps.min().astype("datetime64[D]").astype("datetime64[us]") if len(stamps) else 0
+        timed = bool((stamps != stamps.astype("datetime64[D]")).any())
+        if order == "hms":
+            parts: tuple[str, ...] = ("elapsed", "hour")
+        else:
+            parts = ("elapsed", *(("hour",) if timed else ()), "weekday", "month")
+        return Date(self.name, order, int(np.int64(origin)), parts)
+
+    def _category(self) -> Coding:
+        from pyarrow import compute
+
+        limits = self.limits
+        short = compute.utf8_length(self._words[0]).to_numpy(zero_copy_only=False) <= LONGEST
+        fit = np.nonzero(short & (self._words[1] >= limits.least))[0]
+        common = fit[np.argsort(-self._words[1][fit], kind="stable")][: limits.categories]
+        known = sorted(self._words[0].take(np.sort(common)).to_pylist())
+        others = limits.few if len(fit) <= limits.categories else limits.buckets
+        return Category(self.name, tuple(known), others)
