@@ -51,7 +51,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         Kind of columns by name: "number", "category", "date", "boolean", "text", or "ignore" to
         leave one out. "date:dmy" also says how dates are written: ymd, dmy, mdy, dby (3 Jan 2024),
         bdy (Jan 3, 2024), hms. Without it 1/2/2024 is 1 February unless other rows say otherwise.
-    categorical, numeric, ignore : sequences of names, default ()
+    categorical, numeric, ignore : sequences of names or None, default None
         The same for these three kinds.
     decimal : {"auto", ".", ","}, default "auto"
         Decimal point of numbers that are text. "auto": per column, the one that more values agree
@@ -104,9 +104,9 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     """
 
     types: Mapping[str, str] | None = parameter(None, dict, Mapping, None)
-    categorical: Sequence[str] = parameter((), "array-like")
-    numeric: Sequence[str] = parameter((), "array-like")
-    ignore: Sequence[str] = parameter((), "array-like")
+    categorical: Sequence[str] | None = parameter(None, "array-like", None)
+    numeric: Sequence[str] | None = parameter(None, "array-like", None)
+    ignore: Sequence[str] | None = parameter(None, "array-like", None)
     decimal: str = parameter("auto", OneOf("auto", ".", ","))
     max_categories: int = parameter(100, whole(0))
     min_count: int = parameter(1, whole(1))
@@ -189,6 +189,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         types = dict(self.types or {})
         for kind in ("categorical", "numeric", "ignore"):
             names = getattr(self, kind)
+            names = () if names is None else names
             if isinstance(names, str):
                 raise BudgetronError(f"{kind} must be a list of names, not {names!r}")
             wanted = {"categorical": "category", "numeric": "number"}.get(kind, kind)
@@ -247,7 +248,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         """Parameters and encoding as plain data, for JSON; rows in waiting are not part of it."""
         params = self.get_params()
         for name in ("categorical", "numeric", "ignore"):
-            params[name] = list(params[name])
+            params[name] = None if params[name] is None else [str(each) for each in params[name]]
         params["types"] = None if self.types is None else dict(self.types)
         named = hasattr(self, "feature_names_in_")
         return {"params": params, "named": named, **self._ready().to_dict()}
@@ -270,8 +271,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         """
         encoding = Encoding.from_dict(found)
         try:
-            params = {k: tuple(v) if isinstance(v, list) else v for k, v in found["params"].items()}
-            made = cls(**params)
+            made = cls(**found["params"])
             named = bool(found["named"])
         except (TypeError, LookupError, AttributeError):
             raise BudgetronError("what it says of the table encoder makes no sense") from None

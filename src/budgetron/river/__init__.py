@@ -9,7 +9,8 @@ Accuracy: 89.59%
 There is a class for every estimator, with the same name and parameters; it is made from the
 estimator, which does the learning (factory.py). What differs: ``seed`` stands for
 random_state, gamma="auto" means "median", since the width of the stream is not known, and what
-belongs to `fit` (n_epochs, shuffle, n_jobs) is not there. May use the catalogue, the estimators and
+belongs to `fit` (n_epochs, shuffle, n_jobs) is not there. `TableEncoder` turns rows of words, dates
+and gaps into numbers before them. May use the catalogue, the estimators and
 what is below them.
 """
 
@@ -27,6 +28,7 @@ except ModuleNotFoundError as missing:
     ) from None
 
 from budgetron.river.factory import make, river_classes
+from budgetron.river.table_encoder import river_table_encoder
 
 if TYPE_CHECKING:
 
@@ -35,5 +37,6 @@ if TYPE_CHECKING:
 
 _CLASSES = river_classes(__name__)
 globals().update(_CLASSES)
+TableEncoder = river_table_encoder(__name__)
 
-__all__ = ["make", *sorted(_CLASSES)]
+__all__ = ["TableEncoder", "make", *sorted(_CLASSES)]

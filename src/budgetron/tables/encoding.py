@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import scipy.sparse
 
 from budgetron.errors import BudgetronError
 from budgetron.tables.codings import Coding, coding_of
+from budgetron.tables.frames import column_of
 from budgetron.tables.kinds import KINDS, Column, Limits, look
 from budgetron.tables.parsing import ORDERS, as_text, whole
 
@@ -202,17 +204,11 @@ class Encoding:
 
     def cells(self, table: Any, unread: Counter[str], strict: bool = False) -> list[Cells]:
         """The features of each coded column's cells; counts what could not be read."""
-        import pyarrow as pa
-
         self.check(table.column_names)
         found = []
         for coding in self.coded:
             column = whole(table.column(coding.name))
-            try:
-                cells = coding.encode(column)
-            except (pa.ArrowException, TypeError):
-                what = f"column {coding.name!r} holds {column.type}, not {coding.kind}"
-                raise BudgetronError(what) from None
+            cells = _encoded(coding, column)
             wrong = int(np.count_nonzero(cells.wrong))
             if wrong and strict:
                 row = int(np.argmax(cells.wrong))
@@ -223,6 +219,23 @@ class Encoding:
                 unread[coding.name] += wrong
             found.append(cells)
         return found
+
+    def cell(self, j: int, value: Any) -> tuple[tuple[tuple[int, float], ...], bool]:
+        """The features of one cell of the j-th coding, and whether it could not be read.
+
+        `value` is any Python object; features that are 0 are left out.
+        """
+        coding = self.coded[j]
+        if coding.kind == "number" and type(value) is float and isfinite(value):  # no need of Arrow
+            return (((self.starts[j], value),) if value else ()), False
+        cells = _encoded(coding, whole(column_of([value])))
+        places, values = cells.places.ravel().tolist(), cells.values.ravel().tolist()
+        features = tuple(
+            (self.starts[j] + place, each)
+            for place, each in zip(places, values, strict=True)
+            if each != 0
+        )
+        return features, bool(cells.wrong[0])
 
     def encode(self, table: Any, unread: Counter[str], strict: bool = False) -> Any:
         """The rows of an Arrow table as CSR, float64.
@@ -253,6 +266,16 @@ class Encoding:
             X = X + part
         X.has_sorted_indices = True
         return X
+
+
+def _encoded(coding: Coding, column: Any) -> Cells:
+    import pyarrow as pa
+
+    try:
+        return coding.encode(column)
+    except (pa.ArrowException, TypeError):
+        what = f"column {coding.name!r} holds {column.type}, not {coding.kind}"
+        raise BudgetronError(what) from None
 
 
 def _fixed(found: list[tuple[int, Cells]], rows: int, width: int) -> Any:

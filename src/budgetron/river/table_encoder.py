@@ -1,0 +1,151 @@
+"""The table encoder as a River transformer: rows are dicts, features have names.
+
+The first `infer_rows` rows are kept, and the encoding is inferred from them as by `partial_fit` of
+the scikit-learn transformer. A stream wants features from its first row on, so until then a
+provisional encoding serves, inferred anew after 1, 2, 4, 8, ... rows. From then on a row's features
+are to the bit those of the scikit-learn transformer.
+
+A cell is encoded as a column of one row, and what became of it is kept, up to a number of cells: a
+category or a word that comes again is looked up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field, fields, make_dataclass
+from typing import Any, ClassVar
+
+from river.base import Transformer
+
+from budgetron.errors import BudgetronError
+from budgetron.estimators._base.docstrings import Docstring
+from budgetron.estimators.table_encoder import TableEncoder
+from budgetron.tables.encoding import NOT_A, Encoding
+from budgetron.tables.frames import column_of, table_of
+
+KEPT = 20_000  # cells whose features are looked up
+
+HEAD = """A table of mixed columns as numbers: words, dates, gaps, true and false, row by row.
+
+The kind of each column is inferred from the first `infer_rows` rows, as by
+:class:`budgetron.TableEncoder`, whose features a row then has, by name; features that are 0 are
+left out. Until so many rows were learned the encoding is provisional: it is inferred anew after 1,
+2, 4, 8, ... rows. A column that is not in a row is a gap there."""
+EXAMPLES = """\
+Examples
+--------
+>>> from budgetron.river import TableEncoder
+>>> encoder = TableEncoder(infer_rows=2)
+>>> encoder.learn_one({"age": 31, "town": "Rome"})
+>>> encoder.learn_one({"age": 45, "town": "Oslo"})
+>>> encoder.transform_one({"age": 28, "town": "Rome"})
+{'age': 28.0, 'town=Rome': 1.0}"""
+
+# Of a cell: its features by number, and whether it could be read.
+Known = tuple[tuple[tuple[int, float], ...], bool]
+
+
+class RiverTableEncoder(Transformer):
+    """A TableEncoder behind River's interface; its subclass has the parameters as fields."""
+
+    infer_rows: int
+    strict: bool
+    _parameters: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        params = {name: getattr(self, name) for name in self._parameters}
+        self._wishes = TableEncoder(**params)._wishes()
+        self._rows: list[dict[Any, Any]] = []
+        self._encoding: Encoding | None = None
+        self._fixed = False
+        self._known: list[dict[Any, Known]] = []
+        self._unread: Counter[str] = Counter()
+
+    @property
+    def kinds_(self) -> dict[str, str]:
+        """Kind of each column, as far as they are known."""
+        columns = () if self._encoding is None else self._encoding.columns
+        return {each.name: each.kind for each in columns}
+
+    @property
+    def unparsed_(self) -> dict[str, int]:
+        """Of each column with such cells, how many cells could not be read."""
+        return dict(self._unread)
+
+    def learn_one(self, x: dict[Any, Any]) -> None:
+        """Look at a row, if it is one of the first."""
+        if self._fixed:
+            return
+        self._rows.append(dict(x))
+        seen = len(self._rows)
+        if seen == self.infer_rows:
+            try:
+                self._infer()
+            except BudgetronError:  # the row is refused
+                self._rows.pop()
+                raise
+            self._fixed, self._rows = True, []
+        elif seen & (seen - 1) == 0:
+            try:
+                self._infer()
+            except BudgetronError:  # no column has more than one value yet
+                self._encoding = None
+
+    def _infer(self) -> None:
+        names = dict.fromkeys(name for row in self._rows for name in row)
+        cells = {name: column_of([row.get(name) for row in self._rows]) for name in names}
+        encoding = Encoding.infer([table_of(cells)], self._wishes)
+        self._encoding = encoding
+        self._known = [{} for _ in encoding.coded]
+
+    def transform_one(self, x: dict[Any, Any]) -> dict[Any, Any]:
+        """The features of a row that are not 0."""
+        encoding = self._encoding
+        if encoding is None:
+            return {}
+        row = x if all(type(name) is str for name in x) else {str(n): v for n, v in x.items()}
+        found: dict[Any, Any] = {}
+        names = encoding.features
+        for j, coding in enumerate(encoding.coded):
+            value = row.get(coding.name)
+            features, wrong = self._cell(encoding, j, value)
+            if wrong:
+                if self.strict:
+                    what = f"column {coding.name!r} holds {str(value)[:40]!r}"
+                    raise BudgetronError(f"{what}, not {NOT_A[coding.kind]}")
+                self._unread[coding.name] += 1
+            for number, each in features:
+                found[names[number]] = each
+        return found
+
+    def _cell(self, encoding: Encoding, j: int, value: Any) -> Known:
+        try:
+            known = self._known[j].get((type(value), value))
+        except TypeError:  # a list, which no column takes; the coding says so
+            return encoding.cell(j, value)
+        if known is None:
+            known = encoding.cell(j, value)
+            if sum(map(len, self._known)) >= KEPT:
+                self._known = [{} for _ in self._known]
+            self._known[j][type(value), value] = known
+        return known
+
+
+def river_table_encoder(module: str) -> type[RiverTableEncoder]:
+    """The River class, with the parameters of the scikit-learn transformer, as one of `module`."""
+    document = Docstring.parse(TableEncoder.__doc__ or "")
+    own = [(f.name, f.type, field(default=f.default)) for f in fields(TableEncoder)]
+    made = make_dataclass(
+        "TableEncoder",
+        own,
+        bases=(RiverTableEncoder,),
+        namespace={
+            "_parameters": tuple(name for name, _, _ in own),
+            "__doc__": str(Docstring(HEAD, document.parameters, [EXAMPLES])),
+        },
+        eq=False,
+        repr=False,
+        kw_only=True,
+    )
+    made.__module__ = module  # where it can be imported, and pickle finds it
+    return made
