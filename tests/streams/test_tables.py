@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import lzma
 import signal
 import sys
@@ -20,6 +21,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
@@ -840,3 +842,45 @@ def test_a_zst_frame_without_data_is_dropped_as_it_comes(tmp_path: Path, size: i
     finally:
         tracemalloc.stop()
     assert X.tolist() == [[1.0]]
+
+
+# ---- Arrow files and JSON lines ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["feather", "arrow", "jsonl", "jsonl.gz"])
+@pytest.mark.parametrize("chunk_rows", [7, 1000])
+def test_arrow_files_and_json_lines_are_read_as_parquet_is(
+    tmp_path: Path, ending: str, chunk_rows: int
+) -> None:
+    rows = 40
+    table = pa.table({"a": np.arange(rows) / 4, "b": np.arange(rows), "y": np.arange(rows) % 2})
+    parquet, other = str(tmp_path / "t.parquet"), str(tmp_path / f"t.{ending}")
+    pq.write_table(table, parquet)
+    if ending == "feather":
+        pa.feather.write_feather(table, other, chunksize=11)
+    elif ending == "arrow":
+        with pa.ipc.new_stream(other, table.schema) as writer:
+            writer.write_table(table, max_chunksize=11)
+    else:
+        text = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
+        pack = gzip.compress if ending.endswith("gz") else bytes
+        Path(other).write_bytes(pack(text.encode()))
+    for position in (0, 13):
+        expected = list(open_stream(parquet, chunk_rows=1000, position=position))
+        found = list(open_stream(other, chunk_rows=chunk_rows, position=position))
+        np.testing.assert_array_equal(
+            np.concatenate([X for X, _ in found]), np.concatenate([X for X, _ in expected])
+        )
+        np.testing.assert_array_equal(
+            np.concatenate([y for _, y in found]), np.concatenate([y for _, y in expected])
+        )
+    with pytest.raises(StreamError, match="behind the end"):
+        list(open_stream(other, position=rows + 1))
+
+
+def test_json_lines_with_keys_that_come_and_go(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    lines = ['{"a": 1, "y": 0}\n'] * 3 + ['{"y": 1}\n']
+    path.write_text("".join(lines))
+    with pytest.raises(StreamError, match="row 4, column 'a' has no value"):
+        list(open_stream(path))

@@ -22,6 +22,7 @@ from budgetron.cli.compare import compare
 from budgetron.cli.data import data
 from budgetron.cli.demo import demo
 from budgetron.cli.info import info
+from budgetron.cli.inspect import inspect
 from budgetron.cli.predict import predict
 from budgetron.cli.reproduce import reproduce
 from budgetron.cli.run import run
@@ -100,6 +101,13 @@ add(
     "Run a paper's tables and figures again, ours beside theirs.",
     "budgetron reproduce forgetron --table 8.1 --quick",
     "budgetron data list; budgetron reproduce all",
+)
+add(
+    app,
+    inspect,
+    "Show the columns of a table and what kind they are.",
+    "budgetron inspect comparison/records.csv",
+    "budgetron run FILE --label NAME -a budgetron",
 )
 app.add_typer(data, name="data")
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from budgetron.streams import SourceOptions
 
 SOURCE_HELP = (
-    "A LIBSVM, CSV, Parquet or npz file; - for standard input; data:NAME; or synthetic:NAME."
+    "A LIBSVM, CSV, Parquet, Arrow, JSON lines or npz file; - for standard input; data:NAME; "
+    "or synthetic:NAME."
 )
 
 Source = Annotated[str, typer.Argument(metavar="FILE", help=SOURCE_HELP)]
@@ -33,9 +34,9 @@ Format = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="File format: libsvm, csv, parquet or npz. Default: from the file name.",
+        help="libsvm, csv, parquet, arrow, jsonl or npz. Default: from the file name.",
         rich_help_panel=READING,
-        autocompletion=lambda: ["libsvm", "csv", "parquet", "npz"],
+        autocompletion=lambda: ["libsvm", "csv", "parquet", "arrow", "jsonl", "npz"],
     ),
 ]
 Label = Annotated[

@@ -102,9 +102,9 @@ def predict(
 
 
 def _is_table(file: str, format: str | None) -> bool:
-    from budgetron.streams.opening import format_of
+    from budgetron.streams.opening import TABLES, format_of
 
-    return file.startswith("data:") or format_of(file, format) in ("csv", "parquet")
+    return file.startswith("data:") or format_of(file, format) in TABLES
 
 
 def _by_name(learner: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from budgetron.streams.base import Position, RowStream
     from budgetron.streams.table.roles import Column
 
-FORMATS = ("libsvm", "csv", "parquet", "npz")
+FORMATS = ("libsvm", "csv", "parquet", "arrow", "jsonl", "npz")
+TABLES = ("csv", "parquet", "arrow", "jsonl")
 _PACKED = (".gz", ".xz", ".bz2", ".zst")
 _ENDINGS = {
     ".csv": "csv",
@@ -23,6 +24,11 @@ _ENDINGS = {
     ".tab": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
     ".npz": "npz",
 }
 
@@ -33,7 +39,8 @@ class SourceOptions:
 
     Parameters
     ----------
-    format : "libsvm", "csv", "parquet" or "npz"; None: by the file's ending, else libsvm
+    format : "libsvm", "csv", "parquet", "arrow", "jsonl" or "npz"; None: by the file's ending, else
+        libsvm
     label : tables: name or number (from 0; -1 is the last) of the label's column; None: the one
         called label, target, class or y; False: there is none. npz: name of the labels' array
     columns : tables and npz: names or numbers of the features; None: all but the label
@@ -83,9 +90,9 @@ def open_stream(
 
     Parameters
     ----------
-    source : a file name (LIBSVM text, .csv, .tsv, .parquet, .npz; text may be under .gz, .xz, .bz2
-        or .zst); "-", standard input; "synthetic:NAME,setting=value..." (see
-        `budgetron.streams.synthetic`); "data:NAME", a data set of `budgetron.datasets`; a pair
+    source : a file name (LIBSVM text, .csv, .tsv, .parquet, .arrow, .feather, .jsonl, .npz; text
+        may be under .gz, .xz, .bz2 or .zst); "-", standard input; "synthetic:NAME,setting=value..."
+        (see `budgetron.streams.synthetic`); "data:NAME", a data set of `budgetron.datasets`; a pair
         (X, y) of arrays or sparse matrices; a pandas, polars or Arrow table
     options : how to read it
     position : rows to pass over first, or the bookmark of an earlier stream over the same source
@@ -126,7 +133,7 @@ def _opened(source: Any, options: SourceOptions, position: Position) -> RowStrea
     kind = format_of(name, options.format)
     if kind == "npz":
         return _npz(name, options, position)
-    if kind in ("csv", "parquet"):
+    if kind in TABLES:
         return _file_table(name, kind, options, position)
     return _libsvm(source, options, position)
 
@@ -193,17 +200,30 @@ def _roles(options: SourceOptions, **changes: Any) -> Any:
     return Roles(**{**chosen, **changes})
 
 
-def _file_table(name: str, kind: str, options: SourceOptions, position: Position) -> RowStream:
-    from budgetron.streams.table import ParquetBatches, TableStream
+def open_batches(name: str, kind: str, options: SourceOptions) -> Callable[[], Any]:
+    """What opens the table of a file, of one of the formats TABLES."""
+    from budgetron.streams.table import ParquetBatches
+    from budgetron.streams.table.arrow_file import ArrowBatches
     from budgetron.streams.table.csv_text import CsvBatches
+    from budgetron.streams.table.json_lines import JsonBatches
 
-    if kind == "parquet":
-        _refuse(name, "Parquet", options, "delimiter", "header")
-        make: Any = partial(ParquetBatches, name)
-    else:
-        make = partial(CsvBatches, name, options.delimiter, options.header, options.skip_bad)
+    if kind == "csv":
+        return partial(CsvBatches, name, options.delimiter, options.header, options.skip_bad)
+    readers: dict[str, tuple[str, Any]] = {
+        "parquet": ("Parquet", ParquetBatches),
+        "arrow": ("Arrow", ArrowBatches),
+        "jsonl": ("JSON lines", JsonBatches),
+    }
+    title, reader = readers[kind]
+    _refuse(name, title, options, "delimiter", "header")
+    return partial(reader, name)
+
+
+def _file_table(name: str, kind: str, options: SourceOptions, position: Position) -> RowStream:
+    from budgetron.streams.table import TableStream
+
     return TableStream(
-        make,
+        open_batches(name, kind, options),
         _roles(options),
         skip_bad=options.skip_bad,
         n_features=options.n_features,

@@ -7,7 +7,9 @@ CSV text, a row group's pages of Parquet.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,6 +32,26 @@ if TYPE_CHECKING:
     from budgetron.streams.base import Bookmark, Chunk, Position
 
 
+class Wanted(Protocol):
+    """What a reader is asked for: which columns, and which of them hold numbers.
+
+    The numbers may become known while reading: they are asked for again before every block.
+    """
+
+    @property
+    def needed(self) -> list[str]: ...
+
+    @property
+    def numbers(self) -> list[str]: ...
+
+    @property
+    def lenient(self) -> bool:
+        """Whether a block with a word among the numbers is to be read as text, not refused."""
+
+    def look(self, batch: Any) -> None:
+        """See a batch of CSV as soon as it is read, before any of it is asked for."""
+
+
 class Batches(Protocol):
     """An open table: its columns' names, and its rows as Arrow record batches.
 
@@ -45,8 +67,8 @@ class Batches(Protocol):
     @property
     def bytes_read(self) -> int: ...
 
-    def read(self, encoder: Encoder, start: int, batch_rows: int) -> Iterator[Any]:
-        """Batches of the encoder's columns from row `start` on; StreamError if they are damaged."""
+    def read(self, wanted: Wanted, start: int, batch_rows: int) -> Iterator[Any]:
+        """Batches of the wanted columns from row `start` on; StreamError if they are damaged."""
 
     def line_of(self, row: int) -> int | None:
         """The line of the text that a row, from 1, starts in; None if there are none."""
@@ -225,9 +247,9 @@ class FrameBatches:
         column = pa.array(np.asarray(values))
         return self._table.rename_columns(self.names).append_column(name, column)
 
-    def read(self, encoder: Encoder, start: int, batch_rows: int) -> Iterator[Any]:
+    def read(self, wanted: Wanted, start: int, batch_rows: int) -> Iterator[Any]:
         check_start(self.name, start, self._table.num_rows)
-        table = self._table.rename_columns(self.names).select(encoder.needed)
+        table = self._table.rename_columns(self.names).select(wanted.needed)
         yield from table.slice(start).combine_chunks().to_batches(max_chunksize=batch_rows)
 
     def line_of(self, row: int) -> int | None:
@@ -259,7 +281,7 @@ class ParquetBatches:
         self.bytes_read = 0
         self.bad_messages = []
 
-    def read(self, encoder: Encoder, start: int, batch_rows: int) -> Iterator[Any]:
+    def read(self, wanted: Wanted, start: int, batch_rows: int) -> Iterator[Any]:
         import pyarrow as pa
 
         meta = self._file.metadata
@@ -270,7 +292,7 @@ class ParquetBatches:
             group += 1
         try:
             for each in range(group, meta.num_row_groups):
-                batches = self._file.iter_batches(batch_rows, [each], encoder.needed)
+                batches = self._file.iter_batches(batch_rows, [each], wanted.needed)
                 for batch in batches:
                     drop = min(start, batch.num_rows)
                     start -= drop
@@ -307,3 +329,15 @@ def arrow_reason(error: BaseException) -> str:
     text = getattr(error, "strerror", None) or str(error)
     text = " ".join(text.split()).split(". Detail:")[0]
     return text[:1].lower() + text[1:200]
+
+
+def off_main(call: Callable[[], Any]) -> Any:
+    """Call in another thread than the main one, where pyarrow takes over SIGINT and SIGTERM.
+
+    There it stops in the middle even where the signal's handler goes on. Python's own handlers run
+    while the main thread waits here.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    with ThreadPoolExecutor(1, "arrow") as other:
+        return other.submit(call).result()

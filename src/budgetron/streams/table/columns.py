@@ -160,10 +160,14 @@ class Encoder:
 
     # ---- encoding ----------------------------------------------------------------------------
 
-    def decide_label(self, texts: Any) -> None:
+    lenient = False  # a word among numbers is an error
+
+    def look(self, batch: Any) -> None:
         """Labels that come as text are numbers if the first one is, unless they are to be words."""
-        first = texts.drop_null()[:1]
-        if self._numeric_label is None and len(first):
+        if self.label is None or self._numeric_label is not None:
+            return
+        first = batch.column(self.label).drop_null()[:1]
+        if len(first):
             self._numeric_label = not np.isnan(_floats(first)[0])
 
     def encode(self, batch: Any, row: int) -> tuple[Chunk, NDArray[np.bool_], list[StreamError]]:

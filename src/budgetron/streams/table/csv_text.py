@@ -1,7 +1,8 @@
 """CSV text as Arrow batches: the first line decides delimiter and header, pyarrow reads the rest.
 
-Feature columns are read as numbers whatever the first rows look like, so that a column does not
-change its type in mid-file; label and categories are read as text.
+Columns that are numbers are read as such whatever the first rows look like, so that a column does
+not change its type in mid-file; all others are read as text. Where that is asked for, a block with
+a word among the numbers is read again as text.
 
 pyarrow parses one block of whole rows after the other, each from memory of its own. It never reads
 from a Python file: its reader reads ahead on a thread that may still be in Python's `read` when the
@@ -14,21 +15,20 @@ from __future__ import annotations
 import csv
 import os
 import re
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from budgetron.errors import BudgetronError
 from budgetron.streams.base import KEPT, StreamError
 from budgetron.streams.source import Source
-from budgetron.streams.table import arrow, arrow_reason, check_start
+from budgetron.streams.table import arrow, arrow_reason, check_start, off_main
 from budgetron.streams.table.columns import WORDS
 from budgetron.streams.table.csv_rows import rows_end, unclosed
+from budgetron.tables.parsing import GAPS
 
 if TYPE_CHECKING:
-    from budgetron.streams.table.columns import Encoder
+    from budgetron.streams.table import Wanted
 
 DELIMITERS = ",;\t|"
 # Parsed at once: large enough that starting the parser costs little, small enough for the cache.
@@ -37,7 +37,7 @@ _BLOCK = 1 << 20
 _LONGEST = 4 << 20
 # Beyond this row nobody waits for its line to be counted.
 _FAR = 1_000_000
-_NOTHING = ["", "?", " ?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "NULL", "null", "None", "#N/A"]
+_NOTHING = [*GAPS, " ?"]
 _COMPLAINT = re.compile(
     r"^(?:In CSV column #(?P<column>\d+): )?(?:CSV parse error: )?(?:Row #(?P<row>\d+): )?"
     r"(?P<what>.*)$",
@@ -105,32 +105,35 @@ class CsvBatches:
     def bytes_read(self) -> int:
         return self._source.bytes_read
 
-    def read(self, encoder: Encoder, start: int, batch_rows: int) -> Iterator[Any]:
+    def read(self, wanted: Wanted, start: int, batch_rows: int) -> Iterator[Any]:
         import pyarrow as pa
-        from pyarrow import csv as arrow_csv
 
-        kinds = dict.fromkeys(encoder.numbers, pa.float64())
-        kinds |= dict.fromkeys((*encoder.categorical, *encoder.hashed), pa.string())
-        if encoder.label is not None:
-            kinds[encoder.label] = pa.string()
-        read = arrow_csv.ReadOptions(use_threads=False, column_names=self.names)
-        convert = arrow_csv.ConvertOptions(
-            column_types=kinds,
-            include_columns=encoder.needed,
-            null_values=_NOTHING,
-            strings_can_be_null=True,
-        )
         rows = 0
         for block in self._blocks():
-            table = self._parsed(block, read, convert)
+            try:
+                table = self._parsed(block, wanted.needed, wanted.numbers)
+            except pa.ArrowInvalid as error:
+                if not (wanted.lenient and wanted.numbers):
+                    raise self._stream_error(error) from error
+                table = self._texts(block, wanted.needed)
+            except pa.ArrowException as error:
+                raise self._stream_error(error) from error
             for batch in table.to_batches():
-                if encoder.label is not None:
-                    encoder.decide_label(batch.column(encoder.label))
+                wanted.look(batch)
                 drop = min(max(start - rows, 0), batch.num_rows)
                 rows += batch.num_rows
                 if drop < batch.num_rows:
                     yield batch.slice(drop)
         check_start(self.name, start, rows)
+
+    def _texts(self, block: memoryview, needed: list[str]) -> Any:
+        """A block none of whose columns are numbers."""
+        import pyarrow as pa
+
+        try:
+            return self._parsed(block, needed, [])
+        except pa.ArrowException as error:
+            raise self._stream_error(error) from error
 
     def _blocks(self) -> Iterator[memoryview]:
         """Whole rows of the text, about a block at a time; of a pipe, those that have come."""
@@ -170,26 +173,33 @@ class CsvBatches:
             line += text.count(b"\n", 0, unclosed(text, self._delimiter))
         return StreamError(self.name, line, f"row {row} {what}")
 
-    def _parsed(self, block: memoryview, read: Any, convert: Any) -> Any:
+    def _parsed(self, block: memoryview, needed: list[str], numbers: list[str]) -> Any:
         """The rows of a block; those of the wrong length are counted, or an error."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
+        kinds = dict.fromkeys(needed, pa.string()) | dict.fromkeys(numbers, pa.float64())
+        convert = arrow_csv.ConvertOptions(
+            column_types=kinds,
+            include_columns=needed,
+            null_values=_NOTHING,
+            strings_can_be_null=True,
+        )
         # Arrow's own memory: a Python object would be let go by whichever thread is the last.
         memory = pa.allocate_buffer(len(block))
         memoryview(memory).cast("B")[:] = block
-        read.block_size = len(block)  # all of it at once
+        read = arrow_csv.ReadOptions(
+            use_threads=False, column_names=self.names, block_size=len(block)
+        )
         wrong: list[Any] = []
         parse = arrow_csv.ParseOptions(
             delimiter=self._delimiter,
             invalid_row_handler=partial(_pass_over, wrong) if self._skip_bad else None,
         )
         try:
-            table = _off_main(
+            table = off_main(
                 lambda: arrow_csv.read_csv(pa.BufferReader(memory), read, parse, convert)
             )
-        except pa.ArrowException as error:
-            raise self._stream_error(error) from error
         except UnicodeDecodeError as error:
             raise StreamError(self.name, None, f"is not UTF-8 text: {error.reason}") from error
         self._count(wrong)
@@ -286,18 +296,6 @@ class CsvBatches:
             what = "is not UTF-8 text; convert it: iconv -f latin1 -t utf8"
         line = None if row is None else self.line_of(row)
         return StreamError(self.name, line, f"{', '.join(where)} {what}")
-
-
-def _off_main(call: Callable[[], Any]) -> Any:
-    """Call in another thread than the main one, where pyarrow takes over SIGINT and SIGTERM.
-
-    There it stops in the middle even where the signal's handler goes on. Python's own handlers run
-    while the main thread waits here.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return call()
-    with ThreadPoolExecutor(1, "csv") as other:
-        return other.submit(call).result()
 
 
 def _pass_over(wrong: list[Any], row: Any) -> str:

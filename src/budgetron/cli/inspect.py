@@ -1,0 +1,133 @@
+"""`budgetron inspect`: the columns of a table, and what would become of them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from budgetron._text import shown
+from budgetron.cli import _sources as sources
+from budgetron.cli._console import fail, output
+from budgetron.errors import BudgetronError
+
+if TYPE_CHECKING:
+    from budgetron.tables.kinds import Column
+
+FEW = 20  # different values that may be classes
+WIDEST = 26  # characters of a column's name
+
+
+def inspect(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A CSV, Parquet, Arrow or JSON lines file, or -."),
+    ],
+    rows: Annotated[int, typer.Option(min=1, metavar="N", help="Look at the first N rows.")] = 1000,
+    format: sources.Format = None,
+    delimiter: sources.Delimiter = None,
+    header: sources.Header = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show the columns of a table: kind, gaps, different values, examples; suggest the label."""
+    from budgetron.streams import StreamError
+    from budgetron.streams.opening import TABLES, format_of, open_batches
+    from budgetron.streams.table.first_rows import first_rows
+    from budgetron.tables.frames import table_of
+    from budgetron.tables.kinds import Limits, look
+    from budgetron.tables.parsing import whole
+
+    kind = format_of(file, format or ("csv" if file == "-" else None))
+    if kind not in TABLES:
+        fail(f"{file}: is no table; tables are {', '.join(TABLES)} (--format)")
+    options = sources.source_options(format=kind, delimiter=delimiter, header=header, skip_bad=True)
+    try:
+        table = table_of(first_rows(open_batches(file, kind, options), rows))
+        columns = []
+        for name in table.column_names:
+            column = whole(table.column(name))
+            columns.append(look(name, column, None, "auto", Limits()))
+    except StreamError as error:
+        fail(str(error))
+    except BudgetronError as error:
+        fail(f"{file}: {error}")
+    label, why = suggested_label(columns)
+    if as_json:
+        print(json.dumps(_as_data(columns, table.num_rows, label)))
+        return
+    _print(file, columns, table.num_rows)
+    print(f"label: {shown(label)}, {why}?")
+    words = ["budgetron", "run", file, "--label", label, "-a", "budgetron"]
+    print(" ".join(shlex.quote(shown(each)) for each in words))
+
+
+def suggested_label(columns: list[Column]) -> tuple[str, str]:
+    """The column that is probably the label, and why.
+
+    One called label, target, class or y; else the last one of few different values, if it is at an
+    end of the table; else the last one.
+    """
+    from budgetron.streams.table.columns import LABELS
+
+    usual = [each for each in columns if each.name.strip().lower() in LABELS]
+    if usual:
+        return usual[-1].name, "by its name"
+    ends = [each for each in (columns[-1], columns[0]) if 2 <= each.distinct <= FEW]
+    if ends:
+        place = "last" if ends[0] is columns[-1] else "first"
+        return ends[0].name, f"the {place} column, with {ends[0].distinct} different values"
+    return columns[-1].name, "the last column"
+
+
+def _as_data(columns: list[Column], rows: int, label: str) -> dict[str, Any]:
+    return {
+        "rows": rows,
+        "label": label,
+        "columns": [
+            {
+                "name": each.name,
+                "kind": each.kind,
+                "why": each.why,
+                "gaps": each.gaps / rows,
+                "distinct": each.distinct,
+                "examples": list(each.examples),
+            }
+            for each in columns
+        ],
+    }
+
+
+def _print(file: str, columns: list[Column], rows: int) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    console = output()
+    name_width = min(WIDEST, max(len("column"), *(len(shown(each.name)) for each in columns)))
+    room = max(
+        10, console.width - name_width - len("constant") - len("gaps") - len("distinct") - 16
+    )
+    table = Table()
+    table.add_column("column", no_wrap=True)
+    table.add_column("kind", no_wrap=True)
+    table.add_column("gaps", justify="right", no_wrap=True)
+    table.add_column("distinct", justify="right", no_wrap=True)
+    table.add_column("examples", no_wrap=True)
+    for each in columns:
+        share = each.gaps / each.rows
+        gaps = "" if not each.gaps else "<1 %" if share < 0.01 else f"{100 * share:.0f} %"
+        table.add_row(
+            Text(_cut(each.name, name_width)),
+            each.kind,
+            gaps,
+            f"{each.distinct:,}",
+            Text(_cut(", ".join(each.examples), room)),
+        )
+    console.print(Text(f"{shown(file)}: {len(columns)} columns, first {rows:,} rows", style="bold"))
+    console.print(table)
+
+
+def _cut(text: str, width: int) -> str:
+    text = shown(text)
+    return text if len(text) <= width else text[: width - 3] + "..."

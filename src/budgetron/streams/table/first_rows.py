@@ -1,0 +1,48 @@
+"""The first rows of a table with all its columns: what kinds of columns are inferred from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from budgetron.streams.base import StreamError
+
+if TYPE_CHECKING:
+    from budgetron.streams.table import Batches
+
+
+@dataclass
+class AsTheyAre:
+    """All columns; those of text formats as text."""
+
+    needed: list[str]
+    numbers: list[str] = field(default_factory=list)
+    lenient: bool = True
+
+    def look(self, batch: Any) -> None: ...
+
+
+def first_rows(open_batches: Callable[[], Batches], rows: int) -> Any:
+    """An Arrow table of the first `rows` rows, or of all there are; the table is closed again.
+
+    Raises
+    ------
+    StreamError
+        If the table cannot be opened or read, or has no rows.
+    """
+    import pyarrow as pa
+
+    batches = open_batches()
+    try:
+        found: list[Any] = []
+        seen = 0
+        reader = batches.read(AsTheyAre(batches.names), 0, rows)
+        while seen < rows and (batch := next(reader, None)) is not None:
+            found.append(pa.Table.from_batches([batch.slice(0, rows - seen)]))
+            seen += found[-1].num_rows
+        if not found:
+            raise StreamError(batches.name, None, "has no rows")
+        return pa.concat_tables(found, promote_options="permissive")
+    finally:
+        batches.close()

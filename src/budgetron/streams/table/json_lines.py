@@ -1,0 +1,118 @@
+"""JSON lines as batches: one object per line, its keys the columns; pyarrow parses block by block.
+
+The keys of the first block are the columns. A key that a line does not have is a gap. Types are
+those of a block: a column may be whole numbers in one block and decimals in the next.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from budgetron.streams.base import StreamError
+from budgetron.streams.source import Source
+from budgetron.streams.table import arrow, arrow_reason, check_start, off_main
+
+if TYPE_CHECKING:
+    from budgetron.streams.table import Wanted
+
+_BLOCK = 1 << 20  # as of CSV
+_LONGEST = 4 << 20
+
+
+class JsonBatches:
+    """Rows of JSON lines: a file, plain or compressed, or "-" for standard input."""
+
+    n_bad = 0
+    bad_messages: list[str]
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        arrow(os.fspath(path))
+        self._source = Source(path)
+        self.name = self._source.name
+        self.bad_messages = []
+        self._rows = 0
+        self._blocks = self._lines()
+        try:
+            block = next(self._blocks, None)
+            if block is None:
+                raise StreamError(self.name, None, "is empty: not even a first line")
+            self._first = self._parsed(block)
+        except StreamError:
+            self.close()
+            raise
+        except OSError as error:
+            self.close()
+            raise StreamError(self.name, 1, str(error)) from error
+        self.names = list(self._first.column_names)
+
+    @property
+    def bytes_total(self) -> int | None:
+        return self._source.bytes_total
+
+    @property
+    def bytes_read(self) -> int:
+        return self._source.bytes_read
+
+    def read(self, wanted: Wanted, start: int, batch_rows: int) -> Iterator[Any]:
+        import pyarrow as pa
+
+        rows = 0
+        table = self._first
+        while True:
+            lost = [name for name in wanted.needed if name not in table.column_names]
+            for name in lost:
+                table = table.append_column(name, pa.nulls(table.num_rows))
+            for batch in table.select(wanted.needed).combine_chunks().to_batches(batch_rows):
+                drop = min(max(start - rows, 0), batch.num_rows)
+                rows += batch.num_rows
+                if drop < batch.num_rows:
+                    yield batch.slice(drop)
+            self._rows += table.num_rows
+            try:
+                block = next(self._blocks, None)
+            except OSError as error:
+                what = f"row {self._rows + 1} or later: {error}"
+                raise StreamError(self.name, None, what) from error
+            if block is None:
+                break
+            table = self._parsed(block)
+        check_start(self.name, start, rows)
+
+    def _lines(self) -> Iterator[bytes]:
+        """Whole lines, about a block at a time; of a pipe, those that have come."""
+        text, ended = b"", False
+        while not ended:
+            parts, size = [text], len(text)
+            while not ended and size < (len(text) + 1 if self._source.live else _BLOCK):
+                parts.append(self._source.read())
+                ended = not parts[-1]
+                size += len(parts[-1])
+            text = b"".join(parts)
+            end = len(text) if ended else text.rfind(b"\n") + 1
+            if text[:end].strip():
+                yield text[:end]
+            text = text[end:]
+            if len(text) > _LONGEST:
+                what = f"row {self._rows + 1} or later is longer than {_LONGEST >> 20} MiB"
+                raise StreamError(self.name, None, what)
+
+    def _parsed(self, block: bytes) -> Any:
+        import pyarrow as pa
+        from pyarrow import json as arrow_json
+
+        read = arrow_json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+        memory = pa.allocate_buffer(len(block))
+        memoryview(memory).cast("B")[:] = block
+        try:
+            return off_main(lambda: arrow_json.read_json(pa.BufferReader(memory), read))
+        except pa.ArrowException as error:
+            what = f"row {self._rows + 1} or later: {arrow_reason(error)}"
+            raise StreamError(self.name, None, what) from error
+
+    def line_of(self, row: int) -> int | None:
+        return None
+
+    def close(self) -> None:
+        self._source.close()
