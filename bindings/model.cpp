@@ -259,6 +259,17 @@ nb::object target_units(PythonModel<Real>& model) {
   return nb::make_tuple(units.centre(), units.scale(), units.changes());
 }
 
+// How many values were missing, in total, and by feature: features and counts.
+template <class Real>
+nb::tuple gaps(PythonModel<Real>& model) {
+  const auto* preparation = model.preparation();
+  const GapCounts found = preparation == nullptr
+                              ? GapCounts()
+                              : model.inspect([&](const auto&) { return preparation->gaps(); });
+  return nb::make_tuple(found.total(), to_numpy(std::vector<std::int32_t>(found.features())),
+                        to_numpy(std::vector<std::int64_t>(found.counts())));
+}
+
 template <class Real>
 std::size_t size(PythonModel<Real>& model) {
   std::size_t size = 0;
@@ -347,6 +358,8 @@ void bind(nb::module_& m, const char* name) {
                    })
       .def_prop_ro("gamma", &look<&Model<Real>::gamma, Real>)
       .def_prop_ro("unit_changes", &look<&Model<Real>::unit_changes, Real>)
+      .def_prop_ro("takes_gaps", &look<&Model<Real>::takes_gaps, Real>)
+      .def_prop_ro("gaps", &gaps<Real>)
       .def_prop_ro("size", &size<Real>)
       .def_prop_ro("memory_bytes", &M::memory_bytes)
       .def(

@@ -7,6 +7,7 @@
 //   visitor.scratch(buffer_);                  memory that is counted but not saved
 //
 //   visitor.fixed("outputs", outputs_);        saved; what is loaded must be what it was built with
+//   visitor.part_if(any, "gaps", gaps_);       a part that is saved only if `any`
 //
 // A piece whose memory layout is not its saved form asks `mode()` and packs (see ExampleStore).
 //
@@ -117,6 +118,16 @@ class StateVisitor {
     prefix_ += name + "/";
     part.visit_state(*this);
     prefix_ = before;
+  }
+
+  // A part that most states do without: saved if `any`, loaded if it is there.
+  template <class Part>
+  void part_if(bool any, const std::string& name, Part& part) {
+    if (mode_ == Mode::load) {
+      const auto first = from_->lower_bound(path(name) + "/");
+      any = first != from_->end() && first->first.starts_with(path(name) + "/");
+    }
+    if (any || mode_ == Mode::count) this->part(name, part);
   }
 
   // Memory that is not part of the saved state.

@@ -248,7 +248,7 @@ bool Expansion<Real>::fill(RowBlock<Real>& block, const Real* samples, std::size
   block.width = width;
   if (!pack(block)) return false;
   for (const Row<Real>& row : block.rows) {
-    if (drowns(row.norm)) return false;
+    if (drowns(row.norm) || std::isnan(row.norm)) return false;  // NaN: a value is missing
   }
   RowTask<Real> rows[kBlockRows];
   block_functions<Real>().values(task(block, 0, rows), 0, padded(size()));

@@ -119,6 +119,10 @@ class Model : private InstanceCount {
   }
   // Null if targets are learned as they come.
   [[nodiscard]] const TargetUnits* target_units() const { return units_.get(); }
+  // Whether rows may have missing values, NaN.
+  [[nodiscard]] bool takes_gaps() const {
+    return preparation_ != nullptr && preparation_->takes_gaps();
+  }
   // Null if rows are not prepared.
   [[nodiscard]] const Preparation<Real>* preparation() const { return preparation_.get(); }
 
@@ -165,11 +169,12 @@ class Model : private InstanceCount {
 
   // Learns one row; returns the decision before, outputs() numbers. `take` gets them while the lock
   // is held; without `take` the caller must know that no other thread uses the model. A row that is
-  // not finite is decided and not learned.
+  // not finite is decided and not learned, unless all that is not finite are gaps (gaps.hpp).
   template <class Take = Itself>
   auto learn_one(const Sample<Real>& x, double target, double weight = 1.0, Take take = {}) {
     const auto inside = lock_.exclusive();
-    if (!finite(x) || !std::isfinite(target)) weight = 0.0;
+    const bool sound = finite(x) || (takes_gaps() && !has_infinity(x));
+    if (!sound || !std::isfinite(target)) weight = 0.0;
     {
       Calibration::Counter counter(calibration_.get());
       learn_row({x, target, weight}, nullptr, counter);

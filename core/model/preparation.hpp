@@ -25,6 +25,9 @@
 // With a byte limit (byte_limit.hpp) fewer rows may be kept: the warm-up ends when the memory for
 // rows or for values is full.
 //
+// A NaN is a missing value, a gap (gaps.hpp): with "auto" the running mean stands in for it. Kept
+// rows keep their gaps; a new learner sees them as the mean of all rows so far fills them.
+//
 // Cost: O(non-zeros) per row while scaling; in the warm-up O(kRows^2 non-zeros) for distances and
 // less than 2.3 kRows rounds for the replays.
 #pragma once
@@ -38,6 +41,7 @@
 
 #include "base/spec.hpp"
 #include "hypothesis/kernel.hpp"
+#include "model/gaps.hpp"
 #include "model/scaler.hpp"
 #include "model/units.hpp"
 #include "model/warmup.hpp"
@@ -105,11 +109,17 @@ class Preparation {
     return scale_ == Scale::standard || (scale_ == Scale::units && !units_.identity());
   }
   [[nodiscard]] bool may_scale() const { return scale_ != Scale::none; }
+  // Whether rows may have gaps.
+  [[nodiscard]] bool takes_gaps() const { return scale_ == Scale::units; }
+  [[nodiscard]] const GapCounts& gaps() const { return gaps_; }
 
   // Allocates all the memory it will ever need.
   void reserve(const PreparationRules& rules, const ByteLimit& limit) {
     if (scale_ == Scale::standard) scaler_.reserve(rules.width);
-    if (scale_ == Scale::units) units_.reserve(rules.width, limit.slots, rules.rows);
+    if (scale_ == Scale::units) {
+      units_.reserve(rules.width, limit.slots, rules.rows);
+      gaps_.reserve(units_.reserved());
+    }
     if (!warming_up_) return;
     warmup_.reserve(rules.rows, rules.values, finds_gamma_ && by_distance_);
     if (scale_ == Scale::units && finds_gamma_)
@@ -131,7 +141,8 @@ class Preparation {
   }
   // A kept row as the learner is to see it.
   Sample<Real> in_units(const Sample<Real>& x, OwnedSample<Real>& out) const {
-    return scale_ == Scale::units ? units_.transform(x, out) : x;
+    if (scale_ != Scale::units) return x;
+    return has_gaps(x) ? units_.transform_gaps(x, out) : units_.transform(x, out);
   }
 
   // Whether the first pass of `fit` has to show it more rows.
@@ -147,7 +158,7 @@ class Preparation {
       sampled_ = true;
       if (scale_ == Scale::units) units_.start(warmup_.rows());
     }
-    if (!keeps && scale_ == Scale::units) units_.add(x);
+    if (!keeps && scale_ == Scale::units) units_.add(x, has_gaps(x));
   }
   // Ends the first pass. True if gamma has changed.
   bool settle() {
@@ -178,8 +189,11 @@ class Preparation {
              bool surveyed, Rebuild rebuild, Change change) {
     if (scale_ == Scale::standard) scaler_.count(x);
     surveyed = surveyed && settled_;
+    // A row that is shown as it came has none.
+    const bool gaps = scale_ == Scale::units && seen.values != x.values && has_gaps(x);
+    if (gaps) gaps_.count(x, most_counted());
     if (!warming_up_) {
-      if (surveyed || scale_ != Scale::units || !units_.count(x)) return;
+      if (surveyed || scale_ != Scale::units || !units_.count(x, gaps)) return;
       const UnitsChanged changed = change(units_);
       if (finds_gamma_) gamma_ = changed.gamma;
       units_.commit();
@@ -223,6 +237,7 @@ class Preparation {
     visitor.field("warming_up", warming_up_);
     visitor.part("scaler", scaler_);
     if (rule_ == Scale::units) visitor.part("units", units_);
+    visitor.part_if(gaps_.total() > 0, "gaps", gaps_);
     visitor.part("warmup", warmup_);
     if (!visitor.loading()) return;
     if (!warming_up_ && warmup_.size() == 0) end_warmup();
@@ -230,17 +245,25 @@ class Preparation {
     // Models of "auto" before format 4 were frozen (scaler.hpp) or left rows as they are.
     require(scale_ == rule_ || rule_ == Scale::units, "scale");
     require(warming_up_ ? finds_gamma_ || scale_ == Scale::units : warmup_.size() == 0, "warm-up");
+    require(takes_gaps() || (!warmup_.gaps() && gaps_.total() == 0), "gaps");
+    require(gaps_.features().size() <= most_counted(), "gaps");
     if (scale_ == Scale::units) scaler_ = Scaler();
   }
 
  private:
   enum class Scale { none, standard, units };
 
+  // Features whose gaps are counted one by one.
+  [[nodiscard]] std::size_t most_counted() const {
+    if (units_.reserved() > 0) return units_.reserved();
+    return std::max(GapCounts::kLeast, units_.features());
+  }
+
   template <class Rebuild>
   void choose_units_and_gamma(bool last, Rebuild rebuild) {
     bool changed = false;
     if (scale_ == Scale::units && (last || due(warmup_.size()))) {
-      changed = !units_.identity();
+      changed = !units_.identity() || warmup_.gaps();  // the means have moved
       units_.start(warmup_.rows());
       changed |= !units_.identity();
     }
@@ -251,7 +274,7 @@ class Preparation {
     }
     if (changed) rebuild();
     if (!last) return;
-    if (scale_ == Scale::units && warmup_.size() > 1 && warmup_.all_equal()) {
+    if (scale_ == Scale::units && warmup_.size() > 1 && warmup_.all_equal(show())) {
       warmup_.begin_anew();
     } else {
       end_warmup();
@@ -267,12 +290,14 @@ class Preparation {
     return (rows & (rows - 1)) == 0 && (rows > 1 || width_ == 0);
   }
 
+  // How kept rows are shown.
+  [[nodiscard]] auto show() const {
+    return [this](const Sample<Real>& x, OwnedSample<Real>& out) { return in_units(x, out); };
+  }
+
   [[nodiscard]] double find_gamma() {
     if (by_distance_) {
-      const double gamma = 1.0 / warmup_.median_squared_distance(
-                                     [this](const Sample<Real>& x, OwnedSample<Real>& out) {
-                                       return in_units(x, out);
-                                     });
+      const double gamma = 1.0 / warmup_.median_squared_distance(show());
       const Real usable = static_cast<Real>(gamma);  // neither 0 nor infinite in the row's type
       if (std::isfinite(usable) && usable > Real(0)) return gamma;
     }
@@ -294,6 +319,7 @@ class Preparation {
   Scale rule_ = Scale::none;  // what was asked for; scale_ may be that of an older model file
   Scaler scaler_;
   Units units_;
+  GapCounts gaps_;
   Warmup<Real> warmup_;
 };
 

@@ -133,10 +133,16 @@ void Units::clear() {
 
 // The values of the feature, numbers_, make m and v: their mean and variance about the median,
 // those farther than kFar sizes brought there. The size is that of the middle half, or of the 95 %
-// nearest if that is 0, or of all.
+// nearest if that is 0, or of all. f.recent: the sum of t over the rows in which it was missing.
 void Units::begin(FeatureState& f) {
   const std::size_t n = numbers_.size();
+  const double missing = f.recent;
   f.recent = f.weight;
+  if (missing > 0.0) {
+    const double known = total_ - missing;
+    f.weight = known > 0.0 ? f.weight / known * total_ : total_;
+    if (f.values == 1) f.recent = f.weight;
+  }
   if (n == 0) return;
   std::vector<double>& sorted = apart_;
   sorted = numbers_;
@@ -240,7 +246,7 @@ void Units::settle() {
   uneven_ = largest_ > 1.0 && largest_ > 2.0 * middle_;
   for (FeatureState& f : states_) {
     f.own = f.next;
-    const bool constant = centres_ && different(f) < 2;
+    const bool constant = centres_ && f.values > 0 && different(f) < 2;
     f.in_force = uneven_ || constant ? f.next : Unit{0.0, 1.0};
   }
   shared_.in_force = shared_.own = shared_.next;
@@ -538,10 +544,12 @@ void Units::load(const std::vector<double>& numbers, const std::vector<std::int6
           require(*mark >= 0 && *mark <= (count_of_rows ? rows_ : kMostMark), what);
           value = static_cast<Mark>(*mark++);
         });
-    require(f.weight > 0.0 && f.weight <= total_ && f.recent > 0.0 && sound(f.recent) &&
+    const bool any = f.values > 0;  // none: it was missing in the first rows
+    require(f.weight <= total_ && (any ? f.weight > 0.0 : f.weight >= 0.0) &&
+                (any ? f.recent > 0.0 : f.recent == 0.0) && sound(f.recent) &&
                 f.square >= 0.0 && sound(f.square) && f.block_square >= 0.0 &&
                 sound(f.block_square) && sound(f.size_before) && sized(f.in_force.size) &&
-                sized(f.own.size) && f.values >= 1 && f.values <= 3 && f.jump <= Jump::down &&
+                sized(f.own.size) && f.values <= 3 && f.jump <= Jump::down &&
                 f.block_far <= f.block_count,
             what);
     for (const double value : {f.mean, f.block_mean, f.first, f.second, f.mean_before,

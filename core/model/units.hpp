@@ -49,6 +49,11 @@
 // `fit` begins with the first rows of a random order, counts the rest without a check, and then
 // decides: units are found as after the first rows.
 //
+// A missing value, NaN, has the coordinate of p m, the mean over all rows; 0 before the first value
+// and for features without a state. It leaves m, v, Q and the block as they are, and
+// R += p t keeps the share p. (Q = R while a feature has one value.) A feature that was missing
+// from the first row on has R = T and no value: then its first value finds p = 1.
+//
 // All in float64. Cost: about 20 operations per value that is not 0, in dense rows eight features
 // at a time (simd/unit_counts.hpp); O(features) per 100 rows. Memory: kFeatureBytes per feature,
 // and its slot.
@@ -126,6 +131,8 @@ class Units final : public UnitChange {
   // to start with.
   void reserve(std::size_t width, std::size_t slots, std::size_t rows);
 
+  // Features that have a state.
+  [[nodiscard]] std::size_t features() const { return states_.size(); }
   // Features that memory was taken for.
   [[nodiscard]] std::size_t reserved() const { return reserved_; }
 
@@ -133,28 +140,14 @@ class Units final : public UnitChange {
   template <class Real>
   Sample<Real> transform(const Sample<Real>& x, OwnedSample<Real>& out) const {
     if (identity_) return x;
-    out.dense = x.dense();
-    out.values.clear();
-    out.indices.clear();
-    if (out.dense) {
-      for (std::size_t j = 0; j < x.count; ++j) {
-        out.values.push_back(coordinate(static_cast<std::int32_t>(j), x.values[j]));
-      }
-      return out.view();
-    }
-    std::size_t next = 0;  // of the features whose zero is not coordinate 0
-    const auto add_until = [&](std::int64_t end) {
-      for (; next < centred_.size() && centred_[next] < end; ++next) {
-        append(centred_[next], Real(0), out);
-      }
-    };
-    for (std::size_t k = 0; k < x.count; ++k) {
-      add_until(x.indices[k]);
-      if (next < centred_.size() && centred_[next] == x.indices[k]) ++next;
-      append(x.indices[k], x.values[k], out);
-    }
-    add_until(std::int64_t{1} << 31);
-    return out.view();
+    return transform(x, out, [](std::int32_t, Real value) { return value; });
+  }
+  // The same of a row with gaps.
+  template <class Real>
+  Sample<Real> transform_gaps(const Sample<Real>& x, OwnedSample<Real>& out) const {
+    return transform(x, out, [this](std::int32_t feature, Real value) {
+      return std::isnan(value) ? static_cast<Real>(stand_in(feature)) : value;
+    });
   }
 
   // Begins with these rows: robust statistics, and the units that follow from them.
@@ -169,7 +162,9 @@ class Units final : public UnitChange {
         ++values;
         const double value = countable(x.values[k]);
         const std::uint32_t slot = slot_of(x.feature(k));
-        if (slot == kNoSlot) {
+        if (std::isnan(value)) {
+          if (slot != kNoSlot) states_[slot].recent += row_;  // until `begin`
+        } else if (slot == kNoSlot) {
           pool(value);
         } else {
           states_[slot].weight += row_;
@@ -182,7 +177,7 @@ class Units final : public UnitChange {
       numbers_.clear();
       for (const Sample<Real>& x : rows) {
         const double value = value_of(x, features_[slot]);
-        if (value != 0.0) numbers_.push_back(value);
+        if (value != 0.0 && !std::isnan(value)) numbers_.push_back(value);
       }
       begin(states_[slot]);
     }
@@ -190,31 +185,22 @@ class Units final : public UnitChange {
   }
 
   // Counts a row. True if units are to change: then learners `convert`, and `commit` ends it.
+  // `gaps`: values are missing.
   template <class Real>
-  bool count(const Sample<Real>& x) {
-    add(x);
+  bool count(const Sample<Real>& x, bool gaps = false) {
+    add(x, gaps);
     return rows_ % kCheck == 0 && check();
   }
   // Counts a row of the first pass of `fit`, without a check; `decide` ends the pass.
   template <class Real>
-  void add(const Sample<Real>& x) {
+  void add(const Sample<Real>& x, bool gaps) {
     step();
-    if (x.dense() && x.count == states_.size() && last_feature_ < x.count) {
+    if (gaps) {
+      count_each<true>(x);
+    } else if (x.dense() && x.count == states_.size() && last_feature_ < x.count) {
       count_all(x);
     } else {
-      std::size_t values = 0;
-      for (std::size_t k = 0; k < x.count; ++k) {
-        if (x.values[k] == Real(0)) continue;
-        ++values;
-        const double value = static_cast<double>(x.values[k]);
-        const std::uint32_t slot = slot_of(x.feature(k));
-        if (slot == kNoSlot) {
-          pool(countable(value));
-        } else {
-          update(slot, value);
-        }
-      }
-      widest_ = std::max(widest_, values);
+      count_each<false>(x);
     }
   }
   // The units that follow from all rows since `start`.
@@ -262,6 +248,40 @@ class Units final : public UnitChange {
     if (!uneven_ || value == Real(0)) return value;
     return static_cast<Real>(coordinate(shared_.in_force, countable(value)));
   }
+  // known(feature, value) is the value that is taken for it.
+  template <class Real, class Known>
+  Sample<Real> transform(const Sample<Real>& x, OwnedSample<Real>& out, Known known) const {
+    out.dense = x.dense();
+    out.values.clear();
+    out.indices.clear();
+    if (out.dense) {
+      for (std::size_t j = 0; j < x.count; ++j) {
+        const auto feature = static_cast<std::int32_t>(j);
+        out.values.push_back(coordinate(feature, known(feature, x.values[j])));
+      }
+      return out.view();
+    }
+    std::size_t next = 0;  // of the features whose zero is not coordinate 0
+    const auto add_until = [&](std::int64_t end) {
+      for (; next < centred_.size() && centred_[next] < end; ++next) {
+        append(centred_[next], Real(0), out);
+      }
+    };
+    for (std::size_t k = 0; k < x.count; ++k) {
+      add_until(x.indices[k]);
+      if (next < centred_.size() && centred_[next] == x.indices[k]) ++next;
+      append(x.indices[k], known(x.indices[k], x.values[k]), out);
+    }
+    add_until(std::int64_t{1} << 31);
+    return out.view();
+  }
+  // The mean of a feature over all rows; 0 if it had no value.
+  [[nodiscard]] double stand_in(std::int32_t feature) const {
+    const std::uint32_t slot = slots_.find(feature);
+    if (slot == kNoSlot) return 0.0;
+    const double* const f = counts_of(slot);
+    return std::min(1.0, f[kWeight * kGroup] / total_) * f[kMean * kGroup];
+  }
   template <class Real>
   void append(std::int32_t feature, Real value, OwnedSample<Real>& out) const {
     const Real z = coordinate(feature, value);
@@ -295,6 +315,9 @@ class Units final : public UnitChange {
   [[nodiscard]] double* counts_of(std::size_t slot) {
     return counts_.data() + slot / kGroup * kGroupNumbers + slot % kGroup;
   }
+  [[nodiscard]] const double* counts_of(std::size_t slot) const {
+    return counts_.data() + slot / kGroup * kGroupNumbers + slot % kGroup;
+  }
   // As long as a feature has one value, only its weight and the count of its block move; `catch_up`
   // does the rest.
   void update(std::uint32_t slot, double x) {
@@ -311,6 +334,7 @@ class Units final : public UnitChange {
     }
     x = countable(x);
     if (values < 3) {
+      if (values == 0) begin_known(f);
       note_value(states_[slot], x);
       values_[slot] = states_[slot].values;
     }
@@ -326,6 +350,45 @@ class Units final : public UnitChange {
     }
     behind_ = false;
   }
+  template <bool kGaps, class Real>
+  void count_each(const Sample<Real>& x) {
+    std::size_t values = 0;
+    for (std::size_t k = 0; k < x.count; ++k) {
+      if (x.values[k] == Real(0)) continue;
+      ++values;
+      const double value = static_cast<double>(x.values[k]);
+      if constexpr (kGaps) {
+        if (std::isnan(value)) {
+          hold(slots_.find(x.feature(k)));
+          continue;
+        }
+      }
+      const std::uint32_t slot = slot_of(x.feature(k));
+      if (slot == kNoSlot) {
+        pool(countable(value));
+      } else {
+        update(slot, value);
+      }
+    }
+    widest_ = std::max(widest_, values);
+  }
+  // A value of the feature is missing: its share stays.
+  void hold(std::uint32_t slot) {
+    if (slot == kNoSlot) return;
+    double* const f = counts_of(slot);
+    double& weight = f[kWeight * kGroup];
+    if (values_[slot] == 0) {
+      begin_known(f);
+      if (weight > 0.0) weight = total_;
+      return;
+    }
+    weight += weight / (total_ - row_) * row_;
+    behind_ |= values_[slot] == 1;
+  }
+  // A feature without a value, missing in all rows until some time: have there been zeros since?
+  void begin_known(double* f) const {
+    if (f[kWeight * kGroup] < total_ - row_) f[kWeight * kGroup] = 0.0;
+  }
   // A dense row, all of whose features have a state and no other.
   template <class Real>
   void count_all(const Sample<Real>& x) {
@@ -337,6 +400,7 @@ class Units final : public UnitChange {
     if (!few_.empty()) {
       std::erase_if(few_, [&](std::uint32_t slot) {
         const double value = countable(x.values[static_cast<std::size_t>(features_[slot])]);
+        if (values_[slot] == 0) begin_known(counts_of(slot));
         if (value != 0.0) note_value(states_[slot], value);
         values_[slot] = states_[slot].values;
         return values_[slot] == 3;

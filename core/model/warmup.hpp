@@ -21,6 +21,7 @@
 #include "base/sample.hpp"
 #include "base/state.hpp"
 #include "hypothesis/expansion.hpp"
+#include "model/gaps.hpp"
 
 namespace budgetron {
 
@@ -58,8 +59,12 @@ class Warmup {
     return x.count <= most_values_ - values_.size();
   }
 
+  // Whether a row has a gap.
+  [[nodiscard]] bool gaps() const { return gaps_; }
+
   void add(const Sample<Real>& x, double target, double weight) {
     append(x);
+    gaps_ |= has_gaps(x);
     targets_.push_back(target);
     weights_.push_back(weight);
   }
@@ -91,10 +96,13 @@ class Warmup {
     look();
     return views_;
   }
-  [[nodiscard]] bool all_equal() {
+  // Rows with gaps are compared as show(x, out) has them.
+  template <class Show>
+  [[nodiscard]] bool all_equal(Show show) {
     look();
+    const Sample<Real> first = gaps_ ? show(views_[0], shown_) : views_[0];
     for (const Sample<Real>& x : views_) {
-      if (squared_distance(x, views_[0]) != 0.0) return false;
+      if (squared_distance(gaps_ ? show(x, other_) : x, first) != 0.0) return false;
     }
     return true;
   }
@@ -168,6 +176,7 @@ class Warmup {
     indices_.clear();
     widths_.clear();
     ends_.clear();
+    gaps_ = false;
   }
 
   // Sets views_ on the rows.
@@ -185,11 +194,13 @@ class Warmup {
     }
   }
 
-  void check() const {
+  void check() {
     const std::string what = "warm-up rows";
+    const Sample<Real> all{values_.data(), nullptr, values_.size()};
+    gaps_ = has_gaps(all);
     require(widths_.size() == size() && ends_.size() == size() && size() < most_rows_ &&
                 values_.size() <= most_values_ && weights_.size() == size() &&
-                join_sizes_.size() == join_rows_.size() && all_finite(values_) &&
+                join_sizes_.size() == join_rows_.size() && !has_infinity(all) &&
                 all_finite(weights_),
             what);
     std::size_t start = 0;
@@ -244,6 +255,7 @@ class Warmup {
   std::vector<std::int64_t> join_rows_;   // per class change: how many rows came before it ...
   std::vector<std::int64_t> join_sizes_;  // ... classes after it
   std::vector<std::int32_t> join_orders_;
+  bool gaps_ = false;                     // in the rows
   std::size_t most_rows_ = kRows;
   std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
   std::vector<Sample<Real>> views_;  // of the rows, while they are looked at
