@@ -29,8 +29,8 @@ template <class Real>
 class Parser {
  public:
   Parser(bool skip_bad, std::int64_t max_index, std::size_t max_line, std::size_t keep,
-         std::uint64_t line, std::int64_t largest)
-      : parser_({skip_bad, max_index, max_line, keep, line, largest}) {}
+         std::uint64_t line, std::int64_t largest, bool gaps)
+      : parser_({skip_bad, max_index, max_line, keep, line, largest, gaps}) {}
 
   std::size_t feed(const nb::bytes& data, std::size_t start, std::size_t max_rows) {
     const std::string_view text(data.c_str(), data.size());
@@ -71,10 +71,11 @@ void bind_parser(nb::module_& m, const char* name) {
   using P = Parser<Real>;
   const budgetron::LibsvmOptions defaults;
   nb::class_<P>(m, name, "A streaming parser of LIBSVM text; see core/io/libsvm_parser.hpp.")
-      .def(nb::init<bool, std::int64_t, std::size_t, std::size_t, std::uint64_t, std::int64_t>(),
+      .def(nb::init<bool, std::int64_t, std::size_t, std::size_t, std::uint64_t, std::int64_t,
+                    bool>(),
            nb::kw_only(), "skip_bad"_a = defaults.skip_bad, "max_index"_a = defaults.max_index,
            "max_line"_a = defaults.max_line, "keep"_a = defaults.keep, "line"_a = defaults.line,
-           "largest"_a = defaults.largest)
+           "largest"_a = defaults.largest, "gaps"_a = defaults.gaps)
       .def("feed", &P::feed, "data"_a, "start"_a, "max_rows"_a,
            "Parse data[start:] until it ends, max_rows rows wait, or a bad line stops the parser; "
            "return where in data it stopped.")

@@ -295,15 +295,17 @@ void bind(nb::module_& m, const char* name) {
           [](M* self, const nb::dict& spec, const std::string& task, std::size_t classes,
              std::uint64_t seed, bool wide, const std::string& scale, const std::string& gamma,
              std::size_t width, const std::string& average, std::size_t slots,
-             std::size_t warmup_rows, std::size_t warmup_values, const std::string& target_scale) {
+             std::size_t warmup_rows, std::size_t warmup_values, const std::string& target_scale,
+             std::size_t flags) {
             const Task kind = task == "regression" ? Task::regression : Task::classification;
-            const PreparationRules rules{scale, gamma, width, warmup_rows, warmup_values};
-            new (self) M(*to_spec(spec), kind, classes, seed, wide, rules, average, {width, slots},
+            const PreparationRules rules{scale, gamma, width, flags, warmup_rows, warmup_values};
+            const ByteLimit limit{flags > 0 ? 2 * width : width, slots};  // a flag per feature
+            new (self) M(*to_spec(spec), kind, classes, seed, wide, rules, average, limit,
                          target_scale == "auto");
           },
           "spec"_a, "task"_a, "classes"_a, "seed"_a, "wide"_a = false, "scale"_a = "none",
           "gamma_rule"_a = "fixed", "width"_a = 0, "average"_a = "last", "slots"_a = 0,
-          "warmup_rows"_a = 0, "warmup_values"_a = 0, "target_scale"_a = "none")
+          "warmup_rows"_a = 0, "warmup_values"_a = 0, "target_scale"_a = "none", "flags"_a = 0)
       .def("learn", &M::learn, "batch"_a)
       .def_prop_ro("surveys", &look<&Model<Real>::surveys, Real>)
       .def("survey", &M::survey, "batch"_a)
@@ -378,21 +380,21 @@ void bind(nb::module_& m, const char* name) {
           "learn_named",
           [](M& self, const nb::dict& names, const nb::handle& x, double target, double weight) {
             const NamedRowLease<Real> row;
-            return learn_one(self, row->read(names, x, true), target, weight);
+            return learn_one(self, row->read(names, x, true, self.takes_gaps()), target, weight);
           },
           "names"_a, "x"_a, "target"_a, "weight"_a = 1.0)
       .def(
           "predict_named",
           [](M& self, const nb::dict& names, const nb::handle& x) {
             const NamedRowLease<Real> row;
-            return predict_one(self, row->read(names, x, false));
+            return predict_one(self, row->read(names, x, false, self.takes_gaps()));
           },
           "names"_a, "x"_a)
       .def(
           "probabilities_named",
           [](M& self, const nb::dict& names, const nb::handle& x) {
             const NamedRowLease<Real> row;
-            return probabilities_one(self, row->read(names, x, false));
+            return probabilities_one(self, row->read(names, x, false, self.takes_gaps()));
           },
           "names"_a, "x"_a)
       .def_prop_ro("target_units", &target_units<Real>)
@@ -436,14 +438,15 @@ void bind_model(nb::module_& m) {
       "Whether CSR is sorted, without duplicates and within its bounds.");
   m.def(
       "named_row",
-      [](const nb::dict& names, const nb::handle& x) {
+      [](const nb::dict& names, const nb::handle& x, bool gaps) {
         const budgetron::NamedRowLease<double> lease;
-        const auto row = lease->read(names, x, false);
+        const auto row = lease->read(names, x, false, gaps);
         return nb::make_tuple(
             to_numpy(std::vector<std::int32_t>(row.indices, row.indices + row.count)),
             to_numpy(std::vector<double>(row.values, row.values + row.count)));
       },
-      "names"_a, "x"_a, "The feature numbers and values of a row of named features.");
+      "names"_a, "x"_a, "gaps"_a = false,
+      "The feature numbers and values of a row of named features; `gaps`: some may be missing.");
   m.def(
       "give_back_memory",
       [] {

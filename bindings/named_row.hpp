@@ -4,9 +4,10 @@
 // numbers of unknown names, or refuses them. It is called only for rows with unknown names; all
 // other rows, nearly all of a stream, are read without calling back into Python.
 //
-// Zeros are left out: an absent feature and a 0 are the same. A value that is not a finite number
-// is a ValueError with the name of its feature, and changes nothing. If two names have the same
-// number (they may be hashes), their values are added.
+// Zeros are left out: an absent feature and a 0 are the same. None, NaN and pandas' NA are missing
+// values, if the model takes those. Any other value that is not a finite number is a ValueError
+// with the name of its feature, and changes nothing. If two names have the same number (they may be
+// hashes), their values are added.
 //
 // Cost: one dict lookup per feature, and a sort if names come out of order.
 #pragma once
@@ -16,8 +17,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,8 +34,8 @@ namespace nb = nanobind;
 template <class Real>
 class NamedRow {
  public:
-  // Reads the row x; if `learning`, unknown names join `names`.
-  Sample<Real> read(const nb::dict& names, const nb::handle& x, bool learning) {
+  // Reads the row x; if `learning`, unknown names join `names`. `gaps`: values may be missing.
+  Sample<Real> read(const nb::dict& names, const nb::handle& x, bool learning, bool gaps) {
     if (!nb::isinstance<nb::dict>(x)) {
       const nb::str text = nb::str("a row is a dict of features, not {!r:.80}");
       throw nb::type_error(nb::cast<nb::str>(text.attr("format")(x)).c_str());
@@ -45,7 +48,7 @@ class NamedRow {
     PyObject* value = nullptr;
     for (Py_ssize_t at = 0; PyDict_Next(x.ptr(), &at, &key, &value) != 0;) {
       const nb::object name = nb::borrow(key);
-      const double number = finite(name, nb::borrow(value));
+      const double number = sound(name, nb::borrow(value), gaps);
       PyObject* known = PyDict_GetItemWithError(names.ptr(), key);
       if (known != nullptr) {
         add(PyLong_AsLong(known), number);
@@ -63,22 +66,31 @@ class NamedRow {
  private:
   using Term = std::pair<std::int32_t, Real>;
 
-  static double finite(const nb::object& name, const nb::object& value) {
+  // The value, NaN if it is missing.
+  static double sound(const nb::object& name, const nb::object& value, bool gaps) {
     const double number =
         PyFloat_CheckExact(value.ptr()) ? PyFloat_AS_DOUBLE(value.ptr()) : converted(value);
-    if (std::isfinite(static_cast<Real>(number))) return number;
-    const nb::str text = nb::str("feature {!r} is {!r:.80}: values must be finite numbers");
+    if (std::isfinite(static_cast<Real>(number)) || (gaps && std::isnan(number))) return number;
+    const nb::str text =
+        std::isnan(number)
+            ? nb::str("feature {!r} is {!r:.80}; scale=\"auto\" treats it as a missing value")
+            : nb::str("feature {!r} is {!r:.80}: values must be finite numbers");
     const nb::object message = text.attr("format")(name, value);
     throw std::invalid_argument(nb::cast<nb::str>(message).c_str());
   }
 
-  // NaN if the value is not a number.
+  // NaN if the value is missing, infinity if it is not a number.
   static double converted(const nb::object& value) {
+    if (value.is_none() || is_pandas_na(value)) return std::nan("");
     const double number = PyFloat_AsDouble(value.ptr());
     if (PyErr_Occurred() == nullptr) return number;
     if (PyErr_ExceptionMatches(PyExc_Exception) == 0) throw nb::python_error();
     PyErr_Clear();
-    return std::nan("");
+    return std::numeric_limits<double>::infinity();
+  }
+  static bool is_pandas_na(const nb::object& value) {
+    const std::string_view type = Py_TYPE(value.ptr())->tp_name;
+    return type.ends_with("NAType");
   }
 
   void add(long feature, double value) {

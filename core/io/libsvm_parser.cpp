@@ -15,7 +15,7 @@ bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool ends_token(const char* p, const char* end) { return is_blank(*p) || p == end || *p == '#'; }
 
-enum class Number { ok, malformed, too_large, not_finite };
+enum class Number { ok, malformed, too_large, not_finite, missing };
 
 // Whether the decimal number [p, end), which from_chars put outside Real's range, lies above it
 // (and not between it and 0): the exponent of its first digit that is not 0.
@@ -68,6 +68,9 @@ Number read_number(const char*& p, const char* end, T& out) {
   if (error == std::errc::result_out_of_range) {
     if (is_huge(q, last)) return Number::too_large;
     out = T{0};
+  } else if (std::isnan(out)) {
+    p = last;
+    return Number::missing;
   } else if (!std::isfinite(out)) {
     return is_digit(last[-1]) || last[-1] == '.' ? Number::too_large : Number::not_finite;
   }
@@ -125,6 +128,7 @@ const char* complaint(Number number) {
     case Number::too_large:
       return " is out of range";
     case Number::not_finite:
+    case Number::missing:
       return " is not finite";
     default:
       return " is not a number";
@@ -290,8 +294,10 @@ bool LibsvmParser<Real>::row(const char* p, const char* end, std::string& what) 
     }
     token = ++p;
     Real value{};
-    if (const Number number = read_number(p, end, value); number != Number::ok) {
+    if (const Number number = read_number(p, end, value);
+        number != Number::ok && !(number == Number::missing && options_.gaps)) {
       what = bad_value(token, end, index, number);
+      if (number == Number::missing) what += "; scale=\"auto\" treats it as a missing value";
       return false;
     }
     sorted = sorted && index > previous;

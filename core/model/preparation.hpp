@@ -53,6 +53,7 @@ struct PreparationRules {
   std::string scale = "none";   // or "standard", "auto"
   std::string gamma = "fixed";  // as the spec has it, or "median"
   std::size_t width = 0;        // d; 0 if it grows with the stream
+  std::size_t flags = 0;        // number of the first feature that flags a gap; 0: none does
   std::size_t rows = 0;         // with a byte limit: the most rows that are kept ...
   std::size_t values = 0;       // ... and values in all of them
 
@@ -89,6 +90,7 @@ class Preparation {
     rule_ = scale_;
     warming_up_ = finds_gamma_ || scale_ == Scale::units;
     units_.follow_width(finds_gamma_ && by_distance_);
+    units_.set_flags(static_cast<std::int32_t>(rules.flags));
   }
 
   // "standard", "none", or "undecided" while "auto" is warming up.
@@ -123,7 +125,7 @@ class Preparation {
     if (!warming_up_) return;
     warmup_.reserve(rules.rows, rules.values, finds_gamma_ && by_distance_);
     if (scale_ == Scale::units && finds_gamma_)
-      warmup_.reserve_shown(most_shown(rules.width, limit));
+      warmup_.reserve_shown(most_shown(limit.width, limit));
   }
   // Values of a row as the learner is to see it, unless it has more than can be stored anyway.
   [[nodiscard]] std::size_t most_shown(std::size_t width, const ByteLimit& limit) const {

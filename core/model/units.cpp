@@ -105,7 +105,8 @@ void Units::push() {
   few_.clear();
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
     push(slot);
-    values_[slot] = states_[slot].values;
+    const FeatureState& f = states_[slot];
+    values_[slot] = f.values == 1 && f.recent != f.weight ? kApart : f.values;
     if (values_[slot] < 3) few_.push_back(static_cast<std::uint32_t>(slot));
   }
 }
@@ -141,7 +142,6 @@ void Units::begin(FeatureState& f) {
   if (missing > 0.0) {
     const double known = total_ - missing;
     f.weight = known > 0.0 ? f.weight / known * total_ : total_;
-    if (f.values == 1) f.recent = f.weight;
   }
   if (n == 0) return;
   std::vector<double>& sorted = apart_;
@@ -251,6 +251,7 @@ void Units::settle() {
   }
   shared_.in_force = shared_.own = shared_.next;
   reference_ = common_;
+  flag_ = uneven_ || !(middle_ > 0.0) ? 1.0 : middle_;
   look();
   push();
 }
@@ -414,11 +415,13 @@ void Units::commit() {
   }
   if (!converts) return;
   shared_.in_force = shared_.own = shared_.next;
+  flag_ = 1.0;
   uneven_ |= turns_;
   look();
 }
 
 double Units::convert(std::int32_t feature, double z) const {
+  if (flags_ > 0 && feature >= flags_) return z / flag_;
   const std::uint32_t slot = slots_.find(feature);
   if (slot != kNoSlot) return convert(states_[slot], z);
   if (shared_.next.none()) return std::clamp(z, -kClip, kClip);
@@ -497,6 +500,10 @@ void Units::visit_state(StateVisitor& visitor) {
   visitor.field("shared_square", shared_.square);
   visitor.field("shared_size", shared_.in_force.size);
   visitor.field("features", features_);
+  if (flags_ > 0) {
+    visitor.field("flag", flag_);
+    require(flag_ > 0.0 && flag_ <= kCountable, "flag");
+  }
   if (visitor.mode() == StateVisitor::Mode::count) return;
   std::vector<double> numbers;
   std::vector<std::int64_t> marks;

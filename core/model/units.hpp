@@ -51,8 +51,10 @@
 //
 // A missing value, NaN, has the coordinate of p m, the mean over all rows; 0 before the first value
 // and for features without a state. It leaves m, v, Q and the block as they are, and
-// R += p t keeps the share p. (Q = R while a feature has one value.) A feature that was missing
-// from the first row on has R = T and no value: then its first value finds p = 1.
+// R += p t keeps the share p. A feature that was missing from the first row on has R = T and no
+// value: then its first value finds p = 1. On request a missing value has
+// a flag besides: the feature with the number `flags` + its own is 1, while the stream is even the
+// median deviation at the start. Rows with flags are sparse.
 //
 // All in float64. Cost: about 20 operations per value that is not 0, in dense rows eight features
 // at a time (simd/unit_counts.hpp); O(features) per 100 rows. Memory: kFeatureBytes per feature,
@@ -140,14 +142,22 @@ class Units final : public UnitChange {
   template <class Real>
   Sample<Real> transform(const Sample<Real>& x, OwnedSample<Real>& out) const {
     if (identity_) return x;
-    return transform(x, out, [](std::int32_t, Real value) { return value; });
+    return transform(x, x.dense(), out, [](std::int32_t, Real value) { return value; });
   }
   // The same of a row with gaps.
   template <class Real>
   Sample<Real> transform_gaps(const Sample<Real>& x, OwnedSample<Real>& out) const {
-    return transform(x, out, [this](std::int32_t feature, Real value) {
+    const auto known = [this](std::int32_t feature, Real value) {
       return std::isnan(value) ? static_cast<Real>(stand_in(feature)) : value;
-    });
+    };
+    if (flags_ == 0) return transform(x, x.dense(), out, known);
+    transform(x, false, out, known);
+    for (std::size_t k = 0; k < x.count; ++k) {
+      if (!std::isnan(x.values[k])) continue;
+      out.values.push_back(static_cast<Real>(flag_));
+      out.indices.push_back(flags_ + x.feature(k));
+    }
+    return out.view();
   }
 
   // Begins with these rows: robust statistics, and the units that follow from them.
@@ -214,6 +224,8 @@ class Units final : public UnitChange {
   using UnitChange::convert;
 
   void follow_width(bool follows) { follows_width_ = follows; }
+  // The number of the first flag, above those of all features; 0: no flags.
+  void set_flags(std::int32_t first) { flags_ = first; }
 
   void visit_state(StateVisitor& visitor);
 
@@ -225,6 +237,7 @@ class Units final : public UnitChange {
   static constexpr double kLargest = 1e15;        // coordinate where nothing is clipped
   static constexpr std::int64_t kMostMark = 200;  // of what a block or checks count
   static constexpr std::size_t kLeast = 64;       // features that have a state whatever it takes
+  static constexpr std::uint8_t kApart = 2;       // as if there were two values: nothing is put off
 
   template <class Real>
   [[nodiscard]] static double countable(Real value) {
@@ -250,8 +263,9 @@ class Units final : public UnitChange {
   }
   // known(feature, value) is the value that is taken for it.
   template <class Real, class Known>
-  Sample<Real> transform(const Sample<Real>& x, OwnedSample<Real>& out, Known known) const {
-    out.dense = x.dense();
+  Sample<Real> transform(const Sample<Real>& x, bool dense, OwnedSample<Real>& out,
+                         Known known) const {
+    out.dense = dense;
     out.values.clear();
     out.indices.clear();
     if (out.dense) {
@@ -268,9 +282,10 @@ class Units final : public UnitChange {
       }
     };
     for (std::size_t k = 0; k < x.count; ++k) {
-      add_until(x.indices[k]);
-      if (next < centred_.size() && centred_[next] == x.indices[k]) ++next;
-      append(x.indices[k], known(x.indices[k], x.values[k]), out);
+      const std::int32_t feature = x.feature(k);
+      add_until(feature);
+      if (next < centred_.size() && centred_[next] == feature) ++next;
+      append(feature, known(feature, x.values[k]), out);
     }
     add_until(std::int64_t{1} << 31);
     return out.view();
@@ -333,12 +348,15 @@ class Units final : public UnitChange {
       catch_up(f);
     }
     x = countable(x);
-    if (values < 3) {
-      if (values == 0) begin_known(f);
-      note_value(states_[slot], x);
-      values_[slot] = states_[slot].values;
-    }
+    if (values < 3) note_first(slot, x);
     count_value(f, x, row_);
+  }
+  // Of a feature that had at most two values.
+  void note_first(std::uint32_t slot, double x) {
+    const bool gaps = values_[slot] == 0 && missing_so_far(slot);
+    if (x != 0.0) note_value(states_[slot], x);
+    values_[slot] = std::max(values_[slot], states_[slot].values);
+    if (gaps && values_[slot] == 1) values_[slot] = kApart;
   }
   static void catch_up(double* f) {
     f[kRecent * kGroup] = f[kWeight * kGroup];
@@ -378,16 +396,21 @@ class Units final : public UnitChange {
     double* const f = counts_of(slot);
     double& weight = f[kWeight * kGroup];
     if (values_[slot] == 0) {
-      begin_known(f);
-      if (weight > 0.0) weight = total_;
+      if (missing_so_far(slot)) weight = total_;
       return;
     }
+    if (values_[slot] == 1) {
+      catch_up(f);
+      values_[slot] = kApart;
+    }
     weight += weight / (total_ - row_) * row_;
-    behind_ |= values_[slot] == 1;
   }
-  // A feature without a value, missing in all rows until some time: have there been zeros since?
-  void begin_known(double* f) const {
-    if (f[kWeight * kGroup] < total_ - row_) f[kWeight * kGroup] = 0.0;
+  // A feature without a value: was it missing in all rows before this one? If there were zeros
+  // since, its weight is 0.
+  bool missing_so_far(std::uint32_t slot) {
+    double& weight = counts_of(slot)[kWeight * kGroup];
+    if (weight < total_ - row_) weight = 0.0;
+    return weight > 0.0;
   }
   // A dense row, all of whose features have a state and no other.
   template <class Real>
@@ -399,10 +422,7 @@ class Units final : public UnitChange {
     }
     if (!few_.empty()) {
       std::erase_if(few_, [&](std::uint32_t slot) {
-        const double value = countable(x.values[static_cast<std::size_t>(features_[slot])]);
-        if (values_[slot] == 0) begin_known(counts_of(slot));
-        if (value != 0.0) note_value(states_[slot], value);
-        values_[slot] = states_[slot].values;
+        note_first(slot, countable(x.values[static_cast<std::size_t>(features_[slot])]));
         return values_[slot] == 3;
       });
     }
@@ -456,6 +476,8 @@ class Units final : public UnitChange {
   std::size_t value_bytes_;
   std::size_t reserved_ = 0;  // features that memory was taken for; 0: as many as come
   bool follows_width_ = false;
+  std::int32_t flags_ = 0;
+  double flag_ = 1.0;  // what a flag is
   bool uneven_ = false;
   bool turns_ = false;  // the change makes it uneven
   bool identity_ = true;
@@ -476,7 +498,7 @@ class Units final : public UnitChange {
   std::vector<FeatureState> states_;    // per slot
   AlignedVector<double> counts_;        // their statistics, in groups of kGroup
   AlignedVector<double> dense_;         // a dense row in the order of the slots, whole groups
-  std::vector<std::uint8_t> values_;    // as in the states
+  std::vector<std::uint8_t> values_;    // as in the states; kApart for 1 where Q is not R
   std::vector<std::uint32_t> few_;      // slots that had at most two values
   std::size_t last_feature_ = 0;
   bool in_order_ = true;               // slot j is feature j

@@ -78,12 +78,14 @@ class Preparation:
     gamma_rule : "fixed", as the spec has it, or "median"
     width : of the rows; 0 if it grows with the stream
     target_scale : "none" or "auto", of the targets of a regression
+    flags : the first of the features that flag missing values; 0 if none do
     """
 
     scale: str = "none"
     gamma_rule: str = "fixed"
     width: int = 0
     target_scale: str = "none"
+    flags: int = 0
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,8 @@ def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
         lines["mistakes"] = f"{counters['mistakes']:,}"
         labels = attributes["classes_"]["values"]
         lines["classes"] = f"{len(labels)}: {_listed(labels)}"
+    if "missing" in counters:
+        lines["missing values"] = f"{counters['missing']:,}"
     lines["updates"] = f"{counters['updates']:,}"
     lines["stored examples"] = "none" if learned["stored"] is None else f"{learned['stored']:,}"
     lines["features"] = f"{attributes['n_features_in_']:,}"

@@ -74,7 +74,7 @@ def predict(
         dtype=learner._engine.dtype.name,
         skip_bad=skip_bad,
     )
-    options = replace(options, labelled=False)
+    options = replace(options, labelled=False, gaps=learner._takes_gaps)
     layout = layout_in(model, document) or (None if header is False else _by_name(learner))
     if layout is not None and columns is None and hashed is None and _is_table(file, format):
         layout = layout.unlabelled() if options.label is False else layout

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 # Kernels whose value does not depend on gamma: no need to know the width for "auto".
 _WITHOUT_GAMMA = {"linear"}
+SHOWN = 4  # columns with missing values
 
 
 @sources.reads_rows()
@@ -78,7 +79,11 @@ def run(
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Learn FILE in one pass and report the mistakes or errors made on the way."""
+    """Learn FILE in one pass and report the mistakes or errors made on the way.
+
+    With --scale auto an empty cell, NA or NaN is a missing value: the running mean stands in for
+    it. --set missing=flag adds a feature that says so.
+    """
     found = find(algorithm, task)
     task = task or found.tasks[0]
     given = {
@@ -97,7 +102,8 @@ def run(
     for name in ("n_epochs", "shuffle"):
         if name in parameters:
             fail(f"budgetron: {name} is of fit; run goes over the rows once, in their order")
-    options = sources.learning_options(**reading)
+    missing = {**found.parameters, **parameters}.get("scale") == "auto"
+    options = replace(sources.learning_options(**reading), gaps=missing)
     if classes is not None and task == "regression":
         fail("budgetron: --classes is for classification; regression has none")
     for option, place in (("--save", save), ("--checkpoint", checkpoint)):
@@ -129,6 +135,7 @@ def run(
         if checkpoint is not None:
             run_of = {"algorithm": algorithm, "task": task, "classes": labels}
             run_of |= {**jsonable(parameters), **jsonable(asdict(options))}
+            del run_of["gaps"]  # which follows from the parameters
             keep = Checkpoint(checkpoint, every, file, run_of)
             if keep.model is not None:
                 model = keep.model
@@ -317,7 +324,17 @@ def _result(
         "params": jsonable(model.get_params()),
         "bad_lines": stream.n_bad,
         "bad_messages": stream.bad_messages,
+        "missing": int(model.n_missing_),
+        "missing_by_column": _by_column(model, stream),
     }
+
+
+def _by_column(model: Any, stream: RowStream) -> dict[str, int]:
+    """Missing values of each column that has any; of what is no table, by its number from 0."""
+    layout = stream.layout
+    columns = [] if layout is None else layout.numbers
+    counts = model.missing_counts_.items()
+    return {columns[at] if at < len(columns) else str(at): count for at, count in counts}
 
 
 def _print_table(result: dict[str, Any], tally: Mistakes | Errors) -> None:
@@ -338,6 +355,11 @@ def _print_table(result: dict[str, Any], tally: Mistakes | Errors) -> None:
     }
     if result["bad_lines"]:
         lines["bad rows skipped"] = f"{result['bad_lines']:,}"
+    if result["missing"]:
+        most = sorted(result["missing_by_column"].items(), key=lambda each: -each[1])
+        listed = ", ".join(f"{shown(name)} {count:,}" for name, count in most[:SHOWN])
+        more = ", ..." if len(most) > SHOWN else ""
+        lines["missing values"] = f"{result['missing']:,} ({listed}{more})"
     for name, value in lines.items():
         table.add_row(name, value)
     console = output()

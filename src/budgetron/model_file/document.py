@@ -69,7 +69,10 @@ def _learned(model: Any, arrays: Arrays) -> Document:
         },
         "dtype": model._engine.dtype.name,
         "generator": "xoshiro256++",
-        "counters": {name: int(arrays[name][0]) for name in ("seen", "mistakes", "updates")},
+        "counters": {
+            **{name: int(arrays[name][0]) for name in ("seen", "mistakes", "updates")},
+            **({"missing": model.n_missing_} if "preparation/gaps/total" in arrays else {}),
+        },
         "stored": None if stored is None else len(stored),
         "gamma": None if model.gamma_ is None else encode(model.gamma_),
         "scale": model.scale_,
@@ -147,8 +150,9 @@ def restore(document: Document, arrays: Arrays, most: float = inf) -> Estimator:
     width, growing = origin["width"], origin["growing"]
     if type(width) is not int or type(growing) is not bool or not 1 <= width < 2**31:
         raise BudgetronError("the width is no width")
-    room = _decode_room(origin["room"], width) if "room" in origin else Room()
     params = _decode_params(origin["params"], kind)
+    shown = width * (2 if params.get("missing") == "flag" else 1)
+    room = _decode_room(origin["room"], shown) if "room" in origin else Room()
     missing = {field.name for field in fields(kind)} - params.keys() - {"random_state"}
     if missing:
         raise BudgetronError(f"the parameter {min(missing)!r} that it was made with is missing")
@@ -169,7 +173,10 @@ def restore(document: Document, arrays: Arrays, most: float = inf) -> Estimator:
 
     model._engine = model._build(model._origin, classes, dtype, refuse)
     model._engine.native.load(arrays)
-    if model._engine.native.support()[1].max(initial=-1) >= model.n_features_in_:
+    columns = model._engine.native.support()[1]
+    if flags := model._engine.preparation.flags:
+        columns = columns % flags
+    if columns.max(initial=-1) >= model.n_features_in_:
         raise BudgetronError("a stored example is wider than the rows")
     _check_agrees(learned, _learned(model, arrays))
     return model

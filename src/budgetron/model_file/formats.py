@@ -3,12 +3,13 @@
 Format 3 settles scales on deviations, of which files of format 2 have none. Format 4 has one line
 per side of a class for its probabilities, instead of one sigmoid per class, and units that follow
 the stream where scale is "auto". Its regressors have `target_scale`; earlier ones learned targets
-as they came.
+as they came. Files without `missing` are from before missing values were taken.
 """
 
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import Any
 
 import numpy as np
 
@@ -31,16 +32,17 @@ def of_this_format(document: Document, arrays: Arrays) -> tuple[Document, Arrays
     if prepared and document["learned"]["origin"]["params"]["scale"] == "auto":
         arrays = {**_no_units(), **arrays}
     if written < 4 and document["task"] == "regression":
-        document = _with_targets_as_they_come(document)
-    return document, arrays
+        document = _with_parameter(document, "target_scale", None)
+    return _with_parameter(document, "missing", "mean"), arrays
 
 
-def _with_targets_as_they_come(document: Document) -> Document:
+def _with_parameter(document: Document, name: str, value: Any) -> Document:
+    """The document with a parameter, where it is not there yet."""
     document = deepcopy(document)
     learned = document["learned"]
     for params in (document["params"], learned and learned["origin"]["params"]):
         if params:
-            params["target_scale"] = None
+            params.setdefault(name, value)
     return document
 
 

@@ -52,7 +52,8 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
 
         Parameters
         ----------
-        x : features: name to finite number; one that is not there is 0
+        x : features: name to finite number; one that is not there is 0, and with scale="auto"
+            one that is None or NaN is missing
         y : label
         w : weight, a number >= 0; a row of weight w moves f by w times as much
         """
@@ -80,7 +81,7 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
 
         Parameters
         ----------
-        X : pandas DataFrame of finite numbers
+        X : pandas DataFrame of finite numbers, with scale="auto" also of missing ones
         y : pandas Series of labels
         w : weights, numbers >= 0; None for all 1
         """

@@ -24,15 +24,19 @@ class Names(dict[Any, int]):
     ----------
     hashed : whether numbers are hashes
     most : the most names there may be; None for any number
+    largest : feature numbers are below
     """
 
-    def __init__(self, *, hashed: bool = False, most: int | None = None) -> None:
+    def __init__(
+        self, *, hashed: bool = False, most: int | None = None, largest: int = LARGEST
+    ) -> None:
         super().__init__()
         self.hashed = hashed
         self.most = most
+        self.largest = largest
 
     def __reduce__(self) -> Any:
-        return _restored, (self.hashed, self.most, dict(self))
+        return _restored, (self.hashed, self.most, dict(self), self.largest)
 
     def unknown(self, names: Iterable[Any]) -> list[Any]:
         """Those of the names that are not here."""
@@ -52,13 +56,15 @@ class Names(dict[Any, int]):
                 f"feature {unknown[self.most - size]!r} is one more than max_features={self.most}"
             )
         if self.hashed:
-            return [hashed(name) for name in unknown]
+            return [hashed(name) % self.largest for name in unknown]
         numbers = dict(zip(_in_order(unknown), range(size, size + len(unknown)), strict=True))
         return [numbers[name] for name in unknown]
 
 
-def _restored(hashed: bool, most: int | None, numbers: dict[Any, int]) -> Names:
-    names = Names(hashed=hashed, most=most)
+def _restored(
+    hashed: bool, most: int | None, numbers: dict[Any, int], largest: int = LARGEST
+) -> Names:
+    names = Names(hashed=hashed, most=most, largest=largest)
     names.update(numbers)
     return names
 

@@ -23,8 +23,10 @@ from river.base import Estimator
 
 from budgetron import _core
 from budgetron.errors import BudgetronError
+from budgetron.estimators._base.gaps import FLAGS
 from budgetron.estimators._base.weights import LARGEST, sample_weights
 from budgetron.events import Listener, log
+from budgetron.river.feature_names import LARGEST as LARGEST_NUMBER
 from budgetron.river.feature_names import Names
 
 FLOAT64 = np.dtype(np.float64)
@@ -52,7 +54,8 @@ class RiverLearner(Estimator):
         # What is drawn for a feature is drawn by its number, a hash of its name. But a model in
         # bytes takes its memory by the width, and needs numbers below it.
         drawn = not self._estimator._stores_examples and not self._estimator.in_bytes
-        self._names = Names(hashed=drawn, most=most)
+        flags = self._estimator.missing == "flag"  # whose numbers are above
+        self._names = Names(hashed=drawn, most=most, largest=FLAGS if flags else LARGEST_NUMBER)
 
     @classmethod
     @cache
@@ -100,6 +103,17 @@ class RiverLearner(Estimator):
     @property
     def _started(self) -> bool:
         return hasattr(self._estimator, "_engine")
+
+    @property
+    def n_missing_(self) -> int:
+        """Missing values (None, NaN) in the rows learned so far."""
+        return self._estimator.n_missing_ if self._started else 0
+
+    @property
+    def missing_counts_(self) -> dict[Any, int]:
+        """Missing values of each feature that had any, by name."""
+        counts = self._estimator.missing_counts_ if self._started else {}
+        return {name: counts[at] for name, at in self._names.items() if at in counts}
 
     # ---- among others ----------------------------------------------------------------------------
 
@@ -176,7 +190,7 @@ class RiverLearner(Estimator):
 
     def _row(self, x: dict[Any, Any]) -> Any:
         """One row as CSR."""
-        indices, values = _core.named_row(self._names, x)
+        indices, values = _core.named_row(self._names, x, self._estimator._takes_gaps)
         ends = np.array([0, len(values)])
         return scipy.sparse.csr_array((values, indices, ends), shape=(1, _width(indices)))
 
@@ -187,7 +201,7 @@ class RiverLearner(Estimator):
         unknown = self._names.unknown(X.columns)
         fresh = dict(zip(unknown, self._names.fresh(unknown, False), strict=True))
         numbers = [fresh[name] if name in fresh else self._names[name] for name in X.columns]
-        rows = scipy.sparse.csr_array(_finite(X))
+        rows = scipy.sparse.csr_array(_numbers(X, gaps=self._estimator._takes_gaps))
         indices = np.array(numbers, dtype=np.int32)[rows.indices]
         shape = (len(X), _width(indices))
         return scipy.sparse.csr_array((rows.data, indices, rows.indptr), shape=shape)
@@ -197,14 +211,17 @@ def _width(indices: Any) -> int:
     return int(indices.max(initial=0)) + 1
 
 
-def _finite(X: Any) -> Any:
-    """The frame's values as float64; BudgetronError names the feature where one is no number."""
+def _numbers(X: Any, *, gaps: bool) -> Any:
+    """The frame's values as float64; BudgetronError names the feature where one is no number.
+
+    `gaps`: some may be missing, which is NaN.
+    """
     if all(getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes):
         values = X.to_numpy(dtype=np.float64, na_value=np.nan)
-        if np.isfinite(values).all():
+        if np.isfinite(values).all() or (gaps and not np.isinf(values).any()):
             return values
     names = Names()
     for name in X.columns:
         for value in X[name].tolist():
-            _core.named_row(names, {name: value})  # which tells what is no number
-    return X.to_numpy(dtype=np.float64)
+            _core.named_row(names, {name: value}, gaps)  # which tells what is no number
+    return X.to_numpy(dtype=np.float64, na_value=np.nan)

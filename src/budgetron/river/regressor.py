@@ -21,7 +21,8 @@ class RiverRegressor(RiverLearner, MiniBatchRegressor):
 
         Parameters
         ----------
-        x : features: name to finite number; one that is not there is 0
+        x : features: name to finite number; one that is not there is 0, and with scale="auto"
+            one that is None or NaN is missing
         y : target, a finite number
         w : weight, a number >= 0; a row of weight w moves f by w times as much
         """
@@ -40,7 +41,7 @@ class RiverRegressor(RiverLearner, MiniBatchRegressor):
 
         Parameters
         ----------
-        X : pandas DataFrame of finite numbers
+        X : pandas DataFrame of finite numbers, with scale="auto" also of missing ones
         y : pandas Series of finite numbers
         w : weights, numbers >= 0; None for all 1
         """

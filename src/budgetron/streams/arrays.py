@@ -35,6 +35,7 @@ class ArrayStream(RowStream):
     dtype : of the chunks' X
     rows : end after this many rows
     position : rows to pass over first, or a bookmark
+    gaps : a NaN is a missing value instead of an error
 
     Examples
     --------
@@ -54,8 +55,10 @@ class ArrayStream(RowStream):
         dtype: DTypeLike = np.float32,
         rows: int | None = None,
         position: Position = 0,
+        *,
+        gaps: bool = True,
     ) -> None:
-        again = partial(type(self), X, y, name, chunk_rows, dtype, rows)
+        again = partial(type(self), X, y, name, chunk_rows, dtype, rows, gaps=gaps)
         super().__init__(name, again, chunk_rows, rows, dtype)
         self._X: Any = np.asarray(X) if not scipy.sparse.issparse(X) else _csr(X)
         if self._X.ndim != 2:
@@ -67,6 +70,7 @@ class ArrayStream(RowStream):
                 f"y must have shape ({self._n},) as X has rows, not {self._y.shape}"
             )
         self.n_features = int(self._X.shape[1])
+        self._unsound = np.isinf if gaps else _not_finite
         self._position = rows_of(position)
         if self._position > self._n:
             raise self._beyond_end(self._position, self._n)
@@ -86,14 +90,19 @@ class ArrayStream(RowStream):
 
     def _check(self, X: Any) -> None:
         values = X.data if isinstance(X, scipy.sparse.csr_array) else X
-        if np.isfinite(values).all():
+        if np.isfinite(values).all() or not self._unsound(values).any():
             return
         at = scipy.sparse.coo_array(X)
-        bad = int(np.argmax(~np.isfinite(at.data)))
+        bad = int(np.argmax(self._unsound(at.data)))
         value = at.data[bad]
         what = f"row {self._position + at.row[bad] + 1}, column {at.col[bad]} is {value}"
-        advice = "fill it in or leave it out" if np.isnan(value) else "scale it, or take float64"
+        missing = 'scale="auto" treats it as a missing value, or fill it in'
+        advice = missing if np.isnan(value) else "scale it, or take float64"
         raise StreamError(self.name, None, f"{what}: {advice}")
+
+
+def _not_finite(values: Any) -> Any:
+    return ~np.isfinite(values)
 
 
 def _csr(X: Any) -> Any:

@@ -52,6 +52,7 @@ class LibsvmStream(RowStream):
     n_features : width of X; a larger index is then an error. None: as wide as the largest index so
         far, so that later chunks may be wider
     rows : end after this many rows
+    gaps : a value `nan` is a missing value, NaN in X, instead of an error
     position : rows to pass over first, or the `bookmark` of an earlier stream over the same file
 
     Attributes
@@ -87,8 +88,10 @@ class LibsvmStream(RowStream):
         n_features: int | None = None,
         rows: int | None = None,
         position: Position = 0,
+        *,
+        gaps: bool = True,
     ) -> None:
-        again = partial(type(self), path, chunk_rows, dtype, skip_bad, n_features, rows)
+        again = partial(type(self), path, chunk_rows, dtype, skip_bad, n_features, rows, gaps=gaps)
         super().__init__(os.fspath(path), again, chunk_rows, rows, dtype)
         if n_features is not None and not 1 <= n_features <= _MAX_INDEX:
             raise BudgetronError(f"n_features must be from 1 to {_MAX_INDEX}, not {n_features}")
@@ -109,6 +112,7 @@ class LibsvmStream(RowStream):
             max_index=n_features or _MAX_INDEX,
             line=mark.get("line", 0),
             largest=mark.get("features", 0),
+            gaps=gaps,
         )
         behind = rows_of(position)
         self._source = Source(path)

@@ -55,7 +55,9 @@ class SourceOptions:
         "START:STOP"; None: all, one part after the other
     header : csv: whether the first line names the columns; None: unless it has a number in it
     n_features : width of X, if known; more features are then an error
-    skip_bad : pass over malformed lines and rows with missing values, and count them
+    skip_bad : pass over malformed lines and rows, and count them
+    gaps : a missing number (an empty cell, NaN, NA, null, ?) is NaN in X; False: it makes its row a
+        bad one
     rows : end after this many rows
     chunk_rows : largest number of rows in a chunk
     dtype : "float32" or "float64", of X
@@ -74,6 +76,7 @@ class SourceOptions:
     part: str | None = None
     n_features: int | None = None
     skip_bad: bool = False
+    gaps: bool = True
     rows: int | None = None
     chunk_rows: int = CHUNK_ROWS
     dtype: Any = "float32"
@@ -181,6 +184,7 @@ def _libsvm(source: Any, options: SourceOptions, position: Position) -> RowStrea
         source,
         n_features=options.n_features,
         skip_bad=options.skip_bad,
+        gaps=options.gaps,
         **_common(options, position),
     )
 
@@ -227,6 +231,7 @@ def _file_table(name: str, kind: str, options: SourceOptions, position: Position
         _roles(options),
         skip_bad=options.skip_bad,
         n_features=options.n_features,
+        gaps=options.gaps,
         **_common(options, position),
     )
 
@@ -245,6 +250,7 @@ def _table(table: Any, options: SourceOptions, position: Position, **roles: Any)
         _roles(options, **roles),
         skip_bad=options.skip_bad,
         n_features=options.n_features,
+        gaps=options.gaps,
         **_common(options, position),
     )
 
@@ -261,7 +267,7 @@ def _arrays(
         return _table(table, options, position, name=name, label="<y>")
     _refuse(name, "arrays", options, "delimiter", "header")
     if options.columns is None and not options.categorical and not options.hashed:
-        return ArrayStream(X, y, name, **_common(options, position))
+        return ArrayStream(X, y, name, **_common(options, position), gaps=options.gaps)
     return _table(frame_of(X, y, None, "<y>"), options, position, name=name, label="<y>")
 
 

@@ -202,7 +202,8 @@ class Budgeted(Shared):
             _give_back(taken)
             return taken
 
-        shape = Shape(origin.width, np.dtype(dtype).itemsize, self._sparse, self._stores_examples)
+        width = origin.width * (2 if origin.params.get("missing") == "flag" else 1)
+        shape = Shape(width, np.dtype(dtype).itemsize, self._sparse, self._stores_examples)
         found = largest(limit, self._least_budget, most, shape, peak, self._budget_name)
         return sized(*found)
 

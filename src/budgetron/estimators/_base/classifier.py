@@ -105,7 +105,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 
         The quick way in: x goes to the compiled round as it is. It must be a 1-d contiguous array
         of the model's dtype, else TypeError, and of its width, else BudgetronError. NOT checked:
-        that it is finite (a row with a NaN or an infinity is predicted as it may and not learned).
+        that it is finite (a row with an infinity, or a NaN without scale="auto", is predicted as it
+        may and not learned).
         """
         try:
             code = self._codes[y]

@@ -32,6 +32,7 @@ from budgetron.estimators._base.budgeted import Budgeted
 from budgetron.estimators._base.docstrings import complete
 from budgetron.estimators._base.explanation import Explanation
 from budgetron.estimators._base.frames import float_types, in_order, one_row
+from budgetron.estimators._base.gaps import ADVICE, FLAGS, OLD, refuse_gaps, with_flags_last
 from budgetron.estimators._base.parameters import Parameters, of
 from budgetron.estimators._base.plain import plain_rows
 from budgetron.estimators._base.scikit import (
@@ -93,6 +94,9 @@ class OnlineEstimator(Parameters, Budgeted):
         "standard" divides features by their running standard deviations; "auto" centres and
         divides them, if they need it, by units that change when the stream does. ``fit`` finds
         them from all rows before it learns the first.
+    missing : {"mean", "flag"}
+        A NaN is a missing value where scale is "auto", and an error elsewhere. The running mean of
+        its feature stands in for it; with "flag" a further feature says that it was missing.
     average : {"last", "mean", "suffix"}
         What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
         the last half. Examples that left take their share of the mean with them.
@@ -113,6 +117,7 @@ class OnlineEstimator(Parameters, Budgeted):
     degree: int = of(Polynomial, "degree")
     coef0: float = of(Polynomial, "coef0")
     scale: str | None = parameter(None, OneOf("standard", "auto"), None)
+    missing: str = parameter("mean", OneOf("mean", "flag"))
     average: str = parameter("last", OneOf("last", "mean", "suffix"))
     n_epochs: int | str = parameter("auto", whole(1, None), OneOf("auto"))
     shuffle: bool = parameter(False, "boolean")
@@ -163,6 +168,8 @@ class OnlineEstimator(Parameters, Budgeted):
 
     def _preparation(self, width: int) -> Preparation:
         """What happens to rows first; `width` is 0 where it grows with the stream."""
+        if self.missing == "flag" and self.scale != "auto":
+            raise BudgetronError(f'missing="flag" goes with scale="auto", not {self.scale!r}')
         rule = "median" if self.gamma == "median" else "fixed"
         return Preparation(self.scale or "none", rule, width)
 
@@ -202,6 +209,9 @@ class OnlineEstimator(Parameters, Budgeted):
         if refuse is not None:
             refuse(machine.spec())
         preparation = twin._preparation(0 if origin.growing else origin.width)
+        if twin.missing == "flag":
+            flags = origin.width if origin.room.slots else FLAGS
+            preparation = replace(preparation, flags=flags)
         return Engine(
             machine.spec(),
             self._task,
@@ -358,17 +368,23 @@ class OnlineEstimator(Parameters, Budgeted):
             raise BudgetronError(f"x has {len(x)} features, the model {self.n_features_in_}")
 
     def _rows(self, X: Any, *, first: bool = False, growing: bool = False) -> Any:
-        """X as the engine reads it: C-ordered array or `SparseRows`, of its dtype, all finite."""
+        """X as the engine reads it: C-ordered array or `SparseRows`, of its dtype.
+
+        All finite, but for NaN where the model takes missing values.
+        """
         if scipy.sparse.issparse(X):
             X = sparse_rows(X)  # before SciPy touches it
         dtype: list[Any] = float_types(X) if first else [self._engine.dtype]
         names = None if first else getattr(self, "feature_names_in_", None)
-        if names is None and plain_rows(X, dtype, None if first else self.n_features_in_):
+        gaps = self.scale == "auto" if first else self._takes_gaps
+        width = None if first else self.n_features_in_
+        if names is None and plain_rows(X, dtype, width, gaps=gaps):
             if first:
                 self._is_wide(X.shape[1])
-            return X
+            return self._below_flags(X)
         X = X.matrix() if isinstance(X, SparseRows) else in_order(X, names, type(self).__name__)
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": dtype, "order": "C"}
+        how["ensure_all_finite"] = "allow-nan"  # which is looked for below
         try:
             if growing and not first and names is None:
                 rows = check_array(X, estimator=self, **how)
@@ -383,7 +399,23 @@ class OnlineEstimator(Parameters, Budgeted):
             raise BudgetronError(
                 "X has a number that is too large for float64; its numbers must be finite"
             ) from None
-        return sparse_rows(rows) if scipy.sparse.issparse(rows) else rows
+        rows = sparse_rows(rows) if scipy.sparse.issparse(rows) else rows
+        if not gaps:
+            advice = ADVICE if first or self._origin.params["scale"] != "auto" else OLD
+            refuse_gaps(rows, getattr(self, "feature_names_in_", None), advice)
+        return self._below_flags(rows)
+
+    def _below_flags(self, rows: Any) -> Any:
+        if self.missing == "flag" and rows.shape[1] > FLAGS:
+            raise BudgetronError(f'missing="flag" takes {FLAGS} features, X has {rows.shape[1]}')
+        return rows
+
+    @property
+    def _takes_gaps(self) -> bool:
+        """Whether rows may have missing values, NaN."""
+        if not hasattr(self, "_engine"):
+            return self.scale == "auto"
+        return bool(self._engine.native.takes_gaps)
 
     def _is_wide(self, width: int) -> None:
         """What scikit-learn notes of the first rows, if they have no names."""
@@ -402,6 +434,7 @@ class OnlineEstimator(Parameters, Budgeted):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.scale == "auto"
         return tags
 
     # ---- looking inside --------------------------------------------------------------------------
@@ -463,12 +496,15 @@ class OnlineEstimator(Parameters, Budgeted):
     def support_vectors_(self) -> Any:
         """The stored examples, (n_support_, n_features_in_); sparse if the first batch was.
 
-        With scaling these are the scaled values they entered with, not those of the stream.
+        With scaling these are the scaled values they entered with, not those of the stream. With
+        missing="flag" the flag of each feature follows all features: twice as many columns.
         """
         return self._as_rows(*self._native.support())
 
     def _as_rows(self, indptr: Any, indices: Any, values: Any) -> Any:
         width = max(self.n_features_in_, int(indices.max(initial=-1)) + 1)
+        if flags := self._engine.preparation.flags:
+            indices, width = with_flags_last(indices, self.n_features_in_, flags)
         shape = (len(indptr) - 1, width)
         rows = scipy.sparse.csr_array((values, indices, indptr), shape=shape)
         return rows if self._sparse else rows.toarray()
@@ -499,6 +535,23 @@ class OnlineEstimator(Parameters, Budgeted):
     def unit_changes_(self) -> int:
         """How often the units of scale="auto" have changed since the first 200 rows."""
         return int(self._native.unit_changes)
+
+    @property
+    def n_missing_(self) -> int:
+        """Missing values in the rows learned so far."""
+        return int(self._native.gaps[0])
+
+    @property
+    def missing_counts_(self) -> dict[Any, int]:
+        """Missing values of each feature that had any, by its name or else its number.
+
+        Of very many features the first that had any are counted one by one: at most as many as have
+        units of their own, but 64 at least. ``n_missing_`` counts all.
+        """
+        _, features, counts = self._native.gaps
+        names = getattr(self, "feature_names_in_", None)
+        which = features.tolist() if names is None else names[features].tolist()
+        return dict(zip(which, counts.tolist(), strict=True))
 
     @property
     def n_support_(self) -> int:

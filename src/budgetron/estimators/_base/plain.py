@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from budgetron._csr import SparseRows
 
 
-def plain_rows(X: Any, dtypes: list[Any], width: int | None = None) -> bool:
+def plain_rows(X: Any, dtypes: list[Any], width: int | None = None, *, gaps: bool = False) -> bool:
     """Whether X is a C-ordered array or `SparseRows` of such a dtype, not empty, all finite.
 
-    `width` None: of any width.
+    `width` None: of any width. `gaps`: values may be missing (NaN).
 
     Examples
     --------
@@ -39,7 +39,7 @@ def plain_rows(X: Any, dtypes: list[Any], width: int | None = None) -> bool:
         return False
     if X.dtype not in dtypes or 0 in X.shape or X.shape[1] != (width or X.shape[1]):
         return False
-    return _finite(values)
+    return _finite(values) or (gaps and not bool(np.isinf(values).any()))
 
 
 def plain_labels(y: Any) -> bool:

@@ -85,7 +85,8 @@ class TableStream(RowStream):
     roles : which column is what
     chunk_rows : largest number of rows in a chunk
     dtype : of X
-    skip_bad : pass over rows with a missing or infinite value, and count them
+    skip_bad : pass over rows with an infinite value or a missing word, and count them
+    gaps : a missing number is NaN in X; False: it makes its row a bad one
     n_features : width of X where categories would make it grow; more are then an error
     rows : end after this many rows
     position : rows to pass over first, or a bookmark
@@ -94,7 +95,8 @@ class TableStream(RowStream):
     ------
     StreamError
         By the constructor if the table cannot be opened or lacks a column; while iterating, after
-        the rows before it, for a row with a missing, infinite or malformed value.
+        the rows before it, for a bad row: with an infinite or malformed value, or a missing one
+        that is no number of X.
     """
 
     def __init__(
@@ -107,10 +109,20 @@ class TableStream(RowStream):
         n_features: int | None = None,
         rows: int | None = None,
         position: Position = 0,
+        *,
+        gaps: bool = True,
     ) -> None:
         roles = roles or Roles()
         again = partial(
-            type(self), open_batches, roles, chunk_rows, dtype, skip_bad, n_features, rows
+            type(self),
+            open_batches,
+            roles,
+            chunk_rows,
+            dtype,
+            skip_bad,
+            n_features,
+            rows,
+            gaps=gaps,
         )
         super().__init__("", again, chunk_rows, rows, dtype)
         behind = rows_of(position)
@@ -119,7 +131,7 @@ class TableStream(RowStream):
         self.name = self._batches.name
         try:
             names = self._batches.names
-            self._encoder = Encoder(self.name, names, roles, self.dtype, n_features)
+            self._encoder = Encoder(self.name, names, roles, self.dtype, n_features, gaps=gaps)
             self.grows = self._encoder.grows
             self._raw = 0  # rows of the table used up, good or not
             self._pending: Any = None

@@ -34,6 +34,10 @@ ABSENT = (
     "has no value: fill it in, leave the column out (columns, --columns) "
     "or pass over such rows (skip_bad, --skip-bad)"
 )
+ABSENT_NUMBER = (
+    'has no value: scale="auto" (--scale auto) treats it as missing; or fill it in, leave the '
+    "column out (columns, --columns) or pass over such rows (skip_bad, --skip-bad)"
+)
 WORDS = "words go into categorical (--categorical) or hashed (--hash), or are left out (--columns)"
 
 LONGEST_LABEL = 1000  # characters
@@ -50,6 +54,7 @@ class Encoder:
     roles : what they are for
     dtype : of X
     width : of X from the start, where one-hot columns would make it grow; more is an error
+    gaps : a missing number is NaN; False: it makes its row a bad one
     """
 
     def __init__(
@@ -59,8 +64,11 @@ class Encoder:
         roles: Roles,
         dtype: np.dtype[Any],
         width: int | None = None,
+        *,
+        gaps: bool = True,
     ) -> None:
         self._name = name
+        self._gaps = gaps
         self._dtype = dtype
         self._hash_width = roles.hash_width
         doubled = [each for each, count in Counter(names).items() if count > 1]
@@ -182,8 +190,9 @@ class Encoder:
             numbers[:, j] = self._numbers(batch.column(name), name)
         with np.errstate(over="ignore"):
             values = numbers.astype(self._dtype)
-        for i, j in zip(*np.nonzero(~np.isfinite(values)), strict=True):
-            what = _complaint(numbers[i, j], self._dtype)
+        unsound = np.isinf(values) if self._gaps else ~np.isfinite(values)
+        for i, j in zip(*np.nonzero(unsound), strict=True):
+            what = _complaint(numbers[i, j], self._dtype, ABSENT_NUMBER)
             bad.setdefault(int(i), self._wrong(row + i, self.numbers[j], what))
         words = [
             self._words(batch.column(each), each, row, bad)
@@ -366,9 +375,9 @@ def _floats(column: Any) -> NDArray[np.float64]:
     return np.array([number(text) for text in column.to_pylist()], np.float64)
 
 
-def _complaint(value: float, dtype: np.dtype[Any]) -> str:
+def _complaint(value: float, dtype: np.dtype[Any], absent: str = ABSENT) -> str:
     if np.isnan(value):
-        return ABSENT
+        return absent
     if np.isinf(value):
         return "is not a finite number"
     return f"is {value:g}, out of range of {dtype.name}"
