@@ -2,6 +2,8 @@
 
     z = clip((x - c)/s, 4)        c, s: centre and size of the feature, its unit in force
 
+A value NaN is missing: the mean of the feature over all rows stands in for it, and nothing moves.
+
 core/model/units.hpp is the same rule, compiled, and says in its head what each number is for. Ours;
 the measurements are in docs/develop/decisions/0037.
 """
@@ -85,6 +87,8 @@ class Units:
         return np.array([self.coordinate(f, v) for f, v in zip(self.features, x, strict=True)])
 
     def coordinate(self, f: Feature, x: float) -> float:
+        if np.isnan(x):
+            x = min(1.0, f.weight / self.total) * f.mean if f.values else 0.0
         if f.in_force.size == inf:
             return 0.0
         z = (x - f.in_force.centre) / f.in_force.size
@@ -97,8 +101,12 @@ class Units:
         self.changes, self.t = changes, len(rows)
         self.total = self.t * (self.t + 1) / 2
         for f, column in zip(self.features, rows.T, strict=True):
-            f.weight = f.recent = float((np.flatnonzero(column) + 1).sum())
-            x = column[column != 0]
+            number, missing = np.arange(1.0, self.t + 1), np.isnan(column)
+            f.weight = f.recent = float(number[~missing & (column != 0)].sum())
+            if missing.any():
+                known = float(number[~missing].sum())
+                f.weight = f.weight / known * self.total if known else self.total
+            x = column[~missing & (column != 0)]
             for value in x:
                 note_value(f, value)
             if x.size:
@@ -119,7 +127,7 @@ class Units:
         self.uneven = self.largest > 1 and self.largest > 2 * self.middle
         for f in self.features:
             f.own = f.next
-            constant = self.centres and self.different(f) < 2 and f.weight > 0
+            constant = self.centres and self.different(f) < 2 and f.values
             f.in_force = f.next if self.uneven or constant else Unit(0.0, 1.0)
         self.reference = self.common
 
@@ -133,8 +141,18 @@ class Units:
         self.total += self.t
         self.credit = min(self.credit + 1, CHANGES * CHANGE_EVERY)
         for f, value in zip(self.features, x, strict=True):
-            if value != 0:
+            if not f.values and f.weight < self.total - self.t:
+                f.weight = 0.0  # it was missing at first, and then 0
+            if np.isnan(value):
+                self.hold(f)
+            elif value != 0:
                 self.update(f, float(value))
+
+    def hold(self, f: Feature) -> None:
+        """A value is missing: its share of rows other than 0 stays."""
+        if f.weight > 0:
+            share = f.weight / (self.total - self.t)
+            f.weight = f.weight + share * self.t if f.values else self.total
 
     def update(self, f: Feature, x: float) -> None:
         note_value(f, x)

@@ -349,9 +349,9 @@ def test_info_tells_how_far_a_checkpoint_is(
 
 BAD = {
     "libsvm": (["1 1:0.5"] * 40, {3: "1 1:x", 30: "1 1:inf"}),
-    "csv": (["1,0.5,u"] * 40, {3: "1,nan,u", 30: "1,inf,u"}),
+    "csv": (["1,0.5,u"] * 40, {3: "1,-inf,u", 30: "1,inf,u"}),
     "csv of the wrong length": (["1,0.5,u"] * 40, {3: "1", 30: "1,2,3,4"}),
-    "csv with categories": (["1,0.5,u"] * 40, {3: "1,nan,v", 5: "2", 30: "1,inf,u"}),
+    "csv with categories": (["1,0.5,u"] * 40, {3: "1,-inf,v", 5: "2", 30: "1,inf,u"}),
 }
 
 
@@ -398,7 +398,7 @@ def test_a_checkpoint_without_messages_is_resumed(
     from budgetron.streams import libsvm, table
 
     rows = [f"{i % 7},{i % 2}" for i in range(40)]
-    rows[3] = "nan,1"
+    rows[3] = "inf,1"
     (tmp_path / "rows.csv").write_text("a,label\n" + "\n".join(rows) + "\n")
     arguments = [str(tmp_path / "rows.csv"), "--skip-bad", "--gamma", "0.5", "--algorithm", "rbp"]
     arguments += ["--checkpoint", str(tmp_path / "c.btn"), "--every", "10"]

@@ -45,7 +45,7 @@ MISTAKES: dict[str, Callable[[], Any]] = {
         kernel=parts.Gaussian(-1.0), update=parts.PerceptronUpdate()
     ).fit(X, Y),
     "a parameter that does not exist": lambda: fitted().set_params(bugdet=3),
-    "NaN": lambda: fitted().predict([[np.nan, 0.0]]),
+    "NaN": lambda: fitted(scale=None).predict([[np.nan, 0.0]]),
     "text": lambda: fitted().predict([["a", "b"]]),
     "another width": lambda: fitted().predict(X[:, :1]),
     "one dimension": lambda: fitted().predict(X[0]),
@@ -83,8 +83,10 @@ def test_it_is_shown_and_pickled_by_its_public_name() -> None:
 
 def test_a_row_of_river_is_refused_alike() -> None:
     river = pytest.importorskip("budgetron.river")
-    with pytest.raises(BudgetronError, match="feature 'a' is nan: values must be finite numbers"):
-        river.make("rbp").learn_one({"a": float("nan")}, True)
+    with pytest.raises(BudgetronError, match="feature 'a' is inf: values must be finite numbers"):
+        river.make("rbp").learn_one({"a": float("inf")}, True)
+    with pytest.raises(BudgetronError, match="feature 'a' is nan; scale=\"auto\" treats it as"):
+        river.make("rbp", scale=None).learn_one({"a": float("nan")}, True)
 
 
 def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:

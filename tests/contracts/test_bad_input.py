@@ -16,6 +16,7 @@ SAYS = {
     "nan": "NaN",
     "infinity": "infinity",
     "sparse nan": "NaN",
+    "sparse infinity": "infinity",
     "wide": "features",
     "narrow": "features",
     "empty": "0 sample|at least one",
@@ -30,14 +31,18 @@ SAYS = {
 
 
 def test_every_bad_call_has_its_message() -> None:
-    calls = contracts.bad_calls(CASES[0].make(), *stream(30))
-    numbers = contracts.bad_calls(REGRESSION[0].make(), *numeric_stream(30))
-    assert numbers.keys() < calls.keys() == SAYS.keys()
+    calls = contracts.bad_calls(CASES[0].make(scale=None), *stream(30))
+    gaps = contracts.bad_calls(CASES[0].make(scale="auto"), *stream(30))
+    numbers = contracts.bad_calls(REGRESSION[0].make(scale=None), *numeric_stream(30))
+    assert numbers.keys() < calls.keys()
+    assert calls.keys() | gaps.keys() == SAYS.keys()
+    assert SAYS.keys() - gaps.keys() == {"nan", "sparse nan"}
 
 
 @each_case
 def test_a_refused_call_leaves_the_same_bytes(case: Case) -> None:
     contracts.check_refused_calls_change_nothing(case.make(scale="standard"), says=SAYS)
+    contracts.check_refused_calls_change_nothing(case.make(scale="auto"), says=SAYS)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

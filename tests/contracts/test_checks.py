@@ -175,6 +175,19 @@ class Swallowing(Base):
         return super().partial_fit(X, y, classes, sample_weight)
 
 
+class FillingByTheCall(Base):
+    """Takes for a missing value the mean of the rows it came with."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _rows(self, X: Any, **how: Any) -> Any:
+        means = np.nan_to_num(X).mean(axis=0)
+        return super()._rows(np.where(np.isnan(X), means, X), **how)
+
+
 class Halfway(Base):
     """Learns the rows before the one it refuses."""
 
@@ -305,6 +318,9 @@ BROKEN: dict[str, list[tuple[type, str]]] = {
         (Keeping, "after the arrays were overwritten"),
         (KeepingTheMean, "after the arrays were overwritten"),
     ],
+    "missing_values_are_taken": [
+        (FillingByTheCall, "in a batch, .* one row at a time"),
+    ],
     "deciding_changes_nothing": [(LearningToPredict, "after it was asked, .* never asked")],
     "resumes_exactly": [(Forgetful, "without a stop, .* copied after 137 rows")],
     "clones_learn_alike": [(Related, "of a model, .* of its clone")],
@@ -337,7 +353,8 @@ PAIRS = [(name, kind, says) for name, broken in BROKEN.items() for kind, says in
     ("name", "kind", "says"), PAIRS, ids=[f"{name}-{kind.__name__}" for name, kind, _ in PAIRS]
 )
 def test_a_check_notices_who_breaks_its_contract(name: str, kind: type, says: str) -> None:
-    learner = kind(radius=0.5) if kind is OutOfTheBall else kind(**PARAMS)
+    params = {**PARAMS, "scale": None} if issubclass(kind, Base) else PARAMS
+    learner = kind(radius=0.5) if kind is OutOfTheBall else kind(**params)
     applying = {each for each, _ in learner_checks(learner)}
     assert name in applying or name == "norm_ball_is_kept"
     with pytest.raises(ContractBroken, match=says) as caught:

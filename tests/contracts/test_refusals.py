@@ -173,7 +173,7 @@ def bad_call(case: Case, rng: Rng, X: np.ndarray, y: np.ndarray, weighted: bool)
     if kind == "sparse":
         X = broken(X, rng)
     elif kind == "rows":
-        values = [np.nan, np.inf, 10**400]
+        values = [-np.inf, np.inf, 10**400]
         X = chosen(rng, [X[:0], np.hstack([X, X])[:-1], *(spoiled(X, value) for value in values)])
     elif kind == "targets":
         last = np.arange(len(y)) == len(y) - 1
@@ -278,7 +278,7 @@ def bad_river_call(model: Any, rng: Rng, X: np.ndarray, y: np.ndarray, rule: Any
         (model.learn_many, frame, pandas.Series([*numbers[:-1], target], dtype=object)),
         (model.learn_many, frame, targets[:-1]),
         (model.learn_many, frame, targets, weights),
-        (model.learn_many, frame.assign(new=np.nan), targets),
+        (model.learn_many, frame.assign(new=np.inf), targets),
         (model.learn_many, huge, targets),
         (model.learn_one, row, target),
         (model.learn_one, {**row, "new": np.inf}, numbers[0]),

@@ -80,7 +80,7 @@ def test_codes_are_places_in_the_order() -> None:
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
 def test_a_first_batch_is_looked_at(form: Any) -> None:
     y = np.array([0, 1])
-    model = budgetron.make("perceptron", gamma=1.0)
+    model = budgetron.make("perceptron", gamma=1.0, scale=None)
     refused = {
         "NaN": np.where(ROWS == 1, np.nan, ROWS),
         "infinity": np.where(ROWS == 1, np.inf, ROWS),
@@ -166,7 +166,8 @@ def test_csr_in_any_order_learns_the_same(index: Any) -> None:
 def test_a_bad_batch_is_refused_after_a_plain_one() -> None:
     """The checks a plain batch goes past are still there for the next."""
     y = np.array([0, 1])
-    model = budgetron.make("perceptron", gamma=1.0).partial_fit(ROWS, y, classes=[0, 1])
+    model = budgetron.make("perceptron", gamma=1.0, scale=None)
+    model.partial_fit(ROWS, y, classes=[0, 1])
     before = model.decision_function(ROWS)
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(np.where(ROWS == 1, np.nan, ROWS).astype(np.float32), y)

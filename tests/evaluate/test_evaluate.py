@@ -277,7 +277,7 @@ def test_class_weights_are_those_of_partial_fit() -> None:
 def test_bad_rows_are_refused_whenever_their_labels_come(delay: int) -> None:
     bad = X[:40].copy()
     bad[20, 1] = np.nan
-    model = budgetron.make("rbp", gamma=0.5)
+    model = budgetron.make("rbp", gamma=0.5, scale=None)
     with pytest.raises(ValueError, match="NaN"):
         prequential(model, bad, Y[:40], every=5, delay=delay)
 

@@ -190,7 +190,7 @@ MALFORMED = [
     (b"1 5:1 3:1 5:2", "feature 5 stands twice"),
     (b"1 5:", "feature 5 has no value"),
     (b"1 5:x", "value 'x' of feature 5 is not a number"),
-    (b"1 5:nan", "value 'nan' of feature 5 is not finite"),
+    (b"1 5:-inf", "value '-inf' of feature 5 is not finite"),
     (b"1 5:inf", "value 'inf' of feature 5 is not finite"),
     (b"1 5:1e400", "value '1e400' of feature 5 is out of range"),
     (b"1 5:1\x00", "byte 0x00 has no place in LIBSVM text"),

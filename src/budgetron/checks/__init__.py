@@ -78,6 +78,8 @@ def _applying(learner: Any) -> Iterator[Check]:
     yield contracts.check_batch_equals_loop
     yield contracts.check_memory_layout_does_not_matter
     yield contracts.check_arrays_are_neither_changed_nor_kept
+    if contracts.takes_gaps(learner):
+        yield contracts.check_missing_values_are_taken
     yield contracts.check_deciding_changes_nothing
     yield contracts.check_resumes_exactly
     if hasattr(learner, "get_params"):

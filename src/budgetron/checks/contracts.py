@@ -111,6 +111,12 @@ def takes_sparse(learner: Any) -> bool:
     return tags is not None and bool(tags().input_tags.sparse)
 
 
+def takes_gaps(learner: Any) -> bool:
+    """Whether the learner says that it takes missing values, NaN."""
+    tags = getattr(learner, "__sklearn_tags__", None)
+    return tags is not None and bool(tags().input_tags.allow_nan)
+
+
 def tried(learner: Any) -> Any:
     """A copy that has learned a few rows, to see which attributes learning sets.
 
@@ -271,6 +277,43 @@ def check_arrays_are_neither_changed_nor_kept(learner: Any, *, rows: int = 200) 
     probe = X[:20].copy()
     X[:], y[:] = 1e3, y[0]
     same_rows(before, answers(model, probe), ("before", "after the arrays were overwritten"))
+
+
+@contract
+def check_missing_values_are_taken(
+    learner: Any, *, dtypes: Sequence[Any] = DTYPES, rows: int = ROWS, share: float = 0.2
+) -> None:
+    """Rows with NaN are learned and answered, alike in a batch, one by one, sparse and resumed.
+
+    One column is missing in all rows, one until row 240, one from row 100 on, and so are all values
+    of the first row.
+    """
+    given, y = some_rows(learner, rows, width=6)
+    rng = np.random.default_rng(5)
+    given[rng.random(given.shape) < share] = np.nan
+    given[0], given[:, 3], given[:240, 4], given[100:, 5] = np.nan, np.nan, np.nan, np.nan
+    labels = np.unique(y)
+    for dtype in dtypes:
+        X = given.astype(dtype)
+        batch, loop, resumed = fresh(learner), fresh(learner), fresh(learner)
+        said = before_learning(batch, X, y, labels)
+        all_finite(said, "before learning")
+        for row in range(rows):
+            learn(loop, X[row : row + 1], y[row : row + 1], labels)
+        names = ("in a batch", "one row at a time")
+        same_rows(answers(batch, X), answers(loop, X), names)
+        same_values(learned_by(batch), learned_by(loop), names)
+        resumed = pickle.loads(pickle.dumps(learn(resumed, X[:137], y[:137], labels)))
+        learn(resumed, X[137:], y[137:], labels)
+        same_rows(answers(batch, X), answers(resumed, X), ("in a batch", "resumed"))
+        if takes_sparse(learner):
+            csr, sparse = scipy.sparse.csr_array(X), fresh(learner)
+            names = ("of dense rows", "of CSR rows")
+            same_rows(said, before_learning(sparse, csr, y, labels), names)
+            same_rows(answers(batch, csr), answers(sparse, X), names)
+        if hasattr(batch, "n_missing_") and batch.n_missing_ != np.isnan(X).sum():
+            raise ContractBroken(f"{batch.n_missing_} missing values, not {np.isnan(X).sum()}")
+        _check_inside(batch)
 
 
 # ---- a model in use ------------------------------------------------------------------------------
@@ -455,8 +498,9 @@ def bad_calls(learner: Any, X: Rows, y: Rows) -> dict[str, tuple[Any, Any]]:
         return bad
 
     seventh = np.arange(len(y)) == 7
+    gaps = takes_gaps(learner)
     calls: dict[str, tuple[Any, Any]] = {
-        "nan": (spoiled(np.nan), y),
+        **({} if gaps else {"nan": (spoiled(np.nan), y)}),
         "infinity": (spoiled(-np.inf), y),
         "wide": (np.hstack([X, X]), y),
         "narrow": (X[:, :-1], y),
@@ -468,7 +512,8 @@ def bad_calls(learner: Any, X: Rows, y: Rows) -> dict[str, tuple[Any, Any]]:
         "no target": (X, None),
     }
     if takes_sparse(learner):
-        calls["sparse nan"] = (scipy.sparse.csr_array(spoiled(np.nan)), y)
+        name, value = ("sparse infinity", np.inf) if gaps else ("sparse nan", np.nan)
+        calls[name] = (scipy.sparse.csr_array(spoiled(value)), y)
     if task_of(learner) == "classification":
         calls["strange label"] = (X, np.where(seventh, 5, y))
         calls["text label"] = (X, y.astype(str))

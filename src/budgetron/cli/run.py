@@ -81,8 +81,7 @@ def run(
 ) -> None:
     """Learn FILE in one pass and report the mistakes or errors made on the way.
 
-    With --scale auto an empty cell, NA or NaN is a missing value: the running mean stands in for
-    it. --set missing=flag adds a feature that says so.
+    With --scale auto an empty cell or NaN is a missing value.
     """
     found = find(algorithm, task)
     task = task or found.tasks[0]

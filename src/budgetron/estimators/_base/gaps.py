@@ -32,8 +32,8 @@ def refuse_gaps(rows: Any, names: NDArray[Any] | None, advice: str = ADVICE) -> 
     >>> refuse_gaps(np.array([[1.0, np.nan]]), None)
     Traceback (most recent call last):
         ...
-    budgetron.errors.BudgetronError: X has a NaN in row 0, column 1 (from 0); scale="auto" treats \
-it as a missing value
+    budgetron.BudgetronError: X has a NaN in row 0, column 1 (from 0); scale="auto" treats it as a \
+missing value
     """
     sparse = isinstance(rows, SparseRows)
     start = int(rows.indptr[0]) if sparse else 0
