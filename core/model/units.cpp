@@ -251,7 +251,7 @@ void Units::settle() {
   }
   shared_.in_force = shared_.own = shared_.next;
   reference_ = common_;
-  flag_ = uneven_ || !(middle_ > 0.0) ? 1.0 : middle_;
+  flag_ = uneven_ || !(largest_ > 0.0) ? 1.0 : largest_;
   look();
   push();
 }

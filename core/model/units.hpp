@@ -50,11 +50,11 @@
 // decides: units are found as after the first rows.
 //
 // A missing value, NaN, has the coordinate of p m, the mean over all rows; 0 before the first value
-// and for features without a state. It leaves m, v, Q and the block as they are, and
-// R += p t keeps the share p. A feature that was missing from the first row on has R = T and no
-// value: then its first value finds p = 1. On request a missing value has
-// a flag besides: the feature with the number `flags` + its own is 1, while the stream is even the
-// median deviation at the start. Rows with flags are sparse.
+// and for features without a state. It leaves m, v, Q and the block as they are, and R += p t keeps
+// the share p. A feature that was missing from the first row on has R = T and no value: then its
+// first value finds p = 1. On request a missing value has a flag: the feature with the number
+// `flags` + its own is 1, while the stream is even the largest deviation at the start. Rows with
+// flags are sparse.
 //
 // All in float64. Cost: about 20 operations per value that is not 0, in dense rows eight features
 // at a time (simd/unit_counts.hpp); O(features) per 100 rows. Memory: kFeatureBytes per feature,
