@@ -356,7 +356,7 @@ def test_river_takes_none_and_nan(name: str, params: dict[str, Any]) -> None:
     again = pickle.loads(pickle.dumps(one))
     assert again.predict_one(rows[0]) == one.predict_one(rows[0])
     for bad in ("x", float("inf"), [1.0]):
-        with pytest.raises(ValueError, match="feature 'a' is .*: values must be finite numbers"):
+        with pytest.raises(ValueError, match=r"feature 'a' is .*: values must be finite"):
             one.learn_one({"a": bad}, 1)
 
 
