@@ -8,9 +8,9 @@
 // Indices are 1-based in the text, 0-based, sorted and distinct in the rows. Numbers are read by
 // std::from_chars: correctly rounded to Real, whatever the locale. A value too small for Real reads
 // as 0; one too large or an infinity makes the line bad, as does anything else that is not the line
-// above. A value NaN is a missing value with `gaps`, and makes the line bad without. Blank lines, CRLF and a UTF-8 byte order mark are fine.
-// Bad lines: the first one stops the parser (rows before it can still be taken), or, with
-// `skip_bad`, they are counted and the first few kept to be shown.
+// above. A value NaN is a missing value with `gaps`, and makes the line bad without. Blank lines,
+// CRLF and a UTF-8 byte order mark are fine. Bad lines: the first one stops the parser (rows before
+// it can still be taken), or, with `skip_bad`, they are counted and the first few kept to be shown.
 // Cost: one pass, about 2 ns a byte; memory is that of the rows not yet taken plus one unfinished
 // line of at most `max_line` bytes.
 #pragma once

@@ -553,11 +553,10 @@ void Units::load(const std::vector<double>& numbers, const std::vector<std::int6
         });
     const bool any = f.values > 0;  // none: it was missing in the first rows
     require(f.weight <= total_ && (any ? f.weight > 0.0 : f.weight >= 0.0) &&
-                (any ? f.recent > 0.0 : f.recent == 0.0) && sound(f.recent) &&
-                f.square >= 0.0 && sound(f.square) && f.block_square >= 0.0 &&
-                sound(f.block_square) && sound(f.size_before) && sized(f.in_force.size) &&
-                sized(f.own.size) && f.values <= 3 && f.jump <= Jump::down &&
-                f.block_far <= f.block_count,
+                (any ? f.recent > 0.0 : f.recent == 0.0) && sound(f.recent) && f.square >= 0.0 &&
+                sound(f.square) && f.block_square >= 0.0 && sound(f.block_square) &&
+                sound(f.size_before) && sized(f.in_force.size) && sized(f.own.size) &&
+                f.values <= 3 && f.jump <= Jump::down && f.block_far <= f.block_count,
             what);
     for (const double value : {f.mean, f.block_mean, f.first, f.second, f.mean_before,
                                f.in_force.centre, f.own.centre}) {

@@ -255,7 +255,7 @@ class Warmup {
   std::vector<std::int64_t> join_rows_;   // per class change: how many rows came before it ...
   std::vector<std::int64_t> join_sizes_;  // ... classes after it
   std::vector<std::int32_t> join_orders_;
-  bool gaps_ = false;                     // in the rows
+  bool gaps_ = false;  // in the rows
   std::size_t most_rows_ = kRows;
   std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
   std::vector<Sample<Real>> views_;  // of the rows, while they are looked at

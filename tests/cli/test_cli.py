@@ -227,6 +227,43 @@ def test_a_malformed_line_stops_the_run(cli: Cli, tmp_path: Path, gamma: list[st
     assert error == f"{path}:{len(Y) + 1}: {what}"
 
 
+TABLE = "age,pay,town,label\n" + "31,2.5,Ulm,1\n,3.1,Bonn,0\n45,NA,Ulm,1\n22,1.0,Jena,0\n" * 9
+
+
+def test_empty_cells_are_missing_values_with_units(cli: Cli, tmp_path: Path) -> None:
+    path, model = tmp_path / "rows.csv", str(tmp_path / "m.btn")
+    path.write_text(TABLE)
+    learn = ["run", str(path), "-a", "rbp", "--categorical", "town", "--scale"]
+    for more in ([], ["--set", "missing=flag"], ["--budget", "100KB"], ["--skip-bad"]):
+        result = cli.json(*learn, "auto", "--gamma", "0.5", *more)
+        assert (result["rows"], result["bad_lines"], result["missing"]) == (36, 0, 18)
+        assert result["missing_by_column"] == {"age": 9, "pay": 9}
+    out, _ = cli(*learn, "auto", "--save", model)
+    assert "missing values" in out
+    assert "18 (age 9, pay 9)" in out
+    assert "18" in next(line for line in cli("info", model)[0].splitlines() if "missing v" in line)
+    assert cli("predict", model, str(path))[0].count("\n") == 37
+    for scale in ("none", "standard"):
+        error = cli.mistake(*learn, scale)
+        assert error.startswith(
+            f"{path}:3: row 2, column 'age' has no value: scale=\"auto\" (--scale"
+        )
+        assert cli.json(*learn, scale, "--skip-bad")["bad_lines"] == 18
+    cli(*learn, "none", "--skip-bad", "--save", model)
+    assert "row 2, column 'age' has no value" in cli("predict", model, str(path), code=2)[1]
+
+
+def test_nan_in_libsvm_text_is_a_missing_value_with_units(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "rows"
+    path.write_text("1 1:nan 2:3\n0 1:2\n1 2:NaN 5:1\n" * 5)
+    result = cli.json("run", str(path), "-a", "rbp", "--scale", "auto")
+    assert (result["missing"], result["missing_by_column"]) == (10, {"0": 5, "1": 5})
+    assert 'scale="auto"' in cli.mistake("run", str(path), "-a", "rbp", "--scale", "none")
+    assert "label 'nan' is not finite" in cli.reading(b"nan 1:1\n").mistake(
+        "run", "-", "-a", "rbp", "--scale", "auto", "--gamma", "1"
+    )
+
+
 def test_skip_bad_counts_and_reports(cli: Cli, tmp_path: Path, file: str) -> None:
     path = tmp_path / "bad"
     lines = text_of(X, Y).splitlines(keepends=True)

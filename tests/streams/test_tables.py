@@ -332,6 +332,23 @@ NUMBER = (
 
 
 @pytest.mark.parametrize("nothing", ["", "NA", "nan", "?", "null"])
+def test_missing_numbers_are_nan(tmp_path: Path, nothing: str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,w,y\n" + "1,x,1\n" * 4 + f"{nothing},x,1\n" + "2,x,1\n" * 4)
+    wanted = np.array([1.0] * 4 + [np.nan] + [2.0] * 4)
+    for options in ({"categorical": ["w"]}, {"columns": ["a"]}, {"hashed": ["w"], "hash_width": 2}):
+        for size in (2, 5, 9):
+            X, _ = read(path, chunk_rows=size, skip_bad=True, **options)
+            assert_array_equal(X[:, 0], wanted)
+    frame = pd.DataFrame({"a": wanted, "y": 1.0})
+    frame.to_parquet(tmp_path / "rows.parquet")
+    nulls = pl.DataFrame({"a": [None if np.isnan(a) else int(a) for a in wanted], "y": [1.0] * 9})
+    for source in (frame, tmp_path / "rows.parquet", nulls):
+        assert_array_equal(read(source)[0][:, 0], wanted)
+        assert "row 5, column 'a' has no value" in error_of(source, gaps=False)
+
+
+@pytest.mark.parametrize("nothing", ["", "NA", "nan", "?", "null"])
 @pytest.mark.parametrize("column", ["a", "w", "y"])
 def test_missing_values_name_row_and_column(tmp_path: Path, nothing: str, column: str) -> None:
     path = tmp_path / "rows.csv"
