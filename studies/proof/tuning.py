@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from budgetron import __version__
+from budgetron.lab.cells import Work
 from budgetron.lab.rows import Rows
 from budgetron.lab.store import Record, key_of
 from budgetron.lab.tune import tune
@@ -20,7 +21,7 @@ ALL = 150
 
 
 @dataclass(frozen=True)
-class Search:
+class Search(Work):
     """A cell: the best of a grid for one learner, on the first rows of a set's permutation."""
 
     proof_set: ProofSet
@@ -30,10 +31,6 @@ class Search:
     @property
     def title(self) -> str:
         return f"{self.learner} on {self.proof_set.name}"
-
-    @property
-    def own(self) -> bool:
-        return False
 
     @property
     def grid(self) -> rivals.Grid:

@@ -84,7 +84,7 @@ def reproduce(
     wrong: list[str] = []
     with at_work("reproducing", out) as bar, closing(Store(out)) as store:
 
-        def tell(done: int, count: int) -> None:
+        def report_runs(done: int, count: int) -> None:
             bar.report(1000 * done // max(1, count), f"{done}/{count} runs")
 
         with Workers(processes) as pool:
@@ -92,7 +92,7 @@ def reproduce(
                 results = measure_table(
                     task.table,
                     1 if quick else permutations,
-                    Lab(pool, store, tell),
+                    Lab(pool, store, report_runs),
                     tune=tune,
                     begin=lambda title: bar.begin(1000, title),
                 )
@@ -132,16 +132,13 @@ def _tasks(paper: str, number: str | None, figure: str | None) -> list[Task]:
         fail(f"budgetron: {paper} has no figure {figure!r} here; there are {_list(figures)}")
     tasks = []
     for entry in mine:
-        shown = bool(entry.tables) if number is None else number in entry.tables
-        drawn = entry.figures if figure is None else entry.drawn(figure)
-        if figure is not None and number is None:
-            shown = False
-        if number is not None and figure is None:
-            drawn = ()
-        if shown or drawn:
-            cut = entry if shown else entry.behind(drawn)
-            cut = cut.only(number) if shown and number is not None else cut
-            tasks.append(Task(cut, shown, drawn))
+        both = number is None and figure is None
+        shown = bool(entry.tables) if both else number in entry.tables
+        drawn = entry.figures if both else entry.drawn(figure) if figure is not None else ()
+        if shown:
+            tasks.append(Task(entry if number is None else entry.only(number), shown, drawn))
+        elif drawn:
+            tasks.append(Task(entry.behind(drawn), shown, drawn))
     return tasks
 
 
@@ -155,22 +152,16 @@ def _with_sets(paper: str, tasks: Sequence[Task], wanted: Sequence[str]) -> list
     for name in wanted:
         if name not in known:
             fail(f"budgetron: {paper} has no set {name!r}; there are {', '.join(known)}")
-    kept = []
-    for task in tasks:
-        sets = tuple(each for each in task.table.sets if each.name in wanted)
-        if sets:
-            kept.append(replace(task, table=replace(task.table, sets=sets)))
-    return kept
+    cut = [(task, tuple(s for s in task.table.sets if s.name in wanted)) for task in tasks]
+    return [replace(task, table=replace(task.table, sets=sets)) for task, sets in cut if sets]
 
 
 def _draw(out: Path, table: Table, figure: Figure, results: Results) -> None:
     from budgetron.lab.reproduce import figures
 
     path = out / f"{table.paper}_figure{figure.number}"
-    if figures.draw(table, figure, results, path):
-        print(f"figure {figure.number}: {path}.png")
-    else:
-        print(f"figure {figure.number}: not drawn")
+    drawn = figures.draw(table, figure, results, path)
+    print(f"figure {figure.number}: {f'{path}.png' if drawn else 'not drawn'}")
     for data_set, why in results:
         if isinstance(why, str) and (not figure.sets or data_set.name in figure.sets):
             print(f"  not run: {data_set.name}: {why}")

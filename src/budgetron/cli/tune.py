@@ -186,13 +186,10 @@ def _result(algorithm: str, stream: str, found: Tuning, command: str) -> dict[st
         "error": found.best.error,
         "references": jsonable(found.references),
         "candidates": [
-            {
-                "params": jsonable(each.params),
-                "rows": each.rows,
-                "error": jsonable(each.error),
-                "failed": each.what or None,
-            }
-            for each in found.candidates
+            jsonable(
+                {"params": c.params, "rows": c.rows, "error": c.error, "failed": c.what or None}
+            )
+            for c in found.candidates
         ],
         "command": command,
     }

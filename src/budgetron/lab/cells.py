@@ -44,6 +44,7 @@ class Work(Protocol):
     @property
     def own(self) -> bool:
         """Whether its learner is the user's, which may raise anything."""
+        return False
 
     def run(self) -> Record:
         """Its result, which JSON can hold."""
@@ -157,11 +158,6 @@ class Setup:
     version: str
     reference: bool = False
 
-    @property
-    def own(self) -> bool:
-        """Whether the learner is the user's, not of the catalogue."""
-        return ":" in self.learner
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -183,7 +179,7 @@ class Cell:
 
     @property
     def own(self) -> bool:
-        return self.setup.own
+        return ":" in self.setup.learner
 
     @property
     def seed(self) -> int:

@@ -178,7 +178,7 @@ def _plan(
     broken: dict[tuple[str, str, Any], str] = {}
     for cell in cells:
         what = cell.try_out() if cell.repeat == 0 else ""
-        if what and not cell.setup.own:
+        if what and not cell.own:
             raise BudgetronError(f"{cell.setup.label}: {what}")
         if what:
             broken[cell.line] = what

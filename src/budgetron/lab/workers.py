@@ -75,15 +75,17 @@ class Workers:
     def start(self) -> None:
         """Start processes now, so that they import while this one reads."""
         if self.count > 1 and type(self._backend).__name__ == "LokyBackend":
-            with _environment(_ONE_THREAD), _ctrl_c_blocked():
+            with _environment(), _ctrl_c_blocked():
                 self._starting = self._parallel(_import, [(i, None) for i in range(self.count)])
 
     def unordered(
         self, work: Callable[[T], R], jobs: Sequence[T]
     ) -> Generator[tuple[T, R | Exception], None, None]:
         """Each job with its result, or with the exception it raised, as they come."""
+        from threadpoolctl import threadpool_limits
+
         waiting = dict(enumerate(jobs))
-        with _environment(_ONE_THREAD), _one_thread(), self._warnings_of_threads():
+        with _environment(), threadpool_limits(1), self._warnings_of_threads():
             while waiting:
                 sent: list[int] = []
                 try:
@@ -244,14 +246,6 @@ def _begin(parent: int) -> None:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        yield
-
-
-@contextmanager
 def _ctrl_c_blocked() -> Iterator[None]:
     """Processes started meanwhile inherit it, and do not hear Ctrl-C while they import."""
     if not hasattr(signal, "pthread_sigmask"):
@@ -271,8 +265,12 @@ def _ctrl_c_blocked() -> Iterator[None]:
 
 
 @contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """With these variables, as it was afterwards."""
+def _environment() -> Iterator[None]:
+    """For processes that are started: one thread each, and loky's tracker says nothing of files
+    and semaphores that it removes for one that died. As it was afterwards.
+    """
+    quiet = ",".join(filter(None, [os.environ.get("PYTHONWARNINGS"), "ignore:resource_tracker"]))
+    values = {**_ONE_THREAD, "PYTHONWARNINGS": quiet}
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:

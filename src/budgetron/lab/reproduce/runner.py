@@ -19,7 +19,7 @@ from typing import Any
 
 import budgetron
 from budgetron.errors import BudgetronError
-from budgetron.lab.cells import finish
+from budgetron.lab.cells import Work, finish
 from budgetron.lab.reproduce import data, protocols
 from budgetron.lab.reproduce.protocols import PROTOCOLS, Outcome
 from budgetron.lab.reproduce.tables import PERMUTATIONS, Params, Row, Set, Table
@@ -77,7 +77,7 @@ Result = tuple[Set, list[Measured | str] | str]
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Work):
     """A cell: one line on one permutation.
 
     Attributes
@@ -105,10 +105,6 @@ class Run:
     @property
     def title(self) -> str:
         return f"{self.data_set.name}, {self.row.algorithm}"
-
-    @property
-    def own(self) -> bool:
-        return False
 
     @property
     def key(self) -> str:
