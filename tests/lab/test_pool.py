@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+import numpy as np
 import pytest
 
 from budgetron import BudgetronError
@@ -105,6 +106,17 @@ def test_joblib_says_where(backend: str) -> None:
     pids = {result[0] for result in found if not isinstance(result, Exception)}
     assert (pids == {os.getpid()}) == (backend == "threading")
     assert len(pids) >= (1 if backend == "threading" else 2)
+
+
+def kinds(job: tuple[Any, Any]) -> list[tuple[str, float]]:
+    return [(type(each).__name__, float(each.sum())) for each in job]
+
+
+def test_arrays_are_mapped_not_sent_with_every_job() -> None:
+    short, long = np.ones(100), np.ones(5000)
+    with Workers(2) as pool:
+        found = [result for _, result in pool.unordered(kinds, [(short, long)] * 4)]
+    assert found == [[("ndarray", 100.0), ("memmap", 5000.0)]] * 4
 
 
 def test_how_many() -> None:

@@ -39,6 +39,9 @@ _SENT: tuple[type[Exception], ...] = (
     MemoryError,
     AttributeError,
 )
+# Larger arrays go to processes as files they map, once for all jobs, not through a pipe for each: a
+# process that is killed while it reads a long message leaves all others waiting.
+_SENT_BYTES = 10_000
 _COUNTED = (UserWarning, RuntimeWarning, FutureWarning)  # other kinds are for programmers
 # `texts`: what the job of this thread warned of.
 _thread = threading.local()
@@ -159,6 +162,7 @@ class Workers:
         from joblib import Parallel, delayed
 
         options: dict[str, Any] = {"return_as": "generator_unordered" if lazy else "list"}
+        options["max_nbytes"] = _SENT_BYTES
         if not getattr(self._backend, "supports_sharedmem", False):
             options.update(initializer=_begin, initargs=(os.getpid(),))
         calls = (delayed(_attempt)(work, number, job) for number, job in jobs)
