@@ -88,8 +88,8 @@ def learners(X: Any, y: Any) -> Iterator[tuple[str, Callable[[], tuple[Step, Cal
     linear = partial(of_river, X=X, y=y, zeros=False)
     full = partial(of_river, X=X, y=y, zeros=True)
     yield "budgetron, budget 100", lambda: ours("budgetron", X, y, budget=100)
-    yield "ahpatron, budget 100", lambda: ours("ahpatron", X, y, budget=100, gamma="median")
-    yield "forgetron, budget 100", lambda: ours("forgetron", X, y, budget=100, gamma="median")
+    yield "ahpatron, budget 100", lambda: ours("ahpatron", X, y, budget=100, scale=None)
+    yield "forgetron, budget 100", lambda: ours("forgetron", X, y, budget=100, scale=None)
     log = {"loss": "log_loss", "random_state": 0}
     yield "scikit-learn SGDClassifier", lambda: of_sklearn(SGDClassifier(**log), X, y)
     width = 1.0 / np.median(((X[:200] - X[200:400]) ** 2).sum(axis=1))

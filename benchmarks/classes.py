@@ -21,9 +21,9 @@ from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-import budgetron
 from budgetron import _core
 from budgetron._batch import Batch
+from budgetron.catalogue import as_printed
 
 LEARNERS = ["rbp", "forgetron", "bpas", "bogd", "ahpatron", "avm"]
 
@@ -73,7 +73,7 @@ def main() -> None:
         for classes in (2, options.classes):
             X, y = clusters(9000, options.features, classes)
             extra = {"delta": 0.3} if name == "avm" else {}
-            model = budgetron.make(
+            model = as_printed(
                 name, budget=options.budget, gamma=1.0, random_state=0, **extra
             ).partial_fit(X[:6000], y[:6000], classes=np.arange(float(classes)))
             models.append(model)

@@ -20,7 +20,7 @@ from measuring import at_least, console, finish, table
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-import budgetron
+from budgetron.catalogue import as_printed
 from budgetron.lab.compare import Settings, compare
 from budgetron.lab.workers import Workers
 
@@ -58,7 +58,7 @@ def compare_seconds(processes: int) -> float:
 
 def predict_seconds() -> Seconds:
     X, y = clouds(4 * BUDGET)
-    model = budgetron.make("rbp", budget=BUDGET, gamma=1 / WIDTH, random_state=0)
+    model = as_printed("rbp", budget=BUDGET, gamma=1 / WIDTH, random_state=0)
     model.partial_fit(X, y)
     best = {1: float("inf"), 2: float("inf")}
     for _ in range(CALLS):
@@ -73,7 +73,7 @@ def predict_seconds() -> Seconds:
 def lot_of_its_own(_: int) -> float:
     """Seconds of learning, in a process."""
     X, y = clouds(4 * BUDGET)
-    model = budgetron.make("rbp", budget=BUDGET, gamma=1 / WIDTH, random_state=0)
+    model = as_printed("rbp", budget=BUDGET, gamma=1 / WIDTH, random_state=0)
     model.prequential(X, y)
     start = time.perf_counter()
     for _ in range(LOT):

@@ -25,7 +25,7 @@ from measuring import A9A, at_most, console, finish, load, table
 from sklearn.datasets import dump_svmlight_file
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-import budgetron
+from budgetron.catalogue import as_printed
 from budgetron.cli import main as command
 from budgetron.streams import LibsvmStream
 
@@ -36,6 +36,7 @@ BUDGET, COPIES, PASSES, SHARE = 300, 24, 12, 40.0
 def run(path: Path, name: str) -> float:
     """Seconds by the command's own account."""
     words = ["run", str(path), "-a", name, "--budget", str(BUDGET), "--gamma", str(A9A.gamma)]
+    words += ["--scale", "none"]
     words += ["--n-features", str(A9A.features), "--seed", "0", "--json"]
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
@@ -44,7 +45,7 @@ def run(path: Path, name: str) -> float:
 
 
 def learn(chunks: list[Any], name: str) -> float:
-    model = budgetron.make(name, budget=BUDGET, gamma=A9A.gamma, random_state=0)
+    model = as_printed(name, budget=BUDGET, gamma=A9A.gamma, random_state=0)
     start = time.perf_counter()
     for X, y in chunks:
         model.prequential(X, y)

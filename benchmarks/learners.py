@@ -40,6 +40,7 @@ import budgetron
 from budgetron import _core
 from budgetron._batch import Batch
 from budgetron._csr import sparse_rows
+from budgetron.catalogue import as_printed
 
 CHUNK = 480  # rows: enough that the call beside them costs next to nothing
 # Round to bare row, at most.
@@ -61,7 +62,8 @@ class Cost:
 def make(algorithm: Any, gamma: float, budget: int) -> Any:
     sizes = {"budget": budget, "n_components": budget}
     own = {name: value for name, value in sizes.items() if name in algorithm.parameters}
-    return budgetron.make(algorithm.name, gamma=gamma, random_state=0, **own)
+    build = budgetron.make if algorithm.name == "budgetron" else as_printed  # it scales in any case
+    return build(algorithm.name, gamma=gamma, random_state=0, **own)
 
 
 def measure(model: Any, X: Any, codes: NDArray[np.float64], repeats: int) -> Cost:

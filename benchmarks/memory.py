@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-import budgetron
+from budgetron.catalogue import as_printed
 
 CHUNK, FIRST, WIDTH, BUDGET, GROWTH = 10_000, 100_000, 16, 100, 5.0
 
@@ -29,7 +29,7 @@ def resident() -> float:
 def long_run(algorithm: str, rows: int) -> list[float]:
     """Megabytes after each `FIRST` rows."""
     random = np.random.default_rng(0)
-    model = budgetron.make(algorithm, budget=BUDGET, gamma=0.1, random_state=0)
+    model = as_printed(algorithm, budget=BUDGET, gamma=0.1, random_state=0)
     seen = []
     for done in range(CHUNK, rows + 1, CHUNK):
         y = random.integers(0, 2, CHUNK)

@@ -24,7 +24,7 @@ from sklearn.linear_model import SGDClassifier
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import budgetron
-from budgetron.catalogue import CATALOGUE
+from budgetron.catalogue import CATALOGUE, as_printed
 from papers.catalogue import PAGES
 from papers.kernels import make_kernel
 
@@ -40,7 +40,7 @@ PAGED = ("rbp", "forgetron", "bpas", "bogd", "fogd")
 
 def ours(name: str, X: Any, y: Any, **settings: Any) -> Callable[[], float]:
     def once() -> float:
-        model = budgetron.make(name, gamma=A9A.gamma, random_state=0, **settings)
+        model = as_printed(name, gamma=A9A.gamma, random_state=0, **settings)
         model.prequential(X[:SIZE], y[:SIZE], classes=[0.0, 1.0])  # made, and past its start
         return timed(lambda: model.prequential(X, y), X.shape[0])
 

@@ -54,8 +54,9 @@ def main() -> int:
     models = {"river LogisticRegression": linear_model.LogisticRegression()}
     for algorithm in budgetron.algorithms():
         if "budget" in algorithm.parameters:
-            models[algorithm.name] = make(algorithm.name, seed=0, budget=BUDGET)
-    models["fogd"] = make("fogd", seed=0)
+            own = {} if algorithm.name == "budgetron" else {"scale": None}
+            models[algorithm.name] = make(algorithm.name, seed=0, budget=BUDGET, **own)
+    models["fogd"] = make("fogd", seed=0, scale=None)
     for model in models.values():
         seconds_a_round(model, warm)
     best = dict.fromkeys(models, float("inf"))

@@ -28,8 +28,8 @@ import numpy as np
 from measuring import BUILD, ROOT, Bar, at_least, at_most, console, finish, table
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-import budgetron
 from budgetron._batch import Batch
+from budgetron.catalogue import as_printed
 
 EXECUTABLE = BUILD / "roofline"
 FIGURE = ROOT / "docs" / "images" / "growth.svg"
@@ -76,7 +76,7 @@ def blocks(examples: int, features: int) -> dict[str, float]:
     y = random.integers(0, 2, n)
     X = random.standard_normal((n, features)) + np.where(y, 1, -1)[:, None] / np.sqrt(features)
     X = X.astype(np.float32)
-    model = budgetron.make("rbp", budget=examples, gamma=0.5 / features, random_state=0)
+    model = as_printed("rbp", budget=examples, gamma=0.5 / features, random_state=0)
     model.partial_fit(X[: 4 * examples], y[: 4 * examples])
     assert model.n_support_ == examples
     start = pickle.dumps(model._engine)

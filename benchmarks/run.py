@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-import budgetron
 from budgetron._batch import Batch
+from budgetron.catalogue import as_printed
 from budgetron.streams.synthetic import two_gaussians
 
 EXECUTABLE = BUILD / "row_bench"
@@ -71,7 +71,7 @@ def one_row_times() -> dict[str, float]:
     random = np.random.default_rng(0)
     X = random.standard_normal((EXAMPLES + 64, FEATURES)).astype(np.float32)
     # So aggressive that it is hardly so: a row is stored when y f(x) < 1e-9.
-    model = budgetron.make("ahpatron", budget=EXAMPLES, epsilon=1 - 1e-9)
+    model = as_printed("ahpatron", budget=EXAMPLES, epsilon=1 - 1e-9)
     model.partial_fit(X[:1], [1], classes=[0, 1])
     for x in X[1:EXAMPLES]:
         model.learn_one(x, int(model.decision_one(x) < 0))  # stored: not what it was taken for
@@ -117,7 +117,7 @@ def prequential_times() -> list[dict[str, Any]]:
             params: dict[str, Any] = {"budget": 100} if name == "ahpatron" else {}
             fastest = float("inf")
             for _ in range(40):
-                model = budgetron.make(name, gamma=0.5, **params)
+                model = as_printed(name, gamma=0.5, **params)
                 start = time.perf_counter()
                 model.prequential(rows, y, classes=[-1, 1])
                 fastest = min(fastest, time.perf_counter() - start)

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-import budgetron
 from budgetron._csr import sparse_rows
+from budgetron.catalogue import as_printed
 
 BUDGET = 300
 LEARNERS = ("rbp", "bogd", "bpas")
@@ -39,7 +39,7 @@ def dense_row(width: int) -> float:
     """Microseconds of the bare dense row."""
     random = np.random.default_rng(0)
     X = random.standard_normal((5 * BUDGET, width)).astype(np.float32)
-    model = budgetron.make("rbp", budget=BUDGET, gamma=1 / width, random_state=0)
+    model = as_printed("rbp", budget=BUDGET, gamma=1 / width, random_state=0)
     model.partial_fit(X, random.integers(0, 2, len(X)), classes=[0, 1])  # half are mistakes
     assert model.n_support_ == BUDGET, model.n_support_
     native = model._engine.native
@@ -51,7 +51,7 @@ def rounds(name: str, X: Any, y: Any, *, gamma: float, passes: int) -> tuple[flo
     """Microseconds of a round over the whole stream in one call, and of a bare row at its end."""
     taken = float("inf")
     for _ in range(passes):
-        model = budgetron.make(name, budget=BUDGET, gamma=gamma, random_state=0)
+        model = as_printed(name, budget=BUDGET, gamma=gamma, random_state=0)
         began = time.thread_time()
         model.prequential(X, y, classes=[0.0, 1.0])
         taken = min(taken, time.thread_time() - began)

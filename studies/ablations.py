@@ -55,13 +55,13 @@ def error(rows: Rows, seed: int, *, width: float = 1.0, margin: bool = False, **
     order = np.random.default_rng(seed).permutation(len(rows.y))
     X, y = rows.X[order], rows.y[order]
     if width != 1.0:  # gamma as the rule finds it, from the first 200 rows
-        found = budgetron.make("budgetron", task=rows.task).fit(X[:200], y[:200])
+        found = budgetron.make("budgetron", task=rows.task).partial_fit(X[:200], y[:200])
         assert found.gamma_ is not None
         own["gamma"] = width * found.gamma_
     if rows.task == "regression":
         model = budgetron.make("budgetron", task=rows.task, **own)
         return math.sqrt(float(np.mean((model.prequential(X, y) - y) ** 2)))
-    model = (AdmittingByMargin if margin else BudgetronClassifier)(**own).fit(X, y)
+    model = (AdmittingByMargin if margin else BudgetronClassifier)(**own, shuffle=False).fit(X, y)
     return 100.0 * float(model.n_mistakes_) / len(y)
 
 

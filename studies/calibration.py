@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-import budgetron
 from budgetron import datasets
+from budgetron.catalogue import as_printed
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -30,7 +30,7 @@ BINS = 15
 
 # Each with what is not its default: the papers' gamma for a9a, and room.
 LEARNERS: dict[str, dict[str, Any]] = {
-    "budgetron": {"budget": 150},
+    "budgetron": {"budget": 150, "scale": "auto"},
     "ahpatron": {"budget": 300},
     "bsgd-merge": {},
     "bogd": {"budget": 300},
@@ -42,7 +42,7 @@ LEARNERS: dict[str, dict[str, Any]] = {
 
 def make(name: str, average: str = "last") -> Any:
     own = LEARNERS.get(name, {})
-    return budgetron.make(name, gamma=0.125, average=average, random_state=0, **own)
+    return as_printed(name, gamma=0.125, average=average, random_state=0, **own)
 
 
 def walk(model: Any, X: Any, codes: Codes) -> Floats:

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import budgetron
+from budgetron.catalogue import as_printed
 from budgetron.lab.reproduce import data, tables
 from budgetron.streams import two_gaussians
 
@@ -125,7 +125,7 @@ def compare_w8a(seeds: int, only: str) -> None:
                 learner, params = LEARNERS[algorithm]
                 params = params | ({"random_state": seed} if learner == "rbp" else {})
                 params = params | ({"budget": int(budget * factor)} if budget else {})
-                model = budgetron.make(learner, gamma=gamma, **params)
+                model = as_printed(learner, gamma=gamma, **params)
                 model.prequential(rows, y[order])
                 found.append(100 * model.n_mistakes_ / len(y))
         cells = [cell(rates[key], *lines[key]) for key in lines]
@@ -238,7 +238,7 @@ def compare_threshold(seeds: int, only: str) -> None:
                 for seed in range(seeds):
                     order = np.random.default_rng(seed).permutation(len(y))
                     settings: dict[str, Any] = {"gamma": 1 / 128, "budget": budget}
-                    model = budgetron.make(learner, threshold=threshold, **settings)
+                    model = as_printed(learner, threshold=threshold, **settings)
                     model.prequential(X[order], y[order])
                     rates.append(100 * model.n_mistakes_ / len(y))
                 cells.append(cell(rates, *lines[algorithm, budget]))
@@ -258,7 +258,7 @@ def compare_bogd(seeds: int, only: str) -> None:
         rows.indices, rows.indptr = rows.indices.astype("i4"), rows.indptr.astype("i4")
         params: dict[str, Any] = {"budget": budget, "step": step, "max_coef": max_coef}
         params |= {"regularization": 1 / len(y) ** 2, "random_state": seed, "gamma": 1 / 128}
-        model = budgetron.make(learner, **params)
+        model = as_printed(learner, **params)
         model.prequential(rows, y[order])
         return float(100 * model.n_mistakes_ / len(y))
 
@@ -435,7 +435,7 @@ def streams(seeds: int) -> dict[float, list[tuple[Vector, Vector, int]]]:
     for flip, found in result.items():
         for seed in range(seeds):
             X, y = two_gaussians(5000, flip=flip, seed=seed)
-            p = budgetron.make("perceptron", gamma=0.5).prequential(X, y)
+            p = as_printed("perceptron", gamma=0.5).prequential(X, y)
             found.append((X, y.astype(np.float64), int(np.sum(y * p <= 0))))
     return result
 
@@ -483,12 +483,12 @@ def compare_clouds(seeds: int, only: str) -> None:
                 X, y = two_gaussians(5000, flip=flip, seed=seed)
                 own = np.sign(X[:, :1])  # the cloud of a row: at 5 deviations of 0.2 none crosses 0
                 X = own + (X - own) * (np.array(spread) / np.array([0.2, 2.0]))
-                model = budgetron.make("perceptron", gamma=gamma)
+                model = as_printed("perceptron", gamma=gamma)
                 model.prequential(X, y)
                 found = [model.n_mistakes_]
                 for part in (4, 2):
                     budget = found[0] // part
-                    model = budgetron.make("forgetron-greedy", gamma=gamma, budget=budget)
+                    model = as_printed("forgetron-greedy", gamma=gamma, budget=budget)
                     model.prequential(X, y)
                     found.append(model.n_mistakes_)
                 rates.append([100 * each / len(y) for each in found])
@@ -506,7 +506,7 @@ def compare_parity(seeds: int, only: str) -> None:
                 continue
             rates = []
             for X, y in drawn:
-                model = budgetron.make("cks", gamma=0.5, budget=budget)
+                model = as_printed("cks", gamma=0.5, budget=budget)
                 model.prequential(X, y)
                 rates.append(100 * model.n_mistakes_ / len(y))
             sd = np.std(rates, ddof=1)
@@ -527,11 +527,11 @@ def compare_digits(seeds: int, only: str) -> None:
         rates: dict[int, list[float]] = {4: [], 2: []}
         for seed in range(seeds):
             rows = data.permuted(digits, seed)
-            perceptron = budgetron.make("perceptron", gamma=gamma).partial_fit(rows.X, rows.y)
+            perceptron = as_printed("perceptron", gamma=gamma).partial_fit(rows.X, rows.y)
             for part, found in rates.items():
                 budget = int(perceptron.n_support_) // part
                 budget -= (budget % 2) != odd
-                model = budgetron.make("cks", gamma=gamma, budget=budget)
+                model = as_printed("cks", gamma=gamma, budget=budget)
                 model.prequential(rows.X, rows.y)
                 found.append(100 * model.n_mistakes_ / len(rows.y))
         cells = [

@@ -409,7 +409,7 @@ void Expansion<Real>::convert(const UnitChange& change) {
 }
 
 template <class Real>
-double Expansion<Real>::find_gamma() {
+double Expansion<Real>::find_gamma(double factor) {
   const std::size_t n = size();
   if (n < kFewest || !kernel_.isotropic()) return kernel_.gamma;
   const bool reserved = distances_.capacity() > 0;
@@ -433,7 +433,7 @@ double Expansion<Real>::find_gamma() {
       if (distance != 0.0) distances_.push_back(distance);
     }
   }
-  const double gamma = 1.0 / median(distances_);
+  const double gamma = factor / median(distances_);
   if (!reserved) {
     order_ = {};
     distances_ = {};

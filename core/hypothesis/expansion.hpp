@@ -172,9 +172,9 @@ class Expansion {
   // ---- units ----------------------------------------------------------------------------------
   // Stored examples in other units; then set_gamma must be called. O(all values)
   void convert(const UnitChange& change);
-  // 1 over the median squared distance between the stored examples, of at most kPairs pairs; the
-  // gamma there is, if there are fewer than kFewest examples. O(kPairs d)
-  [[nodiscard]] double find_gamma();
+  // `factor` over the median squared distance between the stored examples, of at most kPairs pairs;
+  // the gamma there is, if there are fewer than kFewest examples. O(kPairs d)
+  [[nodiscard]] double find_gamma(double factor);
   // The kernel from now on; Gram matrix and norm anew. O(B) rows
   void set_gamma(double gamma);
   // f(x_i) at every x_i, outputs of one after those of the other. O(B) rows

@@ -116,7 +116,8 @@ class ExpansionLearner : public Learner<Real> {
     std::vector<double> after;
     if (f_.watched()) f_.decide_examples(before);
     f_.convert(change);
-    const double gamma = change.finds_gamma ? f_.find_gamma() : f_.kernel().gamma;
+    const double gamma =
+        change.finds_gamma ? f_.find_gamma(change.gamma_factor) : f_.kernel().gamma;
     f_.set_gamma(gamma);
     follow_units(change);
     if (f_.watched()) f_.decide_examples(after);

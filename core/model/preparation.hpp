@@ -10,6 +10,7 @@
 // them. It is 1/d without two different rows and for kernels that do not depend on a distance. It
 // is computed after rows 2, 4, 8, ..., 128 and for the last time after row kRows. d is the width of
 // the array, or in streams of growing width the number of features so far (then also after row 1).
+// `gamma_factor` multiplies whatever is found, also at a change of units.
 //
 // In the warm-up, when gamma or units change, the model makes a new learner and replays the kept
 // rows (warmup.hpp). The new learner is, to the bit, one that had this gamma and scale from the
@@ -56,6 +57,7 @@ struct PreparationRules {
   std::size_t flags = 0;        // number of the first feature that flags a gap; 0: none does
   std::size_t rows = 0;         // with a byte limit: the most rows that are kept ...
   std::size_t values = 0;       // ... and values in all of them
+  double gamma_factor = 1.0;    // "median" finds so many times its gamma
 
   [[nodiscard]] bool any() const { return scale != "none" || gamma != "fixed"; }
 };
@@ -69,6 +71,7 @@ class Preparation {
       : spec_(spec),
         seed_(seed),
         width_(rules.width),
+        gamma_factor_(rules.gamma_factor),
         units_(make_kernel(spec.part("kernel")).isotropic(), examples, sizeof(Real)),
         warmup_(classes) {
     if (rules.scale == "standard") {
@@ -77,6 +80,9 @@ class Preparation {
       scale_ = Scale::units;
     } else if (rules.scale != "none") {
       throw std::invalid_argument("no scale is called '" + rules.scale + "'");
+    }
+    if (!(rules.gamma_factor > 0.0) || !std::isfinite(rules.gamma_factor)) {
+      throw std::invalid_argument("a multiple of the median's gamma must be positive and finite");
     }
     if (rules.gamma != "median" && rules.gamma != "fixed") {
       throw std::invalid_argument("no rule for gamma is called '" + rules.gamma + "'");
@@ -91,6 +97,7 @@ class Preparation {
     warming_up_ = finds_gamma_ || scale_ == Scale::units;
     units_.follow_width(finds_gamma_ && by_distance_);
     units_.set_flags(static_cast<std::int32_t>(rules.flags));
+    units_.gamma_factor = gamma_factor_;
   }
 
   // "standard", "none", or "undecided" while "auto" is warming up.
@@ -264,7 +271,7 @@ class Preparation {
   template <class Rebuild>
   void choose_units_and_gamma(bool last, Rebuild rebuild) {
     bool changed = false;
-    if (scale_ == Scale::units && (last || due(warmup_.size()))) {
+    if (scale_ == Scale::units && (last || (warmup_.size() > 1 && due(warmup_.size())))) {
       changed = !units_.identity() || warmup_.gaps();  // the means have moved
       units_.start(warmup_.rows());
       changed |= !units_.identity();
@@ -299,16 +306,18 @@ class Preparation {
 
   [[nodiscard]] double find_gamma() {
     if (by_distance_) {
-      const double gamma = 1.0 / warmup_.median_squared_distance(show());
+      const double gamma = gamma_factor_ / warmup_.median_squared_distance(show());
       const Real usable = static_cast<Real>(gamma);  // neither 0 nor infinite in the row's type
       if (std::isfinite(usable) && usable > Real(0)) return gamma;
     }
-    return 1.0 / static_cast<double>(std::max<std::size_t>(width_ > 0 ? width_ : features_, 1));
+    const std::size_t width = width_ > 0 ? width_ : features_;
+    return gamma_factor_ / static_cast<double>(std::max<std::size_t>(width, 1));
   }
 
   Spec spec_;
   std::uint64_t seed_;
   std::size_t width_;
+  double gamma_factor_;
   std::size_t features_ = 0;  // 1 + the largest feature number seen while warming up
   double gamma_;
   bool by_distance_;

@@ -28,6 +28,7 @@ class Model32:
         warmup_values: int = 0,
         target_scale: str = "none",
         flags: int = 0,
+        gamma_factor: float = 1.0,
     ) -> None: ...
     def learn(self, batch: Batch) -> _Floats | None: ...
     @property

@@ -79,6 +79,7 @@ class Preparation:
     width : of the rows; 0 if it grows with the stream
     target_scale : "none" or "auto", of the targets of a regression
     flags : the first of the features that flag missing values; 0 if none do
+    gamma_factor : "median" finds so many times its gamma
     """
 
     scale: str = "none"
@@ -86,6 +87,7 @@ class Preparation:
     width: int = 0
     target_scale: str = "none"
     flags: int = 0
+    gamma_factor: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -316,6 +316,35 @@ def make(
     return made
 
 
+def paper_settings(task: str = "classification") -> dict[str, Any]:
+    """What the papers have where the default of every estimator is another.
+
+    One kernel for the whole stream (gamma is a number in every paper; 1/d for those who name none),
+    rows and targets as they come, rows in their order. Guarantees, the papers' tables and the pages
+    in `papers/` are of these.
+    """
+    shared: dict[str, Any] = {"gamma": "auto", "scale": None, "shuffle": False}
+    return shared | ({"target_scale": None} if task == "regression" else {})
+
+
+def as_printed(
+    name: str, task: str = "classification", **params: Any
+) -> OnlineClassifier | OnlineRegressor:
+    """The estimator called `name` that computes what its paper says: see `paper_settings`.
+
+    Parameters
+    ----------
+    name, task, **params : as for `make`
+
+    Examples
+    --------
+    >>> from budgetron.catalogue import as_printed
+    >>> as_printed("forgetron", gamma=0.5)
+    ForgetronClassifier(gamma=0.5, scale=None, shuffle=False)
+    """
+    return make(name, task, **paper_settings(task) | params)
+
+
 def nearest(word: str, words: Iterable[str]) -> str:
     """A hint at the word that was probably meant, or nothing."""
     close = get_close_matches(word.lower(), list(words), n=1, cutoff=0.5)

@@ -62,9 +62,7 @@ def sized(learner: str, task: str, budget: int | str | None) -> dict[str, Any]:
 def fixed(learner: str, task: str, rows: int, *, raw: bool) -> dict[str, Any]:
     """What is not tuned."""
     found = {name: value(formula, rows) for name, formula in _FIXED.get(learner, {}).items()}
-    if raw:
-        found["scale"] = "auto"
-    return {**found, **targets(task)}
+    return {**found, "scale": "auto" if raw else None, **targets(task)}
 
 
 def targets(task: str) -> dict[str, Any]:

@@ -248,7 +248,7 @@ def test_a_model_of_a_frame_finds_its_columns(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     frame = pd.DataFrame({"age": [1.0, 5.0, 9.0], "heat": [0.5, 0.1, 0.9]})
-    model = budgetron.make("rbp", gamma=0.1).fit(frame, ["a", "b", "c"])
+    model = budgetron.make("rbp", gamma=0.1, scale=None).fit(frame, ["a", "b", "c"])
     budgetron.save(model, tmp_path / "m.btn")
     frame.assign(note="x")[["heat", "note", "age"]].to_csv(tmp_path / "new.csv", index=False)
     assert call("predict", tmp_path / "m.btn", tmp_path / "new.csv") == 0

@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 import budgetron
 from budgetron import parts
+from budgetron.catalogue import as_printed, paper_settings
 from budgetron.estimators._base.sizes import parse_bytes
 from budgetron.evaluate import prequential
 from tests.support.cases import CASES, KINDS, REGRESSION, Case, numeric_stream, same_state, stream
@@ -200,7 +201,8 @@ def test_a_text_that_is_no_size_is_refused_where_it_is_used() -> None:
 
 def test_parts_have_their_size_in_bytes_too() -> None:
     X, y = stream(150)
-    model = budgetron.KernelClassifier(budget=parts.RemoveSmallest(size="9KB"), gamma=1.0)
+    how = paper_settings() | {"gamma": 1.0}
+    model = budgetron.KernelClassifier(budget=parts.RemoveSmallest(size="9KB"), **how)
     model.fit(X, y)
     assert model.memory_bytes_ <= 9_000 < 2 * model.memory_bytes_
     assert model.n_support_ == model.budget_
@@ -287,7 +289,7 @@ def test_a_budget_that_cannot_be_lowered_to_changes_nothing(budget: Any, why: st
 
 def test_bytes_cannot_be_raised() -> None:
     X, y = stream(50)
-    model = budgetron.make("forgetron", budget="9KB", gamma=1.0).fit(X, y)
+    model = as_printed("forgetron", budget="9KB", gamma=1.0).fit(X, y)
     with pytest.raises(ValueError, match="above the 9000 bytes"):
         model.lower_budget("10KB")
 
@@ -322,7 +324,7 @@ def test_a_lower_budget_that_is_set_holds_from_the_next_row_on(
 
 def live(name: str, **params: Any) -> tuple[Any, Any, Any]:
     X, y = stream(100)
-    return budgetron.make(name, gamma=0.5, random_state=0, **params).fit(X, y), X, y
+    return as_printed(name, gamma=0.5, random_state=0, **params).fit(X, y), X, y
 
 
 @pytest.mark.parametrize(
@@ -339,6 +341,7 @@ def live(name: str, **params: Any) -> tuple[Any, Any, Any]:
         ("perceptron", {}, {"kernel": "linear"}),
         ("perceptron", {}, {"class_weight": "balanced"}),
         ("perceptron", {}, {"scale": "auto"}),
+        ("perceptron", {}, {"gamma": "2*median"}),
         ("perceptron", {}, {"average": "mean"}),
         ("budgetron", {"budget": 12}, {"r": 0.3}),
     ],
@@ -369,7 +372,7 @@ def test_what_a_live_model_cannot_follow_is_refused(
 def test_fit_starts_anew_with_whatever_is_set() -> None:
     model, X, y = live("forgetron", budget=12)
     model.set_params(budget=50, gamma=1.0).fit(X, y)
-    same_state(model, budgetron.make("forgetron", budget=50, gamma=1.0, random_state=0).fit(X, y))
+    same_state(model, as_printed("forgetron", budget=50, gamma=1.0, random_state=0).fit(X, y))
     same_state(model.partial_fit(X, y), clone(model).fit(X, y).partial_fit(X, y))
 
 

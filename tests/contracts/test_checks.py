@@ -18,6 +18,7 @@ from sklearn.utils.validation import validate_data
 
 import budgetron
 from budgetron import BudgetronError, KernelClassifier, parts
+from budgetron.catalogue import as_printed
 from budgetron.checks import (
     ContractBroken,
     check_learner,
@@ -390,9 +391,9 @@ def test_learners_of_this_library_keep_them(case: Case) -> None:
     assert set(names) < set(BROKEN)
 
 
-@pytest.mark.parametrize("budget", ["10KB", "100KB"])
-def test_a_learner_with_a_budget_in_bytes_keeps_them(budget: str) -> None:
-    names = check_learner(budgetron.make("ahpatron", budget=budget))
+@pytest.mark.parametrize(("make", "budget"), [(as_printed, "10KB"), (budgetron.make, "100KB")])
+def test_a_learner_with_a_budget_in_bytes_keeps_them(make: Any, budget: str) -> None:
+    names = check_learner(make("ahpatron", budget=budget))
     assert {"budget_is_kept", "shares_sum_to_the_decision"} < set(names)
 
 

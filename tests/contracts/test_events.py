@@ -150,7 +150,7 @@ def test_a_lowered_budget_tells_who_leaves() -> None:
 def test_a_river_model_is_watched() -> None:
     river = pytest.importorskip("budgetron.river")
     heard: list[Event] = []
-    model = river.make("remove-oldest", budget=3, gamma=1.0, seed=0).watch(heard.append)
+    model = river.make("remove-oldest", budget=3, gamma=1.0, scale=None, seed=0).watch(heard.append)
     for i in range(30):
         model.learn_one({"a": float(i), "b": 1.0}, i % 2)
     assert [event.example for event in heard[:3]] == [0, 1, 2]

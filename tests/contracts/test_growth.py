@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-import budgetron
+from budgetron.catalogue import as_printed
 from tests.support.repository import ROOT
 
 BENCHMARKS = ROOT / "benchmarks"
@@ -43,7 +43,7 @@ def test_storage_follows_the_nonzeros_not_the_width(name: str) -> None:
     taken = {}
     for width in (2**20, 2**24):
         X, y = hashed(300, width)
-        model = budgetron.make(name, budget=BUDGET, gamma=0.01, random_state=0)
+        model = as_printed(name, budget=BUDGET, gamma=0.01, random_state=0)
         model.prequential(X, y, classes=[0, 1])
         assert model.n_support_ == BUDGET
         taken[width] = model.memory_bytes_

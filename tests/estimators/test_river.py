@@ -237,6 +237,7 @@ def test_parts_by_hand() -> None:
     settings = {
         "kernel": "laplacian",
         "gamma": 0.5,
+        "scale": None,
         "update": parts.GradientUpdate(step=0.4),
         "loss": "smooth-hinge",
         "budget": parts.RemoveSmallest(size=9),
@@ -256,7 +257,7 @@ def test_parts_by_hand() -> None:
 
 def test_auto_gamma_means_median() -> None:
     X, y = stream(250, WIDTH)
-    model = learn(budgetron.river.AhpatronClassifier(budget=20), X, y)
+    model = learn(budgetron.river.AhpatronClassifier(budget=20, gamma="auto"), X, y)
     estimator = budgetron.AhpatronClassifier(budget=20, gamma="median").partial_fit(X, y)
     assert model.gamma == "auto"
     assert model.estimator.gamma_ == estimator.gamma_
@@ -281,7 +282,7 @@ def test_frequencies_do_not_depend_on_when_a_feature_appears() -> None:
 
 def test_two_names_of_one_hash_are_one_feature(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("budgetron.river.feature_names.hashed", lambda name: 7)
-    model = budgetron.river.FOGDRegressor(gamma=0.5, seed=1)
+    model = budgetron.river.FOGDRegressor(gamma=0.5, scale=None, seed=1)
     same = model.clone()
     model.learn_one({"a": 1.0, "b": 2.0}, 1.0)
     same.learn_one({"a": 3.0}, 1.0)
@@ -467,7 +468,7 @@ def test_weights_are_the_estimators() -> None:
     w = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.0], size=150)
     w[:20] = 1.0  # in which all classes join
     for rule in (None, "balanced", {0: 0.3, 2: 2.0}):
-        settings = {"gamma": 0.5, "budget": 20, "class_weight": rule}
+        settings = {"gamma": 0.5, "scale": None, "budget": 20, "class_weight": rule}
         one = budgetron.river.BudgetPassiveAggressiveClassifier(**settings, seed=0)
         many = one.clone()
         for x, label, weight in zip(X, y.tolist(), w.tolist(), strict=True):

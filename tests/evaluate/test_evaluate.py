@@ -11,6 +11,7 @@ from sklearn import metrics as reference
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
 import budgetron
+from budgetron.catalogue import as_printed
 from budgetron.evaluate import ClassificationMetrics, RegressionMetrics, prequential
 from budgetron.evaluate.auc import binned_auc, bins
 from budgetron.evaluate.metrics import BLOCK
@@ -201,7 +202,7 @@ def test_chunks_and_layout_change_nothing(labels: Any, delay: int) -> None:
     task = "regression" if labels is TARGET else "classification"
 
     def run(rows: Any, **options: Any) -> Any:
-        model = budgetron.make("rbp", task=task, budget=20, gamma=0.5, random_state=1)
+        model = as_printed("rbp", task, budget=20, gamma=0.5, random_state=1)
         return prequential(model, rows, labels[:350], every=[1, 150], delay=delay, **options)
 
     whole = run(X[:350])
@@ -211,7 +212,7 @@ def test_chunks_and_layout_change_nothing(labels: Any, delay: int) -> None:
         same(whole, run(X[:350], chunk_rows=chunk_rows))
     same(whole, run(csr_array(X[:350])), "bytes")
     chunks = [(X[:1], labels[:1]), (X[1:220], labels[1:220]), (X[220:350], labels[220:350])]
-    model = budgetron.make("rbp", task=task, budget=20, gamma=0.5, random_state=1)
+    model = as_printed("rbp", task, budget=20, gamma=0.5, random_state=1)
     same(whole, prequential(model, chunks, every=[1, 150], delay=delay))
 
 
@@ -321,9 +322,9 @@ def test_a_delay_beyond_the_stream_learns_nothing() -> None:
 
 
 def test_closed_classes_score_from_the_first_row() -> None:
-    model = budgetron.make("perceptron", gamma=0.5)
+    model = as_printed("perceptron", gamma=0.5)
     found = prequential(model, X, Y, classes=[-1, 1])
-    again = budgetron.make("perceptron", gamma=0.5)
+    again = as_printed("perceptron", gamma=0.5)
     decisions = again.prequential(X, Y, classes=[-1, 1])
     assert found.last["window_auc"] == reference.roc_auc_score(Y[-1000:], decisions[-1000:])
     assert found.last["hinge_loss"] == pytest.approx(reference.hinge_loss(Y, decisions))
@@ -417,5 +418,7 @@ def test_what_is_no_learner() -> None:
 def test_a_growing_stream_needs_a_gamma() -> None:
     chunks = [(X[:50, :1], Y[:50]), (X[50:100], Y[50:100])]
     with pytest.raises(ValueError, match="features"):
-        prequential(budgetron.make("perceptron"), chunks)
-    assert prequential(budgetron.make("perceptron", gamma=1.0), chunks).last["rows"] == 100
+        prequential(budgetron.make("perceptron", gamma="auto"), chunks)
+    for gamma in (1.0, "median"):
+        model = budgetron.make("perceptron", gamma=gamma)
+        assert prequential(model, chunks).last["rows"] == 100

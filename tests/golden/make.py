@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse
 
 import budgetron
+from budgetron.catalogue import as_printed, paper_settings
 from budgetron.parts import Halve
 
 HERE = Path(__file__).resolve().parent
@@ -43,39 +44,47 @@ def models() -> dict[str, Any]:
     sparse = scipy.sparse.csr_array(X.astype(np.float32))
     words = np.array(["low", "middle", "high"])[y]
     seeded = {"random_state": 5, "gamma": 0.5}
+    follows = {"gamma": "median", "scale": "auto"}
     return {
-        "ahpatron": budgetron.AhpatronClassifier(budget=20, **seeded).fit(X, y),
-        "rbp-words": budgetron.make("rbp", budget=15, **seeded).partial_fit(sparse, words),
-        "bogd-scaled": budgetron.make(
-            "bogd", budget=12, gamma="median", scale="auto", random_state=5
-        ).partial_fit(X * [1, 10, 100, 1], y == 1),
-        "warm-up": budgetron.make("pa", gamma="median", scale="standard").partial_fit(
+        "ahpatron": as_printed("ahpatron", budget=20, **seeded).fit(X, y),
+        "rbp-words": as_printed("rbp", budget=15, **seeded).partial_fit(sparse, words),
+        "bogd-scaled": as_printed("bogd", budget=12, random_state=5, **follows).partial_fit(
+            X * [1, 10, 100, 1], y == 1
+        ),
+        "warm-up": as_printed("pa", gamma="median", scale="standard").partial_fit(
             sparse[:40], y[:40]
         ),
-        "projectron": budgetron.make("projectron", budget=10, threshold=0.4, **seeded).fit(X, y),
-        "bsgd-merge": budgetron.make("bsgd-merge", budget=8, **seeded).fit(X, y > 0),
-        "forgetron": budgetron.make("forgetron-greedy", budget=9, **seeded).fit(X, y),
-        "pomdr": budgetron.make("pomdr", budget=12, **seeded).fit(X, y),
-        "fogd": budgetron.make("fogd", n_components=16, **seeded).fit(X, y),
-        "nogd": budgetron.make("nogd", budget=12, rank=3, **seeded).fit(X, y),
-        "avm-regression": budgetron.make(
-            "avm", task="regression", average="suffix", delta=1.5, budget=20, beta=0.5, **seeded
+        "projectron": as_printed("projectron", budget=10, threshold=0.4, **seeded).fit(X, y),
+        "bsgd-merge": as_printed("bsgd-merge", budget=8, **seeded).fit(X, y > 0),
+        "forgetron": as_printed("forgetron-greedy", budget=9, **seeded).fit(X, y),
+        "pomdr": as_printed("pomdr", budget=12, **seeded).fit(X, y),
+        "fogd": as_printed("fogd", n_components=16, **seeded).fit(X, y),
+        "nogd": as_printed("nogd", budget=12, rank=3, **seeded).fit(X, y),
+        "avm-regression": as_printed(
+            "avm",
+            "regression",
+            target_scale="auto",
+            average="suffix",
+            delta=1.5,
+            budget=20,
+            beta=0.5,
+            **seeded,
         ).fit(X, X[:, 0] - X[:, 1]),
-        "budgetron": budgetron.BudgetronClassifier(budget=12, random_state=5).fit(X, y),
-        "budgetron-in-bytes": budgetron.BudgetronRegressor(budget="40KB").fit(X, X[:, 0] * X[:, 1]),
-        "target-units": budgetron.make("ogd", task="regression", average="mean", **seeded).fit(
-            X, 1e4 * X[:, 0] * X[:, 1] + 1e6
-        ),
-        "projectron++": budgetron.make("projectron++", budget=10, **seeded).fit(X, y),
-        "units": budgetron.make("forgetron", budget=12, scale="auto", gamma="median").partial_fit(
-            *changing()
-        ),
-        "settled": budgetron.make("rbp", budget=12, scale="auto", gamma="median").partial_fit(
+        "budgetron": as_printed("budgetron", budget=12, random_state=5, **follows).fit(X, y),
+        "budgetron-in-bytes": as_printed(
+            "budgetron", "regression", budget="40KB", target_scale="auto", **follows
+        ).fit(X, X[:, 0] * X[:, 1]),
+        "target-units": as_printed(
+            "ogd", "regression", target_scale="auto", average="mean", **seeded
+        ).fit(X, 1e4 * X[:, 0] * X[:, 1] + 1e6),
+        "projectron++": as_printed("projectron++", budget=10, **seeded).fit(X, y),
+        "units": as_printed("forgetron", budget=12, **follows).partial_fit(*changing()),
+        "settled": as_printed("rbp", budget=12, **follows).partial_fit(
             scipy.sparse.csr_array(X * [1, 10, 100, 1]), y
         ),
-        "sides": budgetron.make("rbp", budget=12, **seeded).fit(X, y > 1),
+        "sides": as_printed("rbp", budget=12, **seeded).fit(X, y > 1),
         "by-hand": budgetron.KernelClassifier(
-            update="avp", budget=Halve(size=10), radius=5.0, **seeded
+            update="avp", budget=Halve(size=10), radius=5.0, **paper_settings() | seeded
         ).fit(X, y),
     }
 

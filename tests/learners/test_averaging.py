@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import budgetron
+from budgetron.catalogue import as_printed
 from tests.support.cases import (
     BY_NAME,
     KINDS,
@@ -103,7 +103,7 @@ def test_regressors_average_too(case: Case) -> None:
 def test_a_class_that_joins_joins_the_mean() -> None:
     X, y = stream(200, classes=3)
     y[:80] = y[:80] % 2
-    model = budgetron.make("perceptron", gamma=0.5, average="mean").partial_fit(X[:80], y[:80])
+    model = as_printed("perceptron", gamma=0.5, average="mean").partial_fit(X[:80], y[:80])
     two = model.decision_function(X)
     late = 80 + int(np.argmax(y[80:] == 2))
     model.partial_fit(X[80:late], y[80:late])
@@ -112,6 +112,6 @@ def test_a_class_that_joins_joins_the_mean() -> None:
     three = model.decision_function(X)
     # One round more in the mean, in which f had not changed yet among the two.
     rounds = model.n_seen_
-    last = budgetron.make("perceptron", gamma=0.5).partial_fit(X[:late], y[:late])
+    last = as_printed("perceptron", gamma=0.5).partial_fit(X[:late], y[:late])
     expected = (two * (rounds - 1) + last.decision_function(X)) / rounds
     np.testing.assert_allclose(three[:, 1] - three[:, 0], expected, atol=1e-9)

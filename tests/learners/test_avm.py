@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import zeta
 
-import budgetron
+from budgetron.catalogue import as_printed
 from tests.support.cases import BY_NAME, as_format, stream
 from tests.support.native import native_of, state_of
 from tests.support.tracing import find_field
@@ -19,7 +19,7 @@ from tests.support.tracing import find_field
 def test_rectangles_are_opened_by_the_largest_gap(layout: str, dtype: Any) -> None:
     X, y = stream(400, width=9, sparse=layout == "csr")
     X = X.astype(dtype)
-    model = budgetron.make("avm", cover="rectangle", delta=3.0, gamma=0.5)
+    model = as_printed("avm", cover="rectangle", delta=3.0, gamma=0.5)
     model.partial_fit(as_format(X, layout), y, classes=[0, 1])
     opened: list[int] = []
     for t, x in enumerate(X.astype(float)):
@@ -41,7 +41,7 @@ def test_hinge_steps_are_whole_numbers_and_ties_exact() -> None:
 def test_a_cell_opens_without_a_slope() -> None:
     X = np.array([[0.0], [0.1], [5.0]])
     y = np.array([1, 1, 1])
-    model = budgetron.make("avm", delta=1.0, gamma=0.01, regularization=0.1)
+    model = as_printed("avm", delta=1.0, gamma=0.01, regularization=0.1)
     model.partial_fit(X, y, classes=[0, 1])
     assert model.n_support_ == 2
     assert model.dual_coef_[0, 1] == 0.0
@@ -65,7 +65,7 @@ def sizes(beta: float, rho: float) -> list[int]:
     X, y = clouds(ROWS)
     found = []
     for seed in range(DRAWS):
-        model = budgetron.make("avm", delta=2.0, gamma=1.0, beta=beta, rho=rho, random_state=seed)
+        model = as_printed("avm", delta=2.0, gamma=1.0, beta=beta, rho=rho, random_state=seed)
         found.append(model.partial_fit(X, y, classes=[0, 1]).n_support_)
     return found
 
@@ -101,11 +101,11 @@ def test_model_size_is_the_number_of_cells_when_all_rows_are_approximated() -> N
     squares = {tuple(square) for square in np.floor(X * np.sqrt(2)).astype(int)}
     assert len(squares) < ROWS / 4
     for order in (np.arange(ROWS), np.argsort(X[:, 0]), np.random.default_rng(1).permutation(ROWS)):
-        model = budgetron.make("avm", delta=2.0, gamma=1.0)
+        model = as_printed("avm", delta=2.0, gamma=1.0)
         model.partial_fit(X[order], y[order], classes=[0, 1])
         assert model.n_support_ == 30 <= len(squares)
         assert model.n_updates_ > 300
-    endless = budgetron.make("avm", delta=1e-9, gamma=1.0).partial_fit(X, y, classes=[0, 1])
+    endless = as_printed("avm", delta=1e-9, gamma=1.0).partial_fit(X, y, classes=[0, 1])
     assert endless.n_support_ == ROWS  # that is, the cells did it
 
 
@@ -113,7 +113,7 @@ def test_averages_store_no_more() -> None:
     """Remark 17: the mean and the suffix lie in the span of the same core points."""
     X, y = clouds(500)
     for average in ("last", "mean", "suffix"):
-        model = budgetron.make("avm", delta=2.0, gamma=1.0, average=average)
+        model = as_printed("avm", delta=2.0, gamma=1.0, average=average)
         assert model.partial_fit(X, y, classes=[0, 1]).n_support_ == 30
 
 
@@ -122,7 +122,7 @@ def test_averages_store_no_more() -> None:
 def test_only_isotropic_kernels(name: str, kernel: str) -> None:
     X, y = stream(20)
     with pytest.raises(ValueError, match=f"kernel='{kernel}'.*use 'rbf', 'laplacian'"):
-        budgetron.make(name, kernel=kernel).fit(X, y)
+        as_printed(name, kernel=kernel).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -142,4 +142,4 @@ def test_only_isotropic_kernels(name: str, kernel: str) -> None:
 def test_bad_parameters(parameter: str, value: Any) -> None:
     X, y = stream(20)
     with pytest.raises(ValueError, match=f"'{parameter}' parameter.*{value}"):
-        budgetron.make("avm", **{parameter: value}).fit(X, y)
+        as_printed("avm", **{parameter: value}).fit(X, y)

@@ -153,11 +153,11 @@ def test_drift_costs_little_more_than_an_oracle(drift: str, changes: list[int]) 
     X, y = (np.concatenate(each) for each in zip(*chunks, strict=True))
     parts = zip([0, *changes], [*changes, len(y)], strict=True)
     oracle = sum(
-        budgetron.make("budgetron", replace="never").fit(X[a:b], y[a:b]).n_mistakes_
+        budgetron.make("budgetron", replace="never").partial_fit(X[a:b], y[a:b]).n_mistakes_
         for a, b in parts
     )
     mistakes = {
-        replace: budgetron.make("budgetron", replace=replace).fit(X, y).n_mistakes_
+        replace: budgetron.make("budgetron", replace=replace).partial_fit(X, y).n_mistakes_
         for replace in ("auto", "never")
     }
     assert mistakes["auto"] <= 1.3 * oracle

@@ -175,7 +175,7 @@ def test_parameters_of_parts_are_the_estimators() -> None:
     model = KernelClassifier(update="gradient", loss="smooth-hinge", budget=shared)
     params = model.get_params()
     assert params["budget__size"] == 7
-    assert params["kernel__gamma"] == params["gamma"] == "auto"
+    assert params["kernel__gamma"] == params["gamma"] == "median"
     assert params["loss__tau"] == 0.5
     assert params["update__step"] == 0.5
     other = clone(model).set_params(budget__size=3, kernel__gamma=0.2, loss__tau=0.1)

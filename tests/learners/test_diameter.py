@@ -10,8 +10,8 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 
-import budgetron
 from budgetron import suggest_delta
+from budgetron.catalogue import as_printed
 
 
 def cloud(rows: int = 300, width: int = 5) -> np.ndarray:
@@ -52,7 +52,7 @@ def test_low_stays_above_zero() -> None:
     assert 0 < suggested.low < suggested.delta
     np.testing.assert_allclose(suggested.low, least, rtol=1e-6)
     assert suggested.low <= suggested.high
-    budgetron.make("avm", delta=suggested.low).fit(X, np.arange(100) % 2)
+    as_printed("avm", delta=suggested.low).fit(X, np.arange(100) % 2)
 
 
 @pytest.mark.parametrize("factor", [1e-200, 1e-3, 1e100])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pickle
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse
 
-import budgetron
+from budgetron.catalogue import as_printed
 from papers.lsokl.fogd import draw_frequencies
 from tests.support.cases import Case, same_state, stream
 from tests.support.native import engine_of, native_of, state_of
@@ -18,9 +19,9 @@ from tests.support.tracing import find_field, run_trace
 D = 37
 
 
-def fogd(**more: object) -> budgetron.FOGDClassifier:
-    params: dict[str, object] = {"n_components": D, "gamma": 0.3, "random_state": 5, "step": 0.1}
-    return budgetron.FOGDClassifier(**{**params, **more})  # type: ignore[arg-type]
+def fogd(**more: Any) -> Any:
+    params = {"n_components": D, "gamma": 0.3, "random_state": 5, "step": 0.1}
+    return as_printed("fogd", **{**params, **more})
 
 
 def z(x: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
@@ -105,7 +106,7 @@ def test_eigenvalues_that_are_rounding_error_are_left_out(kernel: str, rank: int
 def test_changing_over_keeps_f() -> None:
     """At the landmarks, all eigenvalues kept, f only moves by the row that is learned then."""
     X, y = stream(100)
-    model = budgetron.make("nogd", budget=12, rank=12, step=0.4, gamma=0.5, random_state=0)
+    model = as_printed("nogd", budget=12, rank=12, step=0.4, gamma=0.5, random_state=0)
     model.partial_fit(X[:1], y[:1], classes=[0, 1])
     for x, label in zip(X[1:], y[1:], strict=True):
         before = model.decision_function(model.support_vectors_)
@@ -121,10 +122,10 @@ def test_changing_over_keeps_f() -> None:
 def test_the_rank_is_a_fifth_of_the_budget_and_at_most_the_budget() -> None:
     X, y = stream(200)
     for budget, rank in [(20, 4), (14, 2), (3, 1)]:
-        model = budgetron.make("nogd", budget=budget, gamma=0.5).fit(X, y)
+        model = as_printed("nogd", budget=budget, gamma=0.5).fit(X, y)
         assert find_field(state_of(model), "rank")[0] == rank
     with pytest.raises(ValueError, match=r"rank=21 is more than the budget=20.*at most budget"):
-        budgetron.make("nogd", budget=20, rank=21).fit(X, y)
+        as_printed("nogd", budget=20, rank=21).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -142,4 +143,4 @@ def test_the_rank_is_a_fifth_of_the_budget_and_at_most_the_budget() -> None:
 def test_bad_parameters(name: str, parameter: str, value: object) -> None:
     X, y = stream(20)
     with pytest.raises(ValueError, match=f"'{parameter}' parameter.*{value}"):
-        budgetron.make(name, **{parameter: value}).fit(X, y)
+        as_printed(name, **{parameter: value}).fit(X, y)

@@ -7,7 +7,7 @@ from math import exp, inf
 import numpy as np
 import pytest
 
-import budgetron
+from budgetron.catalogue import as_printed
 from papers.losses import make_loss
 
 # (loss, tau, its kinks)
@@ -54,7 +54,7 @@ def native_slope(loss: str, tau: float, margin: float, sign: int) -> float:
     Linear kernel, step 1: the first row (1, 0) gets coef c, so f(x) = c x_1 and the row
     (sign margin/c, 1) has this margin for the label `sign`.
     """
-    model = budgetron.make("ogd", kernel="linear", step=1.0, loss=loss, tau=tau)
+    model = as_printed("ogd", kernel="linear", step=1.0, loss=loss, tau=tau)
     model.partial_fit([[1.0, 0.0]], [1], classes=[-1, 1])
     c = model.dual_coef_[0, 0]
     decision = model.prequential([[sign * margin / c, 1.0]], [sign])
@@ -114,7 +114,7 @@ def test_compiled_slope_by_the_error_is_the_pages(
     """Step 1 from f = 0: the first row's coef is the slope at e = target."""
     page = make_loss(loss, epsilon=epsilon)
     for size in (0.0, 1e-300, 0.05, 0.1, np.nextafter(0.1, 1.0), 0.3, 0.5, 0.7, 2.0, 1e6, *kinks):
-        model = budgetron.make(
+        model = as_printed(
             "ogd", "regression", step=1.0, loss=loss, epsilon=epsilon, target_scale=None
         )
         model.fit([[1.0]], [sign * abs(size)])

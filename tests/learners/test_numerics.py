@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 import budgetron
 from budgetron import _core
 from budgetron._engine import blas_of_scipy
+from budgetron.catalogue import as_printed
 from budgetron.parts import (
     Gaussian,
     Laplacian,
@@ -117,22 +118,23 @@ SCRIPT = """
 import json, sys
 import numpy as np
 from scipy.sparse import csr_array
-from budgetron import _core, make
+from budgetron import _core
+from budgetron.catalogue import as_printed
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 37)) * 50 + 1000
 y = rng.integers(2, size=400)
 out = {"isa": _core.instruction_set()}
 for dtype in ("float32", "float64"):
     Z = X.astype(dtype)
-    model = make("perceptron", gamma=1e-4)
+    model = as_printed("perceptron", gamma=1e-4)
     import warnings; warnings.simplefilter("ignore")
     model.fit(Z, y)
     ones = rng.random((400, 37)) < 0.3
     sparse, dense = (
-        make("rbp", budget=50, gamma=0.1, random_state=0).fit(rows, y)
+        as_printed("rbp", budget=50, gamma=0.1, random_state=0).fit(rows, y)
         for rows in (csr_array(ones.astype(dtype)), ones.astype(dtype))
     )
-    single = make("perceptron", gamma=1e-2).partial_fit(Z[:1], [1], classes=[0, 1])
+    single = as_printed("perceptron", gamma=1e-2).partial_fit(Z[:1], [1], classes=[0, 1])
     out[dtype] = {
         "self": single.decision_function(Z[:1]).tolist(),
         "decisions": model.decision_function(Z).tolist(),
@@ -177,14 +179,14 @@ def test_every_instruction_set_agrees() -> None:
 def test_coarse_float32_warns_once() -> None:
     X = np.random.default_rng(0).normal(size=(50, 3)) + 1e4
     y = np.arange(50) % 2
-    model = budgetron.make("perceptron", gamma=1.0)
+    model = as_printed("perceptron", gamma=1.0)
     with pytest.warns(budgetron.PrecisionWarning, match="scale the data or pass float64"):
         model.partial_fit(X.astype(np.float32), y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.partial_fit(X.astype(np.float32), y)
-        budgetron.make("perceptron", gamma=1.0).partial_fit(X, y)  # float64 is fine
-        budgetron.make("perceptron", gamma=1e-4).partial_fit((X / 1e4).astype(np.float32), y)
+        as_printed("perceptron", gamma=1.0).partial_fit(X, y)  # float64 is fine
+        as_printed("perceptron", gamma=1e-4).partial_fit((X / 1e4).astype(np.float32), y)
 
 
 def test_the_blas_kept_to_one_thread_is_scipys() -> None:

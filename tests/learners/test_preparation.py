@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse
 
 import budgetron
+from budgetron.catalogue import as_printed
 from papers.units import Units
 from tests.support.cases import BY_NAME, CASES, KINDS, Case, same_state, stream
 from tests.support.native import native_of, state_of
@@ -90,7 +91,7 @@ def test_scaled_rows_are_those_of_the_definition(scale: str) -> None:
     X, y = uneven(sparse=True)
     divided = scaled(X) if scale == "standard" else in_units(X, WARM_UP)
     # Passive-aggressive stores every row it is not sure of; with steps this small, every row.
-    model = budgetron.make("pa", C=1e-9, gamma=1.0, scale=scale).partial_fit(X, y, classes=[0, 1])
+    model = as_printed("pa", C=1e-9, gamma=1.0, scale=scale).partial_fit(X, y, classes=[0, 1])
     assert model.n_support_ == len(X)
     np.testing.assert_allclose(stored_rows(model), divided, rtol=1e-9)
     np.testing.assert_array_equal(stored_rows(model)[:, -1], 0.0)
@@ -99,7 +100,7 @@ def test_scaled_rows_are_those_of_the_definition(scale: str) -> None:
     if scale == "standard":
         probe = X[:5] / deviations(X).clip(1e-300)
         probe[:, -1] = 0.0
-    plain = budgetron.make("pa", C=1e-9, gamma=1.0).partial_fit(divided, y, classes=[0, 1])
+    plain = as_printed("pa", C=1e-9, gamma=1.0).partial_fit(divided, y, classes=[0, 1])
     np.testing.assert_allclose(
         model.decision_function(X[:5]), plain.decision_function(probe), rtol=1e-6
     )
@@ -108,7 +109,7 @@ def test_scaled_rows_are_those_of_the_definition(scale: str) -> None:
 def test_a_column_like_a_unix_time_keeps_its_deviation() -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([1.7e9 + rng.normal(size=300), rng.normal(size=300)])
-    model = budgetron.make("pa", C=1e-9, gamma=1.0, scale="standard")
+    model = as_printed("pa", C=1e-9, gamma=1.0, scale="standard")
     model.partial_fit(X, rng.integers(2, size=300), classes=[0, 1])
     np.testing.assert_allclose(stored_rows(model)[2:], scaled(X)[2:], rtol=1e-6)
 
@@ -118,7 +119,7 @@ def test_a_column_like_a_unix_time_keeps_its_deviation() -> None:
 def test_gamma_is_that_of_the_definition_after_every_row(rule: str, kernel: str) -> None:
     X, y = uneven()
     params = {"gamma": 0.5} | RULES[rule]
-    model = budgetron.make("rbp", budget=10, kernel=kernel, random_state=0, **params)
+    model = as_printed("rbp", budget=10, kernel=kernel, random_state=0, **params)
     expected, divided = 1 / X.shape[1], scaled(X)
     for t in range(1, len(X) + 1):
         model.partial_fit(X[t - 1 : t], y[t - 1 : t], classes=[0, 1])
@@ -210,10 +211,10 @@ def test_a_stream_that_grows_does_not_depend_on_its_chunks() -> None:
     chunks = [rows[min(i // 60, 2)][i : i + 1] for i in range(len(X))]
     for kernel in ("rbf", "poly", "linear"):
         params = {"kernel": kernel, "gamma": "median", "scale": "standard", "random_state": 0}
-        one = budgetron.make("perceptron", **params)
+        one = as_printed("perceptron", **params)
         for i, chunk in enumerate(chunks):
             one._prequential_growing(scipy.sparse.csr_array(chunk), y[i : i + 1])
-        other = budgetron.make("perceptron", **params)
+        other = as_printed("perceptron", **params)
         padded = [np.pad(chunk, ((0, 0), (0, 5 - chunk.shape[1]))) for chunk in chunks]
         other._prequential_growing(scipy.sparse.csr_array(np.concatenate(padded)), y)
         same_state(one, other)
@@ -223,7 +224,7 @@ def test_features_with_large_numbers_take_no_room_for_the_others() -> None:
     X = scipy.sparse.csr_array(
         (np.arange(1.0, 11.0), np.full(10, 2_000_000_000), np.arange(11)), shape=(10, 2_000_000_001)
     )
-    model = budgetron.make("perceptron", gamma="median", scale="standard")
+    model = as_printed("perceptron", gamma="median", scale="standard")
     model.partial_fit(X, np.arange(10) % 2)
     assert model.memory_bytes_ < 100_000
 
@@ -234,7 +235,7 @@ def test_features_with_large_numbers_take_no_room_for_the_others() -> None:
 @each_rule
 def test_each_row_counts_once_and_a_recorded_decision_stands(rule: str) -> None:
     X, y = uneven()
-    model = budgetron.make("rbp", budget=12, random_state=0, **({"gamma": 0.5} | RULES[rule]))
+    model = as_printed("rbp", budget=12, random_state=0, **({"gamma": 0.5} | RULES[rule]))
     decisions = model.prequential(X, y, classes=[0, 1])
     assert model.n_seen_ == len(X)
     assert model.n_mistakes_ == ((decisions >= 0) != y).sum()
@@ -245,7 +246,7 @@ def test_each_row_counts_once_and_a_recorded_decision_stands(rule: str) -> None:
 @pytest.mark.parametrize("rule", ["median", "auto and median", "auto"])
 def test_the_kept_rows_are_counted_and_then_freed(rule: str) -> None:
     X, y = uneven(width=50)
-    model = budgetron.make("rbp", budget=5, random_state=0, **RULES[rule])
+    model = as_printed("rbp", budget=5, random_state=0, **RULES[rule])
     model.partial_fit(X[: WARM_UP - 1], y[: WARM_UP - 1], classes=[0, 1])
     full = model.memory_bytes_
     model.partial_fit(X[WARM_UP - 1 : WARM_UP], y[WARM_UP - 1 : WARM_UP])
@@ -313,7 +314,7 @@ def test_values_too_large_to_square_stop_no_model_from_resuming(scale: str, larg
 
 @each_rule
 def test_one_row(rule: str) -> None:
-    model = budgetron.make("perceptron", **({"gamma": "auto"} | RULES[rule]))
+    model = as_printed("perceptron", **({"gamma": "auto"} | RULES[rule]))
     model.partial_fit(np.ones((1, 4)), [1], classes=[0, 1])
     assert model.gamma_ == 1 / 4
     assert np.isfinite(model.decision_function(np.ones((1, 4)))).all()
@@ -323,11 +324,11 @@ def test_one_row(rule: str) -> None:
 def test_kernels_without_a_distance_take_one_over_d() -> None:
     X, y = uneven()
     for kernel in ("poly", "sigmoid"):
-        model = budgetron.make("perceptron", kernel=kernel, gamma="median").fit(X, y)
+        model = as_printed("perceptron", kernel=kernel, gamma="median").fit(X, y)
         assert model.gamma_ == 1 / X.shape[1]
-        same = budgetron.make("perceptron", kernel=kernel, gamma="auto").fit(X, y)
+        same = as_printed("perceptron", kernel=kernel, gamma="auto").fit(X, y)
         np.testing.assert_array_equal(model.dual_coef_, same.dual_coef_)
-    assert budgetron.make("perceptron", kernel="linear", gamma="median").fit(X, y).gamma_ is None
+    assert as_printed("perceptron", kernel="linear", gamma="median").fit(X, y).gamma_ is None
 
 
 def test_a_kernel_given_as_a_part_has_its_own_gamma() -> None:
@@ -343,24 +344,24 @@ def test_bad_values_are_refused() -> None:
     for params in ({"scale": "minmax"}, {"scale": 1.0}, {"gamma": "mean"}):
         (name,) = params
         with pytest.raises(ValueError, match=f"'{name}' parameter"):
-            budgetron.make("perceptron", **params).fit(X, y)
+            as_printed("perceptron", **params).fit(X, y)
 
 
 def test_the_precision_warning_speaks_of_scaled_rows_and_the_final_gamma() -> None:
     X, y = uneven()
     X = (X * 1e4).astype(np.float32)
     with pytest.warns(budgetron.PrecisionWarning):
-        budgetron.make("perceptron", gamma=1.0).fit(X, y)
+        as_printed("perceptron", gamma=1.0).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for rule in RULES.values():
-            model = budgetron.make("perceptron", **({"gamma": "auto"} | rule))
+            model = as_printed("perceptron", **({"gamma": "auto"} | rule))
             for i in range(0, len(X), 13):
                 model.partial_fit(X[i : i + 13], y[i : i + 13], classes=[0, 1])
     rng = np.random.default_rng(0)
     times = (1.7e9 + 1e4 * rng.normal(size=(300, 1))).astype(np.float32)
     with pytest.warns(budgetron.PrecisionWarning):
-        budgetron.make("perceptron", gamma="median").fit(times, y[:1].repeat(300))
+        as_printed("perceptron", gamma="median").fit(times, y[:1].repeat(300))
 
 
 # ---- what "auto" chooses -------------------------------------------------------------------------
@@ -377,7 +378,7 @@ def test_auto_needs_a_deviation_above_one_and_above_twice_the_median() -> None:
         ([1.0, 5.0], "standard"),  # of two features the other one
     ]:
         X = rng.choice([-1.0, 1.0], size=(WARM_UP, len(deviations))) * deviations
-        model = budgetron.make("perceptron", scale="auto").partial_fit(X, y, classes=[0, 1])
+        model = as_printed("perceptron", scale="auto").partial_fit(X, y, classes=[0, 1])
         assert model.scale_ == choice
 
 
@@ -395,7 +396,7 @@ def test_auto_needs_a_deviation_above_one_and_above_twice_the_median() -> None:
 )
 def test_auto_on_real_data(load_real: Any, name: str, choice: str | None) -> None:
     X, y = load_real(name)
-    model = budgetron.make("perceptron", scale="auto", gamma="median")
+    model = as_printed("perceptron", scale="auto", gamma="median")
     model.partial_fit(X[:WARM_UP], y[:WARM_UP])
     assert model.scale_ == choice
     rows = X[:WARM_UP].astype(np.float64)

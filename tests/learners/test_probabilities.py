@@ -14,8 +14,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.metrics import log_loss
 
-import budgetron
 from budgetron import river
+from budgetron.catalogue import as_printed
 from papers.calibration import SUMS, Calibration
 from studies.calibration import (
     LEARNERS,
@@ -148,7 +148,7 @@ def test_only_the_first_epoch_counts(shuffle: bool) -> None:
 
 def test_replays_of_the_warm_up_do_not_count_and_decisions_stand() -> None:
     X, y = stream(260)
-    model = budgetron.make("rbp", budget=20, gamma="median", scale="auto", random_state=0)
+    model = as_printed("rbp", budget=20, gamma="median", scale="auto", random_state=0)
     decisions = model.prequential(X, y, classes=[0, 1])
     page = Calibration(1)
     for f, code in zip(decisions, y, strict=True):
@@ -239,7 +239,7 @@ def test_probabilities_are_finite_where_decisions_are_far_out() -> None:
     X = np.random.default_rng(0).normal(size=(400, 2))
     y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
     for power in (1e30, 1e-30):
-        model = budgetron.make("pa", kernel="linear", C=1e300).fit(X * power, y)
+        model = as_printed("pa", kernel="linear", C=1e300).fit(X * power, y)
         for rows in (X * power, X * power * 1e6):
             P = model.predict_proba(rows)
             assert np.isfinite(P).all()
@@ -302,7 +302,7 @@ WEIGHT = st.floats(1e-6, 1e6)
 def test_the_likeliest_class_is_the_predicted_one_whatever_was_fitted(data: Any, K: int) -> None:
     """Lines of any slopes and offsets, outputs of any size: f(x) = x, by a linear kernel."""
     outputs = 1 if K == 2 else K
-    model = budgetron.make("perceptron", kernel="linear")
+    model = as_printed("perceptron", kernel="linear")
     model.partial_fit(np.eye(outputs), range(outputs), classes=range(K))
     state = state_of(model)
     coefs = state["learner/expansion/coefs"].reshape(outputs, -1)
@@ -327,7 +327,7 @@ def test_the_likeliest_class_is_the_predicted_one_whatever_was_fitted(data: Any,
 @pytest.mark.parametrize("classes", [2, 3])
 def test_rows_so_far_out_that_f_overflows_are_anybodys(classes: int) -> None:
     X, y = stream(100, classes=classes)
-    model = budgetron.make("pa", kernel="linear").fit(X, y)
+    model = as_printed("pa", kernel="linear").fit(X, y)
     rows = np.array([[1e308] * 4, [-1e308] * 4, [1e308, -1e308, 1e300, 0.0]])
     assert np.isnan(model.decision_function(rows)).any()
     P = model.predict_proba(rows)
@@ -336,9 +336,9 @@ def test_rows_so_far_out_that_f_overflows_are_anybodys(classes: int) -> None:
 
 
 def test_regressors_have_none() -> None:
-    assert not hasattr(budgetron.make("pa", task="regression"), "predict_proba")
+    assert not hasattr(as_printed("pa", task="regression"), "predict_proba")
     X, y = stream(20)
-    model = budgetron.make("pa", task="regression").fit(X, y)
+    model = as_printed("pa", task="regression").fit(X, y)
     with pytest.raises(ValueError, match="no probabilities"):
         predict_rows(native_of(model), X, probabilities=True)
 

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import budgetron
-from budgetron.catalogue import CATALOGUE
+from budgetron.catalogue import CATALOGUE, paper_settings
 from budgetron.checks import contracts
 from tests.support.cases import DEFINITE, REGRESSION, Case, as_format, numeric_stream, same_state
 from tests.support.native import native_of, state_of
@@ -185,8 +185,9 @@ def test_ogd_with_no_dead_zone_is_least_mean_squares() -> None:
 def test_forgetron_with_small_steps_never_shrinks() -> None:
     """Psi <= step^2 + 2 step < 15/32: then it is the Perceptron that drops its oldest."""
     X, y = numeric_stream(400)
-    forgetron = budgetron.make("forgetron", task="regression", budget=10, gamma=0.5).fit(X, y)
-    oldest = CATALOGUE["rbp"].estimator("regression")(removal="oldest", budget=10, gamma=0.5)
+    how = paper_settings("regression") | {"budget": 10, "gamma": 0.5}
+    forgetron = budgetron.make("forgetron", "regression", **how).fit(X, y)
+    oldest = CATALOGUE["rbp"].estimator("regression")(removal="oldest", **how)
     np.testing.assert_array_equal(forgetron.predict(X), oldest.fit(X, y).predict(X))
 
 

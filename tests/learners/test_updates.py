@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import budgetron
+from budgetron.catalogue import as_printed
 from tests.support.cases import stream
 
 
 def first_coef(name: str, **params: Any) -> float:
     """The coef of the first row, a tie with k(x, x) = 4 and label +1."""
-    model = budgetron.make(name, kernel="linear", **params).partial_fit(
+    model = as_printed(name, kernel="linear", **params).partial_fit(
         [[2.0, 0.0]], [1], classes=[-1, 1]
     )
     assert (model.n_support_, model.n_updates_) == (1, 1)
@@ -49,9 +49,9 @@ def test_first_coef(name: str, params: dict[str, Any], coef: float) -> None:
 
 def test_newcomers_turned_away_are_no_updates() -> None:
     X, y = stream(300)
-    stoptron = budgetron.make("stoptron", gamma=0.5, budget=12).fit(X, y)
+    stoptron = as_printed("stoptron", gamma=0.5, budget=12).fit(X, y)
     assert stoptron.n_support_ == stoptron.n_updates_ == 12
-    cks = budgetron.make("cks", gamma=0.5, budget=12)
+    cks = as_printed("cks", gamma=0.5, budget=12)
     changes = 0
     for x, label in zip(X, y, strict=True):
         before = None if changes == 0 else (cks.support_vectors_, cks.dual_coef_)
@@ -64,7 +64,7 @@ def test_newcomers_turned_away_are_no_updates() -> None:
 def test_pegasos_learns_nothing_from_a_row_of_zeros() -> None:
     """k(x, x) = 0: the row is predicted, and t does not count it."""
     X = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
-    model = budgetron.make("pegasos", kernel="linear", regularization=0.1)
+    model = as_printed("pegasos", kernel="linear", regularization=0.1)
     model.partial_fit(X, [1, 1, -1], classes=[-1, 1])
     np.testing.assert_allclose(model.dual_coef_, [[5.0, -5.0]])
 
@@ -93,4 +93,4 @@ def test_pegasos_learns_nothing_from_a_row_of_zeros() -> None:
 def test_bad_parameters(name: str, params: dict[str, Any], message: str) -> None:
     X, y = stream(20)
     with pytest.raises(ValueError, match=message):
-        budgetron.make(name, **params).fit(X, y)
+        as_printed(name, **params).fit(X, y)

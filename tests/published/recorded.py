@@ -128,7 +128,7 @@ def of_casp() -> Iterator[Line]:
     """Regression, features and target in [0, 1]."""
     data_set = Set("casp", 45_730, ("casp",), dtype="float64", scale="unit", target="unit")
     for name, (published, own) in CASP.items():
-        params = {"budget": 400, "gamma": 1.0, "target_scale": None, **own}
+        params = {"budget": 400, "gamma": 1.0, **own}
         row = Row(name, name, params, {}, {}, mean=published)
         yield Line(_label("casp", data_set, row), data_set, row, "regression", seeds=(0,))
 

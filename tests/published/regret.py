@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-import budgetron
+from budgetron.catalogue import as_printed
 from tests.published.theory import GAMMA, Array, Pool
 from tests.support.native import Engine, engine_of, learn_rows
 
@@ -183,6 +183,7 @@ class Problem:
         return Pool(POINTS, order, np.where(turned, -LABELS[order], LABELS[order]))
 
     def engine(self, seed: int, average: str = "last") -> Engine:
+        two = self.loss != "squared"
         shared: dict[str, Any] = {
             "gamma": GAMMA,
             "regularization": self.lam,
@@ -191,11 +192,10 @@ class Problem:
             "rho": 0.0,
             "loss": self.loss,
         }
-        two = self.loss != "squared"
         model = (
-            budgetron.AVMClassifier(**shared, tau=self.tau)
+            as_printed("avm", **shared, tau=self.tau)
             if two
-            else budgetron.AVMRegressor(**shared, target_scale=None)
+            else as_printed("avm", "regression", **shared)
         )
         spec = engine_of(model.partial_fit(POINTS[:2], [0.0, 1.0])).spec
         task = ("classification", 2) if two else ("regression", 1)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import budgetron
+from budgetron.catalogue import as_printed
 from budgetron.parts import Gaussian, PerceptronUpdate, Round
 from papers.kernels import make_kernel
 from papers.ogd.ogd import OGD
@@ -40,7 +40,7 @@ def test_perceptron_theorem_1(seed: int) -> None:
 
 def map_values(kernel: str, D: int, seed: int, x: Array, probes: Array) -> Array:
     """z(x).z(x') of FOGD's map: what one step of size 1 from zero leaves as the decision."""
-    model = budgetron.make(
+    model = as_printed(
         "fogd", kernel=kernel, gamma=GAMMA, n_components=D, step=1.0, random_state=seed
     )
     decisions: Array = model.partial_fit(x[None, :], [1], classes=[0, 1]).decision_function(probes)
@@ -68,7 +68,7 @@ def test_fogd_map_approaches_its_kernel_at_the_root_of_its_size(kernel: str) -> 
 
 
 def nogd(budget: int, step: float, **kernel: Any) -> Any:
-    return budgetron.make("nogd", budget=budget, rank=budget, step=step, **kernel)
+    return as_printed("nogd", budget=budget, rank=budget, step=step, **kernel)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import budgetron
+from budgetron.catalogue import as_printed
 from budgetron.parts import AvpUpdate, Gaussian, Round, Unlimited
 from papers.ahpatron.ahpatron import Ahpatron
 from tests.published.theory import (
@@ -42,7 +42,7 @@ from tests.support.tracing import find_field
 
 def updates(pool: Pool, name: str, epsilon: float, **params: Any) -> tuple[list[Turn], int, int]:
     """The rounds of M' and N, in which f moves, and how many there are of each."""
-    engine = make_engine(budgetron.make(name, gamma=GAMMA, epsilon=epsilon, **params), pool)
+    engine = make_engine(as_printed(name, gamma=GAMMA, epsilon=epsilon, **params), pool)
     moved = []
     for turn in turns(engine, pool):
         if turn.margin < 1 - epsilon:
@@ -175,7 +175,7 @@ def test_ahpatron_theorem_4(budget: int) -> None:
     """Liao et al. 2024, theorem 4, with its parameters, for competitors in the ball."""
     X, y = noisy_blobs(6000, 0.02, budget)
     U, epsilon = sqrt(budget) / 4, 0.85
-    model = budgetron.make(
+    model = as_printed(
         "ahpatron",
         gamma=GAMMA,
         budget=budget,
@@ -206,7 +206,7 @@ def test_ahpatron_lemma_1(budget: int) -> None:
     """Liao et al. 2024, lemma 1: at most max(2 (|M'| + |N|)/B - 1, 0) halvings."""
     X, y = stream(1500, seed=4)
     epsilon = 0.5
-    model = budgetron.make("ahpatron", gamma=GAMMA, budget=budget, epsilon=epsilon)
+    model = as_printed("ahpatron", gamma=GAMMA, budget=budget, epsilon=epsilon)
     margin = (2 * y - 1) * model.prequential(X, y, classes=[0, 1])
     updates = int((margin < 1 - epsilon).sum())
     assert updates == model.n_updates_

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import budgetron
-from budgetron.catalogue import CATALOGUE
+from budgetron.catalogue import CATALOGUE, as_printed
 from papers.bogd.bogd import BOGD
 from papers.ogd.ogd import OGD
 from papers.page import Page
@@ -77,7 +76,7 @@ def page_run(sampling: str, seed: int, X: Array, y: Array, probes: Array) -> Arr
 
 def native_runs(name: str, seeds: range, X: Array, y: Array, probes: Array) -> list[Array]:
     """One engine a seed, of the spec that the estimator makes."""
-    model = budgetron.make(
+    model = as_printed(
         name,
         gamma=GAMMA,
         budget=BUDGET,
@@ -132,7 +131,7 @@ class Setting:
     @cached_property
     def model(self) -> Any:
         assert self.lam * self.eta <= 1 / 2
-        return budgetron.make(
+        return as_printed(
             self.name,
             gamma=GAMMA,
             budget=self.B,

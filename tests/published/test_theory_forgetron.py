@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import budgetron
+from budgetron.catalogue import paper_settings
 from tests.support.cases import BUDGETED, Case
 from tests.support.native import state_of
 from tests.support.tracing import find_field
@@ -78,7 +79,9 @@ def test_theorems_2_and_3(variant: str, stream: str, seed: int) -> None:
     assert norm <= largest_norm(budget)
     assert bound < rows / 4, "a vacuous bound proves nothing"
 
-    model = budgetron.ForgetronClassifier(variant=variant, budget=budget, **kernel)
+    model = budgetron.ForgetronClassifier(
+        variant=variant, budget=budget, **paper_settings() | kernel
+    )
     decisions = model.prequential(X, y, classes=[0, 1])
     mistakes = ((2 * y - 1) * decisions <= 0).sum()  # ties count
     assert mistakes == model.n_updates_
@@ -95,7 +98,8 @@ def test_removals_never_cost_more_than_the_mistakes_pay_for(variant: str, budget
     rng = np.random.default_rng(budget)
     X = rng.normal(size=(3000, 3))
     y = (rng.random(3000) < 0.5).astype(int)
-    model = budgetron.ForgetronClassifier(variant=variant, budget=budget, gamma=0.5)
+    how = paper_settings() | {"gamma": 0.5}
+    model = budgetron.ForgetronClassifier(variant=variant, budget=budget, **how)
     for start in range(0, len(y), 50):
         model.partial_fit(X[start : start + 50], y[start : start + 50], classes=[0, 1])
         state = state_of(model)
@@ -111,7 +115,8 @@ def test_shrinking_never_grows_the_hypothesis(variant: str) -> None:
     rng = np.random.default_rng(5)
     X = rng.normal(size=(2000, 2))
     y = (X[:, 0] > 0).astype(int)
-    model = budgetron.ForgetronClassifier(variant=variant, budget=15, gamma=2.0)
+    how = paper_settings() | {"gamma": 2.0}
+    model = budgetron.ForgetronClassifier(variant=variant, budget=15, **how)
     for start in range(0, len(y), 20):
         model.partial_fit(X[start : start + 20], y[start : start + 20], classes=[0, 1])
         assert np.abs(model.dual_coef_).max() <= 1.0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-import budgetron
+from budgetron.catalogue import as_printed
 from tests.support.native import native_of
 
 BUDGET = 100
@@ -29,8 +29,7 @@ def categories(rows: int, columns: int, each: int, seed: int = 0) -> tuple[Any, 
 
 def made(name: str, **parameters: Any) -> tuple[Any, Any]:
     return tuple(
-        budgetron.make(name, **{"budget": BUDGET, "random_state": 0, **parameters})
-        for _ in range(2)
+        as_printed(name, **{"budget": BUDGET, "random_state": 0, **parameters}) for _ in range(2)
     )  # type: ignore[return-value]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-import budgetron
+from budgetron.catalogue import as_printed
 from tests.support.cases import CASES, KERNELS, Case, same_state
 from tests.support.native import native_of
 
@@ -58,7 +58,7 @@ def test_every_kernel_in_a_full_support_of_many_vectors(
     X, y = rows(900, max(width, 3), seed=1)
     X = X[:, :width].astype(dtype) * 0.3
     batch, loop = (
-        budgetron.make("rbp", budget=260, random_state=0, **KERNELS[kernel]) for _ in range(2)
+        as_printed("rbp", budget=260, random_state=0, **KERNELS[kernel]) for _ in range(2)
     )
     decisions = batch.prequential(X, y, classes=[0, 1])
     pieces = [
@@ -80,7 +80,7 @@ def test_features_that_come_and_go_while_rows_wait() -> None:
     sparse = scipy.sparse.csr_array(X)
     results: list[Any] = []
     for step in (50, 1):
-        model = budgetron.make("rbp", budget=3, gamma=0.2, random_state=0)
+        model = as_printed("rbp", budget=3, gamma=0.2, random_state=0)
         found = []
         for i in range(0, 600, 50):
             model.partial_fit(sparse[i : i + 2], y[i : i + 2], classes=[0, 1])
@@ -94,8 +94,8 @@ def test_features_that_come_and_go_while_rows_wait() -> None:
 
 def test_rows_with_many_zeros_and_scaled_rows_go_alone() -> None:
     X, y = rows(200, 20)
-    scaled = budgetron.make("rbp", budget=20, scale="standard").partial_fit(X, y, classes=[0, 1])
+    scaled = as_printed("rbp", budget=20, scale="standard").partial_fit(X, y, classes=[0, 1])
     assert native_of(scaled).rows_ahead == 0
     X[:, 4:] = 0.0
-    empty = budgetron.make("rbp", budget=20).partial_fit(X, y, classes=[0, 1])
+    empty = as_printed("rbp", budget=20).partial_fit(X, y, classes=[0, 1])
     assert native_of(empty).rows_ahead == 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-import budgetron
+from budgetron.catalogue import as_printed
 from tests.support.cases import same_state
 from tests.support.native import native_of
 
@@ -36,8 +36,7 @@ def test_sparse_text_equals_dense_rows(name: str, kernel: str, dtype: type) -> N
     X, y = text(700, 500, 12)
     X = X.astype(dtype)
     made = [
-        budgetron.make(name, budget=130, kernel=kernel, gamma=0.05, random_state=0)
-        for _ in range(2)
+        as_printed(name, budget=130, kernel=kernel, gamma=0.05, random_state=0) for _ in range(2)
     ]
     sparse, dense = made
     for start in range(0, 700, 175):
@@ -59,7 +58,7 @@ def test_sparse_text_equals_dense_rows(name: str, kernel: str, dtype: type) -> N
 
 def test_examples_of_both_kinds_share_features() -> None:
     X, y = text(600, 200, 8, seed=1)
-    mixed, dense = (budgetron.make("rbp", budget=100, gamma=0.1, random_state=0) for _ in range(2))
+    mixed, dense = (as_printed("rbp", budget=100, gamma=0.1, random_state=0) for _ in range(2))
     for start in range(0, 600, 20):
         rows, labels = X[start : start + 20], y[start : start + 20]
         whole = start % 60 == 0
@@ -79,7 +78,7 @@ def test_memory_follows_the_values() -> None:
     )
     X.sum_duplicates()
     y = generator.integers(2, size=400)
-    model = budgetron.make("rbp", budget=150, gamma=1.0, random_state=0)
+    model = as_printed("rbp", budget=150, gamma=1.0, random_state=0)
     model.partial_fit(X, y, classes=[0, 1])
     assert model.n_support_ == 150
     assert model.memory_bytes_ < 100 * 150 * 50  # a slot of 150 columns a feature takes 600
@@ -107,7 +106,7 @@ def test_large_feature_numbers_change_no_bit(name: str, dtype: type) -> None:
     known, places = np.unique(X.indices, return_inverse=True)
     small = scipy.sparse.csr_array((X.data, places, X.indptr), (1200, len(known)))
     hashed, direct, dense = (
-        budgetron.make(name, budget=150, gamma=0.05, random_state=0) for _ in range(3)
+        as_printed(name, budget=150, gamma=0.05, random_state=0) for _ in range(3)
     )
     for start in range(0, 1200, 240):
         rows = slice(start, start + 240)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 
 import budgetron
-from budgetron.catalogue import CATALOGUE
+from budgetron.catalogue import CATALOGUE, as_printed, paper_settings
 from budgetron.checks.rows import class_rows, number_rows
 from tests.support.native import same_state as same_state
 from tests.support.native import state_of
@@ -60,11 +60,12 @@ class Case:
         return self.budget - self.spare
 
     def make(self, kernel: str = "rbf", **more: Any) -> Any:
-        seeded = {"random_state": 0, **self.params, **more}  # two made alike draw alike
+        """The learner as its paper has it, but for `more`; two made alike draw alike."""
+        given = {"random_state": 0, **KERNELS[kernel], **self.params, **more}
         if self.task == "regression":  # whose cases may also change what the name fixes
             entry = CATALOGUE[self.name]
-            return entry.estimator(self.task)(**{**entry.fixed, **KERNELS[kernel], **seeded})
-        return budgetron.make(self.name, **{**KERNELS[kernel], **seeded})
+            return entry.estimator(self.task)(**paper_settings(self.task) | entry.fixed | given)
+        return as_printed(self.name, **given)
 
     def __str__(self) -> str:
         return f"{self.name} {self.label}".strip()
@@ -85,7 +86,7 @@ def avm(label: str = "", *branches: str, **params: Any) -> Case:
 
 
 def belief(replace: str, kernels: tuple[str, ...], *branches: str, label: str = "") -> Case:
-    params = {"budget": 10, "r": 0.3, "jitter": 0.05, "replace": replace, "scale": None}
+    params = {"budget": 10, "r": 0.3, "jitter": 0.05, "replace": replace}
     return Case("budgetron", params, kernels, ("admissions", *branches), label)
 
 
@@ -262,13 +263,9 @@ VARIANTS = [
 
 
 def regress(name: str, label: str = "", **settings: Any) -> Case:
-    """A case of regression; settings named as Case's fields are those, the others parameters.
-
-    Targets are learned as they come, as in the papers.
-    """
+    """A case of regression; settings named as Case's fields are those, the others parameters."""
     own = {"kernels", "branches"} & settings.keys()
     fields = {word: settings.pop(word) for word in own}
-    settings["target_scale"] = None
     return Case(name, settings, label=label, task="regression", **fields)
 
 
@@ -412,7 +409,6 @@ REGRESSION = [
         budget=12,
         r=0.3,
         jitter=0.05,
-        scale=None,
         kernels=DEFINITE,
         branches=("admissions",),
     ),

@@ -153,11 +153,12 @@ Kernel = Annotated[
         autocompletion=lambda: ["rbf", "laplacian", "poly", "linear", "sigmoid"],
     ),
 ]
+GAMMA_HELP = "Kernel width: median (the default), 4*median and the like, auto or a number."
 Scale = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Feature scaling: standard, auto or none.",
+        help="Feature scaling: auto (the default), standard or none.",
         autocompletion=lambda: ["standard", "auto", "none"],
     ),
 ]

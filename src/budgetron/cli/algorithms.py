@@ -95,9 +95,8 @@ def _print_one(algorithm: Any) -> None:
 
 
 def trial(algorithm: Any) -> str:
-    """The command to try it with: at the median width, where that is not its default already."""
-    width = "" if algorithm.parameters["gamma"] == "median" else " --gamma median"
-    return f"budgetron run FILE --algorithm {algorithm.name}{width}"
+    """The command to try it with."""
+    return f"budgetron run FILE --algorithm {algorithm.name}"
 
 
 def find(name: str, task: str | None = None) -> Any:

@@ -57,9 +57,7 @@ def compare(
             help="Set a parameter of one algorithm (NAME.PARAM=VALUE) or of all that have it.",
         ),
     ] = None,
-    gamma: Annotated[
-        str | None, typer.Option(metavar="X", help="Kernel width: a number, auto or median.")
-    ] = None,
+    gamma: Annotated[str | None, typer.Option(metavar="X", help=sources.GAMMA_HELP)] = None,
     kernel: sources.Kernel = None,
     scale: sources.Scale = None,
     task: sources.Task = None,

@@ -52,7 +52,6 @@ def demo(
             [each.name for each in budgetron.algorithms()],
             out,
             budgets=budgets,
-            common={"gamma": "median"},
             settings=Settings(repeats=1, keep_order=True, checkpoints=20),
             report=bar.report,
             begin=bar.begin,

@@ -44,9 +44,7 @@ def run(
     budget: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Most examples to store, or bytes (256KB).")
     ] = None,
-    gamma: Annotated[
-        str | None, typer.Option(metavar="X", help="A number, auto (1/features) or median.")
-    ] = None,
+    gamma: Annotated[str | None, typer.Option(metavar="X", help=sources.GAMMA_HELP)] = None,
     kernel: sources.Kernel = None,
     scale: sources.Scale = None,
     degree: Annotated[int | None, typer.Option(hidden=True)] = None,

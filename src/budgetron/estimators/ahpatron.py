@@ -46,9 +46,9 @@ class AhpatronClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_circles
     >>> from budgetron import AhpatronClassifier
     >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
-    >>> model = AhpatronClassifier(budget=10, gamma=1.0).fit(X, y)
+    >>> model = AhpatronClassifier(budget=10).partial_fit(X, y)
     >>> model.n_mistakes_, model.n_support_
-    (98, 8)
+    (102, 7)
     """
 
     budget: Any = of(Halve, "size", BYTES)

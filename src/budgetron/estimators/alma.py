@@ -35,9 +35,9 @@ class ALMAClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_circles
     >>> from budgetron import ALMAClassifier
     >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
-    >>> model = ALMAClassifier(gamma=1.0).fit(X, y)
+    >>> model = ALMAClassifier().partial_fit(X, y)
     >>> model.n_mistakes_, model.n_support_
-    (25, 62)
+    (28, 58)
     """
 
     alpha: float = of(AlmaUpdate, "alpha")

@@ -38,9 +38,9 @@ class AVPClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_circles
     >>> from budgetron import AVPClassifier
     >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
-    >>> model = AVPClassifier(gamma=1.0).fit(X, y)
+    >>> model = AVPClassifier().partial_fit(X, y)
     >>> model.n_mistakes_, model.n_support_
-    (19, 37)
+    (27, 49)
     """
 
     step: float | str = of(AvpUpdate, "step", OneOf("adaptive"))

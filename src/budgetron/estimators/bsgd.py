@@ -47,9 +47,9 @@ class BSGDClassifier(GradientClassifier):
     >>> from sklearn.datasets import make_circles
     >>> from budgetron import BSGDClassifier
     >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
-    >>> model = BSGDClassifier(budget=10, gamma=1.0).fit(X, y)
+    >>> model = BSGDClassifier(budget=10).partial_fit(X, y)
     >>> model.n_mistakes_, model.n_support_
-    (119, 10)
+    (116, 10)
     """
 
     budget: Any = of(RemoveSmallest, "size", BYTES)

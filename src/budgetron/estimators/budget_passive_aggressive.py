@@ -31,9 +31,9 @@ class BudgetPassiveAggressiveClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_circles
     >>> from budgetron import BudgetPassiveAggressiveClassifier
     >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
-    >>> model = BudgetPassiveAggressiveClassifier(budget=10, gamma=1.0).fit(X, y)
+    >>> model = BudgetPassiveAggressiveClassifier(budget=10).partial_fit(X, y)
     >>> model.n_mistakes_, model.n_support_
-    (55, 10)
+    (44, 10)
     """
 
     C: float = of(PassiveAggressiveUpdate, "C")

@@ -54,9 +54,9 @@ class BudgetPerceptronClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_circles
     >>> from budgetron import BudgetPerceptronClassifier
     >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
-    >>> model = BudgetPerceptronClassifier(budget=10, gamma=1.0, random_state=0).fit(X, y)
+    >>> model = BudgetPerceptronClassifier(budget=10, random_state=0).partial_fit(X, y)
     >>> model.n_mistakes_, model.n_support_
-    (94, 10)
+    (112, 10)
     """
 
     removal: str = parameter("random", OneOf(*REMOVALS))
@@ -90,9 +90,9 @@ class BudgetPerceptronRegressor(SignRegressor):
     >>> from sklearn.datasets import make_friedman1
     >>> from budgetron import BudgetPerceptronRegressor
     >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
-    >>> model = BudgetPerceptronRegressor(budget=400, gamma=0.5, random_state=0).fit(X, y)
+    >>> model = BudgetPerceptronRegressor(budget=400, random_state=0).partial_fit(X, y)
     >>> model.n_support_, round(model.score(X, y), 2)
-    (400, 0.68)
+    (400, 0.85)
     """
 
     removal: str = parameter("random", OneOf("oldest", "random", "refuse"))

@@ -49,15 +49,13 @@ class BudgetronClassifier(OnlineClassifier):
     >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
     >>> model = BudgetronClassifier(budget=20).fit(X, y)
     >>> model.n_mistakes_, model.n_support_
-    (11, 11)
+    (10, 10)
     """
 
     budget: Any = of(Budgetron, "budget", BYTES)
     r: float = of(Budgetron, "r")
     jitter: float = of(Budgetron, "jitter")
     replace: str = of(Budgetron, "replace")
-    gamma: float | str = "median"
-    scale: str | None = "auto"
 
     def _machine(self, kernel: Part) -> Learner:
         return Budgetron(kernel, int(self.budget), float(self.r), float(self.jitter), self.replace)
@@ -98,8 +96,6 @@ class BudgetronRegressor(OnlineRegressor):
     budget: Any = of(Budgetron, "budget", BYTES)
     r: float = of(Budgetron, "r")
     jitter: float = of(Budgetron, "jitter")
-    gamma: float | str = "median"
-    scale: str | None = "auto"
 
     def _machine(self, kernel: Part) -> Learner:
         return Budgetron(

@@ -34,8 +34,8 @@ def suggest_delta(
 
     The mean distance between two rows is taken as a radius. Around twice that, and up to two
     standard deviations away, larger cells mean fewer core points and more mistakes: `low` is the
-    end with the better predictions, `high` the one with the smaller model. Scale the rows first
-    as they will be learned.
+    end with the better predictions, `high` the one with the smaller model. The distances are of the
+    rows as they come: scale them first as they will be learned, and learn them with scale=None.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def suggest_delta(
     >>> [round(value, 2) for value in suggested]
     [2.49, 1.13, 3.84]
     >>> for delta in suggested:
-    ...     model = AVMClassifier(delta=delta, gamma=2.0).fit(X, y)
+    ...     model = AVMClassifier(delta=delta, gamma=2.0, scale=None, shuffle=False).fit(X, y)
     ...     print(model.n_support_, round(model.score(X, y), 1))
     4 0.9
     11 1.0

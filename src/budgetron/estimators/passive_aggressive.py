@@ -38,9 +38,9 @@ class PassiveAggressiveClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_circles
     >>> from budgetron import PassiveAggressiveClassifier
     >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
-    >>> model = PassiveAggressiveClassifier(gamma=1.0).fit(X, y)
+    >>> model = PassiveAggressiveClassifier().partial_fit(X, y)
     >>> model.n_mistakes_, model.n_support_
-    (14, 135)
+    (14, 137)
     """
 
     C: float = of(PassiveAggressiveUpdate, "C")
@@ -73,9 +73,9 @@ class PassiveAggressiveRegressor(TubeRegressor):
     >>> from sklearn.datasets import make_friedman1
     >>> from budgetron import PassiveAggressiveRegressor
     >>> X, y = make_friedman1(1000, n_features=5, random_state=0)
-    >>> model = PassiveAggressiveRegressor(gamma=0.5).fit(X, y)
+    >>> model = PassiveAggressiveRegressor().partial_fit(X, y)
     >>> model.n_support_, round(model.score(X, y), 2)
-    (762, 0.9)
+    (625, 0.97)
     """
 
     C: float = of(PassiveAggressiveUpdate, "C")

@@ -30,9 +30,9 @@ class PegasosClassifier(GradientClassifier):
     >>> from sklearn.datasets import make_circles
     >>> from budgetron import PegasosClassifier
     >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
-    >>> model = PegasosClassifier(gamma=1.0).fit(X, y)
+    >>> model = PegasosClassifier().partial_fit(X, y)
     >>> model.n_mistakes_, model.n_support_
-    (25, 28)
+    (36, 36)
     """
 
     regularization: float = of(PegasosUpdate, "regularization")

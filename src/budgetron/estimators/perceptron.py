@@ -19,9 +19,9 @@ class PerceptronClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_circles
     >>> from budgetron import PerceptronClassifier
     >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
-    >>> model = PerceptronClassifier(gamma=1.0).fit(X, y)
+    >>> model = PerceptronClassifier().partial_fit(X, y)
     >>> model.n_mistakes_, model.n_support_
-    (31, 31)
+    (32, 28)
     """
 
     def _machine(self, kernel: Part) -> Learner:

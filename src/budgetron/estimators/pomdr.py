@@ -45,9 +45,9 @@ class POMDRClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_circles
     >>> from budgetron import POMDRClassifier
     >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
-    >>> model = POMDRClassifier(budget=20, gamma=1.0).fit(X, y)
+    >>> model = POMDRClassifier(budget=20).partial_fit(X, y)
     >>> model.n_mistakes_, model.n_support_
-    (20, 16)
+    (19, 15)
     """
 
     budget: Any = of(Pomdr, "size", BYTES)

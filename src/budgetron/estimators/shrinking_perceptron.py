@@ -30,9 +30,9 @@ class ShrinkingPerceptronClassifier(OnlineClassifier):
     >>> from sklearn.datasets import make_circles
     >>> from budgetron import ShrinkingPerceptronClassifier
     >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
-    >>> model = ShrinkingPerceptronClassifier(gamma=1.0).fit(X, y)
+    >>> model = ShrinkingPerceptronClassifier().partial_fit(X, y)
     >>> model.n_mistakes_, model.n_support_
-    (26, 26)
+    (33, 26)
     """
 
     shrink: float = of(ShrinkingUpdate, "shrink")

@@ -94,7 +94,7 @@ def prequential(
     >>> [int(rows) for rows in found.column("rows")]
     [500, 1000, 1500, 2000]
     >>> found.last["mistake_rate"], found.last["stored"]
-    (0.1125, 50.0)
+    (0.11, 50.0)
     """
     if delay < 0:
         raise BudgetronError(f"delay must be at least 0, not {delay}")

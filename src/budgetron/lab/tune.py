@@ -2,7 +2,9 @@
 
 Successive halving: every candidate of the grid sees a few rows, the best third sees three times as
 many, and so on until the last few see all. Which grid the papers searched is data, `grid.toml` of
-each paper.
+each paper. A learner of the catalogue is searched at the papers' values of its own parameters, with
+and without scaling, and at multiples of the gamma that the median rule finds: the papers' numbers
+for gamma are of features in the units they had.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from budgetron._papers import papers
+from budgetron.catalogue import CATALOGUE
 from budgetron.errors import BudgetronError
 from budgetron.evaluate import held_out
 from budgetron.lab.cells import Cell, Settings, Setup, finish, references
@@ -28,10 +31,12 @@ from budgetron.lab.workers import Workers
 if TYPE_CHECKING:
     from budgetron.streams import SourceOptions
 
-__all__ = ["Candidate", "Tuning", "combinations", "paper_grid", "tune"]
+__all__ = ["Candidate", "Tuning", "combinations", "default_grid", "paper_grid", "tune"]
 
 KEEP = 3  # one of so many goes on
 FEWEST_ROWS = 250  # of the first rung: on fewer no two differ clearly
+WIDTHS = ["0.25*median", "0.5*median", "median", "2*median", "4*median", "16*median"]
+SCALES = ["auto", "standard", None]
 TRAIN = 0.8  # of the rows, for the held-out error, as Le et al. 2017 have it
 
 
@@ -127,7 +132,7 @@ def tune(
     ----------
     stream : what `budgetron.streams.open_stream` opens by name, or (name, X, y)
     algorithm : name in the catalogue, or module:attribute
-    grid : parameter -> values, numbers or formulas in T; None: what the papers searched
+    grid : parameter -> values, numbers or formulas in T; None: see `default_grid`
     params : parameters that stay as they are; they leave the grid
     rows : of the stream's beginning
     by : "prequential", each row predicted before it is learned; or "held-out", the last fifth
@@ -157,7 +162,7 @@ def tune(
     (data,) = load([stream], rows, options)
     data = data if task is None else replace(data, given_task=task)
     fixed = dict(params or {})
-    wanted = grid if grid is not None else paper_grid(algorithm, learner.parameters(data.task))
+    wanted = grid if grid is not None else default_grid(algorithm, learner.parameters(data.task))
     wanted = {name: values for name, values in wanted.items() if name not in fixed}
     candidates = [Candidate(each) for each in combinations(wanted, len(data.y))]
     for candidate in candidates:
@@ -249,8 +254,23 @@ def _errors(
     ]
 
 
+def default_grid(algorithm: str, parameters: Sequence[str] | None) -> dict[str, list[Any]]:
+    """What is searched where nobody names a grid.
+
+    Of a learner of the catalogue the papers' grid of its own parameters, scaling, and multiples of
+    the median rule's gamma; of a user's own learner the papers' grid, as far as it has it.
+
+    Examples
+    --------
+    >>> default_grid("avp", ["gamma", "scale", "epsilon"])["gamma"]
+    ['0.25*median', '0.5*median', 'median', '2*median', '4*median', '16*median']
+    """
+    found = paper_grid(algorithm, parameters)
+    return found | {"gamma": WIDTHS, "scale": SCALES} if algorithm in CATALOGUE else found
+
+
 def paper_grid(algorithm: str, parameters: Sequence[str] | None) -> dict[str, list[Any]]:
-    """The grid of an algorithm: its own parameters, and the kernel width if it has one.
+    """The grid that papers print: of its own parameters, and the kernel width if it has one.
 
     Raises
     ------

@@ -24,8 +24,9 @@ KINDS: dict[str, type[RiverLearner]] = {
     "regression": RiverRegressor,
 }
 GAMMA = """\
-    Width of the kernel; "median" is 1 / median squared distance between the first 200 rows, and
-    "auto" means the same, since the width of the stream is not known."""
+    Width of the kernel. "median" is 1 / median squared distance between the first 200 rows, in
+    their units, and found anew when units change; "4*median" is four times that. "auto" means
+    "median", since the width of the stream is not known."""
 ADDED = """
 Parameters
 ----------

@@ -44,6 +44,7 @@ from budgetron.estimators._base.scikit import (
 from budgetron.estimators._base.sharing import in_turn
 from budgetron.estimators._base.sizes import parse_bytes
 from budgetron.estimators._base.weights import sample_weights
+from budgetron.estimators._base.widths import WidthText, median_factor
 from budgetron.parts import KERNELS, Gaussian, Learner, Part, Polynomial, Spec
 from budgetron.parts.ranges import Numbers, OneOf, parameter, whole
 
@@ -85,15 +86,18 @@ class OnlineEstimator(Parameters, Budgeted):
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}
-    gamma : float, "auto" or "median"
-        Width of the kernel; "auto" is 1 / number of features, "median" 1 / median squared
-        distance between the first 200 rows, of ``fit`` between 200 rows drawn from all.
+    gamma : float, "median", a multiple as "4*median", or "auto"
+        Width of the kernel. "median" is 1 / median squared distance between the first 200 rows, of
+        ``fit`` between 200 rows drawn from all, in their units, and found anew when units change;
+        "4*median" is four times that. "auto" is 1 / number of features, as "median" is for kernels
+        that do not depend on a distance.
     degree, coef0 : int, float
         Of the polynomial kernel; coef0 of the sigmoid kernel too.
-    scale : {None, "standard", "auto"}
-        "standard" divides features by their running standard deviations; "auto" centres and
-        divides them, if they need it, by units that change when the stream does. ``fit`` finds
-        them from all rows before it learns the first.
+    scale : {"auto", "standard", None}
+        "auto" centres features and divides them, if they need it, by units that change when the
+        stream does; ``fit`` finds them from all rows before it learns the first. "standard" divides
+        them by their running standard deviations; None leaves them as they come. A paper's
+        guarantee is of None with a gamma that is a number.
     missing : {"mean", "flag"}
         A NaN is a missing value where scale is "auto", and an error elsewhere. The running mean of
         its feature stands in for it; with "flag" a further feature says that it was missing.
@@ -104,7 +108,8 @@ class OnlineEstimator(Parameters, Budgeted):
         How often ``fit`` learns the rows. "auto" is once, and if it shuffles fewer than 1,000 rows
         as often as it takes to have learned 1,000, at most five times.
     shuffle : bool
-        Whether ``fit`` learns them in a random order, a new one each time.
+        Whether ``fit`` learns them in a random order, a new one each time; ``partial_fit`` and
+        ``prequential`` keep the order.
     n_jobs : int or None
         Threads of ``predict`` on many rows; None is 1, -1 all processors.
     random_state : int, RandomState instance or None
@@ -113,14 +118,14 @@ class OnlineEstimator(Parameters, Budgeted):
     """
 
     kernel: str = parameter("rbf", OneOf(*(part.kind for part in KERNELS)))
-    gamma: float | str = of(Gaussian, "gamma", OneOf("auto", "median"), default="auto")
+    gamma: float | str = of(Gaussian, "gamma", WidthText(), default="median")
     degree: int = of(Polynomial, "degree")
     coef0: float = of(Polynomial, "coef0")
-    scale: str | None = parameter(None, OneOf("standard", "auto"), None)
+    scale: str | None = parameter("auto", OneOf("standard", "auto"), None)
     missing: str = parameter("mean", OneOf("mean", "flag"))
     average: str = parameter("last", OneOf("last", "mean", "suffix"))
     n_epochs: int | str = parameter("auto", whole(1, None), OneOf("auto"))
-    shuffle: bool = parameter(False, "boolean")
+    shuffle: bool = parameter(True, "boolean")
     n_jobs: int | None = parameter(
         None, whole(1, None), Numbers(None, -1, "right", whole=True), None
     )
@@ -161,8 +166,10 @@ class OnlineEstimator(Parameters, Budgeted):
 
     def _kernel_part(self, width: int) -> Part:
         part = {part.kind: part for part in KERNELS}[self.kernel]
-        # With "median" it is 1/d until there are distances.
-        gamma = 1.0 / max(width, 1) if isinstance(self.gamma, str) else float(self.gamma)
+        if isinstance(self.gamma, str):  # of "median" until there are distances
+            gamma = (median_factor(self.gamma) or 1.0) / max(width, 1)
+        else:
+            gamma = float(self.gamma)
         given = {"gamma": gamma, "degree": self.degree, "coef0": float(self.coef0)}
         return part(**{each.name: given[each.name] for each in fields(part)})
 
@@ -170,8 +177,9 @@ class OnlineEstimator(Parameters, Budgeted):
         """What happens to rows first; `width` is 0 where it grows with the stream."""
         if self.missing == "flag" and self.scale != "auto":
             raise BudgetronError(f'missing="flag" goes with scale="auto", not {self.scale!r}')
-        rule = "median" if self.gamma == "median" else "fixed"
-        return Preparation(self.scale or "none", rule, width)
+        factor = median_factor(self.gamma)
+        rule = "fixed" if factor is None else "median"
+        return Preparation(self.scale or "none", rule, width, gamma_factor=factor or 1.0)
 
     def _start(
         self, width: int, classes: int, dtype: np.dtype[Any], *, growing: bool = False

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-import budgetron
+from budgetron.catalogue import as_printed
 from budgetron.lab.baselines import BASELINES
 from budgetron.lab.formulas import needs_p, value
 from budgetron.lab.reproduce.data import Split
@@ -141,7 +141,7 @@ def machine(row: Row, setting: Params, rows: Split, seed: int, task: str = "clas
     params = {name: value(formula, T, p) for name, formula in formulas.items()}
     if row.learner in BASELINES:
         return BASELINES[row.learner](random_state=seed, **params)
-    return budgetron.make(row.learner, task=task, random_state=seed, **params)
+    return as_printed(row.learner, task, random_state=seed, **params)
 
 
 # The last rows asked for, and what the answer was: several lines of a table have the same.
@@ -151,7 +151,7 @@ _asked: tuple[Split, float, int] | None = None
 def _perceptron_stores(rows: Split, gamma: float) -> int:
     global _asked
     if _asked is None or _asked[0] is not rows or _asked[1] != gamma:
-        perceptron = budgetron.make("perceptron", gamma=gamma).partial_fit(rows.X, rows.y)
+        perceptron = as_printed("perceptron", gamma=gamma).partial_fit(rows.X, rows.y)
         _asked = rows, gamma, int(perceptron.n_support_)
     return _asked[2]
 
