@@ -21,7 +21,7 @@ def mistakes(name: str, **params: object) -> tuple[float, int]:
     """In per cent, and how many examples were stored."""
     rates, stored = [], []
     for seed in range(3):
-        model = budgetron.make(name, gamma="median", random_state=seed, **params)
+        model = budgetron.make(name, random_state=seed, **params)
         rows = shuffle(X, y, random_state=seed)
         model.prequential(*rows)
         rates.append(100 * model.n_mistakes_ / model.n_seen_)

@@ -24,8 +24,8 @@ learners = {
         ORANGE,
         (0, (5, 2)),
     ),
-    "forgetron": (budgetron.make("forgetron", budget=100, gamma="median"), GREEN, (0, (1, 1))),
-    "ahpatron": (budgetron.make("ahpatron", budget=100, gamma="median"), PINK, (0, (6, 2, 1, 2))),
+    "forgetron": (budgetron.make("forgetron", budget=100), GREEN, (0, (1, 1))),
+    "ahpatron": (budgetron.make("ahpatron", budget=100), PINK, (0, (6, 2, 1, 2))),
 }
 figure, axis = plt.subplots(figsize=(9, 4.2), layout="constrained")
 for name, (model, colour, dash) in learners.items():

@@ -69,7 +69,7 @@ model = budgetron.make("{each.name}")
 ![Decisions and stored examples of {each.name}]({stem.name}.png)
 
 *{ROWS:,} rows of a board of four fields, one label in twenty flipped, with {bounded},
-gamma = 10 and defaults otherwise. Colour: the decision; line: where it changes sign; circles:
+gamma = 10, without scaling and with defaults otherwise. Colour: the decision; line: where it changes sign; circles:
 the stored examples, larger the larger their coefs.*
 
 ## Parameters
@@ -100,7 +100,7 @@ def _figure(each: budgetron.catalogue.Algorithm, stem: Path) -> Path:
     params = {"budget": BUDGET} if "budget" in each.parameters else {}
     if each.name == "fogd":
         params = {"n_components": BUDGET}
-    model = budgetron.make(each.name, gamma=10.0, random_state=0, **params)
+    model = budgetron.make(each.name, gamma=10.0, scale=None, random_state=0, **params)
     stream = open_stream("synthetic:checkerboard,cells=2,flip=0.05,seed=1", rows=ROWS)
     for X, y in stream:
         model.prequential(X, y)

@@ -327,9 +327,7 @@ def paper_settings(task: str = "classification") -> dict[str, Any]:
     return shared | ({"target_scale": None} if task == "regression" else {})
 
 
-def as_printed(
-    name: str, task: str = "classification", **params: Any
-) -> OnlineClassifier | OnlineRegressor:
+def as_printed(name: str, task: str = "classification", **params: Any) -> Any:
     """The estimator called `name` that computes what its paper says: see `paper_settings`.
 
     Parameters

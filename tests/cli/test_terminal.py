@@ -104,6 +104,7 @@ def test_about_prints_the_card_of_every_algorithm(capsys: pytest.CaptureFixture[
     for name, text in cards().items():
         for heading in ("Idea", "Pseudocode", "Symbols", "Guarantee", "Cost", "When to use"):
             assert section(text, heading), f"{name} has no {heading}"
+        assert section(text, "Guarantee").startswith("For a kernel that stays as it is: "), name
 
 
 def in_terminal(arguments: list[str], **environment: str) -> str:
