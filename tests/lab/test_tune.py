@@ -12,9 +12,10 @@ import pytest
 
 import budgetron
 from budgetron.cli import main
+from budgetron.estimators._base.widths import median_factor
 from budgetron.lab.formulas import value
 from budgetron.lab.learners_by_name import named
-from budgetron.lab.tune import FEWEST_ROWS, combinations, paper_grid, tune
+from budgetron.lab.tune import FEWEST_ROWS, combinations, default_grid, paper_grid, tune
 from budgetron.streams import two_gaussians
 
 X, Y = two_gaussians(1000, seed=5)
@@ -100,6 +101,27 @@ def test_the_papers_grids_are_of_parameters_there_are() -> None:
     assert len(paper_grid("bogd", named("bogd").parameters("classification"))) == 4
 
 
+def test_without_a_grid_widths_are_multiples_of_the_median_and_scaling_is_tried() -> None:
+    for name in [each.name for each in budgetron.algorithms()]:
+        known = named(name).parameters("classification")
+        grid = default_grid(name, known)
+        factors = [median_factor(each) for each in grid["gamma"]]
+        assert factors == [0.25, 0.5, 1.0, 2.0, 4.0, 16.0]
+        assert grid["scale"] == ["auto", "standard", None]
+        own = {key: values for key, values in grid.items() if key not in ("gamma", "scale")}
+        assert own.items() <= paper_grid(name, known).items()
+    mine = "sklearn.svm:SVC"
+    assert default_grid(mine, ["gamma"]) == paper_grid(mine, ["gamma"])
+
+
+def test_units_do_not_keep_the_default_grid_from_a_good_setting() -> None:
+    raw = ("raw", X * [1e4, 1e-3], Y)
+    found = tune(raw, "perceptron", rows=600, processes=1)
+    assert len(found.candidates) == 18
+    assert found.best.params["scale"] in ("auto", "standard")
+    assert found.best.error < 0.15 < min(found.references.values())
+
+
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(tmp_path)
@@ -133,6 +155,11 @@ def test_the_printed_command_uses_the_winner(cli: Any) -> None:
     assert tuned["command"].startswith("budgetron run 'noisy file'")
     assert tuned["best"] == {name: result["params"][name] for name in ("step", "gamma")}
     assert len(tuned["candidates"]) == 4
+    widths = ["--grid", "gamma=2*median", "--grid", "scale=none", "--set", "n_components=50"]
+    out, _ = cli("tune", "noisy file", "-a", "fogd", *widths, "--rows", "400", "--processes", "1")
+    assert "--gamma=2*median" in shlex.split(out.splitlines()[-1])
+    result = json.loads(cli(*shlex.split(out.splitlines()[-1])[1:], "--json")[0])
+    assert (result["params"]["gamma"], result["params"]["scale"]) == ("2*median", None)
     assert tuned["best"]["step"] in (0.1, 0.5)
 
 
