@@ -115,7 +115,7 @@ def test_without_a_grid_widths_are_multiples_of_the_median_and_scaling_is_tried(
 
 
 def test_units_do_not_keep_the_default_grid_from_a_good_setting() -> None:
-    raw = ("raw", X * [1e4, 1e-3], Y)
+    raw = ("raw", X * [1e-3, 1e4], Y)
     found = tune(raw, "perceptron", rows=600, processes=1)
     assert len(found.candidates) == 18
     assert found.best.params["scale"] in ("auto", "standard")

@@ -23,8 +23,8 @@ each_learner = pytest.mark.parametrize(("name", "task"), LEARNERS)
 UNITS = np.array([1e-1, 1e5, 3.0, 100.0, 1e4])
 CENTRES = np.array([0.0, 0.0, 50.0, -1e3, 3e4])
 SEEDS = 5
-# Against rows standardised by hand, over five streams. StopTron keeps the first 100 rows on which it
-# errs: which these are is chance.
+# Against rows standardised by hand, over five streams. StopTron keeps the first 100 rows that it
+# errs on: which these are is chance.
 MOST, CHANCE = 1.02, {"stoptron": 1.08}
 
 
