@@ -50,6 +50,10 @@ class SourceOptions:
     hash_width : how many features words are hashed into
     categories : of each categorical column, each category's feature, if known; others have none
     labelled : tables: False: do not look at labels; the label's column may be missing
+    infer : tables: what kind the columns are is inferred from the first 1,000 rows: numbers,
+        categories, dates, yes and no, text (`budgetron.TableEncoder`); gaps are NaN
+    types, decimal, strict : if so, as of `TableEncoder`
+    encoding : if so, that of an earlier table, as data
     delimiter : csv: None: the first line decides
     part : npz: "train" or "test", where the file holds both, or rows from START to before STOP as
         "START:STOP"; None: all, one part after the other
@@ -71,6 +75,11 @@ class SourceOptions:
     hash_width: int = 1024
     categories: Sequence[Mapping[str, int]] | None = None
     labelled: bool = True
+    infer: bool = False
+    types: Mapping[str, str] | None = None
+    decimal: str = "auto"
+    strict: bool = False
+    encoding: Mapping[str, Any] | None = None
     delimiter: str | None = None
     header: bool | None = None
     part: str | None = None
@@ -200,6 +209,11 @@ def _roles(options: SourceOptions, **changes: Any) -> Any:
         "hash_width": options.hash_width,
         "categories": options.categories,
         "labelled": options.labelled,
+        "infer": options.infer,
+        "types": options.types,
+        "decimal": options.decimal,
+        "strict": options.strict,
+        "encoding": options.encoding,
     }
     return Roles(**{**chosen, **changes})
 

@@ -23,12 +23,15 @@ import numpy as np
 
 from budgetron.errors import BudgetronError
 from budgetron.tables.hashing import buckets
-from budgetron.tables.parsing import ORDERS, booleans, numbers, times, words_of
+from budgetron.tables.parsing import ORDERS, booleans, dictionary_of, numbers, times, words_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MICROSECONDS_A_DAY = 86_400_000_000
+# A longer text is no category of its own, and is not kept: it would make the encoder large.
+LONGEST = 200
+KEPT = 500  # texts of a column whose features are kept
 _PARTS = ("elapsed", "hour", "weekday", "month")
 
 
@@ -195,21 +198,45 @@ class Category(Coding):
 
         return pa.array(self.categories, pa.string())
 
+    @cached_property
+    def seen(self) -> dict[str, int]:
+        """The places of some texts as they were met, so that those that come again are quick."""
+        return {}
+
     def encode(self, column: Any) -> Cells:
+        codes, texts = dictionary_of(column)
+        places = self._looked_up(texts) if len(texts) <= KEPT else self._places(texts)
+        places = np.append(places, len(self.categories))  # null is a gap
+        n = len(codes)
+        return Cells(places[codes][:, None], np.ones((n, 1)), np.zeros(n, bool))
+
+    def _looked_up(self, texts: Any) -> NDArray[np.int64]:
+        seen = self.seen
+        listed = texts.to_pylist()
+        places = [seen.get(text, -1) for text in listed]
+        if -1 in places:
+            new = self._places(texts).tolist()
+            short = {t: p for t, p in zip(listed, new, strict=True) if t and len(t) <= LONGEST}
+            if len(seen) + len(short) > KEPT:
+                seen.clear()
+            seen.update(short)
+            places = new
+        return np.array(places, np.int64)
+
+    def _places(self, texts: Any) -> NDArray[np.int64]:
+        """The feature of each text."""
+        import pyarrow as pa
         from pyarrow import compute
 
-        codes, texts = words_of(column)
+        codes, words = words_of(texts)
         k = len(self.categories)
-        known = compute.index_in(texts, value_set=self._known).fill_null(-1)
+        known = compute.index_in(words, value_set=self._known).fill_null(-1)
         places = np.append(known.to_numpy(zero_copy_only=False).astype(np.int64), k)  # k: a gap
         other = places < 0
         if other.any():
-            import pyarrow as pa
-
-            unknown = texts.filter(pa.array(other[:-1]))
+            unknown = words.filter(pa.array(other[:-1]))
             places[other] = k + 1 + buckets(unknown, self.name, self.others)
-        n = len(codes)
-        return Cells(places[codes][:, None], np.ones((n, 1)), np.zeros(n, bool))
+        return places[codes]
 
 
 @dataclass(frozen=True)

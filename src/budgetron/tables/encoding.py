@@ -152,6 +152,8 @@ class Encoding:
             # as Python objects and, to look them up, as an Arrow array
             total += size(each.coding) + size(known)
             total += sum(size(text) + len(text.encode()) + 4 for text in known)
+            seen = getattr(each.coding, "seen", {})
+            total += size(seen) + sum(map(size, list(seen)))
         return total
 
     def to_dict(self) -> dict[str, Any]:

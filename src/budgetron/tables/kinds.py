@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetron.errors import BudgetronError
-from budgetron.tables.codings import Boolean, Category, Coding, Date, Number, Text
+from budgetron.tables.codings import LONGEST, Boolean, Category, Coding, Date, Number, Text
 from budgetron.tables.parsing import (
     ORDERS,
     is_text,
@@ -41,8 +41,6 @@ KINDS = ("number", "category", "date", "boolean", "text", "id", "constant", "ign
 MOST = 0.95
 # So many different values before a column may be called an id, or a text.
 MANY = 50
-# A longer text is no category of its own: it would make the encoder large.
-LONGEST = 200
 SHOWN = 40  # characters of an example
 SHOWN_VALUES = 3  # examples of a column
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # What people write where there is no value, without the spaces around it.
-GAPS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "NULL", "null", "None", "#N/A", "NaT")
+GAPS = (
+    *("", "?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None"),
+    *("NaN", "nan", "NAN", "-nan", "NaT"),
+)
 YES = ("true", "yes", "y", "t", "on")
 NO = ("false", "no", "n", "f", "off")
 
@@ -112,24 +115,30 @@ def as_text(column: Any) -> Any:
     return column.cast(pa.string())
 
 
+def dictionary_of(column: Any) -> tuple[NDArray[Any], Any]:
+    """The cells of a column of any type as numbers of texts, -1 for null, and these texts."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        column = (column if is_text(column.type) else as_text(column)).dictionary_encode()
+    indices = column.indices.fill_null(-1) if column.indices.null_count else column.indices
+    texts = column.dictionary
+    return indices.to_numpy(zero_copy_only=False), texts.cast(pa.string())
+
+
 def words_of(column: Any) -> Words:
     """The texts of a column of any type, without the spaces around them."""
     import pyarrow as pa
     from pyarrow import compute
 
-    if pa.types.is_dictionary(column.type):
-        encoded = column
-    else:
-        encoded = (column if is_text(column.type) else as_text(column)).dictionary_encode()
-    texts = compute.utf8_trim_whitespace(encoded.dictionary.cast(pa.string()))
+    codes, texts = dictionary_of(column)
     # Two texts that differ by spaces alone are one, and gaps are none.
-    again = texts.dictionary_encode()
+    again = compute.utf8_trim_whitespace(texts).dictionary_encode()
     gap = compute.is_in(again.dictionary, pa.array(GAPS)).to_numpy(zero_copy_only=False)
     numbers = np.cumsum(~gap) - 1
     numbers[gap] = -1
     inner = again.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     renamed = np.append(np.append(numbers, -1)[inner], -1)
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     kept = again.dictionary.filter(pa.array(~gap))
     return Words(renamed[codes], kept)
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -24,12 +25,15 @@ from budgetron.streams.base import (
     rows_of,
 )
 from budgetron.streams.table.columns import Encoder
+from budgetron.streams.table.first_rows import first_rows
+from budgetron.streams.table.inferred import INFER_ROWS, InferredEncoder
 from budgetron.streams.table.roles import Layout, Roles
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from budgetron.streams.base import Bookmark, Chunk, Position
+    from budgetron.tables.kinds import Column
 
 
 class Wanted(Protocol):
@@ -43,6 +47,10 @@ class Wanted(Protocol):
 
     @property
     def numbers(self) -> list[str]: ...
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Columns of few different texts, which may come as Arrow dictionaries."""
 
     @property
     def lenient(self) -> bool:
@@ -131,7 +139,8 @@ class TableStream(RowStream):
         self.name = self._batches.name
         try:
             names = self._batches.names
-            self._encoder = Encoder(self.name, names, roles, self.dtype, n_features, gaps=gaps)
+            made = InferredEncoder if roles.infer else Encoder
+            self._encoder = made(self.name, names, roles, self.dtype, n_features, gaps=gaps)
             self.grows = self._encoder.grows
             self._raw = 0  # rows of the table used up, good or not
             self._pending: Any = None
@@ -147,6 +156,8 @@ class TableStream(RowStream):
                     self._batches.n_bad = position.get("malformed", 0)
                     self._batches.bad_messages = messages_in(position, "malformed_messages")
             self._reader = self._batches.read(self._encoder, self._raw, chunk_rows)
+            if isinstance(self._encoder, InferredEncoder) and self._encoder.encoding is None:
+                self._infer(open_batches, self._encoder)
             if self._position < behind:
                 self._pass_over(behind)
         except StreamError:
@@ -189,6 +200,17 @@ class TableStream(RowStream):
     def layout(self) -> Layout:
         return self._encoder.layout
 
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What the columns are, if that was inferred; else none."""
+        encoding = getattr(self._encoder, "encoding", None)
+        return () if encoding is None else encoding.columns
+
+    @property
+    def unparsed(self) -> dict[str, int]:
+        """Of each column whose kind was inferred, the cells so far that were not of this kind."""
+        return dict(getattr(self._encoder, "unread", {}))
+
     def _take(self, rows: int) -> Chunk | None:
         """The next rows; a bad one ends the chunk before it and is raised by the next call."""
         if self._error is not None:
@@ -214,6 +236,22 @@ class TableStream(RowStream):
             self._pending = batch.slice(part.num_rows)
             if good.any():
                 return chunk
+
+    def _infer(self, open_batches: Callable[[], Batches], encoder: InferredEncoder) -> None:
+        """Decide what the columns are, by the first rows; these are read again, or kept."""
+        if self._raw:
+            encoder.infer(first_rows(open_batches, INFER_ROWS, encoder.needed).to_batches())
+            return
+        kept: list[Any] = []
+        lacking = INFER_ROWS
+        while lacking > 0 and (batch := next(self._reader, None)) is not None:
+            kept.append(batch)
+            lacking -= batch.num_rows
+        if not kept:
+            raise StreamError(self.name, None, "has no rows")
+        rest = kept[-1].num_rows + min(lacking, 0)
+        encoder.infer([*kept[:-1], kept[-1].slice(0, rest)])
+        self._reader = chain(kept, self._reader)
 
     def _next_batch(self) -> Any:
         while self._pending is None or self._pending.num_rows == 0:

@@ -168,6 +168,7 @@ class Encoder:
 
     # ---- encoding ----------------------------------------------------------------------------
 
+    words: Sequence[str] = ()
     lenient = False  # a word among numbers is an error
 
     def look(self, batch: Any) -> None:
@@ -259,13 +260,17 @@ class Encoder:
         if texts and not self._numeric_label:
             for i in np.nonzero(column.is_null().to_numpy(zero_copy_only=False))[0]:
                 bad.setdefault(int(i), self._wrong(row + int(i), self.label, ABSENT))
-            words = [(text or "").strip() for text in column.to_pylist()]
-            for at, word in enumerate(words):
+            encoded = column.dictionary_encode()
+            codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+            words = [text.strip() for text in encoded.dictionary.to_pylist()]
+            for code, word in enumerate(words):
                 if len(word) > LONGEST_LABEL:  # an array has room for the longest in every row
                     what = f"has {len(word):,} characters: is a quotation mark never closed?"
-                    bad.setdefault(at, self._wrong(row + at, self.label, what))
-                    words[at] = ""
-            return np.array(words, dtype=str)
+                    for i in np.nonzero(codes == code)[0]:
+                        bad.setdefault(int(i), self._wrong(row + int(i), self.label, what))
+                    words[code] = ""
+            labels: NDArray[Any] = np.array([*words, ""], dtype=str)[codes]
+            return labels
         y = _floats(column) if texts else np.array(self._numbers(column, self.label))
         for i in np.nonzero(~np.isfinite(y))[0]:
             text = column[int(i)].as_py()

@@ -111,11 +111,11 @@ class CsvBatches:
         rows = 0
         for block in self._blocks():
             try:
-                table = self._parsed(block, wanted.needed, wanted.numbers)
+                table = self._parsed(block, wanted)
             except pa.ArrowInvalid as error:
                 if not (wanted.lenient and wanted.numbers):
                     raise self._stream_error(error) from error
-                table = self._texts(block, wanted.needed)
+                table = self._texts(block, wanted)
             except pa.ArrowException as error:
                 raise self._stream_error(error) from error
             for batch in table.to_batches():
@@ -126,12 +126,12 @@ class CsvBatches:
                     yield batch.slice(drop)
         check_start(self.name, start, rows)
 
-    def _texts(self, block: memoryview, needed: list[str]) -> Any:
+    def _texts(self, block: memoryview, wanted: Wanted) -> Any:
         """A block none of whose columns are numbers."""
         import pyarrow as pa
 
         try:
-            return self._parsed(block, needed, [])
+            return self._parsed(block, wanted, numbers=False)
         except pa.ArrowException as error:
             raise self._stream_error(error) from error
 
@@ -173,15 +173,17 @@ class CsvBatches:
             line += text.count(b"\n", 0, unclosed(text, self._delimiter))
         return StreamError(self.name, line, f"row {row} {what}")
 
-    def _parsed(self, block: memoryview, needed: list[str], numbers: list[str]) -> Any:
+    def _parsed(self, block: memoryview, wanted: Wanted, *, numbers: bool = True) -> Any:
         """The rows of a block; those of the wrong length are counted, or an error."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        kinds = dict.fromkeys(needed, pa.string()) | dict.fromkeys(numbers, pa.float64())
+        kinds = dict.fromkeys(wanted.needed, pa.string())
+        kinds |= dict.fromkeys(wanted.words, pa.dictionary(pa.int32(), pa.string()))
+        kinds |= dict.fromkeys(wanted.numbers, pa.float64()) if numbers else {}
         convert = arrow_csv.ConvertOptions(
             column_types=kinds,
-            include_columns=needed,
+            include_columns=wanted.needed,
             null_values=_NOTHING,
             strings_can_be_null=True,
         )

@@ -18,13 +18,22 @@ class AsTheyAre:
 
     needed: list[str]
     numbers: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
     lenient: bool = True
 
     def look(self, batch: Any) -> None: ...
 
 
-def first_rows(open_batches: Callable[[], Batches], rows: int) -> Any:
+def first_rows(
+    open_batches: Callable[[], Batches], rows: int, columns: list[str] | None = None
+) -> Any:
     """An Arrow table of the first `rows` rows, or of all there are; the table is closed again.
+
+    Parameters
+    ----------
+    open_batches : opens the table
+    rows : how many
+    columns : by name; None: all
 
     Raises
     ------
@@ -37,7 +46,7 @@ def first_rows(open_batches: Callable[[], Batches], rows: int) -> Any:
     try:
         found: list[Any] = []
         seen = 0
-        reader = batches.read(AsTheyAre(batches.names), 0, rows)
+        reader = batches.read(AsTheyAre(columns or batches.names), 0, rows)
         while seen < rows and (batch := next(reader, None)) is not None:
             found.append(pa.Table.from_batches([batch.slice(0, rows - seen)]))
             seen += found[-1].num_rows

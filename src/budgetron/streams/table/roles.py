@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from budgetron.errors import BudgetronError
+from budgetron.tables.encoding import Encoding
 
 Column: TypeAlias = str | int
 
@@ -43,6 +44,9 @@ class Roles:
     categories : of each categorical column, each category's feature, if they are known beforehand:
         other categories then have no feature
     labelled : False: labels are not looked at; the label's column, if there is one, is left out
+    infer : what kind the columns are is inferred (`budgetron.tables`)
+    types, decimal, strict : if so, as of `TableEncoder`
+    encoding : if so, that of an earlier table, as data
     """
 
     label: Column | Literal[False] | None = None
@@ -52,6 +56,11 @@ class Roles:
     hash_width: int = 1024
     categories: Sequence[Mapping[str, int]] | None = None
     labelled: bool = True
+    infer: bool = False
+    types: Mapping[str, str] | None = None
+    decimal: str = "auto"
+    strict: bool = False
+    encoding: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if self.hash_width < 1:
@@ -67,6 +76,7 @@ class Layout:
     numbers, hashed, categorical : columns by name; features lie in this order
     hash_width : number of features hashed into
     categories : of each categorical column, each category's feature
+    encoding : if kinds were inferred, all of the above instead, as data
     """
 
     numbers: list[str]
@@ -74,9 +84,13 @@ class Layout:
     hash_width: int
     categorical: list[str]
     categories: list[dict[str, int]]
+    encoding: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        written = asdict(self)
+        if self.encoding is None:
+            del written["encoding"]
+        return written
 
     @classmethod
     def from_json(cls, found: Any) -> Layout:
@@ -103,10 +117,14 @@ class Layout:
             sound = False
         if not sound:
             raise BudgetronError("what it says of the columns it learned makes no sense")
+        if made.encoding is not None:
+            Encoding.from_dict(made.encoding)
         return made
 
     def unlabelled(self) -> Layout:
         """For a table without a label: columns that go by number count without the label's."""
+        if self.encoding is not None:
+            return self
         listed = [*self.numbers, *self.hashed, *self.categorical]
         if not {*listed} < {str(i) for i in range(len(listed) + 1)}:  # not all but the label
             return self
@@ -118,6 +136,8 @@ class Layout:
     @property
     def options(self) -> dict[str, Any]:
         """The fields of `SourceOptions` that read another table alike."""
+        if self.encoding is not None:
+            return {"infer": True, "encoding": self.encoding}
         return {
             "columns": [*self.numbers, *self.hashed, *self.categorical],
             "hashed": self.hashed,
