@@ -345,6 +345,20 @@ def test_features_of_two_columns_have_different_names() -> None:
     assert len(set(names)) == len(names)
 
 
+def test_gaps_may_be_filled() -> None:
+    fill = {"fill_gaps": True}
+    np.testing.assert_array_equal(encoded([1, None, 2, 30], **fill)[1][:, 0], [1, 2, 2, 30])
+    _, X = encoded([True, False, False, None], **fill)
+    assert X[3, 0] == 1 / 3
+    _, X = encoded(["2024-01-01", "2024-01-03", "2024-01-31", "?"], **fill)
+    np.testing.assert_array_equal(X[3], [2, 0, 0, 0, 0])
+    encoder, X = encoded(["1", "2", "4"], ["x", "?", np.inf, "7"], **fill)
+    np.testing.assert_array_equal(X[:, 0], [2, 2, 2, 7])
+    assert encoder.unparsed_ == {"c": 2}
+    _, X = encoded([None, None], types={"c": "number"}, **fill)
+    np.testing.assert_array_equal(X[:, 0], [0, 0])
+
+
 # ---- text ------------------------------------------------------------------------------------
 
 

@@ -67,9 +67,9 @@ def rows_of(table: dict[str, list[Any]], order: Any) -> dict[str, list[Any]]:
     return {name: [cells[i] for i in order] for name, cells in table.items()}
 
 
-def fitted(table: Any) -> TableEncoder:
+def fitted(table: Any, **params: Any) -> TableEncoder:
     say = {"n": "number"}
-    return TableEncoder(types=say, max_categories=4, hash_width=16).fit(table)
+    return TableEncoder(types=say, max_categories=4, hash_width=16, **params).fit(table)
 
 
 def assert_same(first: Any, second: Any) -> None:
@@ -78,17 +78,21 @@ def assert_same(first: Any, second: Any) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables(), st.data())
-def test_order_and_chunks_make_no_difference(table: dict[str, list[Any]], data: Any) -> None:
+@given(tables(), st.booleans(), st.data())
+def test_order_and_chunks_make_no_difference(
+    table: dict[str, list[Any]], fill: bool, data: Any
+) -> None:
     rows = len(table["n"])
     order = data.draw(st.permutations(range(rows)))
     cut = data.draw(st.integers(0, rows))
-    encoder, other = fitted(arrow(table)), fitted(arrow(rows_of(table, order)))
+    encoder = fitted(arrow(table), fill_gaps=fill)
+    other = fitted(arrow(rows_of(table, order)), fill_gaps=fill)
     assert other.to_dict() == encoder.to_dict()
     X = encoder.transform(arrow(table))
     assert X.has_canonical_format
     assert X.has_sorted_indices
     assert X.dtype == np.float64
+    assert not (fill and np.isnan(X.data).any())
     assert_same(other.transform(arrow(rows_of(table, order))), X[list(order)])
     whole = arrow(table)
     for part, expected in ((whole.slice(0, cut), X[:cut]), (whole.slice(cut), X[cut:])):

@@ -67,6 +67,9 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     max_bytes : int or str, default 64,000,000
         Most bytes of the encoder, also as "64MB". If they do not suffice, columns have fewer
         categories with a feature of their own.
+    fill_gaps : bool, default False
+        A gap in a number or a date becomes the median of the rows it was inferred from, and one in
+        a boolean the mean, for learners that take no NaN.
     strict : bool, default False
         A value that is not of its column's kind is an error.
 
@@ -113,6 +116,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     hash_width: int = parameter(1024, whole(1))
     infer_rows: int = parameter(1000, whole(1))
     max_bytes: int | str = parameter(LARGEST, whole(1, None), str)
+    fill_gaps: bool = parameter(False, "boolean")
     strict: bool = parameter(False, "boolean")
 
     # ---- learning ----------------------------------------------------------------------------
@@ -197,7 +201,9 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
                 if types.setdefault(name, wanted) != wanted:
                     what = f"column {name!r} cannot be {wanted} and {types[name]} at once"
                     raise BudgetronError(what)
-        limits = Limits(self.max_categories, self.min_count, self.hash_width)
+        limits = Limits(
+            self.max_categories, self.min_count, self.hash_width, fill=bool(self.fill_gaps)
+        )
         most = self.max_bytes
         most = parse_bytes(most, "max_bytes") if isinstance(most, str) else int(most)
         return Wishes(types, self.decimal, limits, most)

@@ -52,7 +52,7 @@ class SourceOptions:
     labelled : tables: False: do not look at labels; the label's column may be missing
     infer : tables: what kind the columns are is inferred from the first 1,000 rows: numbers,
         categories, dates, yes and no, text (`budgetron.TableEncoder`); gaps are NaN
-    types, decimal, strict : if so, as of `TableEncoder`
+    types, decimal, fill_gaps, strict : if so, as of `TableEncoder`
     encoding : if so, that of an earlier table, as data
     delimiter : csv: None: the first line decides
     part : npz: "train" or "test", where the file holds both, or rows from START to before STOP as
@@ -78,6 +78,7 @@ class SourceOptions:
     infer: bool = False
     types: Mapping[str, str] | None = None
     decimal: str = "auto"
+    fill_gaps: bool = False
     strict: bool = False
     encoding: Mapping[str, Any] | None = None
     delimiter: str | None = None
@@ -212,6 +213,7 @@ def _roles(options: SourceOptions, **changes: Any) -> Any:
         "infer": options.infer,
         "types": options.types,
         "decimal": options.decimal,
+        "fill_gaps": options.fill_gaps,
         "strict": options.strict,
         "encoding": options.encoding,
     }

@@ -2,8 +2,8 @@
 
 | coding | features |
 |---|---|
-| Number | the number, NaN for a gap |
-| Boolean | 1 or 0, NaN for a gap |
+| Number | the number; NaN or `fill` for a gap |
+| Boolean | 1 or 0; NaN or `fill` for a gap |
 | Date | days since the first day, time of day, weekday and month as points on circles |
 | Category | one per known category, one for gaps, buckets for all others |
 | Text | buckets of words; the values of a row have length 1 |
@@ -27,6 +27,8 @@ from budgetron.tables.parsing import ORDERS, booleans, dictionary_of, numbers, t
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from budgetron.tables.parsing import Read
 
 _MICROSECONDS_A_DAY = 86_400_000_000
 # A longer text is no category of its own, and is not kept: it would make the encoder large.
@@ -81,11 +83,17 @@ def _dense(values: NDArray[np.float64], wrong: NDArray[np.bool_]) -> Cells:
     return Cells(places, values, wrong)
 
 
+def _filled(read: Read, fill: float | None) -> Cells:
+    values = read.values if fill is None else np.where(np.isnan(read.values), fill, read.values)
+    return _dense(values, read.wrong)
+
+
 @dataclass(frozen=True)
 class Number(Coding):
     """The number itself; `decimal` is the decimal point of numbers that are text."""
 
     decimal: str = "."
+    fill: float | None = None
     kind: ClassVar[str] = "number"
 
     def __post_init__(self) -> None:
@@ -97,13 +105,14 @@ class Number(Coding):
         return 1
 
     def encode(self, column: Any) -> Cells:
-        return _dense(*numbers(column, self.decimal))
+        return _filled(numbers(column, self.decimal), self.fill)
 
 
 @dataclass(frozen=True)
 class Boolean(Coding):
     """1 for yes, 0 for no."""
 
+    fill: float | None = None
     kind: ClassVar[str] = "boolean"
 
     @property
@@ -111,7 +120,7 @@ class Boolean(Coding):
         return 1
 
     def encode(self, column: Any) -> Cells:
-        return _dense(*booleans(column))
+        return _filled(booleans(column), self.fill)
 
 
 @dataclass(frozen=True)
@@ -126,11 +135,13 @@ class Date(Coding):
     order : how dates that are text are written, one of ORDERS
     origin : microseconds since 1970 at which the elapsed time is 0
     parts : which of elapsed, hour, weekday and month there are
+    fill : elapsed time of a gap, which is in the middle of every circle; None: a gap is NaN
     """
 
     order: str = "ymd"
     origin: int = 0
     parts: tuple[str, ...] = _PARTS
+    fill: float | None = None
     kind: ClassVar[str] = "date"
 
     def __post_init__(self) -> None:
@@ -160,7 +171,9 @@ class Date(Coding):
         for part in self.parts[1:]:
             values += [np.sin(2 * np.pi * shares[part]), np.cos(2 * np.pi * shares[part])]
         columns = np.stack(values, axis=1)
-        columns[absent] = np.nan
+        columns[absent] = np.nan if self.fill is None else 0.0
+        if self.fill is not None:
+            columns[absent, 0] = self.fill
         return _dense(columns, wrong)
 
 

@@ -14,7 +14,8 @@ makes no difference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ SHOWN_VALUES = 3  # examples of a column
 
 @dataclass(frozen=True)
 class Limits:
-    """What the features of categories and texts may take.
+    """What features may take, and what becomes of gaps.
 
     Parameters
     ----------
@@ -55,12 +56,15 @@ class Limits:
     least : a category that occurs in fewer rows is rare and shares the buckets of others
     buckets : of texts, and of columns with more categories than that
     few : buckets of columns with no more: for categories that no row had
+    fill : gaps in numbers and dates are the median of the rows looked at, and gaps of yes and no
+        the mean; else NaN
     """
 
     categories: int = 100
     least: int = 1
     buckets: int = 1024
     few: int = 8
+    fill: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,11 @@ def look(name: str, column: Any, wanted: str | None, decimal: str, limits: Limit
     coding = None if kind in ("id", "constant") else seen.coding(kind)
     why = "" if coding is not None else why
     return Column(name, kind, coding, why, seen.rows, seen.gaps, seen.distinct, seen.examples())
+
+
+def _median(ordered: Any) -> Any:
+    """The lower of the two in the middle: their mean may be too large to be a number."""
+    return ordered[(len(ordered) - 1) // 2]
 
 
 class _Seen:
@@ -235,14 +244,23 @@ class _Seen:
     def coding(self, kind: str) -> Coding:
         if kind == "number":
             point = self._decimal()[0] if self._is_words and self.distinct else self._said[0]
-            return Number(self.name, point or ".")
+            return self._with_fill(Number(self.name, point or "."), _median)
         if kind == "boolean":
-            return Boolean(self.name)
+            return self._with_fill(Boolean(self.name), np.mean)
         if kind == "date":
-            return self._date()
+            return self._with_fill(self._date(), _median)
         if kind == "text":
             return Text(self.name, self.limits.buckets)
         return self._category()
+
+    def _with_fill(self, coding: Any, middle: Callable[[Any], Any]) -> Coding:
+        """The coding with what its gaps are filled by, if they are to be filled."""
+        if not self.limits.fill:
+            return coding  # type: ignore[no-any-return]
+        values = np.sort(coding.encode(self._column).values[:, 0])  # in one order: sums round alike
+        values = values[~np.isnan(values)]
+        filled: Coding = replace(coding, fill=float(middle(values)) if len(values) else 0.0)
+        return filled
 
     def _date(self) -> Coding:
         import pyarrow as pa

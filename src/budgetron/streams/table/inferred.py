@@ -17,6 +17,7 @@ from budgetron.streams.base import StreamError
 from budgetron.streams.table.columns import Encoder
 from budgetron.streams.table.roles import Layout, Roles
 from budgetron.tables.encoding import Encoding, Wishes
+from budgetron.tables.kinds import Limits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +36,7 @@ class InferredEncoder(Encoder):
 
     Parameters
     ----------
-    name, names, roles, dtype, width, gaps : as of Encoder; of roles also types, decimal, strict and encoding
+    name, names, roles, dtype, width, gaps : as of Encoder; of roles also what concerns inferred kinds
     """
 
     lenient = True
@@ -59,7 +60,7 @@ class InferredEncoder(Encoder):
         types = dict.fromkeys(self.categorical, "category") | dict(roles.types or {})
         types = {self._find(column): kind for column, kind in types.items()}
         try:
-            self._wishes = Wishes(types, roles.decimal)
+            self._wishes = Wishes(types, roles.decimal, Limits(fill=roles.fill_gaps))
         except BudgetronError as error:
             raise StreamError(name, None, str(error)) from None
         self._strict = roles.strict

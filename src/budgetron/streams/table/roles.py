@@ -45,7 +45,7 @@ class Roles:
         other categories then have no feature
     labelled : False: labels are not looked at; the label's column, if there is one, is left out
     infer : what kind the columns are is inferred (`budgetron.tables`)
-    types, decimal, strict : if so, as of `TableEncoder`
+    types, decimal, fill_gaps, strict : if so, as of `TableEncoder`
     encoding : if so, that of an earlier table, as data
     """
 
@@ -59,6 +59,7 @@ class Roles:
     infer: bool = False
     types: Mapping[str, str] | None = None
     decimal: str = "auto"
+    fill_gaps: bool = False
     strict: bool = False
     encoding: Mapping[str, Any] | None = None
 
