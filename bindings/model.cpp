@@ -115,6 +115,7 @@ nb::object learn_one(PythonModel<Real>& model, const Sample<Real>& x, double tar
   model.learn_one(x, target, weight, take_one);
   nb::object decision = decision_of_one();
   model.call_listener();
+  model.call_alarm();
   return decision;
 }
 template <class Real>
@@ -270,6 +271,14 @@ nb::tuple gaps(PythonModel<Real>& model) {
                         to_numpy(std::vector<std::int64_t>(found.counts())));
 }
 
+// Kind, loss and loss of the guess; None where there is no verdict.
+template <class Real>
+nb::object verdict(PythonModel<Real>& model) {
+  const Verdict found = model.inspect([&](const auto&) { return model.verdict(); });
+  if (!found.reached()) return nb::none();
+  return nb::make_tuple(found.name(), found.loss(), found.guess_loss());
+}
+
 template <class Real>
 std::size_t size(PythonModel<Real>& model) {
   std::size_t size = 0;
@@ -374,6 +383,9 @@ void bind(nb::module_& m, const char* name) {
           },
           "budget"_a, "slots"_a)
       .def("listen", &M::listen, "listener"_a.none())
+      .def("set_alarm", &M::set_alarm, "alarm"_a)
+      .def("call_alarm", &M::call_alarm)
+      .def_prop_ro("verdict", &verdict<Real>)
       .def("support", &support<Real>)
       .def("coefs", &coefs<Real>)
       .def("ids", &ids<Real>)

@@ -7,6 +7,9 @@
 // model. If the listener raises, it is not called again: the model learns the rest of the batch,
 // then the exception is raised.
 //
+// The alarm is called with the model's verdict (verdict.hpp): after a row of its own, and after a
+// batch when `call_alarm` is called.
+//
 // Ctrl-C ends a call between two pieces, within kPatience: the rows before have been learned.
 #pragma once
 
@@ -53,6 +56,22 @@ class PythonModel : public Model<Real> {
           nanobind::make_tuple(event.name(), event.round, event.example, event.other, event.coef));
     }
     if (listener.is_valid() && nanobind::len(events) > 0) listener(events);
+  }
+
+  // What is called, once, with a verdict: (kind, loss, loss of the guess).
+  void set_alarm(nanobind::object alarm) {
+    const nanobind::ft_lock_guard guard(mutex_);
+    alarm_ = std::move(alarm);
+  }
+  void call_alarm() {
+    this->tell([this](const Verdict& verdict) {
+      nanobind::object alarm;
+      {
+        const nanobind::ft_lock_guard guard(mutex_);
+        alarm = alarm_;
+      }
+      if (alarm.is_valid()) alarm(verdict.name(), verdict.loss(), verdict.guess_loss());
+    });
   }
 
   // Learns a batch; its decisions, (rows, outputs), or None where they are not recorded.
@@ -103,18 +122,21 @@ class PythonModel : public Model<Real> {
     Py_VISIT(Py_TYPE(self));
     if (nanobind::inst_ready(self)) {
       Py_VISIT(nanobind::inst_ptr<PythonModel>(self)->listener_.ptr());
+      Py_VISIT(nanobind::inst_ptr<PythonModel>(self)->alarm_.ptr());
     }
     return 0;
   }
   static int clear(PyObject* self) {
     nanobind::inst_ptr<PythonModel>(self)->listener_.reset();
+    nanobind::inst_ptr<PythonModel>(self)->alarm_.reset();
     return 0;
   }
 
  private:
   nanobind::object listener_;
   std::atomic<bool> heard_ = false;
-  nanobind::ft_mutex mutex_;  // guards the listener; empty in a Python with a GIL
+  nanobind::object alarm_;
+  nanobind::ft_mutex mutex_;  // guards listener and alarm; empty in a Python with a GIL
 };
 
 }  // namespace budgetron

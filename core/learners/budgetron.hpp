@@ -15,7 +15,9 @@
 // above rounding, kInSpan). A copy of a stored example is not new: without this rule a stuck sensor
 // would fill the budget with copies of one row.
 //
-// A row of weight w is a sight of w times the precision: r/w stands for r, and y stays y.
+// A row of weight w wants the margin w: l = w - y f. So f is w times what it would be, the border
+// of the classes moves, and the order of the rows by f stays about what it is without weights
+// (docs/develop/decisions/0045). In regression it is a sight of w times the precision: r/w for r.
 //
 // Replacing, when full: `never`; `always`, on every mistake; `auto`, on mistakes of the 500 rounds
 // after a drift. The belief is conditioned on a_i = 0 for the i with the least a_i^2/P_ii,
@@ -61,12 +63,13 @@ class Budgetron final : public ExpansionLearner<Real> {
         admission_(admission_called(spec.text("admission"))),
         belief_(budget_),
         prior_(budget_),
+        drift_(outputs),
         zeros_(outputs, 0.0),
         moves_(outputs, 0.0) {}
 
   bool learn(const Turn<Real>& turn) override {
     const bool regresses = admission_ == Admission::error;
-    double loss = regresses ? -turn.margin : 1.0 - turn.margin;
+    double loss = regresses ? -turn.margin : turn.weight - turn.margin;
     if (!regresses) watch(turn);
     if (!regresses && loss <= 0.0) return false;
     gather(*turn.row);
@@ -79,7 +82,7 @@ class Budgetron final : public ExpansionLearner<Real> {
       } else {
         const std::size_t index = make_place(turn);
         f_.decide(*turn.row, moves_);
-        loss = std::max(0.0, 1.0 - f_.inner(turn.direction, moves_) / turn.weight);
+        loss = std::max(0.0, turn.weight - f_.inner(turn.direction, moves_) / turn.weight);
         gather(*turn.row);
         measure();
         admit(turn, index);
@@ -102,6 +105,7 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   void rearrange(const ClassChange& change) override {
     f_.rearrange(change);
+    drift_.rearrange(change);
     zeros_.resize(f_.outputs(), 0.0);
     moves_.resize(f_.outputs(), 0.0);
   }
@@ -199,10 +203,18 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
 
   void watch(const Turn<Real>& turn) {
-    if (replace_ != Replace::automatic) return;
+    if (replace_ != Replace::automatic || !drift_.counts(class_of(turn))) return;
     if (!drift_.count(turn.margin <= 0.0, turn.round)) return;
     belief_.copy(prior_);
     f_.report({EventKind::drift});
+  }
+
+  // The class of the row: towards it goes the direction.
+  [[nodiscard]] static std::size_t class_of(const Turn<Real>& turn) {
+    if (turn.direction.size() == 1) return turn.direction[0] > 0.0 ? 1 : 0;
+    std::size_t code = 0;
+    while (!(turn.direction[code] > 0.0)) ++code;
+    return code;
   }
 
   // Whether x is to be stored; counts the error.
@@ -340,7 +352,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
 
   void update(const Turn<Real>& turn, double loss) {
-    const double r = r_ / turn.weight;
+    const double r = admission_ == Admission::error ? r_ / turn.weight : r_;
     const double spread = belief_.project(kernel_.data(), r);  // k.v
     if (!std::isfinite(spread)) return;
     // P -= c b v v' with c = 1/(K - 1) is what a sight of this variance leaves; r itself for c = 1.

@@ -7,6 +7,9 @@
 // An average with rate 1/100 has the variance slow (1 - slow)/199 while nothing changes. A drift
 // sets slow to fast and opens a window of 500 rounds, this one the first, in which none is called.
 //
+// A class whose first row comes after the first 500 rounds is *late*. Mistakes on a class that is
+// new say nothing of what was learned before: its first kYoung rows are not counted.
+//
 // The log keeps the rounds of the last kLogged drifts.
 #pragma once
 
@@ -17,12 +20,37 @@
 #include <vector>
 
 #include "base/state.hpp"
+#include "hypothesis/class_change.hpp"
 
 namespace budgetron {
 
 class Drift {
  public:
-  Drift() { log_.reserve(kLogged); }
+  // `outputs`: of f; one is that of two classes.
+  explicit Drift(std::size_t outputs) : young_(classes_of(outputs), kUnseen) {
+    log_.reserve(kLogged);
+  }
+
+  // Whether a row of this class is to be counted; to be asked once per row.
+  bool counts(std::size_t code) {
+    std::int64_t& young = young_[code];
+    if (young == kUnseen) young = rounds_ < kWindow ? 0 : kYoung;
+    if (young == 0) return true;
+    --young;
+    return false;
+  }
+
+  // A class has joined.
+  void rearrange(const ClassChange& change) {
+    const std::vector<std::int64_t> before = young_;
+    young_.assign(classes_of(ClassChange::outputs(change.after)), kUnseen);
+    for (std::size_t k = 0; k < change.after; ++k) {
+      if (change.order[k] < 0) continue;
+      // A class that is alone is the second of two.
+      const std::size_t from = change.before == 1 ? 1 : static_cast<std::size_t>(change.order[k]);
+      young_[change.after == 1 ? 1 : k] = before[from];
+    }
+  }
 
   // One round; true if a drift is called in it.
   bool count(bool mistake, std::int64_t round) {
@@ -51,7 +79,11 @@ class Drift {
     visitor.field("window", window_);
     visitor.field("drifts", drifts_);
     visitor.field("drift_log", log_);
+    const std::size_t classes = young_.size();
+    visitor.field("young", young_);
     if (visitor.loading()) {
+      require(young_.size() == classes, "classes of the drift");
+      for (const std::int64_t young : young_) require(young >= 0 && young <= kUnseen, "classes");
       require(rounds_ >= 0 && window_ >= 0 && log_.size() <= kLogged && fast_ >= 0.0 &&
                   fast_ <= 1.0 && slow_ >= 0.0 && slow_ <= 1.0,
               "drift");
@@ -62,6 +94,10 @@ class Drift {
  private:
   static constexpr std::int64_t kWindow = 500;
   static constexpr std::size_t kLogged = 100;
+  static constexpr std::int64_t kYoung = 100;
+  static constexpr std::int64_t kUnseen = kYoung + 1;
+
+  static std::size_t classes_of(std::size_t outputs) { return std::max<std::size_t>(outputs, 2); }
 
   double fast_ = 0.0;
   double slow_ = 0.0;
@@ -69,6 +105,7 @@ class Drift {
   std::int64_t window_ = 0;  // rounds it is still open, this one included
   std::int64_t drifts_ = 0;
   std::vector<std::int64_t> log_;
+  std::vector<std::int64_t> young_;  // rows of each class that are still not counted
 };
 
 }  // namespace budgetron

@@ -17,6 +17,8 @@
 // Probabilities (calibration.hpp) are fitted to the recorded decisions. Rows that a warm-up replays
 // or a later epoch repeats are not counted again.
 //
+// The recorded decisions are also compared with the simplest guess (verdict.hpp).
+//
 // Threads: learning holds the model's lock exclusively for the whole call; prediction holds it
 // shared, one row or block of rows at a time, so that a row is always decided by one model between
 // two rounds (model_lock.hpp). `inspect` holds it shared as well.
@@ -44,6 +46,7 @@
 #include "model/look_ahead.hpp"
 #include "model/preparation.hpp"
 #include "model/target_units.hpp"
+#include "model/verdict.hpp"
 
 namespace budgetron {
 
@@ -88,6 +91,7 @@ class Model : private InstanceCount {
         random_(seed),
         learner_(make_learner<Real>(spec, outputs())),
         gamma_(make_kernel(spec.part("kernel")).gamma),
+        verdict_(task == Task::regression ? 0 : classes),
         limit_(limit) {
     spec.check_all_used();
     resize_outputs();
@@ -108,6 +112,19 @@ class Model : private InstanceCount {
   // False until gamma and scale are settled: they decide it.
   [[nodiscard]] bool coarse() const {
     return coarse_ && (preparation_ == nullptr || !preparation_->warming_up());
+  }
+  [[nodiscard]] const Verdict& verdict() const { return verdict_; }
+  // Calls `say(verdict)` if there is one that the user does not know; he does from now on.
+  template <class Say>
+  void tell(Say say) {
+    if (!news_.load(std::memory_order_relaxed)) return;
+    {
+      const auto inside = lock_.exclusive();
+      if (!verdict_.news()) return;
+      verdict_.tell();
+      news_.store(false, std::memory_order_relaxed);
+    }
+    say(verdict_);  // which no longer changes
   }
   // The current gamma of the kernel.
   [[nodiscard]] double gamma() const {
@@ -238,6 +255,7 @@ class Model : private InstanceCount {
     const auto inside = lock_.exclusive();
     if (preparation_ != nullptr) preparation_->join(change);
     if (calibration_ != nullptr) calibration_->rearrange(change);
+    verdict_.rearrange(change);
     rearrange(change);
   }
 
@@ -472,11 +490,34 @@ class Model : private InstanceCount {
   void run_round(const LabelledRow<Real>& now, Row<Real>* ready, Calibration::Counter& counter,
                  bool again = false) {
     Row<Real>& row = decide(now.x, row_, ready, outputs_);
+    const bool judged = !again && now.weight != 0.0 && !verdict_.reached();
+    const bool silent = judged && is_silent(row);
+    const std::int64_t mistakes = counts_.mistakes;
     if (units_ != nullptr) {
       learn_in_units(now, row, counter, again || (now.surveyed && units_->settled()));
     } else if (now.weight != 0.0) {
       learn_decided(now, row, counter, true);
     }
+    if (judged) judge(now, counts_.mistakes != mistakes, silent);
+  }
+
+  // Whether no stored example says anything of the row just decided.
+  [[nodiscard]] bool is_silent(const Row<Real>& row) const {
+    for (const double output : outputs_) {
+      if (output != 0.0) return false;
+    }
+    const Expansion<Real>* examples = learner_->expansion();
+    return examples != nullptr && examples->size() > 0 && row.self > 0.0;
+  }
+
+  // Compares the decision, in outputs_, with a guess.
+  void judge(const LabelledRow<Real>& now, bool mistake, bool silent) {
+    if (task_ == Task::classification) {
+      verdict_.count_class(static_cast<std::size_t>(now.target), mistake, now.weight, silent);
+    } else if (std::abs(now.target) < kLargest) {
+      verdict_.count_target(now.target, outputs_[0], now.weight, silent);
+    }
+    if (verdict_.reached()) news_.store(true, std::memory_order_relaxed);
   }
 
   // Counts the target, unless it was counted before, and learns it in units. The decision in
@@ -623,6 +664,8 @@ class Model : private InstanceCount {
       if (visitor.loading()) require(averaging_->fits(*learner_), "averages");
     }
     if (calibration_ != nullptr) visitor.part("calibration", *calibration_);
+    visitor.part("verdict", verdict_);
+    if (visitor.loading()) news_.store(verdict_.news(), std::memory_order_relaxed);
     visitor.part("row", row_);
     visitor.scratch(prepared_.values);
     visitor.scratch(prepared_.indices);
@@ -649,6 +692,8 @@ class Model : private InstanceCount {
   std::unique_ptr<Averaging<Real>> averaging_;  // null: predict answers with the last
   std::unique_ptr<Calibration> calibration_;    // null in regression
   std::unique_ptr<TargetUnits> units_;          // null: targets are learned as they come
+  Verdict verdict_;
+  std::atomic<bool> news_ = false;  // whether the verdict is to be told
   Row<Real> row_;
   LookAheadMode look_ahead_mode_ = LookAheadMode::automatic;
   LookAhead<Real> look_ahead_;

@@ -15,11 +15,13 @@ import numpy as np
 from papers.kernels import Matrix
 from papers.page import Page, Vector
 
+YOUNG = 100
+
 
 class Budgetron(Page):
     algorithms = ("budgetron",)
     carried: ClassVar[tuple[str, ...]] = (
-        "belief", "prior", "fast", "slow", "watched", "window", "mean_error", "errors",
+        "belief", "prior", "fast", "slow", "watched", "window", "young", "mean_error", "errors",
     )  # fmt: skip
 
     def __init__(
@@ -36,13 +38,18 @@ class Budgetron(Page):
         self.P, self.Kinv = np.zeros((0, 0)), np.zeros((0, 0))
         self.fast = self.slow = 0.0  # mistake rates of the last 100 and 2000 rounds
         self.watched = self.window = 0
+        # Rows of each class that are still not watched; YOUNG + 1: there was none yet.
+        self.young = np.full(max(2, self.coef.shape[1]), YOUNG + 1)
         self.mean_error, self.errors = 0.0, 0  # of regression
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         weight = float(np.sqrt(self.inner(u, u)))  # of the row: 1 by default
         u = u / weight
-        k, loss = self.by_age(row), -margin if self.regresses else 1 - margin
-        if self.replace == "auto":
+        k, loss = self.by_age(row), -margin if self.regresses else weight - margin
+        r = self.r / weight if self.regresses else self.r
+        if self.replace == "auto" and self.watches(
+            int(np.argmax(u)) if u.size > 1 else int(u[0] > 0)
+        ):
             self.watch(margin <= 0)
         if loss <= 0 and not self.regresses:
             return
@@ -52,13 +59,13 @@ class Budgetron(Page):
             novel = (replaces or not full) and self.novelty(x, k) > self.jitter
             if novel and replaces:
                 k = self.let_go(k)
-                loss = max(0.0, 1 - float(self.inner(u, k @ self.coef)))
+                loss = max(0.0, weight - float(self.inner(u, k @ self.coef)))
             if novel:
                 k = self.admit(x, k)
         if self.size > 0:
             others = max(1, u.size - 1)  # directions in which outputs differ
             v = self.P @ k
-            b = 1 / (k @ v + self.r / weight)
+            b = 1 / (k @ v + r)
             self.coef = self.coef + loss * b * np.outer(v, u)
             self.P = self.P - b / others * np.outer(v, v)
 
@@ -99,6 +106,16 @@ class Budgetron(Page):
             for A in (self.P, self.Kinv)
         )
         return np.delete(k, i)
+
+    def watches(self, code: int) -> bool:
+        """Not the first rows of a class that came late: its mistakes are no drift."""
+        self.young = self.young.copy()
+        if self.young[code] > YOUNG:
+            self.young[code] = 0 if self.watched < 500 else YOUNG
+        if self.young[code] == 0:
+            return True
+        self.young[code] -= 1
+        return False
 
     def watch(self, mistake: bool) -> None:
         """Drift: a mistake rate of late that is above that of long."""

@@ -46,6 +46,7 @@ from .estimators.table_encoder import TableEncoder as TableEncoder
 from .model_file import ModelFileError as ModelFileError
 from .model_file import load as load
 from .model_file import save as save
+from .verdict import NotLearningWarning as NotLearningWarning
 
 __version__: str
 __all__: list[str]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from budgetron import _core
 from budgetron.parts import Spec
+from budgetron.verdict import Alarm
 
 Floats = NDArray[np.float64]
 
@@ -146,6 +147,9 @@ class Engine:
         self.native = model(
             spec, task, classes, seed, **asdict(self.preparation), average=average, **limits
         )
+        rows = self.preparation
+        self.alarm = Alarm(task, spec["kernel"], rows.scale, rows.gamma_rule)
+        self.native.set_alarm(self.alarm)
 
     def copy(self) -> Engine:
         """A model of its own, as this one is between two rounds."""

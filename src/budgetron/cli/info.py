@@ -68,6 +68,8 @@ def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
         lines["features"] += f": {_listed(attributes['feature_names_in_']['values'])}"
     lines["gamma"] = as_text(learned["gamma"])
     lines["scale"] = as_text(learned["scale"])
+    if learned.get("not_learning") is not None:
+        lines["warning"] = as_text(learned["not_learning"])
     return lines
 
 

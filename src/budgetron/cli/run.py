@@ -318,6 +318,7 @@ def _result(
         "n_features": stream.n_features,
         "gamma": model.gamma_,
         "scale": model.scale_,
+        "warning": model.not_learning_,
         "params": jsonable(model.get_params()),
         "bad_lines": stream.n_bad,
         "bad_messages": stream.bad_messages,

@@ -24,6 +24,7 @@ from traceback import format_exception
 from typing import Any, Self, TypeVar
 
 from budgetron.errors import BudgetronError
+from budgetron.verdict import NotLearningWarning
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -113,7 +114,7 @@ class Workers:
             texts = getattr(_thread, "texts", None)
             if texts is None:  # not of a job
                 before(message, category, *place, **more)
-            elif issubclass(category, _COUNTED):
+            elif _counts(category):
                 texts.add(_on_one_line(message))
 
         with warnings.catch_warnings():
@@ -190,8 +191,13 @@ def _attempt(
         warnings.simplefilter("always")
         result = _result(work, job)
     _freeze()
-    found = [each.message for each in caught if issubclass(each.category, _COUNTED)]
+    found = [each.message for each in caught if _counts(each.category)]
     return number, result, tuple({_on_one_line(message) for message in found})
+
+
+def _counts(category: type[Warning]) -> bool:
+    """A cell that does not learn stands in the table beside the simplest guesses."""
+    return issubclass(category, _COUNTED) and not issubclass(category, NotLearningWarning)
 
 
 def _on_one_line(message: Any) -> str:

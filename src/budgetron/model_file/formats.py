@@ -4,6 +4,8 @@ Format 3 settles scales on deviations, of which files of format 2 have none. For
 per side of a class for its probabilities, instead of one sigmoid per class, and units that follow
 the stream where scale is "auto". Its regressors have `target_scale`; earlier ones learned targets
 as they came. Files without `missing` are from before missing values were taken.
+Its models compare themselves with a guess; the first files of the format have no guess yet, and no
+classes that came late.
 """
 
 from __future__ import annotations
@@ -31,9 +33,34 @@ def of_this_format(document: Document, arrays: Arrays) -> tuple[Document, Arrays
     prepared = written < 4 and scaler + "features" in arrays
     if prepared and document["learned"]["origin"]["params"]["scale"] == "auto":
         arrays = {**_no_units(), **arrays}
+    if document["learned"] and not any(name.startswith("verdict/") for name in arrays):
+        arrays = {**arrays, **_no_verdict(document)}
+    if "learner/drift/fast" in arrays and "learner/drift/young" not in arrays:
+        outputs = len(_labels(document))
+        arrays = {**arrays, "learner/drift/young": np.zeros(max(2, outputs), np.int64)}
     if written < 4 and document["task"] == "regression":
         document = _with_parameter(document, "target_scale", None)
     return _with_parameter(document, "missing", "mean"), arrays
+
+
+def _labels(document: Document) -> list[Any]:
+    """Of the classes; none in regression."""
+    labels: list[Any] = document["learned"]["attributes"].get("classes_", {"values": []})["values"]
+    return labels
+
+
+def _no_verdict(document: Document) -> Arrays:
+    """No row has been compared with a guess yet."""
+    whole = ("rows", "blocks", "silent", "kind", "told")
+    real = ("total", "mean", "excess", "squares", "poor_excess", "poor_squares")
+    real += ("loss", "guess", "weight")
+    verdict: Arrays = {
+        "totals": np.zeros(len(_labels(document))),
+        "guessed": np.zeros(1, np.uint64),
+        **{name: np.zeros(1, np.int64) for name in whole},
+        **{name: np.zeros(1) for name in real},
+    }
+    return {"verdict/" + name: array for name, array in verdict.items()}
 
 
 def _with_parameter(document: Document, name: str, value: Any) -> Document:

@@ -17,6 +17,7 @@ from budgetron.errors import BudgetronError
 from budgetron.estimators._base.targets import check_labels, told_apart
 from budgetron.estimators._base.weights import product_one
 from budgetron.river.model import FLOAT64, RiverLearner
+from budgetron.verdict import NotLearningWarning
 
 
 class RiverClassifier(RiverLearner, MiniBatchClassifier):
@@ -72,7 +73,12 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         by_class = estimator._class_weights
         if by_class is not None:
             w = product_one(w, by_class.of_one(y))
-        estimator._engine.native.learn_named(self._names, x, code, w)
+        try:
+            estimator._engine.native.learn_named(self._names, x, code, w)
+        except NotLearningWarning:  # made an error by the user: the row has been learned
+            if by_class is not None and w > 0:
+                by_class.count(y)
+            raise
         if by_class is not None and w > 0:
             by_class.count(y)
 

@@ -179,6 +179,7 @@ class RiverLearner(Estimator):
             # Before rows are learned, which Ctrl-C may end early.
             self._names.update(zip(names, numbers, strict=True))
             estimator._learn_rows(batch)
+            estimator._engine.native.call_alarm()
 
     def _weight(self, x: dict[Any, Any], w: float) -> float:
         """The weight of a row; one of weight 0 has to be valid, and no more becomes of it."""

@@ -127,9 +127,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         else:
             native = self._engine.native
             seen = native.seen
-            decision = native.learn_one(x, code, self._class_weights.of_one(y))
-            if native.seen > seen:  # not where the row is not finite
-                self._class_weights.count(y)
+            try:
+                decision = native.learn_one(x, code, self._class_weights.of_one(y))
+            finally:  # a warning may be an error
+                if native.seen > seen:  # not where the row is not finite
+                    self._class_weights.count(y)
         return decision
 
     def decision_one(self, x: NDArray[Any]) -> float | Floats:

@@ -266,6 +266,7 @@ class OnlineEstimator(Parameters, Budgeted):
         for rows in self._passes(batch, anew=anew):
             decisions = self._learn_rows(rows)
         self._warn_if_coarse()
+        self._engine.native.call_alarm()
         return decisions
 
     def _ready(
@@ -560,6 +561,12 @@ class OnlineEstimator(Parameters, Budgeted):
         names = getattr(self, "feature_names_in_", None)
         which = features.tolist() if names is None else names[features].tolist()
         return dict(zip(which, counts.tolist(), strict=True))
+
+    @property
+    def not_learning_(self) -> str | None:
+        """What `budgetron.NotLearningWarning` says of the model; None while there is no reason."""
+        verdict = self._native.verdict
+        return None if verdict is None else self._engine.alarm.text(*verdict)
 
     @property
     def n_support_(self) -> int:

@@ -1,0 +1,80 @@
+"""Does a model learn anything? Its decisions against the simplest guess, in plain NumPy.
+
+    d = w (loss - loss of the guess)      the majority class, or the mean, of the rows before
+    e = w (loss - c loss of a poor guess) c = 1.6, a class drawn by the shares so far; the mean, c = 2
+    worse: in a block of ROWS rows sum d > z |d| and sum e > z |e|, z^2 = 9 + 2 log(number of block)
+    died out: f = 0 in all outputs for ROWS rows running while examples are stored
+
+Ours; see core/model/verdict.hpp for the rules and docs/develop/decisions/0044 for the reasons.
+"""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+
+ROWS = 1000
+TIMES_CHANCE = 1.6
+TIMES_MEAN = 2.0
+
+
+class Verdict:
+    """What is to be said of a model, and the losses that led to it; the first verdict stands."""
+
+    def __init__(self) -> None:
+        self.kind = "none"
+        self.totals: dict[float, float] = {}  # weight of each class so far
+        self.mean = self.total = 0.0
+        self.majority = 0.0
+        self.rows: list[tuple[float, float, float, float]] = []  # of this block
+        self.blocks = self.silent = 0
+
+    def count_class(self, y: float, mistake: bool, weight: float, silent: bool) -> None:
+        """A row of class y was decided; `silent`: f was 0 though examples are stored."""
+        loss = float(mistake)
+        guess = poor = loss
+        if self.total > 0:
+            guess = float(y != self.majority)
+            poor = TIMES_CHANCE * (1 - self.totals.get(y, 0.0) / self.total)
+        else:
+            self.majority = y
+        self.totals[y] = self.totals.get(y, 0.0) + weight
+        self.total += weight
+        if self.totals[y] > self.totals[self.majority]:
+            self.majority = y
+        self.add(loss, guess, poor, weight, silent)
+
+    def count_target(self, y: float, answer: float, weight: float, silent: bool) -> None:
+        """A row with the target y was answered."""
+        loss = (y - answer) ** 2
+        guess = (y - self.mean) ** 2 if self.total > 0 else loss
+        self.total += weight
+        self.mean += weight / self.total * (y - self.mean)
+        self.add(loss, guess, TIMES_MEAN * guess, weight, silent)
+
+    def add(self, loss: float, guess: float, poor: float, weight: float, silent: bool) -> None:
+        if self.kind != "none":
+            return
+        self.rows.append((weight * loss, weight * guess, weight * poor, weight))
+        self.silent = self.silent + 1 if silent else 0
+        if self.silent == ROWS:
+            self.kind = "died out"
+        elif len(self.rows) == ROWS:
+            self.judge()
+
+    def judge(self) -> None:
+        self.blocks += 1
+        losses, guesses, poor, _ = np.array(self.rows).T
+        d, e = losses - guesses, losses - poor
+        z = np.sqrt(9 + 2 * log(self.blocks))
+        if d.sum() > z * np.linalg.norm(d) and e.sum() > z * np.linalg.norm(e):
+            self.kind = "worse"
+        else:
+            self.rows = []
+
+    @property
+    def losses(self) -> tuple[float, float]:
+        """The mean loss of the model and of the guess, in the rows that led to the verdict."""
+        loss, guess, _, weight = np.array(self.rows).sum(axis=0)
+        return float(loss / weight), float(guess / weight)
