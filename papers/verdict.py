@@ -1,7 +1,7 @@
 """Does a model learn anything? Its decisions against the simplest guess, in plain NumPy.
 
     d = w (loss - loss of the guess)      the majority class, or the mean, of the rows before
-    e = w (loss - c loss of a poor guess) c = 1.6, a class drawn by the shares so far; the mean, c = 2
+    e = w (loss - c loss of a poor guess) c = 1.6, a class by the shares so far; c = 2, the mean
     worse: in a block of ROWS rows sum d > z |d| and sum e > z |e|, z^2 = 9 + 2 log(number of block)
     died out: f = 0 in all outputs for ROWS rows running while examples are stored
 

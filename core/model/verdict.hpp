@@ -126,7 +126,7 @@ class Verdict {
 
  private:
   static constexpr std::int64_t kRows = 1000;
-  static constexpr double kMost = 1e150;  // of a loss
+  static constexpr double kMost = 1e150;       // of a loss
   static constexpr double kTimesChance = 1.6;  // c
   static constexpr double kTimesMean = 2.0;    // c of regression
 

@@ -52,13 +52,12 @@ def _labels(document: Document) -> list[Any]:
 def _no_verdict(document: Document) -> Arrays:
     """No row has been compared with a guess yet."""
     whole = ("rows", "blocks", "silent", "kind", "told")
-    real = ("total", "mean", "excess", "squares", "poor_excess", "poor_squares")
-    real += ("loss", "guess", "weight")
+    losses = ("excess", "squares", "poor_excess", "poor_squares", "loss", "guess")
     verdict: Arrays = {
         "totals": np.zeros(len(_labels(document))),
         "guessed": np.zeros(1, np.uint64),
         **{name: np.zeros(1, np.int64) for name in whole},
-        **{name: np.zeros(1) for name in real},
+        **{name: np.zeros(1) for name in ("total", "mean", "weight", *losses)},
     }
     return {"verdict/" + name: array for name, array in verdict.items()}
 

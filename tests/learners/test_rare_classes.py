@@ -1,0 +1,69 @@
+"""Classes that are rare, and weighed; classes that come when others are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, make_classification
+from sklearn.metrics import average_precision_score, recall_score
+
+from budgetron import BudgetronClassifier
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("way", ["split", "prequential"])
+def test_balanced_keeps_the_order_and_finds_the_rare(seed: int, way: str) -> None:
+    X, y = make_classification(20_000, weights=[0.99], flip_y=0.0, random_state=seed)
+    precision, recall = {}, {}
+    for weight in (None, "balanced"):
+        model = BudgetronClassifier(budget=100, class_weight=weight)
+        if way == "split":
+            model.partial_fit(X[:15_000], y[:15_000])
+            scores, truth = model.decision_function(X[15_000:]), y[15_000:]
+        else:
+            scores, truth = model.prequential(X, y, classes=[0, 1]), y
+        precision[weight] = average_precision_score(truth, scores)
+        recall[weight] = recall_score(truth, scores >= 0)
+    assert precision["balanced"] >= precision[None] - 0.03
+    assert recall["balanced"] >= 0.70
+
+
+@pytest.mark.parametrize("weight", [0.01, 7.0, 1e6])
+def test_weights_that_are_all_equal_change_no_prediction(weight: float) -> None:
+    X, y = load_digits(return_X_y=True)
+    plain = BudgetronClassifier(budget=50, gamma=0.001, scale=None)
+    weighed = BudgetronClassifier(budget=50, gamma=0.001, scale=None)
+    one = plain.prequential(X, y, classes=range(10))
+    other = weighed.prequential(X, y, np.full(len(y), weight), classes=range(10))
+    np.testing.assert_allclose(other, weight * one, rtol=1e-6, atol=1e-9 * weight)
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_digits_that_come_late(seed: int, named: bool) -> None:
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(len(y))
+    order = order[np.argsort(y[order] >= 5, kind="stable")]
+    how: dict[str, Any] = {"classes": np.arange(10)} if named else {}
+    model = BudgetronClassifier(budget=100)
+    for start in range(0, len(order), 100):
+        chunk = order[start : start + 100]
+        model.partial_fit(X[chunk], y[chunk], **how)
+    assert model.score(X, y) >= 0.85
+    assert len(model.drift_log_) == 0
+
+
+def test_a_drift_of_known_classes_is_still_seen() -> None:
+    """A class joins late; much later the labels of the others are swapped."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 2))
+    y = (X[:, 0] > 0).astype(int)
+    t = np.arange(len(y))
+    y[(t > 1500) & (X[:, 1] > 1)] = 2
+    swapped = (t > 4000) & (y < 2)
+    y[swapped] = 1 - y[swapped]
+    log = BudgetronClassifier(budget=60).partial_fit(X, y).drift_log_
+    assert not any((log > 1500) & (log <= 2000))
+    assert any((log > 4000) & (log < 4300))
