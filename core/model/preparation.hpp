@@ -19,9 +19,9 @@
 // `fit` has all rows and goes over them once before the first round (`survey`, in a random order):
 // units begin with the first kRows rows and count the rest, then `settle` finds the units of all,
 // and gamma from the first kRows rows in these units. The rounds of `fit` count nothing; later rows
-// do. With kRows rows or more the warm-up is over before the first round, with fewer it goes on
-// after `fit`. If all rows are equal, or scale = "standard", all is as in a stream
-// (docs/develop/decisions/0042).
+// do. With kRows rows or more the warm-up is over before the first round, with fewer it is after
+// kRows rounds, those of later calls too. If all rows are equal, or scale = "standard", all is as
+// in a stream (docs/develop/decisions/0042).
 //
 // With a byte limit (byte_limit.hpp) fewer rows may be kept: the warm-up ends when the memory for
 // rows or for values is full.
