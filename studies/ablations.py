@@ -61,7 +61,8 @@ def error(rows: Rows, seed: int, *, width: float = 1.0, margin: bool = False, **
     if rows.task == "regression":
         model = budgetron.make("budgetron", task=rows.task, **own)
         return math.sqrt(float(np.mean((model.prequential(X, y) - y) ** 2)))
-    model = (AdmittingByMargin if margin else BudgetronClassifier)(**own, shuffle=False).fit(X, y)
+    model = (AdmittingByMargin if margin else BudgetronClassifier)(**own)
+    model.partial_fit(X, y, classes=np.unique(y))
     return 100.0 * float(model.n_mistakes_) / len(y)
 
 

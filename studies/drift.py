@@ -41,8 +41,8 @@ def drifting(kind: str, rows: int, seed: int) -> tuple[Any, Any, list[int]]:
 
 
 def mistakes(X: Any, y: Any, budget: int, replace: str) -> int:
-    model = budgetron.make("budgetron", budget=budget, replace=replace, shuffle=False)
-    return int(model.fit(X, y).n_mistakes_)
+    model = budgetron.make("budgetron", budget=budget, replace=replace)
+    return int(model.partial_fit(X, y, classes=np.unique(y)).n_mistakes_)
 
 
 def restarted(X: Any, y: Any, changes: list[int], budget: int) -> int:
@@ -83,9 +83,9 @@ def on_stationary_sets(options: argparse.Namespace) -> None:
         for seed in range(options.seeds):
             order = np.random.default_rng(seed).permutation(len(rows.y))
             models = [
-                budgetron.BudgetronClassifier(
-                    budget=options.budget, replace=how, shuffle=False
-                ).fit(rows.X[order], rows.y[order])
+                budgetron.BudgetronClassifier(budget=options.budget, replace=how).partial_fit(
+                    rows.X[order], rows.y[order], classes=np.unique(rows.y)
+                )
                 for how in ("auto", "never")
             ]
             pairs.append([model.n_mistakes_ for model in models])

@@ -181,7 +181,7 @@ class Preparation {
       settled_ = units_.varies();
       if (!settled_) units_.start(std::span<const Sample<Real>>());
     } else {
-      settled_ = !warmup_.all_equal();
+      settled_ = !warmup_.all_equal(show());
     }
     const double before = gamma_;
     if (settled_ && finds_gamma_) gamma_ = find_gamma();

@@ -36,7 +36,8 @@ class InferredEncoder(Encoder):
 
     Parameters
     ----------
-    name, names, roles, dtype, width, gaps : as of Encoder; of roles also what concerns inferred kinds
+    name, names, roles, dtype, width, gaps : as of Encoder; of roles also what concerns inferred
+        kinds
     """
 
     lenient = True
