@@ -66,7 +66,7 @@ TEST(gaps_are_counted_by_feature_up_to_a_number_of_features) {
   CHECK_THROWS(loaded(unsorted), std::invalid_argument);
 }
 
-// A feature that is missing for the whole warm-up, then 0, then known: dense as sparse.
+// Features missing for the whole warm-up, one of them then 0, then known: dense as sparse.
 TEST(units_know_zeros_from_gaps) {
   for (const std::int32_t flags : {0, 1 << 30}) {
     Units dense(true, 0, sizeof(double));
@@ -77,19 +77,20 @@ TEST(units_know_zeros_from_gaps) {
     std::vector<std::vector<double>> rows;
     for (std::size_t t = 0; t < 460; ++t) {
       const double last = t < 230 ? kGap : t < 260 ? 0.0 : 40.0 + random.uniform();
-      rows.push_back({random.uniform(), 1000.0 * random.uniform(), t % 7 == 0 ? kGap : last});
+      const double late = t < 240 ? kGap : 7.0 + random.uniform();
+      rows.push_back({random.uniform(), 1000.0 * random.uniform(), late, t % 7 == 0 ? kGap : last});
     }
     std::vector<OwnedSample<double>> kept(rows.size());
     std::vector<Sample<double>> whole;
     std::vector<Sample<double>> thin;
     for (std::size_t t = 0; t < rows.size(); ++t) {
-      for (std::int32_t j = 0; j < 3; ++j) {
+      for (std::int32_t j = 0; j < 4; ++j) {
         const double value = rows[t][static_cast<std::size_t>(j)];
         if (value == 0.0) continue;
         kept[t].values.push_back(value);
         kept[t].indices.push_back(j);
       }
-      whole.push_back({rows[t].data(), nullptr, 3});
+      whole.push_back({rows[t].data(), nullptr, 4});
       thin.push_back(kept[t].view());
     }
     dense.start(std::span<const Sample<double>>(whole.data(), 200));
@@ -102,13 +103,17 @@ TEST(units_know_zeros_from_gaps) {
       const Sample<double> b = gaps ? sparse.transform_gaps(thin[t], other) : thin[t];
       CHECK_EQ(squared_distance(a, b), 0.0);
       CHECK(!has_gaps(a));
-      if (gaps && flags > 0) CHECK_EQ(b.feature(b.count - 1), flags + 2);
+      if (gaps && flags > 0) CHECK(b.feature(b.count - 1) >= flags + 2);
       CHECK_EQ(dense.count(whole[t], gaps), sparse.count(thin[t], gaps));
     }
     StateVisitor first = StateVisitor::saver();
     StateVisitor second = StateVisitor::saver();
     dense.visit_state(first);
     sparse.visit_state(second);
-    CHECK(first.take() == second.take());
+    const State state = first.take();
+    CHECK(state == second.take());
+    // Never 0: its share is 1, though it was missing at first.
+    const auto& numbers = std::get<std::vector<double>>(state.at("numbers"));
+    CHECK_EQ(numbers[2 * numbers.size() / 4], std::get<std::vector<double>>(state.at("total"))[0]);
   }
 }
