@@ -160,11 +160,14 @@ def test_a_multiple_of_the_median_is_one_at_all_times(dtype: type) -> None:
     X, y = changing()
     X = X.astype(dtype)
     one, four = (budgetron.make("pa", C=1e-9, gamma=gamma) for gamma in ("median", "4*median"))
+    seen: list[float] = []
     for end in (1, 2, 3, 100, 200, 900, 2000):
         start = one.n_seen_ if end > 1 else 0
         for model in (one, four):
             model.partial_fit(X[start:end], y[start:end], classes=[0, 1])
         assert four.gamma_ == 4 * one.gamma_
+        seen.append(one.gamma_)
+    assert seen[-1] != seen[-2], "not found anew"
     assert one.unit_changes_ == four.unit_changes_ > 0
 
 
