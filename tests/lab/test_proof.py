@@ -94,9 +94,10 @@ def test_grids_and_fixed_parameters_make_learners(task: str) -> None:
 
 def test_formulas_are_worked_out_for_the_whole_stream() -> None:
     assert 5.0 in rivals.grid("nogd", "classification", rows=400)["step"]  # 100/sqrt(T)
-    assert rivals.fixed("pomdr", "classification", 400, raw=False) == {"horizon": 400}
+    unscaled = {"scale": None}
+    assert rivals.fixed("pomdr", "classification", 400, raw=False) == {"horizon": 400, **unscaled}
     assert rivals.fixed("stoptron", "classification", 400, raw=True) == {"scale": "auto"}
-    assert rivals.fixed("rbp", "regression", 400, raw=False) == {"target_scale": None}
+    assert rivals.fixed("rbp", "regression", 400, raw=False) == {"target_scale": None, **unscaled}
     assert rivals.sized("fogd", "classification", 50) == {"n_components": 200}
     assert rivals.sized("fogd", "classification", "9KB") == {"n_components": "9KB"}
 

@@ -266,7 +266,7 @@ def default_grid(algorithm: str, parameters: Sequence[str] | None) -> dict[str, 
     ['0.25*median', '0.5*median', 'median', '2*median', '4*median', '16*median']
     """
     found = paper_grid(algorithm, parameters)
-    return found | {"gamma": WIDTHS, "scale": SCALES} if algorithm in CATALOGUE else found
+    return found | {"gamma": [*WIDTHS], "scale": [*SCALES]} if algorithm in CATALOGUE else found
 
 
 def paper_grid(algorithm: str, parameters: Sequence[str] | None) -> dict[str, list[Any]]:
