@@ -69,8 +69,8 @@ model = budgetron.make("{each.name}")
 ![Decisions and stored examples of {each.name}]({stem.name}.png)
 
 *{ROWS:,} rows of a board of four fields, one label in twenty flipped, with {bounded},
-gamma = 10, without scaling and with defaults otherwise. Colour: the decision; line: where it
-changes sign; circles: the stored examples, larger the larger their coefs.*
+gamma = 10, no scaling and defaults otherwise. Colour: the decision; line: where it changes sign;
+circles: the stored examples, larger the larger their coefs.*
 
 ## Parameters
 
