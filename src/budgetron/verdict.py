@@ -74,7 +74,7 @@ class Alarm:
         if settings:
             return f"Set {' and '.join(settings)}, or scale the features yourself"
         if kind == "died out":
-            return "Its rows have nothing in common: take another kernel, or other features"
+            return "Rows are far from all stored examples: take a larger budget or another learner"
         return "Take a larger budget or another learner, or look whether the features say anything"
 
 

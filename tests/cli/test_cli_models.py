@@ -203,6 +203,27 @@ def test_info_tells_what_is_inside(folder: Path, capsys: pytest.CaptureFixture[s
     assert "radius=inf" in text
 
 
+def test_a_model_that_does_not_learn_is_told_once(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As one line on standard error, in the JSON, and by info; no place in our code is named."""
+    X = np.random.default_rng(0).normal(size=(2500, 2))
+    source = libsvm(tmp_path / "rows.txt", X, (X[:, 0] > 0).astype(int))
+    saved = tmp_path / "model.btn"
+    arguments = ("--gamma", 1e6, "--scale", "none", "--save", saved, "--json")
+    assert call("run", source, "-a", "rbp", *arguments) == 0
+    found = capfd.readouterr()
+    told = [line for line in found.err.splitlines() if "kernel values" in line]
+    assert len(told) == 1
+    assert told[0].startswith("warning: the model says nothing")
+    assert ".py" not in found.err
+    assert "kernel values" in json.loads(found.out)["warning"]
+    assert call("info", saved) == 0
+    assert "the model says nothing" in " ".join(capfd.readouterr().out.split())
+    assert call("info", saved, "--json") == 0
+    assert "kernel values" in json.loads(capfd.readouterr().out)["learned"]["not_learning"]
+
+
 TOWNS = "age,town,sex,label\n1,Ulm,f,a\n2,Bonn,m,b\n3,Ulm,m,a\n4,Jena,f,b\n2.5,Bonn,f,b\n"
 
 

@@ -33,7 +33,7 @@ CORE = (
     "core/base",
 )
 # What uses nothing of the package: its name and version, what is compiled, rows, text for people,
-# errors, events.
+# errors, events, the warning of a model that does not learn.
 GROUND = (
     "src/budgetron/__init__.py",
     "src/budgetron/_batch.py",
@@ -43,6 +43,7 @@ GROUND = (
     "src/budgetron/_text.py",
     "src/budgetron/errors.py",
     "src/budgetron/events.py",
+    "src/budgetron/verdict.py",
 )
 # Tables of mixed columns as numbers: below the estimators and below the streams.
 TABLES = "src/budgetron/tables"

@@ -36,7 +36,8 @@ def test_weights_that_are_all_equal_change_no_prediction(weight: float) -> None:
     plain = BudgetronClassifier(budget=50, gamma=0.001, scale=None)
     weighed = BudgetronClassifier(budget=50, gamma=0.001, scale=None)
     one = plain.prequential(X, y, classes=range(10))
-    other = weighed.prequential(X, y, np.full(len(y), weight), classes=range(10))
+    weights = np.full(len(y), weight)
+    other = weighed.prequential(X, y, sample_weight=weights, classes=range(10))
     np.testing.assert_allclose(other, weight * one, rtol=1e-6, atol=1e-9 * weight)
 
 
