@@ -329,7 +329,7 @@ def test_a_bad_option_is_one_line(cli: Cli, file: str, options: list[str]) -> No
 
 
 def test_missing_arguments_and_commands(cli: Cli, file: str) -> None:
-    assert "--algorithm" in cli.mistake("run", file)
+    assert cli.json("run", file, "--rows", "50")["algorithm"] == "budgetron"
     assert "FILE" in cli.mistake("run", "-a", "perceptron")
     assert "rum" in cli.mistake("rum", file)
 
@@ -492,12 +492,14 @@ def test_words_as_labels_and_categories(cli: Cli, tmp_path: Path) -> None:
     arguments = ["run", str(path), "-a", "perceptron"]
     result = cli.json(*arguments, "--gamma", "auto", "--categorical", "colour")
     assert result["classes"] == ["no", "yes"]
-    assert result["n_features"] == 4
-    assert result["params"]["gamma"] == 1 / 4  # the width of all of it
+    assert result["n_features"] == 3 + 1 + 8 + 1  # colours, gaps, others; size
+    assert result["params"]["gamma"] == 1 / 13
     assert result["mistakes"] < 10
     assert cli.json(*arguments, "--hash", "colour")["n_features"] == 1025
     assert cli.json(*arguments, "--columns", "size", "--classes", "yes,no")["rows"] == 120
-    assert "column 'colour' holds 'red', not a number" in cli.mistake(*arguments)
+    assert cli.json(*arguments)["n_features"] == 13
+    said = ("--columns", "size,colour")
+    assert "column 'colour' holds 'red', not a number" in cli.mistake(*arguments, *said)
     error = cli.mistake(*arguments, "--columns", "size", "--classes", "yes,maybe")
     assert error == f"{path}: label no of row 2 is not among --classes yes,maybe"
     assert "--label none" in cli.mistake(*arguments, "--label", "none")

@@ -24,6 +24,7 @@ from budgetron.cli.info import _lines, as_text
 from budgetron.model_file.document import describe
 from budgetron.model_file.values import PARTS
 from budgetron.parts import Part
+from budgetron.streams import open_stream
 from tests.support.cases import BY_NAME, REGRESSION, numeric_stream, stream
 
 
@@ -245,12 +246,15 @@ def test_predict_reads_a_table_as_it_was_learned(
     rows = [("m", "Jena", 1.5), ("f", "Köln", 2.0), ("f", "Ulm", 3.0)]
     text = "sex,note,town,age\n" + "".join(f"{s},x,{t},{a}\n" for s, t, a in rows)
     (towns / "new.csv").write_text(text)
-    # age, then categories as they came, row by row: Ulm f Bonn m Jena
-    X = [[1.5, 0, 0, 0, 1, 1], [2.0, 0, 1, 0, 0, 0], [3.0, 1, 1, 0, 0, 0]]
+    options = {"categorical": ["town", "sex"], "infer": True, "dtype": "float64"}
+    with open_stream(towns / "towns.csv", **options) as learned:
+        layout = learned.layout
+    frame = pd.DataFrame(rows, columns=["sex", "town", "age"])
+    [(X, _)] = open_stream(frame, label=False, dtype="float64", **layout.options)
     capsys.readouterr()
     assert call("predict", towns / model, towns / "new.csv", "--output", "decisions") == 0
     said = [float(f) for (f,) in lines(capsys.readouterr().out)[1:]]
-    assert said == budgetron.load(towns / model).decision_function(np.array(X)).tolist()
+    assert said == budgetron.load(towns / model).decision_function(X).tolist()
     assert call("info", towns / model) == 0
 
 

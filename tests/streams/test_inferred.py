@@ -111,7 +111,7 @@ def test_another_table_is_read_by_the_layout_of_the_first(tmp_path: Path) -> Non
     )
     np.testing.assert_array_equal(again, X[30:40])
     assert np.isnan(y).all()
-    with pytest.raises(StreamError, match="column 'age' is missing"):
+    with pytest.raises(StreamError, match="there is no column 'age'"):
         open_stream(part.drop(columns="age"), label=False, **layout.options)
     damaged = layout.to_json()
     damaged["encoding"]["columns"][1]["coding"] = {"kind": "spell"}

@@ -450,7 +450,7 @@ def test_bad_input_is_one_line(params: Any, table: Any, message: str) -> None:
 
 def test_bad_input_of_transform() -> None:
     encoder = TableEncoder().fit({"age": [1, 2], "pay": [3, 4]})
-    with pytest.raises(BudgetronError, match="column 'age' is missing; did you mean 'Age'"):
+    with pytest.raises(BudgetronError, match="there is no column 'age'; did you mean 'Age'"):
         encoder.transform({"Age": [1], "pay": [3]})
     words = TableEncoder().fit({"town": ["Rome", "Oslo"]})
     with pytest.raises(BudgetronError, match=r"column 'town' holds list.*, not category"):

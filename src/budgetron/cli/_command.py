@@ -107,7 +107,7 @@ add(
     inspect,
     "Show the columns of a table and what kind they are.",
     "budgetron inspect comparison/records.csv",
-    "budgetron run FILE --label NAME -a budgetron",
+    "budgetron run FILE --label NAME",
 )
 app.add_typer(data, name="data")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import stat
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -57,11 +58,35 @@ Columns = Annotated[
 ]
 Categorical = Annotated[
     str | None,
-    typer.Option(metavar="LIST", help="Text columns to one-hot encode.", rich_help_panel=READING),
+    typer.Option(metavar="LIST", help="Columns to one-hot encode.", rich_help_panel=READING),
 ]
 Hashed = Annotated[
     str | None,
     typer.Option("--hash", metavar="LIST", help="Text columns to hash.", rich_help_panel=READING),
+]
+Numeric = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="Columns that are numbers.", rich_help_panel=READING),
+]
+Ignore = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="Columns to leave out.", rich_help_panel=READING),
+]
+Types = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LIST",
+        help="Kinds, as in day=date:dmy,note=text.",
+        rich_help_panel=READING,
+    ),
+]
+Decimal = Annotated[
+    str,
+    typer.Option(metavar="CHAR", help="Decimal point: . , or auto.", rich_help_panel=READING),
+]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Stop at a value of another kind.", rich_help_panel=READING),
 ]
 Delimiter = Annotated[
     str | None,
@@ -91,7 +116,6 @@ NFeatures = Annotated[
     int | None,
     typer.Option(
         min=1,
-        max=2**31 - 1,
         metavar="N",
         help="Width of X, if known beforehand.",
         rich_help_panel=READING,
@@ -207,6 +231,8 @@ def source_options(
 
     if dtype not in ("float32", "float64"):
         fail(f"budgetron: --dtype is float32 or float64, not {dtype!r}")
+    if n_features is not None and n_features >= 2**31:
+        fail(f"budgetron: --n-features is below 2**31, not {n_features}")
     if delimiter in ("tab", "\\t"):
         delimiter = "\t"
     if delimiter is not None and not (len(delimiter) == 1 and delimiter.isascii()):
@@ -234,6 +260,38 @@ def learning_options(**typed: Any) -> SourceOptions:
     options = source_options(**typed)
     if options.label is False:
         fail("budgetron: learning takes labels: --label none is for rows without")
+    return options
+
+
+def inferring(
+    file: str,
+    options: SourceOptions,
+    *,
+    numeric: str | None,
+    ignore: str | None,
+    types: str | None,
+    decimal: str,
+    strict: bool,
+) -> SourceOptions:
+    """The options by which the columns of a table are inferred, unless they are listed."""
+    from budgetron.streams.opening import TABLES, format_of
+    from budgetron.streams.table.roles import spans
+
+    said: dict[str, str] = {}
+    for each in (types or "").split(",") if types else ():
+        name, equals, kind = each.rpartition("=")
+        if not equals:
+            fail(f"budgetron: --types takes NAME=KIND with commas between, not {each!r}")
+        said[name.strip()] = kind.strip()
+    said |= dict.fromkeys(spans(numeric or ""), "number")
+    said |= dict.fromkeys(spans(ignore or ""), "ignore")
+    known = not file.startswith(("synthetic:", "data:"))
+    table = known and format_of(file, options.format) in TABLES
+    if table and options.columns is None and not options.hashed:
+        return replace(options, infer=True, types=said or None, decimal=decimal, strict=strict)
+    if said or strict or decimal != "auto":
+        what = "--numeric, --ignore, --types, --decimal and --strict are for tables"
+        fail(f"budgetron: {what} whose columns are inferred: leave out --columns and --hash")
     return options
 
 

@@ -59,7 +59,7 @@ def inspect(
         return
     _print(file, columns, table.num_rows)
     print(f"label: {shown(label)}, {why}?")
-    words = ["budgetron", "run", file, "--label", label, "-a", "budgetron"]
+    words = ["budgetron", "run", file, "--label", label]
     print(" ".join(shlex.quote(shown(each)) for each in words))
 
 

@@ -16,6 +16,7 @@ from budgetron._text import bytes_text, shown
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import Checkpoint, check_place, layout_extra, reason
 from budgetron.cli._console import Ticker, fail, note, output, progress
+from budgetron.cli._inferred import takes_gaps, task_of_label, tell_columns, tell_unparsed
 from budgetron.cli._interruption import Interruption
 from budgetron.cli._tally import Errors, Mistakes
 from budgetron.cli.algorithms import (
@@ -40,7 +41,7 @@ SHOWN = 4  # columns with missing values
 @sources.reads_rows()
 def run(
     file: sources.Source,
-    algorithm: AlgorithmName,
+    algorithm: AlgorithmName = "budgetron",
     budget: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Most examples to store, or bytes (256KB).")
     ] = None,
@@ -74,6 +75,11 @@ def run(
     every: Annotated[
         int, typer.Option(min=1, metavar="N", help="Rows between two checkpoints.")
     ] = 100_000,
+    numeric: sources.Numeric = None,
+    ignore: sources.Ignore = None,
+    types: sources.Types = None,
+    decimal: sources.Decimal = "auto",
+    strict: sources.Strict = False,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -82,6 +88,17 @@ def run(
     With --scale auto an empty cell or NaN is a missing value.
     """
     found = find(algorithm, task)
+    options = sources.inferring(
+        file,
+        sources.learning_options(**reading),
+        numeric=numeric,
+        ignore=ignore,
+        types=types,
+        decimal=decimal,
+        strict=strict,
+    )
+    if task is None and options.infer and "regression" in found.tasks and classes is None:
+        task = task_of_label(file, options)
     task = task or found.tasks[0]
     given = {
         "budget": None if budget is None else parse_value(budget),
@@ -100,7 +117,7 @@ def run(
         if name in parameters:
             fail(f"budgetron: {name} is of fit; run goes over the rows once, in their order")
     missing = {**found.parameters, **parameters}.get("scale") == "auto"
-    options = replace(sources.learning_options(**reading), gaps=missing)
+    options = replace(options, gaps=missing, fill_gaps=options.infer and not missing)
     if classes is not None and task == "regression":
         fail("budgetron: --classes is for classification; regression has none")
     for option, place in (("--save", save), ("--checkpoint", checkpoint)):
@@ -140,6 +157,7 @@ def run(
             options = replace(options, chunk_rows=min(every, options.chunk_rows))
         with open_stream(file, options, position=keep.bookmark if keep else 0) as stream:
             waits = not sources.readable_twice(file)
+            tell_columns(stream)
             seconds = _learn(model, stream, tally, keep, waits=waits)
     except StreamError as error:
         fail(str(error))
@@ -152,6 +170,7 @@ def run(
     result["resumed_from"] = keep.resumed_from if keep else 0
     if stream.skipped:
         note(stream.skipped)
+    tell_unparsed(stream)
     if as_json:
         print(json.dumps(result))
     else:
@@ -324,6 +343,7 @@ def _result(
         "bad_messages": stream.bad_messages,
         "missing": int(model.n_missing_),
         "missing_by_column": _by_column(model, stream),
+        "unparsed": getattr(stream, "unparsed", {}),
     }
 
 

@@ -53,7 +53,8 @@ class SourceOptions:
     infer : tables: what kind the columns are is inferred from the first 1,000 rows: numbers,
         categories, dates, yes and no, text (`budgetron.TableEncoder`); gaps are NaN
     types, decimal, fill_gaps, strict : if so, as of `TableEncoder`
-    encoding : if so, that of an earlier table, as data
+    encoding, renamed : if so, that of an earlier table, as data, and the names that its columns
+        have in this one
     delimiter : csv: None: the first line decides
     part : npz: "train" or "test", where the file holds both, or rows from START to before STOP as
         "START:STOP"; None: all, one part after the other
@@ -81,6 +82,7 @@ class SourceOptions:
     fill_gaps: bool = False
     strict: bool = False
     encoding: Mapping[str, Any] | None = None
+    renamed: Mapping[str, str] | None = None
     delimiter: str | None = None
     header: bool | None = None
     part: str | None = None
@@ -216,6 +218,7 @@ def _roles(options: SourceOptions, **changes: Any) -> Any:
         "fill_gaps": options.fill_gaps,
         "strict": options.strict,
         "encoding": options.encoding,
+        "renamed": options.renamed,
     }
     return Roles(**{**chosen, **changes})
 

@@ -183,7 +183,7 @@ class Encoding:
             for each in found["columns"]:
                 coding = None if each["coding"] is None else coding_of(each["coding"])
                 if coding is not None and coding.name != each["name"]:
-                    raise ValueError(coding.name)
+                    raise BudgetronError(coding.name)
                 rest = {"coding": coding, "examples": tuple(each["examples"])}
                 columns.append(Column(**{**each, **rest}))
             made = cls(tuple(columns))
@@ -201,8 +201,9 @@ class Encoding:
         known = set(names)
         lost = [each.name for each in self.coded if each.name not in known]
         if lost:
-            more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-            raise BudgetronError(f"column {lost[0]!r}{more} is missing; {_hint(lost[0], names)}")
+            more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+            what = f"there is no column {lost[0]!r}{more}"
+            raise BudgetronError(f"{what}; {_hint(lost[0], list(names))}")
 
     def cells(self, table: Any, unread: Counter[str], strict: bool = False) -> list[Cells]:
         """The features of each coded column's cells; counts what could not be read."""

@@ -90,7 +90,7 @@ class Encoder:
             raise StreamError(name, None, f"{what}: leave it out of columns (--columns)")
         categorical = self._find_all(roles.categorical)
         self.categorical = [each for each in categorical if each != self.label]
-        words_as_labels = self.label in categorical
+        self.words_as_labels = self.label in categorical
         self.hashed = self._find_all(roles.hashed)
         for each in (*self.categorical, *self.hashed):
             if each not in features:
@@ -106,7 +106,7 @@ class Encoder:
             dict(each) for each in roles.categories or ({},) * len(self.categorical)
         ]
         self.grows = bool(self.categorical) and width is None and not self._fixed_categories
-        self._numeric_label: bool | None = False if words_as_labels else None
+        self._numeric_label: bool | None = False if self.words_as_labels else None
 
     @property
     def needed(self) -> list[str]:

@@ -65,14 +65,16 @@ class InferredEncoder(Encoder):
         except BudgetronError as error:
             raise StreamError(name, None, str(error)) from None
         self._strict = roles.strict
+        self._renamed = dict(roles.renamed or {})  # names of the encoding -> names in the table
         self.encoding: Encoding | None = None
         self.unread: Counter[str] = Counter()
         self.numbers, self.categorical = [], []
         self.grows = False
         if roles.encoding is not None:
             known = Encoding.from_dict(roles.encoding)
+            learned = {here: name for name, here in self._renamed.items()}
             try:
-                known.check(names)
+                known.check([learned.get(each, each) for each in names])
             except BudgetronError as error:
                 raise StreamError(name, None, str(error)) from None
             self._take(known)
@@ -89,10 +91,13 @@ class InferredEncoder(Encoder):
 
     def _take(self, encoding: Encoding) -> None:
         self.encoding = encoding
-        self._features = [each.name for each in encoding.coded]
+        names = [each.name for each in encoding.coded]
+        self._features = [self._renamed.get(each, each) for each in names]
         # Numbers with a decimal point may be read as such; the others are read as text.
-        self.numbers = [c.name for c in encoding.coded if c.to_dict().get("decimal") == "."]
-        self.words = [c.name for c in encoding.coded if c.kind == "category"]
+        plain = [c.name for c in encoding.coded if c.to_dict().get("decimal") == "."]
+        self.numbers = [self._renamed.get(each, each) for each in plain]
+        words = [c.name for c in encoding.coded if c.kind == "category"]
+        self.words = [self._renamed.get(each, each) for each in words]
         self._dense = {each.kind for each in encoding.coded} <= _DENSE
 
     @property
@@ -113,7 +118,8 @@ class InferredEncoder(Encoder):
 
         assert self.encoding is not None
         bad: dict[int, StreamError] = {}
-        table = pa.Table.from_batches([batch])
+        names = [each.name for each in self.encoding.coded]
+        table = pa.Table.from_batches([batch]).select(self._features).rename_columns(names)
         try:
             X = self._rows(table)
         except BudgetronError as error:

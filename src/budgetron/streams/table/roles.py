@@ -47,6 +47,7 @@ class Roles:
     infer : what kind the columns are is inferred (`budgetron.tables`)
     types, decimal, fill_gaps, strict : if so, as of `TableEncoder`
     encoding : if so, that of an earlier table, as data
+    renamed : of columns of the encoding that have other names in this table, these names
     """
 
     label: Column | Literal[False] | None = None
@@ -62,6 +63,7 @@ class Roles:
     fill_gaps: bool = False
     strict: bool = False
     encoding: Mapping[str, Any] | None = None
+    renamed: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         if self.hash_width < 1:
@@ -78,6 +80,7 @@ class Layout:
     hash_width : number of features hashed into
     categories : of each categorical column, each category's feature
     encoding : if kinds were inferred, all of the above instead, as data
+    renamed : of columns of the encoding that have other names in the table to read, these names
     """
 
     numbers: list[str]
@@ -86,12 +89,10 @@ class Layout:
     categorical: list[str]
     categories: list[dict[str, int]]
     encoding: dict[str, Any] | None = None
+    renamed: dict[str, str] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        written = asdict(self)
-        if self.encoding is None:
-            del written["encoding"]
-        return written
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     @classmethod
     def from_json(cls, found: Any) -> Layout:
@@ -124,12 +125,13 @@ class Layout:
 
     def unlabelled(self) -> Layout:
         """For a table without a label: columns that go by number count without the label's."""
-        if self.encoding is not None:
-            return self
-        listed = [*self.numbers, *self.hashed, *self.categorical]
+        known = None if self.encoding is None else Encoding.from_dict(self.encoding).names
+        listed = known or [*self.numbers, *self.hashed, *self.categorical]
         if not {*listed} < {str(i) for i in range(len(listed) + 1)}:  # not all but the label
             return self
         place = {each: str(i) for i, each in enumerate(sorted(listed, key=int))}
+        if known is not None:
+            return replace(self, renamed=place)
         names = ("numbers", "hashed", "categorical")
         moved: dict[str, Any] = {n: [place[each] for each in getattr(self, n)] for n in names}
         return replace(self, **moved)
@@ -138,7 +140,7 @@ class Layout:
     def options(self) -> dict[str, Any]:
         """The fields of `SourceOptions` that read another table alike."""
         if self.encoding is not None:
-            return {"infer": True, "encoding": self.encoding}
+            return {"infer": True, "encoding": self.encoding, "renamed": self.renamed}
         return {
             "columns": [*self.numbers, *self.hashed, *self.categorical],
             "hashed": self.hashed,

@@ -1,0 +1,162 @@
+"""`budgetron run FILE --label NAME` and nothing else, on tables as people have them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import budgetron
+from budgetron.cli import main
+
+N = 1600
+RANDOM = np.random.default_rng(1)
+AGE = RANDOM.integers(18, 80, N)
+TOWN = RANDOM.choice(["Rome", "Oslo", "Bern", "?"], N)
+FRAME = pd.DataFrame(
+    {
+        "id": np.arange(N),
+        "age": np.where(RANDOM.random(N) < 0.1, "", AGE.astype(str)),
+        "town": TOWN,
+        "since": (pd.Timestamp("2024-01-01") + pd.to_timedelta(AGE, unit="D")).astype(str),
+        "land": "CH",
+        "price": 1000 + AGE * 10 + RANDOM.integers(0, 50, N),
+        "buys": np.where((AGE > 45) ^ (TOWN == "Oslo"), "yes", "no"),
+    }
+)
+
+
+class Said:
+    def __init__(self, code: Any, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self) -> Any:
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def budgetron_says(capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: Any) -> Said:
+        with pytest.raises(SystemExit) as exit:
+            main([str(each) for each in arguments])
+        return Said(exit.value.code, *capsys.readouterr())
+
+    return call
+
+
+def written(folder: Path, frame: pd.DataFrame, name: str = "people.csv") -> Path:
+    path = folder / name
+    if name.endswith(".csv"):
+        frame.to_csv(path, index=False)
+    elif name.endswith(".parquet"):
+        frame.to_parquet(path)
+    elif name.endswith(".feather"):
+        frame.to_feather(path)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    return path
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.parquet", "p.feather", "p.jsonl"])
+def test_a_file_and_a_label_suffice(tmp_path: Path, budgetron_says: Any, name: str) -> None:
+    path = written(tmp_path, FRAME.drop(columns="price"), name)
+    said = budgetron_says("run", path, "--label", "buys", "--json")
+    result = said.json
+    assert (result["algorithm"], result["rows"]) == ("budgetron", N)
+    assert result["classes"] == ["no", "yes"]
+    assert result["mistake_rate"] < 0.3
+    assert "columns: 1 number, 1 category, 1 date" in said.err
+    assert "left out: id (id), land (constant)" in said.err
+
+
+def test_many_numbers_are_a_target(tmp_path: Path, budgetron_says: Any) -> None:
+    path = written(tmp_path, FRAME.drop(columns="buys"))
+    said = budgetron_says("run", path, "--label", "price", "--json")
+    distinct = FRAME["price"][:1000].nunique()
+    expected = f"label 'price': {distinct} distinct numbers in 1,000 rows: regression; "
+    assert expected + "--task classification to change" in said.err
+    assert said.json["rmse"] < FRAME["price"].std()
+    few = FRAME.assign(price=FRAME["price"] % 3).drop(columns="buys")
+    said = budgetron_says("run", written(tmp_path, few), "--label", "price", "--json")
+    assert len(said.json["classes"]) == 3
+    assert "regression" not in said.err
+    fractions = few.assign(price=few["price"] / 4)
+    said = budgetron_says("run", written(tmp_path, fractions), "--label", "price")
+    assert "distinct numbers with fractions" in said.err
+
+
+def test_values_that_cannot_be_read_are_named_at_the_end(
+    tmp_path: Path, budgetron_says: Any
+) -> None:
+    frame = FRAME.copy()
+    frame.loc[1100:1109, "since"] = "soon"
+    frame.loc[1100:1299, "age"] = "many"
+    path = written(tmp_path, frame)
+    arguments = ("run", path, "--label", "buys", "--ignore", "price")
+    said = budgetron_says(*arguments, "--json")
+    assert said.json["unparsed"] == {"age": 200, "since": 10}
+    assert "read as gaps: age (200 no number), since (10 no date)" in said.err
+    assert "column 'age': 12 % of its values are no number" in said.err
+    assert "--categorical age" in said.err
+    assert "since'" not in said.err.partition("warning:")[2]
+    strict = budgetron_says(*arguments, "--strict")
+    assert strict.code == 2
+    assert "column 'age' holds 'many', not a number" in strict.err.splitlines()[-1]
+
+
+def test_what_is_said_of_columns_counts(tmp_path: Path, budgetron_says: Any) -> None:
+    path = written(tmp_path, FRAME)
+    arguments = ("run", path, "--label", "buys", "--rows", "1200")
+    said = budgetron_says(*arguments, "--categorical", "age", "--ignore", "town,price")
+    assert "1 category, 1 date; left out: id (id), town (ignore)" in said.err
+    said = budgetron_says(*arguments, "--types", "since=text,price=category", "--numeric", "id")
+    assert "2 number, 2 category, 1 text" in said.err
+    for wrong, message in (
+        (("--types", "since"), "--types takes NAME=KIND"),
+        (("--types", "since=day"), "'since' is 'day', not one of"),
+        (("--ignore", "twon"), "did you mean 'town'"),
+        (("--columns", "age", "--numeric", "age"), "leave out --columns"),
+        (("--decimal", ";"), "decimal must be"),
+    ):
+        said = budgetron_says(*arguments, *wrong)
+        assert said.code == 2
+        assert message in said.err
+        assert said.err.count("\n") == 1
+
+
+def test_a_model_keeps_how_its_columns_were_read(tmp_path: Path, budgetron_says: Any) -> None:
+    path, model = written(tmp_path, FRAME.drop(columns="price")), tmp_path / "m.btn"
+    checkpoint = ("--checkpoint", tmp_path / "c.btn", "--every", 500)
+    assert budgetron_says("run", path, "--label", "buys", "--save", model, *checkpoint).code == 0
+    new = FRAME[["town", "since", "age"]].iloc[:50]
+    said = budgetron_says("predict", model, written(tmp_path, new, "new.parquet"))
+    labels = said.out.split()[1:]
+    assert len(labels) == 50
+    assert np.mean(np.array(labels) == FRAME["buys"][:50]) > 0.7
+    assert budgetron.load(model).n_seen_ == N
+    said = budgetron_says("predict", model, written(tmp_path, new.drop(columns="town"), "new.csv"))
+    assert said.code == 2
+    assert "there is no column 'town'" in said.err
+    said = budgetron_says("run", path, "--label", "buys", *checkpoint, "--json")
+    assert said.json["resumed_from"] == N
+
+
+def test_a_resumed_run_is_the_same_run(tmp_path: Path, budgetron_says: Any) -> None:
+    path = written(tmp_path, FRAME.drop(columns="price"))
+    whole, parts = tmp_path / "whole.btn", tmp_path / "parts.btn"
+    assert budgetron_says("run", path, "--label", "buys", "--save", whole).code == 0
+    part = written(tmp_path, FRAME.drop(columns="price")[:1300], "people.csv")
+    checkpoint = ("--checkpoint", tmp_path / "c.btn")
+    assert budgetron_says("run", part, "--label", "buys", *checkpoint).code == 0
+    written(tmp_path, FRAME.drop(columns="price"))
+    said = budgetron_says("run", path, "--label", "buys", *checkpoint, "--save", parts)
+    assert said.code == 0, said.err
+    first, second = budgetron.load(whole), budgetron.load(parts)
+    assert first.n_mistakes_ == second.n_mistakes_
+    assert first.n_seen_ == second.n_seen_ == N
