@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from budgetron._text import shown
@@ -55,11 +56,13 @@ def task_of_label(file: str, options: SourceOptions) -> str | None:
     return "regression"
 
 
-def takes_gaps(model: Any) -> bool:
-    """Whether a learner takes NaN for a missing value."""
-    from sklearn.utils import get_tags
-
-    return bool(get_tags(model).input_tags.allow_nan)
+def settings_of(options: SourceOptions) -> dict[str, Any]:
+    """The options as a checkpoint keeps them; those of inferred columns only where they count."""
+    kept = asdict(options)
+    if not options.infer:
+        for name in ("infer", "types", "decimal", "fill_gaps", "strict", "encoding", "renamed"):
+            del kept[name]
+    return kept
 
 
 def tell_columns(stream: RowStream) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,13 @@ from budgetron._text import bytes_text, shown
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import Checkpoint, check_place, layout_extra, reason
 from budgetron.cli._console import Ticker, fail, note, output, progress
-from budgetron.cli._inferred import takes_gaps, task_of_label, tell_columns, tell_unparsed
+from budgetron.cli._inferred import (
+    settings_of,
+    takes_gaps,
+    task_of_label,
+    tell_columns,
+    tell_unparsed,
+)
 from budgetron.cli._interruption import Interruption
 from budgetron.cli._tally import Errors, Mistakes
 from budgetron.cli.algorithms import (
@@ -148,8 +154,8 @@ def run(
         model = _make(algorithm, task, parameters)
         if checkpoint is not None:
             run_of = {"algorithm": algorithm, "task": task, "classes": labels}
-            run_of |= {**jsonable(parameters), **jsonable(asdict(options))}
-            del run_of["gaps"]  # which follows from the parameters
+            run_of |= {**jsonable(parameters), **jsonable(settings_of(options))}
+            run_of.pop("gaps", None)  # which follows from the parameters
             keep = Checkpoint(checkpoint, every, file, run_of)
             if keep.model is not None:
                 model = keep.model
