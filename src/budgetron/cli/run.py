@@ -18,7 +18,6 @@ from budgetron.cli._checkpoint import Checkpoint, check_place, layout_extra, rea
 from budgetron.cli._console import Ticker, fail, note, output, progress
 from budgetron.cli._inferred import (
     settings_of,
-    takes_gaps,
     task_of_label,
     tell_columns,
     tell_unparsed,
