@@ -144,6 +144,7 @@ bench: $(BUILT)
 	$(BIN)/python benchmarks/roofline.py
 	$(BIN)/python benchmarks/learners.py
 	$(BIN)/python benchmarks/sparse.py
+	$(BIN)/python benchmarks/units.py
 	PYTHONPATH=. $(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/disk.py
 	$(BIN)/python benchmarks/cores.py

@@ -22,12 +22,15 @@ KEPT = 200  # rows that units begin with
 FAR = 8.0  # deviations; a value counts as no farther
 CLIP = 4.0  # units; a coordinate is no farther from its centre
 CHECK = 100  # rows
-BLOCK = 20  # values that a block needs
+BLOCK = 10  # values that a block needs
 OFF = 1.5  # a unit is off by this factor
 RUNNING, RUNNING_DOWN = 2, 3  # checks
-UP, DOWN = 4.0, 0.1  # a jump
+UP, DOWN, FAR_DOWN = 4.0, 0.1, 0.01  # a jump
 BEFORE = 3.9  # units from the centre: stored before the jump
 COMMON_OFF, WIDTH_OFF = 30.0, 4.0  # of the size of an even stream
+ALL_ROWS, EVERY = 1000, 8  # rows that are all counted; then one of so many
+RARE, RARER = 0.01, 0.008  # share of rows: a feature is rare below, until it is that again
+SORTED_ROWS, TREND, TREND_LEFT, MOST_TREND = 16, 10, 3, 12  # rows; checks
 CHANGES, CHANGE_EVERY = 10, 2000  # changes at once; rows a change in the long run
 PAIRS, FEWEST = 1024, 20  # of stored examples, for gamma
 
@@ -57,7 +60,13 @@ class Feature:
     down: int = 0
     wait: int = 0
     jump: str = ""
-    jumped_at: int = 0
+    jump_age: int = 0  # checks
+    rare: bool = True  # its unit is the shared one
+    low: float = inf  # range of the means of all blocks
+    high: float = -inf
+    rising: int = 0  # checks at which its block was above the range, or below
+    falling: int = 0
+    trend: bool = False
     in_force: Unit = field(default_factory=Unit)
     own: Unit = field(default_factory=Unit)  # at the last change
     next: Unit = field(default_factory=Unit)  # at the last check
@@ -76,6 +85,7 @@ class Units:
         self.features = [Feature(in_force=Unit(0.0, 1.0)) for _ in range(width)]
         self.centres, self.uneven = centres, False
         self.t, self.total = 0, 0.0
+        self.shared, self.shared_next = inf, inf  # size of the unit of rare features
         self.credit, self.off, self.changes = CHANGES * CHANGE_EVERY, 0, 0
         self.reference = self.common = self.largest = self.middle = 0.0
         self.converts, self.turns, self.varying = False, False, 0
@@ -89,9 +99,10 @@ class Units:
     def coordinate(self, f: Feature, x: float) -> float:
         if np.isnan(x):
             x = min(1.0, f.weight / self.total) * f.mean if f.values else 0.0
-        if f.in_force.size == inf:
+        unit = f.in_force if f.values or not self.uneven else Unit(0.0, self.shared)
+        if unit.size == inf:
             return 0.0
-        z = (x - f.in_force.centre) / f.in_force.size
+        z = (x - unit.centre) / unit.size
         return min(max(z, -CLIP), CLIP) if self.uneven else z
 
     def start(self, rows: Vector) -> None:
@@ -111,55 +122,72 @@ class Units:
                 note_value(f, value)
             if x.size:
                 f.mean, f.square = robust_moments(x)
+                f.rare = f.weight / self.total < RARE
+            if len(x) == (~missing).sum() >= SORTED_ROWS and len(f.values) > 2:
+                up, down = (np.diff(x) > 0).sum(), (np.diff(x) < 0).sum()
+                f.rising = TREND if down == 0 and 2 * up >= len(x) else 0
+                f.falling = TREND if up == 0 and 2 * down >= len(x) else 0
+                f.trend = max(f.rising, f.falling) > 0
         self.settle()
 
     def survey(self, rows: Vector) -> None:
         """The first pass of `fit`, over all its rows in a random order: the units of all."""
         self.start(rows[:KEPT])
         for x in rows[KEPT:]:
-            self.add(x)
+            self.t += 1
+            self.add(x, self.t)
         for f in self.features:
             f.block, f.far, f.mean_before, f.size_before = [], 0, 0.0, -1.0
+            f.rare = not f.values or min(1.0, f.weight / self.total) < RARE
         self.settle()
 
     def settle(self) -> None:
         self.find_units()
+        self.shared = self.shared_next
         self.uneven = self.largest > 1 and self.largest > 2 * self.middle
         for f in self.features:
             f.own = f.next
             constant = self.centres and self.different(f) < 2 and f.values
+            constant = constant or f.trend
             f.in_force = f.next if self.uneven or constant else Unit(0.0, 1.0)
         self.reference = self.common
 
     def count(self, x: Vector) -> bool:
         """Count a row; True if units are to change, for `convert` and then `commit`."""
-        self.add(x)
+        self.t += 1
+        self.credit = min(self.credit + 1, CHANGES * CHANGE_EVERY)
+        if counted(self.t):
+            self.add(x, self.weight())
         return self.t % CHECK == 0 and self.check()
 
-    def add(self, x: Vector) -> None:
-        self.t += 1
-        self.total += self.t
-        self.credit = min(self.credit + 1, CHANGES * CHANGE_EVERY)
+    def add(self, x: Vector, weight: float) -> None:
+        self.total += weight
         for f, value in zip(self.features, x, strict=True):
-            if not f.values and f.weight < self.total - self.t:
+            if not f.values and f.weight < self.total - weight:
                 f.weight = 0.0  # it was missing at first, and then 0
             if np.isnan(value):
-                self.hold(f)
+                self.hold(f, weight)
             elif value != 0:
-                self.update(f, float(value))
+                self.update(f, float(value), weight)
 
-    def hold(self, f: Feature) -> None:
+    def hold(self, f: Feature, weight: float) -> None:
         """A value is missing: its share of rows other than 0 stays."""
         if f.weight > 0:
-            share = f.weight / (self.total - self.t)
-            f.weight = f.weight + share * self.t if f.values else self.total
+            share = f.weight / (self.total - weight)
+            f.weight = f.weight + share * weight if f.values else self.total
 
-    def update(self, f: Feature, x: float) -> None:
+    def weight(self) -> float:
+        return float(self.t * (EVERY if self.t > ALL_ROWS else 1))
+
+    def update(self, f: Feature, x: float, weight: float) -> None:
+        begins = not f.values
         note_value(f, x)
-        begins = f.recent == 0
-        f.weight += self.t
-        f.recent += self.t
-        gain, e, most = self.t / f.recent, x - f.mean, FAR * sqrt(f.square)
+        if begins:  # it is shown as before, in the unit of rare features
+            f.in_force = Unit(0.0, self.shared) if self.uneven else Unit(0.0, 1.0)
+            f.own = f.in_force if self.uneven else f.own
+        f.weight += weight
+        f.recent += weight
+        gain, e, most = weight / f.recent, x - f.mean, FAR * sqrt(f.square)
         if abs(e) > most and not begins:
             f.far += 1
             e = copysign(most, e) if most > 0 else e
@@ -181,6 +209,10 @@ class Units:
         zeros, p = f.weight < self.total, min(1.0, f.weight / self.total)
         if not f.values or (self.different(f) < 2 and self.centres):
             return Unit(f.values[0] if f.values else 0.0)
+        if f.trend:
+            return Unit()
+        if f.rare:
+            return Unit(0.0, self.shared_next)
         if self.different(f) == 2 and (self.centres or zeros):
             first, other = f.values[0], 0.0 if zeros else f.values[1]
             unit = Unit(min(first, other) if self.centres else 0.0, abs(first - other))
@@ -192,11 +224,23 @@ class Units:
             unit = Unit(0.0, sqrt(p * (f.mean**2 + f.square)))
         return unit if unit.size > 0 else Unit(f.in_force.centre if f.in_force.size == inf else 0.0)
 
+    def find_shared(self) -> None:
+        """The root mean square of what rare features are, none beyond FAR times that in force."""
+        rare = [f for f in self.features if f.rare and f.values]
+        squares = np.array([f.mean**2 + f.square for f in rare])
+        weights = np.array([f.weight for f in rare])
+        self.shared_next = inf
+        if squares.any():
+            middle = np.sort(squares)[len(squares) // 2]
+            most = FAR**2 * (self.shared**2 if self.shared < inf else middle)
+            self.shared_next = float(np.sqrt(np.average(squares.clip(max=most), weights=weights)))
+
     def find_units(self) -> None:
+        self.find_shared()
         sizes = []
         for f in self.features:
             f.next = self.own_unit(f)
-            if f.next.size < inf and self.different(f) > 1:
+            if f.next.size < inf and self.different(f) > 1 and not f.trend:
                 sizes.append(self.deviation(f) or f.next.size)
         self.varying = len(sizes)
         self.common = sqrt(sum(size**2 for size in sizes))
@@ -207,25 +251,34 @@ class Units:
     # ---- checks ----------------------------------------------------------------------------------
 
     def check(self) -> bool:
+        for f in self.features:
+            f.rare = not f.values or min(1.0, f.weight / self.total) < (RARE if f.rare else RARER)
+            f.jump_age += 1
         jumped = sum(self.check_block(f) for f in self.features) > 0
         self.find_units()
+        if self.uneven and self.shared == inf:
+            self.shared = self.shared_next
         for f in self.features:
-            if f.wait >= RUNNING and f.next.size < inf:
+            shares = self.uneven and f.rare and f.in_force.size == inf and f.values
+            if (f.wait >= RUNNING or shares) and f.next.size < inf:
                 self.be_born(f)
         width, now = False, self.uneven and jumped
         self.turns = False
         if self.uneven:
             both = [f for f in self.features if f.next.size < inf and f.in_force.size < inf]
-            off = any(off_by(OFF, f.next.size, f.in_force.size) for f in both)
+            off = self.shared_next < inf and off_by(OFF, self.shared_next, self.shared)
+            off = off or any(f.trend and f.in_force.size < inf for f in self.features)
+            off = off or any(off_by(OFF, f.next.size, f.in_force.size) for f in both)
         else:
             for f in self.features:
-                if self.t - f.jumped_at > 2 * CHECK:
+                if f.jump_age > RUNNING:
                     f.jump = ""
             jumps = sum(f.jump != "" for f in self.features)
             known_size = self.reference > 0 and self.common > 0
             now = jumps > 0 and 2 * jumps >= self.varying
             self.turns = bool(
                 now
+                or any(f.trend and f.in_force.size < inf for f in self.features)
                 or (self.largest > 1 and self.largest > 2 * self.middle)
                 or (known_size and off_by(COMMON_OFF, self.common, self.reference))
             )
@@ -237,14 +290,15 @@ class Units:
             return False
         self.converts = not width
         if self.converts:
+            self.shared_next = self.shared if self.shared_next == inf else self.shared_next
             for f in self.features:
-                if inf in (f.next.size, f.in_force.size):
+                if inf in (f.next.size, f.in_force.size) and not f.trend:
                     f.next = f.in_force
         return True
 
     def check_block(self, f: Feature) -> bool:
         """Close the block of a feature; True if it jumped."""
-        varies = f.in_force.size == inf and self.different(f) > 1
+        varies = f.in_force.size == inf and self.different(f) > 1 and not f.trend
         f.wait = min(f.wait + varies, RUNNING)
         count = len(f.block)
         if count < BLOCK and not varies:
@@ -261,12 +315,19 @@ class Units:
             unit = max(before, f.own.size if f.own.size < inf else 0.0)
             down = 0 < size < DOWN * unit and still and f.square > 0 and f.size_before < DOWN * unit
             f.up, f.down = (f.up + 1) * up, (f.down + 1) * down
-            jumps = takes = f.up >= RUNNING or f.down >= RUNNING_DOWN
+            far_down = max(size, f.size_before) < FAR_DOWN * unit
+            takes = f.up >= RUNNING or f.down >= (RUNNING if far_down else RUNNING_DOWN)
+            jumps = takes and not f.rare
             if jumps:
-                f.jump, f.jumped_at = "up" if f.up else "down", self.t
+                f.jump, f.jump_age = "up" if f.up else "down", 0
+            if takes:
                 f.up = f.down = 0
         if takes:
-            f.mean, f.square, f.recent = mean, size**2, float(count * self.t)
+            f.mean, f.square, f.recent = mean, size**2, count * self.weight()
+        if count >= BLOCK:
+            if f.low <= f.high:
+                follow_trend(f, mean, max(size, f.size_before))
+            f.low, f.high = min(f.low, mean), max(f.high, mean)
         f.mean_before, f.size_before = mean, size
         f.block, f.far = [], 0
         return jumps
@@ -276,7 +337,7 @@ class Units:
         constant = f.in_force.centre
         f.own = f.next
         if self.uneven:
-            two = self.centres and self.different(f) == 2
+            two = self.centres and not f.rare and self.different(f) == 2
             f.in_force = f.own = Unit(constant if two else f.next.centre, f.next.size)
         else:
             f.in_force = Unit(0.0 if constant == 0 else f.mean, 1.0)
@@ -291,6 +352,8 @@ class Units:
         return np.array([self.converted(f, v) for f, v in zip(self.features, z, strict=True)])
 
     def converted(self, f: Feature, z: float) -> float:
+        if f.trend and f.next.size == inf:
+            return 0.0
         if f.in_force.size == inf:
             return float(z)
         before = f.in_force if self.uneven else f.own
@@ -318,7 +381,26 @@ class Units:
             f.own, f.jump = f.next, ""
             if self.converts:
                 f.in_force = f.next
+        if self.converts:
+            self.shared = self.shared_next
         self.uneven = self.uneven or (self.converts and self.turns)
+
+
+def counted(t: int) -> bool:
+    """Whether row t is counted: later one of eight, which no period keeps step with."""
+    mixed = t // EVERY * 0x9E3779B97F4A7C15 % 2**64
+    return t <= ALL_ROWS or t % EVERY == mixed >> 61
+
+
+def follow_trend(f: Feature, mean: float, width: float) -> None:
+    if f.low <= mean <= f.high:  # such values were met before
+        f.rising = f.falling = 0
+    elif max(mean - f.high, f.low - mean) < width:
+        f.rising, f.falling = max(f.rising - 2, 0), max(f.falling - 2, 0)
+    else:
+        f.rising = min(f.rising + 1, MOST_TREND) if mean > f.high else 0
+        f.falling = min(f.falling + 1, MOST_TREND) if mean < f.low else 0
+    f.trend = max(f.rising, f.falling) >= (TREND_LEFT if f.trend else TREND)
 
 
 def note_value(f: Feature, x: float) -> None:

@@ -278,7 +278,7 @@ void Expansion<Real>::bring_up_to_date(RowBlock<Real>& block, std::size_t r) con
   if (support_.slots_moved() > block.time) pack(block);
   RowTask<Real> rows[kBlockRows];
   const BlockTask<Real> work = task(block, r, rows);
-  if (support_.clock() == block.time + 1 && r > 0 &&
+  if (support_.clock() == block.time + 1 && support_.slots_moved() <= block.time && r > 0 &&
       support_.newest_values() == block.samples + (r - 1) * block.width) {
     block_functions<Real>().values_of_one(work, support_.newest(), r - 1);
     block.recomputed += waiting;

@@ -5,12 +5,14 @@
 // Looking ahead only saves time. It needs dense rows with few zeros and a learner that decides by
 // its expansion alone. It does not pay where the support is small and most rounds change it: the
 // block would be computed over and over. The recent share of rounds that changed the support
-// decides.
+// decides. Rows may be shown to the learner otherwise than they come, as long as they are shown
+// alike; when that changes, `start`.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/batch.hpp"
 #include "learners/learner.hpp"
@@ -31,6 +33,7 @@ class LookAhead {
   // Frees the block at the end of a call: a model holds none between calls.
   void release() {
     start();
+    std::vector<Real>().swap(shown_);
     if (block_ == nullptr) return;
     values_recomputed_ += block_->recomputed;
     block_.reset();
@@ -40,12 +43,22 @@ class LookAhead {
 
   // The kernel row of row i; null if it was not computed ahead. Rows are asked for in their order.
   Row<Real>* row(const Learner<Real>& learner, const Batch<Real>& rows, std::size_t i) {
+    return row(learner, rows, i, nullptr);
+  }
+  // `show(x, out)` writes row x as the learner is to see it.
+  template <class Show>
+  Row<Real>* row(const Learner<Real>& learner, const Batch<Real>& rows, std::size_t i, Show show) {
     const Expansion<Real>* f = learner.by_row();
-    if (!waiting() && !(f != nullptr && rows.dense() && fill(*f, rows, i))) return nullptr;
+    if (!waiting() && !(f != nullptr && rows.dense() && fill(*f, rows, i, show))) return nullptr;
     const std::uint64_t time = block_->time;
     Row<Real>& row = f->take(*block_, next_++);
     changes_ += ((time != block_->time ? 1.0 : 0.0) - changes_) * kMemory;
     return &row;
+  }
+
+  // The row that `row` answered last, as the learner is to see it.
+  [[nodiscard]] Sample<Real> sample() const {
+    return {block_->samples + (next_ - 1) * block_->width, nullptr, block_->width};
   }
 
   // Rows computed in blocks, and kernel values of theirs computed once more, of past calls.
@@ -58,14 +71,15 @@ class LookAhead {
   static constexpr double kWorthwhile = 200.0;
   static constexpr std::size_t kPause = 60;  // rows alone after a block that did not pay
 
-  bool fill(const Expansion<Real>& f, const Batch<Real>& rows, std::size_t i) {
+  template <class Show>
+  bool fill(const Expansion<Real>& f, const Batch<Real>& rows, std::size_t i, Show show) {
     if (rows.count - i < kBlockRows) return false;
     if (mode_ == LookAheadMode::never) return false;
     if (++skipped_ <= kPause && mode_ != LookAheadMode::always) return false;
     const bool few = static_cast<double>(f.size()) >= kWorthwhile * changes_;
     if (block_ == nullptr) block_ = std::make_unique<RowBlock<Real>>();
     const bool pays = (few || mode_ == LookAheadMode::always) &&
-                      f.fill(*block_, rows.values + i * rows.width, rows.width);
+                      f.fill(*block_, samples(rows, i, show), rows.width);
     if (!pays) {
       changes_ *= 0.5;  // it may have become otherwise
       skipped_ = 0;
@@ -77,7 +91,18 @@ class LookAhead {
     return true;
   }
 
+  const Real* samples(const Batch<Real>& rows, std::size_t i, std::nullptr_t) {
+    return rows.values + i * rows.width;
+  }
+  template <class Show>
+  const Real* samples(const Batch<Real>& rows, std::size_t i, Show show) {
+    shown_.resize(kBlockRows * rows.width);
+    for (std::size_t r = 0; r < kBlockRows; ++r) show(rows[i + r], shown_.data() + r * rows.width);
+    return shown_.data();
+  }
+
   std::unique_ptr<RowBlock<Real>> block_;
+  std::vector<Real> shown_;  // rows of the block, if they are shown otherwise than they come
   std::int64_t values_recomputed_ = 0;
   std::size_t next_ = kBlockRows;  // row of the block
   std::size_t skipped_ = kPause;

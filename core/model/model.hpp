@@ -357,13 +357,20 @@ class Model : private InstanceCount {
   // Whether rows are scaled by the rows before them.
   [[nodiscard]] bool scales() const { return preparation_ != nullptr && preparation_->scales(); }
   // The kernel row of row i if it was computed ahead, else null. Never ahead if the row is scaled
-  // or the learner may be rebuilt before its round, or if all memory was taken in advance.
+  // by the one before or the learner may be rebuilt before its round, or if all memory was taken in
+  // advance.
   Row<Real>* ready_row(const Batch<Real>& rows, std::size_t i) {
-    if (limit_.given() || scales() || !rows.dense() ||
-        (preparation_ != nullptr && preparation_->warming_up())) {
-      return nullptr;
+    if (limit_.given() || !rows.dense()) return nullptr;
+    if (preparation_ == nullptr) return look_ahead_.row(*learner_, rows, i);
+    if (preparation_->warming_up() || preparation_->scales_by_row()) return nullptr;
+    if (shown_as_ != preparation_->stamp()) {
+      look_ahead_.start();
+      shown_as_ = preparation_->stamp();
     }
-    return look_ahead_.row(*learner_, rows, i);
+    if (!scales()) return look_ahead_.row(*learner_, rows, i);
+    return look_ahead_.row(*learner_, rows, i, [this](const Sample<Real>& x, Real* out) {
+      preparation_->show(x, out);
+    });
   }
 
   // What predict answers is constant() + target_scale() f(x), f the last hypothesis or the mean.
@@ -431,7 +438,7 @@ class Model : private InstanceCount {
     }
     const Sample<Real> x = row.x;
     if (row.weight != 0.0) preparation_->make_place(x, row.surveyed, [this] { rebuild(); });
-    row.x = preparation_->prepare(x, prepared_);
+    row.x = ready != nullptr ? look_ahead_.sample() : preparation_->prepare(x, prepared_);
     run_round(row, ready, counter);
     if (row.weight != 0.0) {
       preparation_->count(
@@ -697,6 +704,7 @@ class Model : private InstanceCount {
   Row<Real> row_;
   LookAheadMode look_ahead_mode_ = LookAheadMode::automatic;
   LookAhead<Real> look_ahead_;
+  std::uint64_t shown_as_ = 0;  // the stamp of the units that waiting rows are shown in
   OwnedSample<Real> prepared_;
   std::vector<double> outputs_;
   std::vector<double> direction_;

@@ -117,6 +117,9 @@ class Preparation {
   [[nodiscard]] bool scales() const {
     return scale_ == Scale::standard || (scale_ == Scale::units && !units_.identity());
   }
+  // Whether each row changes how the next one is shown; else that changes with `stamp` alone.
+  [[nodiscard]] bool scales_by_row() const { return scale_ == Scale::standard; }
+  [[nodiscard]] std::uint64_t stamp() const { return units_.stamp(); }
   [[nodiscard]] bool may_scale() const { return scale_ != Scale::none; }
   // Whether rows may have gaps.
   [[nodiscard]] bool takes_gaps() const { return scale_ == Scale::units; }
@@ -148,6 +151,8 @@ class Preparation {
   Sample<Real> prepare(const Sample<Real>& x, OwnedSample<Real>& out) const {
     return scale_ == Scale::standard ? scaler_.transform(x, out) : in_units(x, out);
   }
+  // A dense row in units, into `out`. Precondition: `scales`, and not by row.
+  void show(const Sample<Real>& x, Real* out) const { units_.show(x, out); }
   // A kept row as the learner is to see it.
   Sample<Real> in_units(const Sample<Real>& x, OwnedSample<Real>& out) const {
     if (scale_ != Scale::units) return x;
@@ -196,27 +201,16 @@ class Preparation {
   template <class Rebuild, class Change>
   void count(const Sample<Real>& x, const Sample<Real>& seen, double target, double weight,
              bool surveyed, Rebuild rebuild, Change change) {
-    if (scale_ == Scale::standard) scaler_.count(x);
     surveyed = surveyed && settled_;
     // A row that is shown as it came has none.
     const bool gaps = scale_ == Scale::units && seen.values != x.values && has_gaps(x);
     if (gaps) gaps_.count(x, most_counted());
-    if (!warming_up_) {
-      if (surveyed || scale_ != Scale::units || !units_.count(x, gaps)) return;
-      const UnitsChanged changed = change(units_);
-      if (finds_gamma_) gamma_ = changed.gamma;
-      units_.commit();
-      return;
-    }
-    warmup_.add(scale_ == Scale::units ? x : seen, target, weight);
-    for (std::size_t k = 0; k < x.count; ++k) {
-      if (x.values[k] == Real(0)) continue;
-      features_ = std::max(features_, static_cast<std::size_t>(x.feature(k)) + 1);
-    }
-    if (!surveyed) {
-      choose_units_and_gamma(warmup_.full(), rebuild);
-    } else if (warmup_.full()) {
-      end_warmup();
+    if (warming_up_) {
+      count_first(x, seen, target, weight, surveyed, rebuild);
+    } else if (scale_ == Scale::standard) {
+      scaler_.count(x);
+    } else if (scale_ == Scale::units && !surveyed && units_.count(x, gaps)) {
+      change_units(change);
     }
   }
 
@@ -266,6 +260,29 @@ class Preparation {
   [[nodiscard]] std::size_t most_counted() const {
     if (units_.reserved() > 0) return units_.reserved();
     return std::max(GapCounts::kLeast, units_.features());
+  }
+
+  template <class Change>
+  void change_units(Change change) {
+    const UnitsChanged changed = change(units_);
+    if (finds_gamma_) gamma_ = changed.gamma;
+    units_.commit();
+  }
+  // In the warm-up.
+  template <class Rebuild>
+  void count_first(const Sample<Real>& x, const Sample<Real>& seen, double target, double weight,
+                   bool surveyed, Rebuild rebuild) {
+    if (scale_ == Scale::standard) scaler_.count(x);
+    warmup_.add(scale_ == Scale::units ? x : seen, target, weight);
+    for (std::size_t k = 0; k < x.count; ++k) {
+      if (x.values[k] == Real(0)) continue;
+      features_ = std::max(features_, static_cast<std::size_t>(x.feature(k)) + 1);
+    }
+    if (!surveyed) {
+      choose_units_and_gamma(warmup_.full(), rebuild);
+    } else if (warmup_.full()) {
+      end_warmup();
+    }
   }
 
   template <class Rebuild>

@@ -1,5 +1,7 @@
 #include "model/units.hpp"
 
+#include <numeric>
+
 namespace budgetron {
 namespace {
 
@@ -8,10 +10,19 @@ constexpr double kCommonOff = 30.0;  // and the size of an even stream, so that 
 constexpr double kWidthOff = 4.0;    // or so that gamma is found anew
 constexpr int kRunning = 2;          // checks
 constexpr int kRunningDown = 3;
-constexpr std::int32_t kBlock = 20;  // values in a block at least
-constexpr double kUp = 4.0;          // a jump is by more than this
+constexpr double kBlock = 10.0;  // values in a block at least
+constexpr double kUp = 4.0;      // a jump is by more than this
 constexpr double kDown = 0.1;
-constexpr double kBefore = 3.9;  // units from the centre: stored before the jump
+constexpr double kFarDown = 0.01;        // is seen sooner
+constexpr double kBefore = 3.9;          // units from the centre: stored before the jump
+constexpr std::size_t kSortedRows = 16;  // at least, in whose order a trend is seen
+constexpr std::uint8_t kTrend = 10;      // checks that make one
+constexpr std::uint8_t kTrendLeft = 3;   // and that keep it
+constexpr std::uint8_t kMostTrend = 12;
+constexpr double kRare = 0.01;    // share of rows; a feature is no longer rare from there
+constexpr double kRarer = 0.008;  // and is again
+
+std::size_t whole_groups(std::size_t count) { return (count + kGroup - 1) / kGroup * kGroup; }
 
 bool off_by(double factor, double a, double b) { return a > factor * b || b > factor * a; }
 
@@ -28,8 +39,10 @@ void Units::reserve(std::size_t width, std::size_t slots, std::size_t rows) {
   slots_.reserve(width, reserved_);
   features_.reserve(reserved_);
   states_.reserve(reserved_);
-  counts_.reserve((reserved_ + kGroup - 1) / kGroup * kGroupNumbers);
-  dense_.reserve((reserved_ + kGroup - 1) / kGroup * kGroup);
+  counts_.reserve(whole_groups(reserved_) * kGroup);
+  dense_.reserve(whole_groups(reserved_));
+  shown_centres_.reserve(std::min(width, 2 * reserved_));
+  shown_sizes_.reserve(std::min(width, 2 * reserved_));
   values_.reserve(reserved_);
   few_.reserve(reserved_);
   centred_.reserve(reserved_);
@@ -44,7 +57,9 @@ std::uint32_t Units::new_slot(std::int32_t feature) {
   slots_.insert(feature, slot);
   features_.push_back(feature);
   states_.emplace_back();
-  if (!uneven_) states_.back().in_force = {0.0, 1.0};
+  FeatureState& f = states_.back();  // rare, and shown as before
+  f.in_force = uneven_ ? shared_.in_force : Unit{0.0, 1.0};
+  if (uneven_) f.own = f.in_force;
   make_place(slot);
   return slot;
 }
@@ -73,40 +88,48 @@ void Units::forget_features() {
   behind_ = false;
 }
 
-// Statistics from where values move them to where they are looked at, and back.
-void Units::pull() {
-  catch_up();
-  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
-    FeatureState& f = states_[slot];
-    const double* const from = counts_of(slot);
-    f.weight = from[kWeight * kGroup];
-    f.recent = from[kRecent * kGroup];
-    f.mean = from[kMean * kGroup];
-    f.square = from[kSquare * kGroup];
-    f.block_count = static_cast<std::int32_t>(from[kBlockCount * kGroup]);
-    f.block_far = static_cast<std::int32_t>(from[kBlockFar * kGroup]);
-    f.block_mean = from[kBlockMean * kGroup];
-    f.block_square = from[kBlockSquare * kGroup];
+// Slots in the order of their features, as far as they are known. Precondition: only R, Q and
+// values were counted.
+void Units::order_slots() {
+  if (in_order_) return;
+  const std::size_t count = states_.size();
+  few_.resize(count);
+  std::iota(few_.begin(), few_.end(), 0u);
+  std::sort(few_.begin(), few_.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return features_[a] < features_[b]; });
+  for (std::size_t to = 0; to < count; ++to) {
+    std::size_t from = few_[to];
+    while (from < to) from = few_[from];  // it was moved there
+    std::swap(states_[to], states_[from]);
+    std::swap(features_[to], features_[from]);
+    std::swap(counts_of(to)[kWeight * kGroup], counts_of(from)[kWeight * kGroup]);
+    std::swap(counts_of(to)[kRecent * kGroup], counts_of(from)[kRecent * kGroup]);
+  }
+  slots_.clear();
+  in_order_ = true;
+  for (std::size_t slot = 0; slot < count; ++slot) {
+    slots_.insert(features_[slot], static_cast<std::uint32_t>(slot));
+    in_order_ &= static_cast<std::size_t>(features_[slot]) == slot;
   }
 }
-void Units::push(std::size_t slot) {
-  const FeatureState& f = states_[slot];
-  double* const to = counts_of(slot);
-  to[kWeight * kGroup] = f.weight;
-  to[kRecent * kGroup] = f.recent;
-  to[kMean * kGroup] = f.mean;
-  to[kSquare * kGroup] = f.square;
-  to[kBlockCount * kGroup] = static_cast<double>(f.block_count);
-  to[kBlockFar * kGroup] = static_cast<double>(f.block_far);
-  to[kBlockMean * kGroup] = f.block_mean;
-  to[kBlockSquare * kGroup] = f.block_square;
+
+void Units::set_counts(std::size_t slot, const FeatureCounts& c) {
+  double* const f = counts_of(slot);
+  f[kWeight * kGroup] = c.weight;
+  f[kRecent * kGroup] = c.recent;
+  f[kMean * kGroup] = c.mean;
+  f[kSquare * kGroup] = c.square;
+  f[kBlockCount * kGroup] = c.block_count;
+  f[kBlockFar * kGroup] = c.block_far;
+  f[kBlockMean * kGroup] = c.block_mean;
+  f[kBlockSquare * kGroup] = c.block_square;
 }
-void Units::push() {
+void Units::note_few() {
   few_.clear();
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
-    push(slot);
     const FeatureState& f = states_[slot];
-    values_[slot] = f.values == 1 && f.recent != f.weight ? kApart : f.values;
+    const FeatureCounts c = counts(slot);
+    values_[slot] = f.values == 1 && c.recent != c.weight ? kApart : f.values;
     if (values_[slot] < 3) few_.push_back(static_cast<std::uint32_t>(slot));
   }
 }
@@ -123,27 +146,45 @@ void Units::clear() {
   forget_features();
   features_.clear();
   centred_.clear();
-  shared_ = FeatureState();
-  rows_ = 0;
+  shown_ = 0;
+  shown_centres_.clear();
+  shown_sizes_.clear();
+  shared_ = {};
+  rows_ = next_row_ = 0;
   total_ = 0.0;
   widest_ = 0;
   credit_ = kChanges * kChangeEvery;
   off_ = 0;
-  uneven_ = false;
+  uneven_ = turns_ = false;
 }
 
 // The values of the feature, numbers_, make m and v: their mean and variance about the median,
 // those farther than kFar sizes brought there. The size is that of the middle half, or of the 95 %
-// nearest if that is 0, or of all. f.recent: the sum of t over the rows in which it was missing.
-void Units::begin(FeatureState& f) {
+// nearest if that is 0, or of all. Precondition: R is summed, and Q is the sum of t over the rows
+// in which it was missing.
+void Units::begin(std::size_t slot) {
   const std::size_t n = numbers_.size();
-  const double missing = f.recent;
-  f.recent = f.weight;
-  if (missing > 0.0) {
-    const double known = total_ - missing;
-    f.weight = known > 0.0 ? f.weight / known * total_ : total_;
-  }
+  FeatureState& f = states_[slot];
+  FeatureCounts c = counts(slot);
+  const double known = total_ - c.recent;
+  const bool zeros = c.weight < known;
+  const bool missing = c.recent > 0.0;
+  c.recent = c.weight;
+  if (missing) c.weight = known > 0.0 ? c.weight / known * total_ : total_;
+  set_counts(slot, c);
   if (n == 0) return;
+  f.rare = share(c) < kRare;
+  if (n >= kSortedRows && f.values > 2 && !zeros) {
+    std::size_t up = 0;
+    std::size_t down = 0;
+    for (std::size_t i = 1; i < n; ++i) {
+      up += numbers_[i] > numbers_[i - 1];
+      down += numbers_[i] < numbers_[i - 1];
+    }
+    if (down == 0 && 2 * up >= n) f.rising = kTrend;
+    if (up == 0 && 2 * down >= n) f.falling = kTrend;
+    f.trend = f.rising > 0 || f.falling > 0;
+  }
   std::vector<double>& sorted = apart_;
   sorted = numbers_;
   std::sort(sorted.begin(), sorted.end());
@@ -171,40 +212,70 @@ void Units::begin(FeatureState& f) {
     squares += e * e;
   }
   sum /= static_cast<double>(n);
-  f.mean = constant ? low : centre + sum;
-  f.square = constant ? 0.0 : std::max(0.0, squares / static_cast<double>(n) - sum * sum);
+  c.mean = constant ? low : centre + sum;
+  c.square = constant ? 0.0 : std::max(0.0, squares / static_cast<double>(n) - sum * sum);
+  set_counts(slot, c);
 }
 
-double Units::deviation(const FeatureState& f) const {
-  const double p = share(f);
-  return std::sqrt(p * f.square + f.mean * f.mean * p * (1.0 - p));
-}
-
-Unit Units::own_unit(const FeatureState& f) const {
-  const int values = different(f);
-  const bool zeros = f.weight < total_;
+Unit Units::own_unit(const FeatureState& f, const FeatureCounts& c) const {
+  const int values = different(f, c);
+  const bool zeros = c.weight < total_;
+  if (f.values == 0) return uneven_ || turns_ ? shared_.next : Unit();
   if (values < 2 && centres_) return {f.first};
-  const double p = share(f);
+  if (f.trend) return {};
+  if (f.rare) return shared_.next;
+  const double p = share(c);
   Unit unit;
   if (values == 2 && (centres_ || zeros)) {
     const double other = zeros ? 0.0 : f.second;
     unit = {centres_ ? std::min(f.first, other) : 0.0, std::abs(f.first - other)};
   } else if (p < 0.5) {
-    unit.size = std::sqrt(f.mean * f.mean + f.square);
+    unit.size = std::sqrt(c.mean * c.mean + c.square);
   } else if (centres_) {
-    unit = {p * f.mean, deviation(f)};
+    unit = {p * c.mean, std::sqrt(variance(c))};
   } else {
-    unit.size = std::sqrt(p * (f.mean * f.mean + f.square));
+    unit.size = std::sqrt(p * (c.mean * c.mean + c.square));
   }
   if (!(unit.size > 0.0)) unit = {f.in_force.none() ? f.in_force.centre : 0.0};
   return unit;
 }
 
-// `next` of all features.
-void Units::find_units() {
-  for (FeatureState& f : states_) f.next = own_unit(f);
+// What its unit becomes at a change: none keeps what it is.
+Unit Units::next_unit(std::size_t slot) const {
+  const FeatureState& f = states_[slot];
+  const Unit own = own_unit(f, counts(slot));
+  if (f.trend || f.values == 0) return own;
+  return converts && (own.none() || f.in_force.none()) ? f.in_force : own;
+}
+
+// The unit of the rare features, from what is known of each.
+void Units::find_shared() {
+  double most = 0.0;
+  if (shared_.in_force.none()) {
+    numbers_.clear();
+    for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+      if (!states_[slot].rare || states_[slot].values == 0) continue;
+      const FeatureCounts c = counts(slot);
+      numbers_.push_back(c.mean * c.mean + c.square);
+    }
+    if (!numbers_.empty()) {
+      const auto at = numbers_.begin() + static_cast<std::ptrdiff_t>(numbers_.size() / 2);
+      std::nth_element(numbers_.begin(), at, numbers_.end());
+      most = kFar * kFar * *at;
+    }
+  } else {
+    most = kFar * kFar * shared_.in_force.size * shared_.in_force.size;
+  }
+  double weight = shared_.weight;
+  double sum = shared_.weight * shared_.square;
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    if (!states_[slot].rare || states_[slot].values == 0) continue;
+    const FeatureCounts c = counts(slot);
+    weight += c.weight;
+    sum += c.weight * std::min(c.mean * c.mean + c.square, most);
+  }
   shared_.next = Unit();
-  if (shared_.square > 0.0) shared_.next.size = std::sqrt(shared_.square);
+  if (sum > 0.0) shared_.next.size = std::sqrt(sum / weight);
 }
 
 // How even they are. Variances are compared, and few roots taken.
@@ -212,12 +283,13 @@ void Units::find_sizes() {
   numbers_.clear();
   double largest = 0.0;
   double sum = 0.0;
-  for (const FeatureState& f : states_) {
-    if (different(f) < 2) continue;
-    const double p = share(f);
-    double variance = p * f.square + f.mean * f.mean * p * (1.0 - p);
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    const FeatureState& f = states_[slot];
+    const FeatureCounts c = counts(slot);
+    if (different(f, c) < 2 || f.trend) continue;
+    double variance = this->variance(c);
     if (!(variance > 0.0)) {
-      const Unit unit = own_unit(f);
+      const Unit unit = own_unit(f, c);
       if (unit.none()) continue;
       variance = unit.size * unit.size;
     }
@@ -227,7 +299,7 @@ void Units::find_sizes() {
   }
   largest_ = std::sqrt(largest);
   common_ = std::sqrt(sum);
-  const std::size_t n = numbers_.size();
+  const std::size_t n = varying_ = numbers_.size();
   middle_ = 0.0;
   if (n == 0) return;
   const auto at = numbers_.begin() + static_cast<std::ptrdiff_t>(n / 2);
@@ -241,26 +313,32 @@ void Units::find_sizes() {
 
 // The units after `start`.
 void Units::settle() {
-  find_units();
+  find_shared();
   find_sizes();
   uneven_ = largest_ > 1.0 && largest_ > 2.0 * middle_;
-  for (FeatureState& f : states_) {
-    f.own = f.next;
-    const bool constant = centres_ && f.values > 0 && different(f) < 2;
-    f.in_force = uneven_ || constant ? f.next : Unit{0.0, 1.0};
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    FeatureState& f = states_[slot];
+    const FeatureCounts c = counts(slot);
+    f.own = own_unit(f, c);
+    const bool constant = f.trend || (centres_ && f.values > 0 && different(f, c) < 2);
+    f.in_force = uneven_ || constant ? f.own : Unit{0.0, 1.0};
   }
-  shared_.in_force = shared_.own = shared_.next;
+  shared_.in_force = shared_.next;
   reference_ = common_;
   flag_ = uneven_ || !(largest_ > 0.0) ? 1.0 : largest_;
   look();
-  push();
+  note_few();
 }
 
 void Units::decide() {
-  pull();
-  for (FeatureState& f : states_) {
-    f.block_mean = f.block_square = f.mean_before = 0.0;
-    f.block_count = f.block_far = 0;
+  catch_up();
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    FeatureState& f = states_[slot];
+    FeatureCounts c = counts(slot);
+    c.block_count = c.block_far = c.block_mean = c.block_square = 0.0;
+    set_counts(slot, c);
+    f.rare = f.values == 0 || share(c) < kRare;
+    f.mean_before = 0.0;
     f.size_before = -1.0;
   }
   settle();
@@ -268,96 +346,132 @@ void Units::decide() {
 
 bool Units::varies() const {
   if (shared_.weight > 0.0) return true;
-  return std::any_of(states_.begin(), states_.end(),
-                     [this](const FeatureState& f) { return different(f) > 1; });
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    if (different(states_[slot], counts(slot)) > 1) return true;
+  }
+  return false;
 }
 
 // After units in force have changed: which zeros are not at 0, and whether any row changes.
 void Units::look() {
   identity_ = !uneven_;
+  ++stamp_;
   centred_.clear();
+  const std::size_t width = states_.empty() ? 0 : last_feature_ + 1;
+  shown_ = width <= 2 * states_.size() ? width : 0;
+  const Unit other = uneven_ ? shared_.in_force : Unit{0.0, 1.0};
+  shown_centres_.assign(shown_, other.centre);
+  shown_sizes_.assign(shown_, other.size);
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
     const Unit& unit = states_[slot].in_force;
     if (unit.none() || unit.centre != 0.0) identity_ = false;
     if (!unit.none() && unit.centre != 0.0) centred_.push_back(features_[slot]);
+    if (shown_ == 0) continue;
+    shown_centres_[static_cast<std::size_t>(features_[slot])] = unit.centre;
+    shown_sizes_[static_cast<std::size_t>(features_[slot])] = unit.size;
   }
   std::sort(centred_.begin(), centred_.end());
 }
 
-bool Units::check_block(FeatureState& f, bool& jumped) {
-  const bool varies = f.in_force.none() && different(f) > 1;
+void Units::follow_trend(FeatureState& f, double mean, double width) {
+  const auto less = [](std::uint8_t n) { return static_cast<std::uint8_t>(n > 2 ? n - 2 : 0); };
+  const auto more = [](std::uint8_t n) { return static_cast<std::uint8_t>(n + (n < kMostTrend)); };
+  if (mean >= f.low && mean <= f.high) {
+    f.rising = f.falling = 0;
+  } else if (std::max(mean - f.high, f.low - mean) < width) {
+    f.rising = less(f.rising);
+    f.falling = less(f.falling);
+  } else {
+    f.rising = mean > f.high ? more(f.rising) : std::uint8_t{0};
+    f.falling = mean < f.low ? more(f.falling) : std::uint8_t{0};
+  }
+  f.trend = std::max(f.rising, f.falling) >= (f.trend ? kTrendLeft : kTrend);
+}
+
+bool Units::check_block(FeatureState& f, FeatureCounts& c, bool& jumped) {
+  const bool varies = f.in_force.none() && different(f, c) > 1 && !f.trend;
   if (varies && f.wait < kRunning) ++f.wait;
-  if (f.block_count < kBlock && !varies) return false;
-  const double variance =
-      f.block_count > 0 ? f.block_square / static_cast<double>(f.block_count) : 0.0;
+  if (c.block_count < kBlock && !varies) return false;
+  const double variance = c.block_count > 0.0 ? c.block_square / c.block_count : 0.0;
   const double size = std::sqrt(variance);
-  const double before = std::sqrt(f.square);
-  const bool far = 2 * f.block_far > f.block_count && size > 0.0;
+  const double before = std::sqrt(c.square);
+  const bool far = 2.0 * c.block_far > c.block_count && size > 0.0;
   const auto take_block = [&] {
-    f.mean = f.block_mean;
-    f.square = variance;
-    f.recent = static_cast<double>(f.block_count) * row_;
+    c.mean = c.block_mean;
+    c.square = variance;
+    c.recent = c.block_count * weight();
   };
   if (varies) {
-    if (f.wait >= kRunning && far && f.block_count >= kBlock) take_block();
+    if (f.wait >= kRunning && far && c.block_count >= kBlock) take_block();
     f.up = f.down = 0;
   } else {
     const bool still = f.size_before > 0.0 &&
-                       std::abs(f.block_mean - f.mean_before) < std::max(size, f.size_before);
-    const bool up = far && still && (f.square == 0.0 || size > kUp * before);
+                       std::abs(c.block_mean - f.mean_before) < std::max(size, f.size_before);
+    const bool up = far && still && (c.square == 0.0 || size > kUp * before);
     const double unit = std::max(before, f.own.none() ? 0.0 : f.own.size);
-    const bool down = size > 0.0 && still && f.square > 0.0 && size < kDown * unit &&
+    const bool down = size > 0.0 && still && c.square > 0.0 && size < kDown * unit &&
                       f.size_before < kDown * unit;
     f.up = up ? static_cast<std::uint8_t>(f.up + 1) : std::uint8_t{0};
     f.down = down ? static_cast<std::uint8_t>(f.down + 1) : std::uint8_t{0};
-    if (f.up >= kRunning || f.down >= kRunningDown) {
-      f.jump = f.up > 0 ? Jump::up : Jump::down;
-      f.jumped_at = rows_;
+    const int falls = std::max(size, f.size_before) < kFarDown * unit ? kRunning : kRunningDown;
+    if (f.up >= kRunning || f.down >= falls) {
+      if (!f.rare) {
+        f.jump = f.up > 0 ? Jump::up : Jump::down;
+        f.jump_age = 0;
+        jumped = true;
+      }
       f.up = f.down = 0;
       take_block();
-      jumped = true;
     }
   }
-  f.mean_before = f.block_mean;
+  if (c.block_count >= kBlock) {
+    if (f.low <= f.high) follow_trend(f, c.block_mean, std::max(size, f.size_before));
+    f.low = std::min(f.low, c.block_mean);
+    f.high = std::max(f.high, c.block_mean);
+  }
+  f.mean_before = c.block_mean;
   f.size_before = size;
-  f.block_count = f.block_far = 0;
-  f.block_mean = f.block_square = 0.0;
+  c.block_count = c.block_far = c.block_mean = c.block_square = 0.0;
   return true;
 }
 
 // All stored examples have coordinate 0: where the constant was if it is one of two values, else at
 // the centre.
-void Units::be_born(FeatureState& f) {
+void Units::be_born(FeatureState& f, const FeatureCounts& c) {
   const double constant = f.in_force.centre;
-  f.own = f.next;
+  f.own = own_unit(f, c);
   if (uneven_) {
-    f.in_force = f.next;
-    if (centres_ && different(f) == 2) f.in_force.centre = constant;
-    f.own = f.in_force;
+    if (centres_ && !f.rare && different(f, c) == 2) f.own.centre = constant;
+    f.in_force = f.own;
   } else {
-    f.in_force = {constant == 0.0 ? 0.0 : f.mean, 1.0};
+    f.in_force = {constant == 0.0 ? 0.0 : c.mean, 1.0};
   }
   f.wait = 0;
 }
 
 bool Units::check() {
+  credit_ = std::min(credit_ + kCheck, kChanges * kChangeEvery);
   bool jumped = false;
-  pull();
+  catch_up();
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
-    if (check_block(states_[slot], jumped)) push(slot);
+    FeatureState& f = states_[slot];
+    FeatureCounts c = counts(slot);
+    f.rare = f.values == 0 || share(c) < (f.rare ? kRare : kRarer);
+    if (f.jump != Jump::none && f.jump_age <= kRunning) ++f.jump_age;
+    if (check_block(f, c, jumped)) set_counts(slot, c);
   }
   find_sizes();
-  if (uneven_) find_units();
+  if (uneven_) find_shared();
+  if (uneven_ && shared_.in_force.none()) shared_.in_force = shared_.next;
   bool born = false;
-  for (FeatureState& f : states_) {
-    if (f.wait < kRunning) continue;
-    f.next = own_unit(f);
-    if (f.next.none()) continue;
-    be_born(f);
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    FeatureState& f = states_[slot];
+    const bool shares = uneven_ && f.rare && f.in_force.none();
+    if (f.wait < kRunning && !shares) continue;
+    const FeatureCounts c = counts(slot);
+    if (own_unit(f, c).none()) continue;
+    be_born(f, c);
     born = true;
-  }
-  if (uneven_ && shared_.in_force.none() && !shared_.next.none()) {
-    shared_.in_force = shared_.own = shared_.next;
   }
   if (born) look();
 
@@ -365,38 +479,41 @@ bool Units::check() {
   bool off = false;
   bool width = false;
   turns_ = false;
+  converts = true;
   if (uneven_) {
-    off = !shared_.next.none() && !shared_.in_force.none() &&
-          off_by(kOff, shared_.next.size, shared_.in_force.size);
-    for (const FeatureState& f : states_) {
-      off |= !f.next.none() && !f.in_force.none() && off_by(kOff, f.next.size, f.in_force.size);
+    const auto is_off = [](const Unit& next, const Unit& in_force) {
+      return !next.none() && !in_force.none() && off_by(kOff, next.size, in_force.size);
+    };
+    off = is_off(shared_.next, shared_.in_force);
+    for (std::size_t slot = 0; slot < states_.size() && !off; ++slot) {
+      const FeatureState& f = states_[slot];
+      off = is_off(next_unit(slot), f.in_force) || (f.trend && !f.in_force.none());
     }
   } else {
     std::size_t jumps = 0;
+    bool trend = false;
     for (FeatureState& f : states_) {
-      if (rows_ - f.jumped_at > 2 * kCheck) f.jump = Jump::none;
+      trend |= f.trend && !f.in_force.none();
+      if (f.jump_age > kRunning) f.jump = Jump::none;
       jumps += f.jump != Jump::none;
     }
     const bool comparable = reference_ > 0.0 && common_ > 0.0;
-    now = jumps > 0 && 2 * jumps >= numbers_.size();
-    turns_ = now || (largest_ > 1.0 && largest_ > 2.0 * middle_) ||
+    now = jumps > 0 && 2 * jumps >= varying_;
+    turns_ = now || trend || (largest_ > 1.0 && largest_ > 2.0 * middle_) ||
              (comparable && off_by(kCommonOff, common_, reference_));
     width = !turns_ && follows_width_ && comparable && off_by(kWidthOff, common_, reference_);
     off = turns_ || width;
   }
   off_ = off ? off_ + 1 : 0;
   if (!(off_ >= kRunning || now) || credit_ < kChangeEvery) return false;
-  find_units();
+  find_shared();
   converts = !width;
   finds_gamma = follows_width_;
   moved_.clear();
   if (!converts) return true;
-  for (FeatureState& f : states_) {
-    if (f.next.none() || f.in_force.none()) f.next = f.in_force;
-  }
   if (shared_.next.none()) shared_.next = shared_.in_force;
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
-    if (convert(states_[slot], 0.0) != 0.0) moved_.push_back(features_[slot]);
+    if (convert(states_[slot], next_unit(slot), 0.0) != 0.0) moved_.push_back(features_[slot]);
   }
   std::sort(moved_.begin(), moved_.end());
   return true;
@@ -407,14 +524,16 @@ void Units::commit() {
   ++changes_;
   off_ = 0;
   reference_ = common_;
-  for (FeatureState& f : states_) {
-    if (!converts && f.next.none()) continue;
-    f.own = f.next;
-    if (converts) f.in_force = f.next;
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    FeatureState& f = states_[slot];
+    const Unit next = next_unit(slot);
+    if (!converts && next.none()) continue;
+    f.own = next;
+    if (converts) f.in_force = next;
     f.jump = Jump::none;
   }
   if (!converts) return;
-  shared_.in_force = shared_.own = shared_.next;
+  shared_.in_force = shared_.next;
   flag_ = 1.0;
   uneven_ |= turns_;
   look();
@@ -423,20 +542,21 @@ void Units::commit() {
 double Units::convert(std::int32_t feature, double z) const {
   if (flags_ > 0 && feature >= flags_) return z / flag_;
   const std::uint32_t slot = slots_.find(feature);
-  if (slot != kNoSlot) return convert(states_[slot], z);
+  if (slot != kNoSlot) return convert(states_[slot], next_unit(slot), z);
   if (shared_.next.none()) return std::clamp(z, -kClip, kClip);
   const double x = uneven_ ? z * shared_.in_force.size : z;
   return std::clamp(x / shared_.next.size, -kClip, kClip);
 }
 
-double Units::convert(const FeatureState& f, double z) const {
+double Units::convert(const FeatureState& f, const Unit& next, double z) const {
+  if (next.none() && f.trend) return 0.0;
   if (f.in_force.none()) return z;
   const Unit& before = uneven_ ? f.in_force : f.own;
   const double x = z * f.in_force.size + f.in_force.centre;
-  double converted = (x - f.next.centre) / f.next.size;
+  double converted = (x - next.centre) / next.size;
   if (!before.none() && (f.jump != Jump::none || !uneven_)) {
-    const double factor = f.next.size / before.size;
-    const double moved = std::abs(f.next.centre - before.centre);
+    const double factor = next.size / before.size;
+    const double moved = std::abs(next.centre - before.centre);
     const bool jump =
         factor > kUp || factor < 1.0 / kUp || (f.jump != Jump::none && moved > kClip * before.size);
     if (jump) {
@@ -457,23 +577,27 @@ namespace {
 
 // Calls number(x) or mark(n) with everything that is saved of a feature.
 template <class Number, class Mark>
-void visit(FeatureState& f, Number number, Mark mark) {
-  for (double* value : {&f.weight, &f.recent, &f.mean, &f.square, &f.block_mean, &f.block_square,
+void visit(FeatureState& f, FeatureCounts& c, Number number, Mark mark) {
+  for (double* value : {&c.weight, &c.recent, &c.mean, &c.square, &c.block_mean, &c.block_square,
                         &f.first, &f.second, &f.mean_before, &f.size_before, &f.in_force.centre,
-                        &f.in_force.size, &f.own.centre, &f.own.size}) {
+                        &f.in_force.size, &f.own.centre, &f.own.size, &f.low, &f.high}) {
     number(*value);
   }
-  mark(f.block_count);
-  mark(f.block_far);
+  mark(c.block_count);
+  mark(c.block_far);
   mark(f.values);
   mark(f.up);
   mark(f.down);
   mark(f.wait);
   mark(f.jump);
-  mark(f.jumped_at);
+  mark(f.jump_age);
+  mark(f.rare);
+  mark(f.rising);
+  mark(f.falling);
+  mark(f.trend);
 }
-constexpr std::size_t kNumbers = 14;
-constexpr std::size_t kMarks = 8;
+constexpr std::size_t kNumbers = 16;
+constexpr std::size_t kMarks = 12;
 
 }  // namespace
 
@@ -484,6 +608,8 @@ void Units::visit_state(StateVisitor& visitor) {
   visitor.scratch(dense_);
   visitor.scratch(values_);
   visitor.scratch(few_);
+  visitor.scratch(shown_centres_);
+  visitor.scratch(shown_sizes_);
   visitor.scratch(centred_);
   visitor.scratch(moved_);
   visitor.scratch(numbers_);
@@ -508,10 +634,11 @@ void Units::visit_state(StateVisitor& visitor) {
   std::vector<double> numbers;
   std::vector<std::int64_t> marks;
   if (visitor.mode() == StateVisitor::Mode::save) {
-    pull();
-    for (FeatureState& f : states_) {
+    catch_up();
+    for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+      FeatureCounts c = counts(slot);
       visit(
-          f, [&](double& value) { numbers.push_back(value); },
+          states_[slot], c, [&](double& value) { numbers.push_back(value); },
           [&](auto& value) { marks.push_back(static_cast<std::int64_t>(value)); });
     }
   }
@@ -533,8 +660,7 @@ void Units::load(const std::vector<double>& numbers, const std::vector<std::int6
               shared_.weight >= 0.0 && sound(shared_.square) && shared_.square >= 0.0 &&
               sized(shared_.in_force.size),
           what);
-  row_ = static_cast<double>(rows_);
-  shared_.own = shared_.in_force;
+  next_row_ = 0;
   forget_features();
   auto number = numbers.begin();
   auto mark = marks.begin();
@@ -543,28 +669,28 @@ void Units::load(const std::vector<double>& numbers, const std::vector<std::int6
     require(features_[slot] >= 0 && slots_.find(features_[slot]) == kNoSlot, what);
     slots_.insert(features_[slot], static_cast<std::uint32_t>(slot));
     make_place(static_cast<std::uint32_t>(slot));
+    FeatureCounts c;
     visit(
-        f, [&](double& value) { value = *number++; },
+        f, c, [&](double& value) { value = *number++; },
         [&](auto& value) {
-          using Mark = std::remove_reference_t<decltype(value)>;
-          constexpr bool count_of_rows = std::is_same_v<Mark, std::int64_t>;
-          require(*mark >= 0 && *mark <= (count_of_rows ? rows_ : kMostMark), what);
-          value = static_cast<Mark>(*mark++);
+          require(*mark >= 0 && *mark <= kMostMark, what);
+          value = static_cast<std::remove_reference_t<decltype(value)>>(*mark++);
         });
     const bool any = f.values > 0;  // none: it was missing in the first rows
-    require(f.weight <= total_ && (any ? f.weight > 0.0 : f.weight >= 0.0) &&
-                (any ? f.recent > 0.0 : f.recent == 0.0) && sound(f.recent) && f.square >= 0.0 &&
-                sound(f.square) && f.block_square >= 0.0 && sound(f.block_square) &&
+    require(c.weight <= total_ && (any ? c.weight > 0.0 : c.weight >= 0.0) &&
+                (any ? c.recent > 0.0 : c.recent == 0.0) && sound(c.recent) && c.square >= 0.0 &&
+                sound(c.square) && c.block_square >= 0.0 && sound(c.block_square) &&
                 sound(f.size_before) && sized(f.in_force.size) && sized(f.own.size) &&
-                f.values <= 3 && f.jump <= Jump::down && f.block_far <= f.block_count,
+                f.values <= 3 && f.jump <= Jump::down && c.block_far <= c.block_count,
             what);
-    for (const double value : {f.mean, f.block_mean, f.first, f.second, f.mean_before,
-                               f.in_force.centre, f.own.centre}) {
+    for (const double value : {c.mean, c.block_mean, f.first, f.second, f.mean_before, f.low,
+                               f.high, f.in_force.centre, f.own.centre}) {
       require(std::abs(value) <= kCountable, what);
     }
+    set_counts(slot, c);
   }
   look();
-  push();
+  note_few();
 }
 
 }  // namespace budgetron

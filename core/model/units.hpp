@@ -3,11 +3,16 @@
 //
 //   z = clip((x - c)/s, 4)      c, s: centre and size of the feature, its unit in force
 //
-// State of one feature. Only values other than 0 touch it; t = 1, 2, ... is the number of the row,
-// T = 1 + ... + t, so that a dense and a sparse row mean the same:
+// All of the first 1,000 rows are counted, then one of each eight, by its number alone: row t if
+// t mod 8 is the three highest bits of floor(t/8) 2^64/phi, which no period of the stream keeps
+// step with. It counts eightfold.
 //
-//   R         sum of t over the rows in which it was not 0; p = R/T is their share, recent ones
-//   more Q         as R, begun anew at a jump; a value moves centre and square by the gain g = t/Q
+// State of one feature. Only values other than 0 touch it, so that a dense and a sparse row mean
+// the same; w is the weight of the row, its number t or 8 t, and T the sum of the weights so far:
+//
+//   R         sum of w over the rows in which it was not 0; p = R/T is their share, recent ones
+//             more
+//   Q         as R, begun anew at a jump; a value moves centre and square by the gain g = w/Q
 //   m, v      centre and mean square deviation of its values:
 //             e = x - m, at most 8 sqrt(v);  m += g e;  v = (1 - g)(v + g e^2)
 //   block     of the values since the last check: count, how many were far (|e| > 8 sqrt(v)),
@@ -17,11 +22,23 @@
 // Its own unit (s = 0 counts as none; `none`: coordinate 0):
 //
 //   constant   none
+//   trend      none
 //   two values c = the smaller, s = the difference
 //   p < 1/2    c = 0, s = sqrt(m^2 + v)
 //   otherwise  c = p m, s = sqrt(p v + m^2 p (1 - p)), which is called its deviation
 //
 // Kernels that are no distance: c = 0, and s = sqrt(p (m^2 + v)) in the last row.
+//
+// A trend is a feature whose values only grow, or only fall, as a date or a row's number does: what
+// was learned of it is never met again. It is one if the rows of `start`, 16 or more, are in its
+// order and half of them differ from the row before, or if at ten checks its block's mean left the
+// range of all means of blocks so far on the same side, by more than blocks are wide. A check
+// without such a move takes away two of those, and a mean within the range all of them: such values
+// were met before. It is a trend until less than three are left.
+//
+// Rare features share one unit, c = 0 and s the root mean square of all their values: those with
+// p < 0.01, until it is 0.01 again or, of others, from p < 0.008 on. So do those beyond the `most`
+// that have a state. A mean square counts as at most 64 times that of the unit in force.
 //
 // A stream is even until the largest deviation exceeds 1 and twice the median one (of two features
 // the other one), or until the
@@ -29,36 +46,35 @@
 // features jump at once. While it is even, c = 0 and s = 1 (none for a constant other than 0), and
 // nothing is clipped. Then it is uneven for good: features have their own units.
 //
-// Every 100 rows each feature with 20 values in its block is checked:
+// Every 100 rows each feature with 10 values in its block is checked:
 //
 //   jump up    two checks running with most values far, the block 4 times as wide as before and its
 //              mean where that of the block before was (no trend)
-//   jump down  three checks running with blocks below a tenth of the unit
+//   jump down  three checks running with blocks below a tenth of the unit, or two below a hundredth
 //              then m, v and Q are those of the block
 //   birth      a feature without unit that varies at two checks running gets its own; stored
 //              examples have coordinate 0
 //
-// Units change when one is off by 1.5 at two checks running, at a jump, or when the stream becomes
-// uneven: all features then take their own, and stored examples are converted. At a jump by more
-// than 4 those stored before it keep their coordinates: "1 km is now 1,000 m". An even stream off
-// by 4 changes gamma alone. At most 10 + t/2000 changes.
+// Units change when one is off by 1.5 at two checks running, at a jump, when a feature becomes a
+// trend (stored examples then have coordinate 0 of it), or when the stream becomes uneven, which
+// such a trend makes it: all features then take their own, and stored examples are converted. At a
+// jump by more than 4 those stored before it keep their coordinates: "1 km is now 1,000 m". An even
+// stream off by 4 changes gamma alone. At most 10 + t/2000 changes.
 //
-// Features beyond those that have a state (`most`) share one unit, the root mean square of their
-// values.
-//
-// `fit` begins with the first rows of a random order, counts the rest without a check, and then
-// decides: units are found as after the first rows.
+// The first pass of `fit` takes rows in a random order, which has no trend: it begins with the
+// first of them, counts every other one, w = t, without a check, and then decides: units are found
+// as after the first rows.
 //
 // A missing value, NaN, has the coordinate of p m, the mean over all rows; 0 before the first value
-// and for features without a state. It leaves m, v, Q and the block as they are, and R += p t keeps
-// the share p. A feature that was missing from the first row on has R = T and no value: then its
-// first value finds p = 1. On request a missing value has a flag: the feature with the number
-// `flags` + its own is 1, while the stream is even the largest deviation at the start. Rows with
-// flags are sparse.
+// and for features without a state. In a counted row it leaves m, v, Q and the block as they are,
+// and R += p w keeps the share p. A feature that was missing from the first row on has R = T and no
+// value: then its first value finds p = 1, and until then it is rare. On request a missing value
+// has a flag: the feature with the number `flags` + its own is 1, while the stream is even the
+// largest deviation at the start. Rows with flags are sparse.
 //
-// All in float64. Cost: about 20 operations per value that is not 0, in dense rows eight features
-// at a time (simd/unit_counts.hpp); O(features) per 100 rows. Memory: kFeatureBytes per feature,
-// and its slot.
+// All in float64. Cost: about 20 operations per value that is not 0 of a counted row, in dense rows
+// eight features at a time (simd/unit_counts.hpp); O(features) per check. Memory: kFeatureBytes
+// per feature, and its slot.
 #pragma once
 
 #include <algorithm>
@@ -87,34 +103,45 @@ struct Unit {
 
 enum class Jump : std::uint8_t { none, up, down };
 
-// Its first statistics are moved by values in `Units::counts_`, and copied here to be looked at.
-struct FeatureState {
+// What values move: one column of `Units::counts_`, in the order of UnitCount.
+struct FeatureCounts {
   double weight = 0.0;  // R
   double recent = 0.0;  // Q
   double mean = 0.0;    // m
   double square = 0.0;  // v
+  double block_count = 0.0;
+  double block_far = 0.0;
   double block_mean = 0.0;
   double block_square = 0.0;  // sum of squared deviations
-  std::int32_t block_count = 0;
-  std::int32_t block_far = 0;
+};
+
+// What checks move.
+struct FeatureState {
+  double first = 0.0;  // values
+  double second = 0.0;
+  double mean_before = 0.0;  // of the block before
+  double size_before = -1.0;
+  double low = kCountable;  // range of the means of all blocks; none yet
+  double high = -kCountable;
+  Unit in_force;
+  Unit own;                 // at the last change
   std::uint8_t values = 0;  // different ones other than 0: 1, 2, 3 for more
   std::uint8_t up = 0;      // checks running
   std::uint8_t down = 0;
   std::uint8_t wait = 0;  // checks since it varies, without a unit
   Jump jump = Jump::none;
-  double first = 0.0;
-  double second = 0.0;
-  double mean_before = 0.0;  // of the block before
-  double size_before = -1.0;
-  Unit in_force;
-  Unit own;   // at the last change
-  Unit next;  // at the last check
-  std::int64_t jumped_at = 0;
+  std::uint8_t jump_age = 0;  // checks since it jumped
+  bool rare = true;           // its unit is the shared one
+  std::uint8_t rising = 0;    // checks at which its block was above the range, or below
+  std::uint8_t falling = 0;
+  bool trend = false;
 };
 
 class Units final : public UnitChange {
  public:
   static constexpr std::int64_t kCheck = 100;         // rows
+  static constexpr std::int64_t kAllRows = 1000;      // are all counted,
+  static constexpr std::int64_t kEvery = 8;           // then one of so many
   static constexpr std::int64_t kChangeEvery = 2000;  // rows, in the long run
   static constexpr std::int64_t kChanges = 10;        // and at once
   static constexpr double kClip = 4.0;
@@ -142,16 +169,33 @@ class Units final : public UnitChange {
   template <class Real>
   Sample<Real> transform(const Sample<Real>& x, OwnedSample<Real>& out) const {
     if (identity_) return x;
-    return transform(x, x.dense(), out, [](std::int32_t, Real value) { return value; });
+    if (x.dense()) {
+      out.dense = true;
+      out.indices.clear();
+      out.values.resize(x.count);
+      show(x, out.values.data());
+      return out.view();
+    }
+    return list(x, out, [](std::int32_t, Real value) { return static_cast<double>(value); });
   }
   // The same of a row with gaps.
   template <class Real>
   Sample<Real> transform_gaps(const Sample<Real>& x, OwnedSample<Real>& out) const {
     const auto known = [this](std::int32_t feature, Real value) {
-      return std::isnan(value) ? static_cast<Real>(stand_in(feature)) : value;
+      return std::isnan(value) ? stand_in(feature) : static_cast<double>(value);
     };
-    if (flags_ == 0) return transform(x, x.dense(), out, known);
-    transform(x, false, out, known);
+    if (x.dense() && flags_ == 0) {
+      out.dense = true;
+      out.indices.clear();
+      out.values.resize(x.count);
+      for (std::size_t j = 0; j < x.count; ++j) {
+        const auto feature = static_cast<std::int32_t>(j);
+        out.values[j] = coordinate<Real>(feature, known(feature, x.values[j]));
+      }
+      return out.view();
+    }
+    list(x, out, known);
+    if (flags_ == 0) return out.view();
     for (std::size_t k = 0; k < x.count; ++k) {
       if (!std::isnan(x.values[k])) continue;
       out.values.push_back(static_cast<Real>(flag_));
@@ -160,12 +204,27 @@ class Units final : public UnitChange {
     return out.view();
   }
 
+  // A dense row in the units in force, into `out`.
+  template <class Real>
+  void show(const Sample<Real>& x, Real* out) const {
+    const std::size_t known = std::min(x.count, shown_);
+    unit_count_functions<Real>().show_values(x.values, shown_centres_.data(), shown_sizes_.data(),
+                                             clip(), out, known);
+    for (std::size_t j = known; j < x.count; ++j) {
+      out[j] = coordinate<Real>(static_cast<std::int32_t>(j), static_cast<double>(x.values[j]));
+    }
+  }
+
+  // Another number whenever rows are shown otherwise than before.
+  [[nodiscard]] std::uint64_t stamp() const { return stamp_; }
+
   // Begins with these rows: robust statistics, and the units that follow from them.
   template <class Real>
   void start(std::span<const Sample<Real>> rows) {
     clear();
     for (const Sample<Real>& x : rows) {
-      step();
+      ++rows_;
+      weigh(static_cast<double>(rows_));
       std::size_t values = 0;
       for (std::size_t k = 0; k < x.count; ++k) {
         if (x.values[k] == Real(0)) continue;
@@ -173,23 +232,24 @@ class Units final : public UnitChange {
         const double value = countable(x.values[k]);
         const std::uint32_t slot = slot_of(x.feature(k));
         if (std::isnan(value)) {
-          if (slot != kNoSlot) states_[slot].recent += row_;  // until `begin`
+          if (slot != kNoSlot) counts_of(slot)[kRecent * kGroup] += row_;  // until `begin`
         } else if (slot == kNoSlot) {
           pool(value);
         } else {
-          states_[slot].weight += row_;
+          counts_of(slot)[kWeight * kGroup] += row_;
           note_value(states_[slot], value);
         }
       }
       widest_ = std::max(widest_, values);
     }
+    order_slots();
     for (std::size_t slot = 0; slot < states_.size(); ++slot) {
       numbers_.clear();
       for (const Sample<Real>& x : rows) {
         const double value = value_of(x, features_[slot]);
         if (value != 0.0 && !std::isnan(value)) numbers_.push_back(value);
       }
-      begin(states_[slot]);
+      begin(slot);
     }
     settle();
   }
@@ -198,20 +258,14 @@ class Units final : public UnitChange {
   // `gaps`: values are missing.
   template <class Real>
   bool count(const Sample<Real>& x, bool gaps = false) {
-    add(x, gaps);
-    return rows_ % kCheck == 0 && check();
+    return ++rows_ >= next_row_ && count_this(x, gaps);
   }
   // Counts a row of the first pass of `fit`, without a check; `decide` ends the pass.
   template <class Real>
   void add(const Sample<Real>& x, bool gaps) {
-    step();
-    if (gaps) {
-      count_each<true>(x);
-    } else if (x.dense() && x.count == states_.size() && last_feature_ < x.count) {
-      count_all(x);
-    } else {
-      count_each<false>(x);
-    }
+    ++rows_;
+    weigh(static_cast<double>(rows_));
+    count_row(x, gaps);
   }
   // The units that follow from all rows since `start`.
   void decide();
@@ -231,10 +285,10 @@ class Units final : public UnitChange {
 
  private:
   static constexpr std::size_t kPlace = 12;  // bytes of a stored value beside itself, without limit
-  static constexpr std::size_t kFeatureBytes =
-      sizeof(FeatureState) + (8 + 1) * sizeof(double) + sizeof(std::uint32_t) + 1;
+  static constexpr std::size_t kFeatureBytes = sizeof(FeatureState) + sizeof(FeatureCounts) +
+                                               (2 + 2) * sizeof(double) +
+                                               4 * sizeof(std::uint32_t) + 1;
   static constexpr double kFar = 8.0;             // deviations; a value counts as no farther
-  static constexpr double kLargest = 1e15;        // coordinate where nothing is clipped
   static constexpr std::int64_t kMostMark = 200;  // of what a block or checks count
   static constexpr std::size_t kLeast = 64;       // features that have a state whatever it takes
   static constexpr std::uint8_t kApart = 2;       // as if there were two values: nothing is put off
@@ -245,64 +299,64 @@ class Units final : public UnitChange {
   }
 
   // ---- transforming ---------------------------------------------------------------------------
-  [[nodiscard]] double coordinate(const Unit& unit, double x) const {
-    if (unit.none()) return 0.0;
-    const double most = uneven_ ? kClip : kLargest;
-    return std::clamp((x - unit.centre) / unit.size, -most, most);
+  [[nodiscard]] double clip() const {
+    return uneven_ ? kClip : std::numeric_limits<double>::infinity();
+  }
+  [[nodiscard]] Unit unit_of(std::int32_t feature) const {
+    if (static_cast<std::size_t>(feature) < shown_) {
+      const auto at = static_cast<std::size_t>(feature);
+      return {shown_centres_[at], shown_sizes_[at]};
+    }
+    const std::uint32_t slot = slots_.find(feature);
+    if (slot != kNoSlot) return states_[slot].in_force;
+    return uneven_ ? shared_.in_force : Unit{0.0, 1.0};
   }
   template <class Real>
-  [[nodiscard]] Real coordinate(std::int32_t feature, Real value) const {
-    const std::uint32_t slot = slots_.find(feature);
-    if (slot != kNoSlot) {
-      const Unit& unit = states_[slot].in_force;
-      if (unit.size == 1.0 && unit.centre == 0.0 && !uneven_) return value;
-      return static_cast<Real>(coordinate(unit, countable(value)));
-    }
-    if (!uneven_ || value == Real(0)) return value;
-    return static_cast<Real>(coordinate(shared_.in_force, countable(value)));
+  [[nodiscard]] Real coordinate(std::int32_t feature, double value) const {
+    const Unit unit = unit_of(feature);
+    return static_cast<Real>(shown_value(value, unit.centre, unit.size, clip()));
   }
-  // known(feature, value) is the value that is taken for it.
+  // A sparse row of the coordinates that are not 0; known(feature, value) is the value that is
+  // taken for it.
   template <class Real, class Known>
-  Sample<Real> transform(const Sample<Real>& x, bool dense, OwnedSample<Real>& out,
-                         Known known) const {
-    out.dense = dense;
-    out.values.clear();
-    out.indices.clear();
-    if (out.dense) {
-      for (std::size_t j = 0; j < x.count; ++j) {
-        const auto feature = static_cast<std::int32_t>(j);
-        out.values.push_back(coordinate(feature, known(feature, x.values[j])));
-      }
-      return out.view();
-    }
+  Sample<Real> list(const Sample<Real>& x, OwnedSample<Real>& out, Known known) const {
+    const std::size_t most = x.count + centred_.size();
+    out.dense = false;
+    out.values.resize(most);
+    out.indices.resize(most);
+    Real* values = out.values.data();
+    std::int32_t* indices = out.indices.data();
+    const auto append = [&](std::int32_t feature, double value) {
+      *values = coordinate<Real>(feature, value);
+      *indices = feature;
+      const bool there = *values != Real(0);
+      values += there;
+      indices += there;
+    };
     std::size_t next = 0;  // of the features whose zero is not coordinate 0
     const auto add_until = [&](std::int64_t end) {
       for (; next < centred_.size() && centred_[next] < end; ++next) {
-        append(centred_[next], Real(0), out);
+        append(centred_[next], 0.0);
       }
     };
     for (std::size_t k = 0; k < x.count; ++k) {
       const std::int32_t feature = x.feature(k);
       add_until(feature);
       if (next < centred_.size() && centred_[next] == feature) ++next;
-      append(feature, known(feature, x.values[k]), out);
+      append(feature, known(feature, x.values[k]));
     }
     add_until(std::int64_t{1} << 31);
+    const auto count = static_cast<std::size_t>(values - out.values.data());
+    out.values.resize(count);
+    out.indices.resize(count);
     return out.view();
   }
   // The mean of a feature over all rows; 0 if it had no value.
   [[nodiscard]] double stand_in(std::int32_t feature) const {
     const std::uint32_t slot = slots_.find(feature);
     if (slot == kNoSlot) return 0.0;
-    const double* const f = counts_of(slot);
-    return std::min(1.0, f[kWeight * kGroup] / total_) * f[kMean * kGroup];
-  }
-  template <class Real>
-  void append(std::int32_t feature, Real value, OwnedSample<Real>& out) const {
-    const Real z = coordinate(feature, value);
-    if (z == Real(0)) return;
-    out.values.push_back(z);
-    out.indices.push_back(feature);
+    const FeatureCounts c = counts(slot);
+    return share(c) * c.mean;
   }
 
   // ---- counting -------------------------------------------------------------------------------
@@ -316,10 +370,41 @@ class Units final : public UnitChange {
     const std::int32_t* const found = std::lower_bound(x.indices, end, feature);
     return found != end && *found == feature ? countable(x.values[found - x.indices]) : 0.0;
   }
-  void step() {
-    row_ = static_cast<double>(++rows_);
-    total_ += row_;
-    credit_ = std::min(credit_ + 1, kChanges * kChangeEvery);
+  // The row that is counted of those from kEvery n on.
+  static std::int64_t counted(std::int64_t n) {
+    const std::uint64_t which = static_cast<std::uint64_t>(n) * 0x9E3779B97F4A7C15u >> 61;
+    return n * kEvery + static_cast<std::int64_t>(which);
+  }
+  [[nodiscard]] double weight() const {
+    return static_cast<double>(rows_ > kAllRows ? rows_ * kEvery : rows_);
+  }
+  template <class Real>
+  [[gnu::noinline]] bool count_this(const Sample<Real>& x, bool gaps) {
+    if (rows_ <= kAllRows || rows_ == counted(rows_ / kEvery)) {
+      weigh(weight());
+      count_row(x, gaps);
+    }
+    next_row_ = rows_ + 1;
+    if (next_row_ > kAllRows) {
+      std::int64_t next = counted(next_row_ / kEvery);
+      if (next < next_row_) next = counted(next_row_ / kEvery + 1);
+      next_row_ = std::min(next, (rows_ / kCheck + 1) * kCheck);
+    }
+    return rows_ % kCheck == 0 && check();
+  }
+  void weigh(double weight) {
+    row_ = weight;
+    total_ += weight;
+  }
+  template <class Real>
+  void count_row(const Sample<Real>& x, bool gaps) {
+    if (gaps) {
+      count_each<true>(x);
+    } else if (x.dense() && x.count == states_.size() && last_feature_ < x.count) {
+      count_all(x);
+    } else {
+      count_each<false>(x);
+    }
   }
   static void note_value(FeatureState& f, double x) {
     if (f.values > 2 || (f.values > 0 && x == f.first) || (f.values == 2 && x == f.second)) return;
@@ -330,9 +415,13 @@ class Units final : public UnitChange {
   [[nodiscard]] double* counts_of(std::size_t slot) {
     return counts_.data() + slot / kGroup * kGroupNumbers + slot % kGroup;
   }
-  [[nodiscard]] const double* counts_of(std::size_t slot) const {
-    return counts_.data() + slot / kGroup * kGroupNumbers + slot % kGroup;
+  [[nodiscard]] FeatureCounts counts(std::size_t slot) const {
+    const double* f = counts_.data() + slot / kGroup * kGroupNumbers + slot % kGroup;
+    return {f[kWeight * kGroup],    f[kRecent * kGroup],     f[kMean * kGroup],
+            f[kSquare * kGroup],    f[kBlockCount * kGroup], f[kBlockFar * kGroup],
+            f[kBlockMean * kGroup], f[kBlockSquare * kGroup]};
   }
+  void set_counts(std::size_t slot, const FeatureCounts& c);
   // As long as a feature has one value, only its weight and the count of its block move; `catch_up`
   // does the rest.
   void update(std::uint32_t slot, double x) {
@@ -420,12 +509,15 @@ class Units final : public UnitChange {
       const auto zeros = std::count(x.values, x.values + x.count, Real(0));
       widest_ = std::max(widest_, x.count - static_cast<std::size_t>(zeros));
     }
-    if (!few_.empty()) {
-      std::erase_if(few_, [&](std::uint32_t slot) {
-        note_first(slot, countable(x.values[static_cast<std::size_t>(features_[slot])]));
-        return values_[slot] == 3;
-      });
+    bool many = false;  // a feature has more than two values now
+    for (const std::uint32_t slot : few_) {
+      const FeatureState& f = states_[slot];
+      const double value = countable(x.values[static_cast<std::size_t>(features_[slot])]);
+      if (f.values > 0 && (value == 0.0 || value == f.first)) continue;
+      note_first(slot, value);
+      many |= f.values > 2;
     }
+    if (many) note_few();
     if (in_order_) {
       unit_count_functions<Real>().count_values(counts_.data(), x.values, x.count, row_);
       return;
@@ -436,10 +528,9 @@ class Units final : public UnitChange {
     unit_count_functions<double>().count_values(counts_.data(), dense_.data(), x.count, row_);
   }
   void make_place(std::uint32_t slot);
+  void order_slots();
   void forget_features();
-  void pull();
-  void push(std::size_t slot);
-  void push();
+  void note_few();
   void pool(double x);
   // kNoSlot if it has none and gets none.
   std::uint32_t slot_of(std::int32_t feature) {
@@ -451,23 +542,29 @@ class Units final : public UnitChange {
 
   // ---- checking -------------------------------------------------------------------------------
   void clear();
-  void begin(FeatureState& f);
+  void begin(std::size_t slot);
   void settle();
   bool check();
-  bool check_block(FeatureState& f, bool& jumped);  // true if the block was closed
-  void be_born(FeatureState& f);
-  void find_units();
+  // True if the block was closed.
+  bool check_block(FeatureState& f, FeatureCounts& c, bool& jumped);
+  void be_born(FeatureState& f, const FeatureCounts& c);
+  void find_shared();
   void find_sizes();
-  [[nodiscard]] Unit own_unit(const FeatureState& f) const;
-  [[nodiscard]] double deviation(const FeatureState& f) const;
-  [[nodiscard]] double share(const FeatureState& f) const {
-    return std::min(1.0, f.weight / total_);
+  [[nodiscard]] Unit own_unit(const FeatureState& f, const FeatureCounts& c) const;
+  [[nodiscard]] Unit next_unit(std::size_t slot) const;
+  [[nodiscard]] double variance(const FeatureCounts& c) const {
+    const double p = share(c);
+    return p * c.square + c.mean * c.mean * p * (1.0 - p);
+  }
+  [[nodiscard]] double share(const FeatureCounts& c) const {
+    return std::min(1.0, c.weight / total_);
   }
   // How many different values it had, zeros too; 3 for more.
-  [[nodiscard]] int different(const FeatureState& f) const {
-    return f.values + (f.weight < total_ ? 1 : 0);
+  [[nodiscard]] int different(const FeatureState& f, const FeatureCounts& c) const {
+    return f.values + (c.weight < total_ ? 1 : 0);
   }
-  [[nodiscard]] double convert(const FeatureState& f, double z) const;
+  [[nodiscard]] double convert(const FeatureState& f, const Unit& next, double z) const;
+  static void follow_trend(FeatureState& f, double mean, double width);
   void look();
   void load(const std::vector<double>& numbers, const std::vector<std::int64_t>& marks);
 
@@ -481,8 +578,10 @@ class Units final : public UnitChange {
   bool uneven_ = false;
   bool turns_ = false;  // the change makes it uneven
   bool identity_ = true;
+  std::uint64_t stamp_ = 0;
   std::int64_t rows_ = 0;                          // t
-  double row_ = 0.0;                               // the same
+  std::int64_t next_row_ = 0;                      // to be looked at
+  double row_ = 0.0;                               // w
   double total_ = 0.0;                             // T
   std::size_t widest_ = 0;                         // values other than 0 of the fullest row
   std::int64_t credit_ = kChanges * kChangeEvery;  // rows that changes may be paid with
@@ -492,7 +591,13 @@ class Units final : public UnitChange {
   double reference_ = 0.0;  // the same at the last change
   double largest_ = 0.0;    // deviation
   double middle_ = 0.0;
-  FeatureState shared_;  // of the features without a state: weight, square and units
+  std::size_t varying_ = 0;  // features
+  struct {
+    double weight = 0.0;  // R and mean square of the features without a state
+    double square = 0.0;
+    Unit in_force;
+    Unit next;  // at the last check
+  } shared_;    // unit of rare features
   FeatureTable slots_;
   std::vector<std::int32_t> features_;  // per slot, in the order they were first seen
   std::vector<FeatureState> states_;    // per slot
@@ -503,6 +608,9 @@ class Units final : public UnitChange {
   std::size_t last_feature_ = 0;
   bool in_order_ = true;               // slot j is feature j
   bool behind_ = false;                // a feature of one value has to catch up
+  std::size_t shown_ = 0;              // features 0, 1, ... that have a place here:
+  std::vector<double> shown_centres_;  // of the units in force
+  std::vector<double> shown_sizes_;
   std::vector<std::int32_t> centred_;  // features whose zero is not coordinate 0, in their order
   std::vector<std::int32_t> moved_;    // likewise of the change
   std::vector<double> numbers_;        // of one feature, or one per feature

@@ -7,64 +7,97 @@
 namespace budgetron {
 namespace {
 
-typedef double Eight __attribute__((vector_size(kGroup * sizeof(double)), may_alias));
-typedef long long Mask __attribute__((vector_size(kGroup * sizeof(double))));
+typedef long long Mask __attribute__((vector_size(kBytes)));
+constexpr std::size_t kPart = kWidth<double>;  // features at a time
 
 inline bool any(Mask mask) {
-  long long bits = 0;
-#pragma GCC unroll 8
-  for (std::size_t l = 0; l < kGroup; ++l) bits |= mask[l];
-  return bits != 0;
+#if defined(__AVX512F__)
+  return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_pd((__m256d)mask) != 0;
+#else
+  return (mask[0] | mask[1]) != 0;
+#endif
 }
 
-// False, and nothing has changed, if a value is far: then it goes value by value.
-inline bool count_group(Eight* f, const Eight& x, double row) {
-  const Eight mean = f[kMean];
-  const Eight square = f[kSquare];
-  const Eight e = x - mean;
-  const Eight e2 = e * e;
+// One part of a group. False, and nothing has changed, if a value is far: then it goes value by
+// value.
+inline bool count_part(double* f, const Doubles& x, double row) {
+  const auto at = [f](std::size_t count) -> Doubles& {
+    return *reinterpret_cast<Doubles*>(f + count * kGroup);
+  };
+  const Doubles mean = at(kMean);
+  const Doubles square = at(kSquare);
+  const Doubles e = x - mean;
+  const Doubles e2 = e * e;
   const Mask there = x != 0.0;
-  const Mask begins = f[kRecent] == 0.0;
+  const Mask begins = at(kRecent) == 0.0;
   if (any((e2 > kFarSquare * square) & there & ~begins)) return false;
-  const Eight zero{};
-  const Eight one = zero + 1.0;
-  const Eight weight = there ? zero + row : zero;
-  const Eight recent = f[kRecent] + weight;
-  const Eight count = f[kBlockCount] + (there ? one : zero);
-  const Eight both = 1.0 / (recent * count);
-  const Eight gain = begins ? one : row * count * both;
-  const Eight inverse = count == 1.0 ? one : recent * both;
-  const Eight b = x - f[kBlockMean];
-  const Eight block_mean = f[kBlockMean] + b * inverse;
-  const Eight block_square = f[kBlockSquare] + b * (x - block_mean);
-  f[kMean] = there ? mean + gain * e : mean;
-  f[kSquare] = there ? (1.0 - gain) * (square + gain * e2) : square;
-  f[kBlockMean] = there ? block_mean : f[kBlockMean];
-  f[kBlockSquare] = there ? block_square : f[kBlockSquare];
-  f[kWeight] += weight;
-  f[kRecent] = recent;
-  f[kBlockCount] = count;
+  const Doubles zero{};
+  const Doubles one = zero + 1.0;
+  const Doubles weight = there ? zero + row : zero;
+  const Doubles recent = at(kRecent) + weight;
+  const Doubles count = at(kBlockCount) + (there ? one : zero);
+  const Doubles both = 1.0 / (recent * count);
+  const Doubles gain = begins ? one : row * count * both;
+  const Doubles inverse = count == 1.0 ? one : recent * both;
+  const Doubles b = x - at(kBlockMean);
+  const Doubles block_mean = at(kBlockMean) + b * inverse;
+  const Doubles block_square = at(kBlockSquare) + b * (x - block_mean);
+  at(kMean) = there ? mean + gain * e : mean;
+  at(kSquare) = there ? (1.0 - gain) * (square + gain * e2) : square;
+  at(kBlockMean) = there ? block_mean : at(kBlockMean);
+  at(kBlockSquare) = there ? block_square : at(kBlockSquare);
+  at(kWeight) += weight;
+  at(kRecent) = recent;
+  at(kBlockCount) = count;
   return true;
 }
 
 template <class Real>
 void count_values(double* groups, const Real* x, std::size_t count, double row) {
   for (std::size_t first = 0; first < count; first += kGroup) {
-    double* const f = groups + first * kGroup;
-    Eight values{};
+    alignas(64) double values[kGroup] = {};
     if (first + kGroup <= count) {
-#pragma GCC unroll 8
       for (std::size_t l = 0; l < kGroup; ++l) values[l] = static_cast<double>(x[first + l]);
     } else {
       for (std::size_t l = 0; first + l < count; ++l) values[l] = static_cast<double>(x[first + l]);
     }
-    const Eight most = Eight{} + kCountable;
-    values = values > most ? most : values;
-    values = values < -most ? -most : values;
-    if (count_group(reinterpret_cast<Eight*>(f), values, row)) continue;
-    for (std::size_t l = 0; l < kGroup; ++l) {
-      if (values[l] != 0.0) count_value(f + l, values[l], row);
+    for (std::size_t part = 0; part < kGroup; part += kPart) {
+      double* const f = groups + first * kGroup + part;
+      Doubles v = load<double>(values + part);
+      const Doubles most = Doubles{} + kCountable;
+      v = v > most ? most : v;
+      v = v < -most ? -most : v;
+      if (count_part(f, v, row)) continue;
+      for (std::size_t l = 0; l < kPart; ++l) {
+        if (v[l] != 0.0) count_value(f + l, v[l], row);
+      }
     }
+  }
+}
+
+template <class Real>
+void show_values(const Real* x, const double* centres, const double* sizes, double most, Real* out,
+                 std::size_t count) {
+  typedef Real Part
+      __attribute__((vector_size(kPart * sizeof(Real)), aligned(sizeof(Real)), may_alias));
+  const Doubles high = Doubles{} + most;
+  const auto show = [&](std::size_t j) {
+    const Doubles values = __builtin_convertvector(*reinterpret_cast<const Part*>(x + j), Doubles);
+    Doubles z = (values - load_loose(centres + j)) / load_loose(sizes + j);
+    z = z > high ? high : z;
+    z = z < -high ? -high : z;
+    *reinterpret_cast<Part*>(out + j) = __builtin_convertvector(z + 0.0, Part);
+  };
+  std::size_t j = 0;
+  for (; j + kPart <= count; j += kPart) show(j);
+  if (j < count && count >= kPart) {
+    show(count - kPart);
+    return;
+  }
+  for (; j < count; ++j) {
+    out[j] = static_cast<Real>(shown_value(static_cast<double>(x[j]), centres[j], sizes[j], most));
   }
 }
 
@@ -73,9 +106,9 @@ void count_values(double* groups, const Real* x, std::size_t count, double row) 
 extern const UnitCountFunctions<float> BUDGETRON_CONCAT(unit_count_functions_float_, BUDGETRON_ISA);
 extern const UnitCountFunctions<double> BUDGETRON_CONCAT(unit_count_functions_double_,
                                                          BUDGETRON_ISA);
-const UnitCountFunctions<float> BUDGETRON_CONCAT(unit_count_functions_float_,
-                                                 BUDGETRON_ISA) = {count_values<float>};
-const UnitCountFunctions<double> BUDGETRON_CONCAT(unit_count_functions_double_,
-                                                  BUDGETRON_ISA) = {count_values<double>};
+const UnitCountFunctions<float> BUDGETRON_CONCAT(unit_count_functions_float_, BUDGETRON_ISA) = {
+    count_values<float>, show_values<float>};
+const UnitCountFunctions<double> BUDGETRON_CONCAT(unit_count_functions_double_, BUDGETRON_ISA) = {
+    count_values<double>, show_values<double>};
 
 }  // namespace budgetron

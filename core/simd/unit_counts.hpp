@@ -1,4 +1,5 @@
-// Statistics of features, value by value (model/units.hpp says what they are for).
+// Statistics of features, value by value, and values in units (model/units.hpp says what they are
+// for).
 //
 //   e = x - mean, at most 8 sqrt(square) ;  gain g = row/recent
 //   mean += g e ;   square = (1 - g)(square + g e^2)
@@ -60,10 +61,21 @@ inline void count_value(double* f, double x, double row) {
   f[kBlockSquare * kGroup] += b * (x - block_mean);
 }
 
+// A value in a unit, no farther than `most`. A unit of infinite size has coordinate 0, never -0.
+inline double shown_value(double x, double centre, double size, double most) {
+  double z = (x - centre) / size;
+  z = z > most ? most : z;
+  z = z < -most ? -most : z;
+  return z + 0.0;
+}
+
 template <class Real>
 struct UnitCountFunctions {
   // count_value of every x that is not 0, of `count` features; groups are 64-byte aligned.
   void (*count_values)(double* groups, const Real* x, std::size_t count, double row);
+  // shown_value of `count` features; `out` is not x.
+  void (*show_values)(const Real* x, const double* centres, const double* sizes, double most,
+                      Real* out, std::size_t count);
 };
 
 // Of the instruction set that row_functions picked.

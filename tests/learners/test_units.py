@@ -16,7 +16,7 @@ from tests.support.native import native_of, state_of
 
 WARM_UP = 200
 DUE = {2, 4, 8, 16, 32, 64, 128, WARM_UP}
-ROWS = 1300
+ROWS = 1700
 
 
 def streams() -> dict[str, np.ndarray]:
@@ -46,6 +46,11 @@ def streams() -> dict[str, np.ndarray]:
     heavy = rng.standard_cauchy(size=(ROWS, 4)) * [0.1, 10, 1, 1]
     number = uneven.copy()
     number[:, 0] = np.arange(ROWS) + 1.7e9
+    resets, late_trend, rare = (uneven.copy() for _ in range(3))
+    resets[:, 0] = np.arange(ROWS) % 750 + 1
+    late_trend[:, 0] = np.arange(ROWS) + rng.normal(size=ROWS) * 20
+    rare[:, :2] *= rng.random((ROWS, 2)) < [0.004, 0.008]
+    rare[1100:, 1] *= rng.random(ROWS - 1100) < 0.5
     small_set = uneven.copy()
     equal = uneven.copy()
     equal[:WARM_UP] = equal[0]
@@ -63,6 +68,10 @@ def streams() -> dict[str, np.ndarray]:
     gap_flags[WARM_UP:240, 2] = 0.0
     only_gaps = uneven.copy()
     only_gaps[:WARM_UP] = np.nan
+    gap_trend = np.hstack([rare, number[:, :1]])
+    gap_trend[rng.random(gap_trend.shape) < 0.2] = np.nan
+    gap_trend[:300, 0] = np.nan
+    gap_trend[:1200, 1] *= 1000
     return {
         "jump": jump,
         "back again": back,
@@ -75,18 +84,23 @@ def streams() -> dict[str, np.ndarray]:
         "wider": wider,
         "heavy tails": heavy,
         "row number": number,
+        "a trend that ends": resets,
+        "a trend that is seen late": late_trend,
+        "rare": rare,
         "nothing": small_set,
         "first rows equal": equal,
         "gaps": gaps,
         "gaps while even": even_gaps,
         "gaps among flags": gap_flags,
         "first rows missing": only_gaps,
+        "gaps in rare features and a trend": gap_trend,
     }
 
 
 STREAMS = streams()
 STEADY = {"births while even", "nothing", "first rows equal", "heavy tails", "flags"}
 STEADY |= {"gaps while even", "gaps among flags", "first rows missing"}
+STEADY |= {"row number", "a trend that ends"}
 
 
 def stored_rows(model: Any) -> np.ndarray:
@@ -98,7 +112,7 @@ def stored_rows(model: Any) -> np.ndarray:
 def in_force(model: Any, width: int) -> np.ndarray:
     """Centre and size of every feature that has a state."""
     state = state_of(model)
-    numbers = state["preparation/units/numbers"].reshape(-1, 14)
+    numbers = state["preparation/units/numbers"].reshape(-1, 16)
     units = np.full((width, 2), np.nan)
     units[state["preparation/units/features"]] = numbers[:, 10:12]
     return units
@@ -148,7 +162,7 @@ def test_units_gamma_and_stored_examples_are_those_of_the_page(
             assert native_of(model).unit_changes == page.changes
             wanted = np.array([[f.in_force.centre, f.in_force.size] for f in page.features])
             units = in_force(model, X.shape[1])
-            seen = ~np.isnan(units[:, 0])
+            seen = ~np.isnan(units[:, 0]) & [len(f.values) > 0 for f in page.features]
             np.testing.assert_allclose(units[seen], wanted[seen], rtol=rtol, atol=1e-9)
             # A warm-up that begins anew forgets what was stored at its next check.
             ours = stored_rows(model)[-len(stored) :]
@@ -159,7 +173,7 @@ def test_units_gamma_and_stored_examples_are_those_of_the_page(
 
 @pytest.mark.parametrize("layout", ["dense", "csr"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("fitted", [700, 150])
+@pytest.mark.parametrize("fitted", [1300, 700, 150])
 @pytest.mark.parametrize("name", [name for name in STREAMS if name != "first rows equal"])
 def test_fit_settles_units_and_gamma_as_the_page_does(
     name: str, fitted: int, dtype: type, layout: str
@@ -182,7 +196,7 @@ def test_fit_settles_units_and_gamma_as_the_page_does(
         assert model.unit_changes_ == page.changes
         wanted = np.array([[f.in_force.centre, f.in_force.size] for f in page.features])
         units = in_force(model, X.shape[1])
-        seen = ~np.isnan(units[:, 0])
+        seen = ~np.isnan(units[:, 0]) & [len(f.values) > 0 for f in page.features]
         np.testing.assert_allclose(units[seen], wanted[seen], rtol=rtol, atol=1e-9)
         np.testing.assert_allclose(stored_rows(model), stored, rtol=rtol, atol=10 * rtol)
 
@@ -267,6 +281,49 @@ def test_features_without_a_state_share_one_unit() -> None:
     assert len(state_of(model)["preparation/units/features"]) <= 100
     assert model.memory_bytes_ < before + 30_000
     assert np.abs(stored_rows(model)).max() <= 4
+
+
+def test_a_budget_in_bytes_holds_on_hashed_words() -> None:
+    """Statistics are part of the memory: few bytes for many features are not refused."""
+    rows, words, width = 1500, 20, 2**20
+    rng = np.random.default_rng(0)
+    features = np.sort(rng.zipf(1.3, size=(rows, words)) * 0x9E3779B1 % width, axis=1)
+    X = scipy.sparse.csr_array(
+        (
+            rng.exponential(size=features.size).astype(np.float32),
+            features.ravel().astype(np.int32),
+            np.arange(0, features.size + 1, words),
+        ),
+        shape=(rows, width),
+    )
+    X.sum_duplicates()
+    X = scipy.sparse.csr_array(X * np.where(np.arange(width) % 3 == 0, 1000, 1).astype(np.float32))
+    y = rng.integers(0, 2, size=rows)
+    for name in ("rbp", "ahpatron", "budgetron"):
+        model = budgetron.make(name, budget="1MB", scale="auto", gamma="median", random_state=0)
+        model.partial_fit(X[:400], y[:400], classes=[0, 1])
+        memory = model.memory_bytes_
+        model.partial_fit(X[400:], y[400:])
+        assert 0 < model.memory_bytes_ == memory <= 1_000_000
+        assert model.scale_ == "standard"
+
+
+def test_rare_features_share_a_unit_until_they_are_frequent() -> None:
+    """Ten rare features of sizes 1 to 10: one unit; the one that becomes frequent gets its own."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12_000, 12)) * np.r_[1.0, 100.0, np.arange(1, 11)]
+    X[:, 2:] *= rng.random((len(X), 10)) < 0.004
+    X[6000:, 11] = rng.normal(size=6000) * 200
+    y = np.arange(len(X)) % 2
+    model = budgetron.make("rbp", budget=20, scale="auto", gamma="median", random_state=0)
+    model.partial_fit(X[:6000], y[:6000], classes=[0, 1])
+    sizes = in_force(model, 12)[:, 1]
+    assert len(set(sizes[2:])) == 1
+    assert 3 < sizes[2] < 12
+    model.partial_fit(X[6000:], y[6000:])
+    sizes = in_force(model, 12)[:, 1]
+    assert len(set(sizes[2:11])) == 1
+    assert sizes[11] == pytest.approx(200, rel=0.25)
 
 
 def test_small_sets_are_scaled() -> None:

@@ -164,7 +164,7 @@ TEST(preparation_resumes_in_mid_warm_up_and_refuses_a_damaged_state) {
         CHECK_THROWS(resumed.load(damaged), std::invalid_argument);
       }
       State marked = half.save();
-      marked["preparation/units/marks"] = std::vector<std::int64_t>(8 * kWidth, 201);
+      marked["preparation/units/marks"] = std::vector<std::int64_t>(12 * kWidth, 201);
       CHECK_THROWS(resumed.load(marked), std::invalid_argument);
     }
   }

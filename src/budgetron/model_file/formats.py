@@ -4,8 +4,8 @@ Format 3 settles scales on deviations, of which files of format 2 have none. For
 per side of a class for its probabilities, instead of one sigmoid per class, and units that follow
 the stream where scale is "auto". Its regressors have `target_scale`; earlier ones learned targets
 as they came. Files without `missing` are from before missing values were taken.
-Its models compare themselves with a guess; the first files of the format have no guess yet, and no
-classes that came late.
+Its models compare themselves with a guess; the first files of the format have no guess yet, no
+classes that came late, and no trends and no rare features among their units.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from budgetron.model_file.document import Document
 from budgetron.model_file.limits import Arrays
 
 FORMAT = 4
 READ = (2, 3, FORMAT)
+UNITS = "preparation/units/"
 
 
 def of_this_format(document: Document, arrays: Arrays) -> tuple[Document, Arrays]:
@@ -38,6 +40,9 @@ def of_this_format(document: Document, arrays: Arrays) -> tuple[Document, Arrays
     if "learner/drift/fast" in arrays and "learner/drift/young" not in arrays:
         outputs = len(_labels(document))
         arrays = {**arrays, "learner/drift/young": np.zeros(max(2, outputs), np.int64)}
+    marks = arrays.get(UNITS + "marks")
+    if marks is not None and 0 < marks.size == 8 * arrays[UNITS + "features"].size:
+        arrays = {**arrays, **_with_trends(marks.reshape(-1, 8), arrays[UNITS + "numbers"])}
     if written < 4 and document["task"] == "regression":
         document = _with_parameter(document, "target_scale", None)
     return _with_parameter(document, "missing", "mean"), arrays
@@ -85,7 +90,17 @@ def _no_units() -> Arrays:
         **{name: np.array([value], np.int64) for name, value in whole.items()},
         **{name: np.array([value]) for name, value in real.items()},
     }
-    return {"preparation/units/" + name: array for name, array in units.items()}
+    return {UNITS + name: array for name, array in units.items()}
+
+
+def _with_trends(marks: NDArray[Any], numbers: NDArray[Any]) -> Arrays:
+    """Units with zeros for checks since a jump, rare, and trends, and no range of means yet."""
+    numbers = numbers.reshape(len(marks), -1)
+    no_range = np.tile([1e140, -1e140], (len(marks), 1))
+    return {
+        UNITS + "marks": np.pad(marks[:, :7], [(0, 0), (0, 5)]).ravel(),
+        UNITS + "numbers": np.hstack([numbers, no_range]).ravel(),
+    }
 
 
 def _with_sides(arrays: Arrays) -> Arrays:
