@@ -5,8 +5,8 @@
 rbp and forgetron through `prequential` at B = 100, on ijcnn1 (dense) and a9a (CSR): scale="auto"
 beside scale=None, once where nothing needs scaling and once with every column times a number of its
 own. There scale=None gets the rows in the units that the other learner has at the end, so that both
-run the same rounds, or nearly; gamma is fixed. Processor time of the rows after the first 1,000, the
-best of several passes taken in turns.
+run the same rounds, or nearly; gamma is fixed. Processor time of the rows after the first 1,000,
+the best of several passes taken in turns.
 """
 
 from __future__ import annotations

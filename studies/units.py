@@ -4,8 +4,8 @@
 
 Mistakes in per cent, B = 100, raw rows in their own order, and how often units changed. `--save`
 writes them, `--before` prints those of another build beside them. Streams are .npz files with X and
-y; shuffled sets (phishing, magic04, cod-rna) come from the data folder. Decision 0037 has the
-tables.
+y; shuffled sets (phishing, magic04, cod-rna) come from the data folder. The table is in
+docs/results/streams.md.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@
 // stream off by 4 changes gamma alone. At most 10 + t/2000 changes.
 //
 // The first pass of `fit` takes rows in a random order, which has no trend: it begins with the
-// first of them, counts every other one, w = t, without a check, and then decides: units are found
+// first of them, counts all the others, w = t, without a check, and then decides: units are found
 // as after the first rows.
 //
 // A missing value, NaN, has the coordinate of p m, the mean over all rows; 0 before the first value
