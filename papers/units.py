@@ -31,6 +31,7 @@ COMMON_OFF, WIDTH_OFF = 30.0, 4.0  # of the size of an even stream
 ALL_ROWS, EVERY = 1000, 8  # rows that are all counted; then one of so many
 RARE, RARER = 0.01, 0.008  # share of rows: a feature is rare below, until it is that again
 SORTED_ROWS, TREND, TREND_LEFT, MOST_TREND = 16, 10, 3, 12  # rows; checks
+WIDE = 4.0  # a trend has a wider unit by this factor
 CHANGES, CHANGE_EVERY = 10, 2000  # changes at once; rows a change in the long run
 PAIRS, FEWEST = 1024, 20  # of stored examples, for gamma
 
@@ -145,10 +146,10 @@ class Units:
         self.find_units()
         self.shared = self.shared_next
         self.uneven = self.largest > 1 and self.largest > 2 * self.middle
+        self.uneven = self.uneven or any(f.trend for f in self.features)
         for f in self.features:
             f.own = f.next
             constant = self.centres and self.different(f) < 2 and f.values
-            constant = constant or f.trend
             f.in_force = f.next if self.uneven or constant else Unit(0.0, 1.0)
         self.reference = self.common
 
@@ -209,8 +210,6 @@ class Units:
         zeros, p = f.weight < self.total, min(1.0, f.weight / self.total)
         if not f.values or (self.different(f) < 2 and self.centres):
             return Unit(f.values[0] if f.values else 0.0)
-        if f.trend:
-            return Unit()
         if f.rare:
             return Unit(0.0, self.shared_next)
         if self.different(f) == 2 and (self.centres or zeros):
@@ -222,6 +221,7 @@ class Units:
             unit = Unit(p * f.mean, self.deviation(f))
         else:
             unit = Unit(0.0, sqrt(p * (f.mean**2 + f.square)))
+        unit.size *= WIDE if f.trend else 1
         return unit if unit.size > 0 else Unit(f.in_force.centre if f.in_force.size == inf else 0.0)
 
     def find_shared(self) -> None:
@@ -267,7 +267,6 @@ class Units:
         if self.uneven:
             both = [f for f in self.features if f.next.size < inf and f.in_force.size < inf]
             off = self.shared_next < inf and off_by(OFF, self.shared_next, self.shared)
-            off = off or any(f.trend and f.in_force.size < inf for f in self.features)
             off = off or any(off_by(OFF, f.next.size, f.in_force.size) for f in both)
         else:
             for f in self.features:
@@ -278,7 +277,7 @@ class Units:
             now = jumps > 0 and 2 * jumps >= self.varying
             self.turns = bool(
                 now
-                or any(f.trend and f.in_force.size < inf for f in self.features)
+                or any(f.trend for f in self.features)
                 or (self.largest > 1 and self.largest > 2 * self.middle)
                 or (known_size and off_by(COMMON_OFF, self.common, self.reference))
             )
@@ -292,13 +291,13 @@ class Units:
         if self.converts:
             self.shared_next = self.shared if self.shared_next == inf else self.shared_next
             for f in self.features:
-                if inf in (f.next.size, f.in_force.size) and not f.trend:
+                if inf in (f.next.size, f.in_force.size):
                     f.next = f.in_force
         return True
 
     def check_block(self, f: Feature) -> bool:
         """Close the block of a feature; True if it jumped."""
-        varies = f.in_force.size == inf and self.different(f) > 1 and not f.trend
+        varies = f.in_force.size == inf and self.different(f) > 1
         f.wait = min(f.wait + varies, RUNNING)
         count = len(f.block)
         if count < BLOCK and not varies:
@@ -352,8 +351,6 @@ class Units:
         return np.array([self.converted(f, v) for f, v in zip(self.features, z, strict=True)])
 
     def converted(self, f: Feature, z: float) -> float:
-        if f.trend and f.next.size == inf:
-            return 0.0
         if f.in_force.size == inf:
             return float(z)
         before = f.in_force if self.uneven else f.own

@@ -19,6 +19,7 @@ constexpr std::size_t kSortedRows = 16;  // at least, in whose order a trend is 
 constexpr std::uint8_t kTrend = 10;      // checks that make one
 constexpr std::uint8_t kTrendLeft = 3;   // and that keep it
 constexpr std::uint8_t kMostTrend = 12;
+constexpr double kWide = 4.0;     // units are wider for a trend
 constexpr double kRare = 0.01;    // share of rows; a feature is no longer rare from there
 constexpr double kRarer = 0.008;  // and is again
 
@@ -222,7 +223,6 @@ Unit Units::own_unit(const FeatureState& f, const FeatureCounts& c) const {
   const bool zeros = c.weight < total_;
   if (f.values == 0) return uneven_ || turns_ ? shared_.next : Unit();
   if (values < 2 && centres_) return {f.first};
-  if (f.trend) return {};
   if (f.rare) return shared_.next;
   const double p = share(c);
   Unit unit;
@@ -236,6 +236,7 @@ Unit Units::own_unit(const FeatureState& f, const FeatureCounts& c) const {
   } else {
     unit.size = std::sqrt(p * (c.mean * c.mean + c.square));
   }
+  if (f.trend) unit.size *= kWide;
   if (!(unit.size > 0.0)) unit = {f.in_force.none() ? f.in_force.centre : 0.0};
   return unit;
 }
@@ -244,7 +245,7 @@ Unit Units::own_unit(const FeatureState& f, const FeatureCounts& c) const {
 Unit Units::next_unit(std::size_t slot) const {
   const FeatureState& f = states_[slot];
   const Unit own = own_unit(f, counts(slot));
-  if (f.trend || f.values == 0) return own;
+  if (f.values == 0) return own;
   return converts && (own.none() || f.in_force.none()) ? f.in_force : own;
 }
 
@@ -315,12 +316,12 @@ void Units::find_sizes() {
 void Units::settle() {
   find_shared();
   find_sizes();
-  uneven_ = largest_ > 1.0 && largest_ > 2.0 * middle_;
+  uneven_ = (largest_ > 1.0 && largest_ > 2.0 * middle_) || any_trend();
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
     FeatureState& f = states_[slot];
     const FeatureCounts c = counts(slot);
     f.own = own_unit(f, c);
-    const bool constant = f.trend || (centres_ && f.values > 0 && different(f, c) < 2);
+    const bool constant = centres_ && f.values > 0 && different(f, c) < 2;
     f.in_force = uneven_ || constant ? f.own : Unit{0.0, 1.0};
   }
   shared_.in_force = shared_.next;
@@ -342,6 +343,10 @@ void Units::decide() {
     f.size_before = -1.0;
   }
   settle();
+}
+
+bool Units::any_trend() const {
+  return std::any_of(states_.begin(), states_.end(), [](const FeatureState& f) { return f.trend; });
 }
 
 bool Units::varies() const {
@@ -389,7 +394,7 @@ void Units::follow_trend(FeatureState& f, double mean, double width) {
 }
 
 bool Units::check_block(FeatureState& f, FeatureCounts& c, bool& jumped) {
-  const bool varies = f.in_force.none() && different(f, c) > 1 && !f.trend;
+  const bool varies = f.in_force.none() && different(f, c) > 1;
   if (varies && f.wait < kRunning) ++f.wait;
   if (c.block_count < kBlock && !varies) return false;
   const double variance = c.block_count > 0.0 ? c.block_square / c.block_count : 0.0;
@@ -486,20 +491,17 @@ bool Units::check() {
     };
     off = is_off(shared_.next, shared_.in_force);
     for (std::size_t slot = 0; slot < states_.size() && !off; ++slot) {
-      const FeatureState& f = states_[slot];
-      off = is_off(next_unit(slot), f.in_force) || (f.trend && !f.in_force.none());
+      off = is_off(next_unit(slot), states_[slot].in_force);
     }
   } else {
     std::size_t jumps = 0;
-    bool trend = false;
     for (FeatureState& f : states_) {
-      trend |= f.trend && !f.in_force.none();
       if (f.jump_age > kRunning) f.jump = Jump::none;
       jumps += f.jump != Jump::none;
     }
     const bool comparable = reference_ > 0.0 && common_ > 0.0;
     now = jumps > 0 && 2 * jumps >= varying_;
-    turns_ = now || trend || (largest_ > 1.0 && largest_ > 2.0 * middle_) ||
+    turns_ = now || any_trend() || (largest_ > 1.0 && largest_ > 2.0 * middle_) ||
              (comparable && off_by(kCommonOff, common_, reference_));
     width = !turns_ && follows_width_ && comparable && off_by(kWidthOff, common_, reference_);
     off = turns_ || width;
@@ -549,7 +551,6 @@ double Units::convert(std::int32_t feature, double z) const {
 }
 
 double Units::convert(const FeatureState& f, const Unit& next, double z) const {
-  if (next.none() && f.trend) return 0.0;
   if (f.in_force.none()) return z;
   const Unit& before = uneven_ ? f.in_force : f.own;
   const double x = z * f.in_force.size + f.in_force.centre;

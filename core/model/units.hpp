@@ -22,19 +22,20 @@
 // Its own unit (s = 0 counts as none; `none`: coordinate 0):
 //
 //   constant   none
-//   trend      none
 //   two values c = the smaller, s = the difference
 //   p < 1/2    c = 0, s = sqrt(m^2 + v)
 //   otherwise  c = p m, s = sqrt(p v + m^2 p (1 - p)), which is called its deviation
 //
-// Kernels that are no distance: c = 0, and s = sqrt(p (m^2 + v)) in the last row.
+// Kernels that are no distance: c = 0, and s = sqrt(p (m^2 + v)) in the last row. Of a trend s is
+// four times that.
 //
 // A trend is a feature whose values only grow, or only fall, as a date or a row's number does: what
-// was learned of it is never met again. It is one if the rows of `start`, 16 or more, are in its
-// order and half of them differ from the row before, or if at ten checks its block's mean left the
-// range of all means of blocks so far on the same side, by more than blocks are wide. A check
-// without such a move takes away two of those, and a mean within the range all of them: such values
-// were met before. It is a trend until less than three are left.
+// was learned of it is not met again, and the rows to come are far from all stored examples. In a
+// wide unit they are near; what depends on the feature can still be learned. It is one if the rows
+// of `start`, 16 or more, are in its order and half of them differ from the row before, or if at
+// ten checks its block's mean left the range of all means of blocks so far on the same side, by
+// more than blocks are wide. A check without such a move takes away two of those, and a mean within
+// the range all of them: such values were met before. It is a trend until less than three are left.
 //
 // Rare features share one unit, c = 0 and s the root mean square of all their values: those with
 // p < 0.01, until it is 0.01 again or, of others, from p < 0.008 on. So do those beyond the `most`
@@ -43,8 +44,9 @@
 // A stream is even until the largest deviation exceeds 1 and twice the median one (of two features
 // the other one), or until the
 // root of the summed variances is off by 30 from that at the last change, or until half of the
-// features jump at once. While it is even, c = 0 and s = 1 (none for a constant other than 0), and
-// nothing is clipped. Then it is uneven for good: features have their own units.
+// features jump at once, or a feature is a trend. While it is even, c = 0 and s = 1 (none for a
+// constant other than 0), and nothing is clipped. Then it is uneven for good: features have their
+// own units.
 //
 // Every 100 rows each feature with 10 values in its block is checked:
 //
@@ -55,11 +57,10 @@
 //   birth      a feature without unit that varies at two checks running gets its own; stored
 //              examples have coordinate 0
 //
-// Units change when one is off by 1.5 at two checks running, at a jump, when a feature becomes a
-// trend (stored examples then have coordinate 0 of it), or when the stream becomes uneven, which
-// such a trend makes it: all features then take their own, and stored examples are converted. At a
-// jump by more than 4 those stored before it keep their coordinates: "1 km is now 1,000 m". An even
-// stream off by 4 changes gamma alone. At most 10 + t/2000 changes.
+// Units change when one is off by 1.5 at two checks running, at a jump, or when the stream becomes
+// uneven: all features then take their own, and stored examples are converted. At a jump by more
+// than 4 those stored before it keep their coordinates: "1 km is now 1,000 m". An even stream off
+// by 4 changes gamma alone. At most 10 + t/2000 changes.
 //
 // The first pass of `fit` takes rows in a random order, which has no trend: it begins with the
 // first of them, counts all the others, w = t, without a check, and then decides: units are found
@@ -564,6 +565,7 @@ class Units final : public UnitChange {
     return f.values + (c.weight < total_ ? 1 : 0);
   }
   [[nodiscard]] double convert(const FeatureState& f, const Unit& next, double z) const;
+  [[nodiscard]] bool any_trend() const;
   static void follow_trend(FeatureState& f, double mean, double width);
   void look();
   void load(const std::vector<double>& numbers, const std::vector<std::int64_t>& marks);

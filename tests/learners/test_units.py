@@ -334,3 +334,44 @@ def test_small_sets_are_scaled() -> None:
     X, y = X[order], y[order]
     model = budgetron.BudgetronClassifier(budget=50, random_state=0).fit(X[:120], y[:120])
     assert (model.predict(X[120:]) == y[120:]).mean() > 0.9
+
+
+def rising_then(after: str, rows: int) -> np.ndarray:
+    """A feature that only grows for 3,000 rows, and then does not; three others beside it."""
+    rng = np.random.default_rng(0)
+    t = np.arange(rows)
+    X = rng.normal(size=(rows, 4)) * [1.0, 100.0, 3.0, 10.0]
+    later = {
+        "falls": 6000 - t,
+        "begins anew": t % 3000,
+        "waves": 3000 * np.sin(t * np.pi / 6000),
+        "is random": rng.uniform(0, 3000, size=rows),
+    }[after]
+    X[:, 0] = np.where(t < 3000, 3000 * np.sin(t * np.pi / 6000) if after == "waves" else t, later)
+    return X
+
+
+@pytest.mark.parametrize("after", ["falls", "begins anew", "waves", "is random"])
+def test_a_feature_that_only_grew_has_its_own_unit_again_within_500_rows(after: str) -> None:
+    X = rising_then(after, 5900)
+    y = np.arange(len(X)) % 2
+    model = budgetron.make("rbp", budget=20, scale="auto", gamma="median", random_state=0)
+    model.partial_fit(X[:2900], y[:2900], classes=[0, 1])
+    assert in_force(model, 4)[0, 1] > 2 * X[:2900, 0].std()
+    model.partial_fit(X[2900:3500], y[2900:3500])
+    for t in range(3500, len(X), 100):
+        assert in_force(model, 4)[0, 1] < 1.6 * X[:t, 0].std(), t
+        model.partial_fit(X[t : t + 100], y[t : t + 100])
+
+
+def test_what_depends_on_a_feature_that_only_grows_is_learned() -> None:
+    """Rows sorted by the feature that decides: without it half of other rows are mistakes."""
+    rng = np.random.default_rng(0)
+    X, others = rng.normal(size=(20_000, 5)), rng.normal(size=(2000, 5))
+    X = X[np.argsort(X[:, 0])]
+    y, wanted = ((rows[:, 0] + 0.3 * rows[:, 1] > 0).astype(int) for rows in (X, others))
+    sizes = [1.0, 100.0, 1.0, 1.0, 10.0]
+    model = budgetron.make("budgetron", budget=100, scale="auto", gamma="median", random_state=0)
+    model.partial_fit(X * sizes, y, classes=[0, 1])
+    assert model.scale_ == "standard"
+    assert (model.predict(others * sizes) != wanted).mean() < 0.25
