@@ -160,3 +160,21 @@ def test_a_resumed_run_is_the_same_run(tmp_path: Path, budgetron_says: Any) -> N
     first, second = budgetron.load(whole), budgetron.load(parts)
     assert first.n_mistakes_ == second.n_mistakes_
     assert first.n_seen_ == second.n_seen_ == N
+
+
+def test_a_short_log_that_grew_keeps_its_encoding(tmp_path: Path, budgetron_says: Any) -> None:
+    """Fewer rows than columns are inferred from, and a category that comes later."""
+    frame = FRAME.drop(columns="price")
+    path = written(tmp_path, frame[:100])
+    arguments = ("run", path, "--label", "buys", "--checkpoint", tmp_path / "c.btn", "--json")
+    for algorithm in ("budgetron", "rbp"):  # rbp needs the width for gamma
+        (tmp_path / "c.btn").unlink(missing_ok=True)
+        written(tmp_path, frame[:100])
+        first = budgetron_says(*arguments, "-a", algorithm).json
+        written(tmp_path, frame.assign(town=frame["town"].where(frame.index < 100, "Paris")))
+        second = budgetron_says(*arguments, "-a", algorithm).json
+        assert second["resumed_from"] == 100
+        assert second["rows"] == N
+        assert second["n_features"] == first["n_features"]
+        if algorithm == "rbp":
+            assert second["gamma"] == first["gamma"] == 1 / first["n_features"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from budgetron._text import shown
+from budgetron.cli._checkpoint import layout_in
 from budgetron.cli._console import note
 from budgetron.cli._sources import readable_twice
 
@@ -57,12 +58,26 @@ def task_of_label(file: str, options: SourceOptions) -> str | None:
 
 
 def settings_of(options: SourceOptions) -> dict[str, Any]:
-    """The options as a checkpoint keeps them; those of inferred columns only where they count."""
+    """The options as checkpoints compare them; of inferred columns only where they count."""
     kept = asdict(options)
+    del kept["encoding"], kept["renamed"]
     if not options.infer:
-        for name in ("infer", "types", "decimal", "fill_gaps", "strict", "encoding", "renamed"):
+        for name in ("infer", "types", "decimal", "fill_gaps", "strict"):
             del kept[name]
     return kept
+
+
+def with_encoding_in(checkpoint: str | None, options: SourceOptions) -> SourceOptions:
+    """The options with the encoding of a run that goes on: its file may have more rows by now."""
+    from budgetron.model_file import ModelFileError, read_header
+
+    if checkpoint is None or not options.infer:
+        return options
+    try:
+        layout = layout_in(checkpoint, read_header(checkpoint))
+    except (ModelFileError, OSError):  # there is none yet, or what is wrong is said later
+        return options
+    return options if layout is None else replace(options, encoding=layout.encoding)
 
 
 def tell_columns(stream: RowStream) -> None:

@@ -21,6 +21,7 @@ from budgetron.cli._inferred import (
     task_of_label,
     tell_columns,
     tell_unparsed,
+    with_encoding_in,
 )
 from budgetron.cli._interruption import Interruption
 from budgetron.cli._tally import Errors, Mistakes
@@ -145,6 +146,7 @@ def run(
     from budgetron.streams import StreamError, open_stream
 
     keep: Checkpoint | None = None
+    options = with_encoding_in(checkpoint, options)
     try:
         if in_bytes:
             options, labels = _fix_shape(file, task, options, labels)
