@@ -14,7 +14,7 @@ makes no difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,8 @@ from budgetron.tables.parsing import (
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from budgetron.tables.parsing import Read
 
 KINDS = ("number", "category", "date", "boolean", "text", "id", "constant", "ignore")
 # A column is of a kind if this share of its values reads as such.
@@ -180,11 +182,11 @@ class _Seen:
             return "date", ""
         if not self._is_words:
             return self._number_or_id()
-        if self._share(self._decimal()[1]) >= MOST:
+        if self._share(self._decimal[1]) >= MOST:
             return self._number_or_id()
         if self._share(text_booleans(self._words[0]).wrong) >= MOST:
             return "boolean", ""
-        if self._share(self._order()[1]) >= MOST:
+        if self._share(self._order[1]) >= MOST:
             return "date", ""
         return self._kind_of_words()
 
@@ -200,7 +202,7 @@ class _Seen:
 
     def _numbers(self) -> NDArray[np.float64]:
         if self._is_words:
-            return text_numbers(self._words[0], self._decimal()[0]).values
+            return text_numbers(self._words[0], self._decimal[0]).values
         return numbers(self._column).values
 
     def _kind_of_words(self) -> tuple[str, str]:
@@ -221,29 +223,34 @@ class _Seen:
         """Of the rows with a value, those that are not wrong."""
         return 1.0 - float(self._words[1][wrong].sum()) / float(self._words[1].sum())
 
+    @cached_property
     def _decimal(self) -> tuple[str, NDArray[np.bool_]]:
         """The decimal point by which most values are numbers, and the values that are none."""
         said = self._said[0]
-        found = [
-            (point, text_numbers(self._words[0], point).wrong)
-            for point in ((".", ",") if said is None else (said,))
-        ]
-        return max(found, key=lambda each: self._share(each[1]))
+        return self._best(text_numbers, (".", ",") if said is None else (said,))
 
+    @cached_property
     def _order(self) -> tuple[str, NDArray[np.bool_]]:
         """The order by which most values are dates, and the values that are none."""
         said = self._said[1]
-        found = [
-            (order, text_times(self._words[0], order).wrong)
-            for order in (ORDERS if said is None else (said,))
-        ]
+        return self._best(text_times, ORDERS if said is None else (said,))
+
+    def _best(
+        self, read: Callable[[Any, str], Read], ways: Iterable[str]
+    ) -> tuple[str, NDArray[np.bool_]]:
+        """The first way to read by which the fewest values are wrong, and these values."""
+        found: list[tuple[str, NDArray[np.bool_]]] = []
+        for way in ways:
+            found.append((way, read(self._words[0], way).wrong))
+            if not found[-1][1].any():
+                break
         return max(found, key=lambda each: self._share(each[1]))
 
     # ---- its coding --------------------------------------------------------------------------
 
     def coding(self, kind: str) -> Coding:
         if kind == "number":
-            point = self._decimal()[0] if self._is_words and self.distinct else self._said[0]
+            point = self._decimal[0] if self._is_words and self.distinct else self._said[0]
             return self._with_fill(Number(self.name, point or "."), _median)
         if kind == "boolean":
             return self._with_fill(Boolean(self.name), np.mean)
@@ -267,7 +274,7 @@ class _Seen:
 
         order = "ymd"
         if self._is_words:
-            order = self._order()[0] if self.distinct else self._said[1] or order
+            order = self._order[0] if self.distinct else self._said[1] or order
             stamps = text_times(self._words[0], order).values
         else:
             stamps = times(self._column).values
