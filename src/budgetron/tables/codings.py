@@ -40,9 +40,10 @@ _PARTS = ("elapsed", "hour", "weekday", "month")
 class Cells(NamedTuple):
     """Features of n cells, of each the same number m.
 
-    `places` (n x m) are features of the column from 0, `values` theirs; `wrong` says which cells
-    hold something that could not be read. Where `ends` is not None the cells have different numbers
-    of features: places and values are flat, and those of cell i end at ends[i].
+    `places` (n x m, or 1 x m if all cells have the same) are features of the column from 0,
+    `values` (n x m) theirs; `wrong` says which cells hold something that could not be read. Where
+    `ends` is not None the cells have different numbers of features: places and values are flat, and
+    those of cell i end at ends[i].
     """
 
     places: NDArray[np.int64]
@@ -79,8 +80,7 @@ def _dense(values: NDArray[np.float64], wrong: NDArray[np.bool_]) -> Cells:
     """Cells of which each has all features."""
     if values.ndim == 1:
         values = values[:, None]
-    places = np.broadcast_to(np.arange(values.shape[1]), values.shape)
-    return Cells(places, values, wrong)
+    return Cells(np.arange(values.shape[1])[None, :], values, wrong)
 
 
 def _filled(read: Read, fill: float | None) -> Cells:

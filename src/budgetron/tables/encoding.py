@@ -293,7 +293,8 @@ def _fixed(found: list[tuple[int, Cells]], rows: int, width: int) -> Any:
         for start, each in found:
             more = each.values.shape[1]
             here = (slice(n), slice(at, at + more))
-            np.add(each.places[first : first + n], start, out=indices[here], casting="unsafe")
+            places = each.places if len(each.places) == 1 else each.places[first : first + n]
+            np.add(places, start, out=indices[here], casting="unsafe")
             values[here] = each.values[first : first + n]
             at += more
         kept = values[:n] != 0
