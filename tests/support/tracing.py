@@ -33,6 +33,7 @@ AROUND = {
         "average",
         "n_epochs",
         "shuffle",
+        "missing",
         "n_jobs",
         "class_weight",
         "random_state",
