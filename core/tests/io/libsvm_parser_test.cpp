@@ -125,7 +125,8 @@ TEST(libsvm_bad_lines) {
   CHECK_EQ(complaint("1 5:1:2"), "value '1:2' of feature 5 is not a number");
   CHECK_EQ(complaint("1 5:0x10"), "value '0x10' of feature 5 is not a number");
   CHECK_EQ(complaint("1 5:1,5"), "value '1,5' of feature 5 is not a number");
-  CHECK_EQ(complaint("1 5:nan"), "value 'nan' of feature 5 is not finite");
+  CHECK_EQ(complaint("1 5:nan"),
+           "value 'nan' of feature 5 is not finite; scale=\"auto\" treats it as a missing value");
   CHECK_EQ(complaint("1 5:-inf"), "value '-inf' of feature 5 is not finite");
   CHECK_EQ(complaint("1 5:+infinity"), "value '+infinity' of feature 5 is not finite");
   CHECK_EQ(complaint("1 5:1e400"), "value '1e400' of feature 5 is out of range");

@@ -22,6 +22,7 @@ from budgetron.model_file.limits import Arrays
 FORMAT = 4
 READ = (2, 3, FORMAT)
 UNITS = "preparation/units/"
+_STATISTICS = ("features", "marks", "numbers")
 
 
 def of_this_format(document: Document, arrays: Arrays) -> tuple[Document, Arrays]:
@@ -40,9 +41,11 @@ def of_this_format(document: Document, arrays: Arrays) -> tuple[Document, Arrays
     if "learner/drift/fast" in arrays and "learner/drift/young" not in arrays:
         outputs = len(_labels(document))
         arrays = {**arrays, "learner/drift/young": np.zeros(max(2, outputs), np.int64)}
-    marks = arrays.get(UNITS + "marks")
-    if marks is not None and 0 < marks.size == 8 * arrays[UNITS + "features"].size:
-        arrays = {**arrays, **_with_trends(marks.reshape(-1, 8), arrays[UNITS + "numbers"])}
+    features, marks, numbers = (arrays.get(UNITS + name) for name in _STATISTICS)
+    if features is not None and marks is not None and numbers is not None:
+        count = features.size
+        if count > 0 and (marks.size, numbers.size) == (8 * count, 14 * count):
+            arrays = {**arrays, **_with_trends(marks.reshape(-1, 8), numbers.reshape(-1, 14))}
     if written < 4 and document["task"] == "regression":
         document = _with_parameter(document, "target_scale", None)
     return _with_parameter(document, "missing", "mean"), arrays
@@ -95,7 +98,6 @@ def _no_units() -> Arrays:
 
 def _with_trends(marks: NDArray[Any], numbers: NDArray[Any]) -> Arrays:
     """Units with zeros for checks since a jump, rare, and trends, and no range of means yet."""
-    numbers = numbers.reshape(len(marks), -1)
     no_range = np.tile([1e140, -1e140], (len(marks), 1))
     return {
         UNITS + "marks": np.pad(marks[:, :7], [(0, 0), (0, 5)]).ravel(),
