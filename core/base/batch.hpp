@@ -20,6 +20,7 @@ struct LabelledRow {
   double weight = 1.0;
   bool unseen = false;    // its class has just joined: no prediction of it could be right
   bool surveyed = false;  // it was part of the first pass of `fit` (Model::survey)
+  bool again = false;     // it was learned before, in an earlier epoch
 };
 
 template <class Real>
@@ -46,8 +47,8 @@ struct Batch {
     return {values + begin, indices + begin, end - begin};
   }
   [[nodiscard]] LabelledRow<Real> labelled(std::size_t i) const {
-    return {(*this)[i], targets[i], weights != nullptr ? weights[i] : 1.0, unseen && i == 0,
-            surveyed};
+    return {(*this)[i],       targets[i], weights != nullptr ? weights[i] : 1.0,
+            unseen && i == 0, surveyed,   !calibrate};
   }
   // Rows [begin, end), to be learned as the whole is.
   [[nodiscard]] Batch piece(std::size_t begin, std::size_t end) const {

@@ -442,7 +442,7 @@ class Model : private InstanceCount {
     run_round(row, ready, counter);
     if (row.weight != 0.0) {
       preparation_->count(
-          x, row.x, row.target, row.weight, row.surveyed, [this] { rebuild(); },
+          x, row, [this] { rebuild(); },
           [this](const UnitChange& change) { return change_units(change); });
     }
   }

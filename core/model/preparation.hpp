@@ -40,6 +40,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/batch.hpp"
 #include "base/spec.hpp"
 #include "hypothesis/kernel.hpp"
 #include "model/gaps.hpp"
@@ -197,16 +198,15 @@ class Preparation {
 
   // Counts x after its round; the learner saw it as `seen`. Calls rebuild() if a new learner has to
   // be made from `spec` and `warmup`, change(units) if units change, which returns UnitsChanged.
-  // `surveyed`: the row was part of the first pass, and nothing changes.
+  // Of a row of the first pass nothing changes; gaps of a row that is learned again are known.
   template <class Rebuild, class Change>
-  void count(const Sample<Real>& x, const Sample<Real>& seen, double target, double weight,
-             bool surveyed, Rebuild rebuild, Change change) {
-    surveyed = surveyed && settled_;
+  void count(const Sample<Real>& x, const LabelledRow<Real>& seen, Rebuild rebuild, Change change) {
+    const bool surveyed = seen.surveyed && settled_;
     // A row that is shown as it came has none.
-    const bool gaps = scale_ == Scale::units && seen.values != x.values && has_gaps(x);
-    if (gaps) gaps_.count(x, most_counted());
+    const bool gaps = scale_ == Scale::units && seen.x.values != x.values && has_gaps(x);
+    if (gaps && !seen.again) gaps_.count(x, most_counted());
     if (warming_up_) {
-      count_first(x, seen, target, weight, surveyed, rebuild);
+      count_first(x, seen, surveyed, rebuild);
     } else if (scale_ == Scale::standard) {
       scaler_.count(x);
     } else if (scale_ == Scale::units && !surveyed && units_.count(x, gaps)) {
@@ -270,10 +270,10 @@ class Preparation {
   }
   // In the warm-up.
   template <class Rebuild>
-  void count_first(const Sample<Real>& x, const Sample<Real>& seen, double target, double weight,
-                   bool surveyed, Rebuild rebuild) {
+  void count_first(const Sample<Real>& x, const LabelledRow<Real>& seen, bool surveyed,
+                   Rebuild rebuild) {
     if (scale_ == Scale::standard) scaler_.count(x);
-    warmup_.add(scale_ == Scale::units ? x : seen, target, weight);
+    warmup_.add(scale_ == Scale::units ? x : seen.x, seen.target, seen.weight);
     for (std::size_t k = 0; k < x.count; ++k) {
       if (x.values[k] == Real(0)) continue;
       features_ = std::max(features_, static_cast<std::size_t>(x.feature(k)) + 1);

@@ -96,7 +96,7 @@ def test_the_mean_stands_in_and_nothing_moves(even: bool) -> None:
     X[300:, 1] = np.nan
     model = made(gamma="median", budget=30).partial_fit(X[:300], Y[:300])
     assert model.scale_ == (None if even else "standard")
-    before = native_of(model).save()["preparation/units/numbers"].reshape(4, 14)
+    before = native_of(model).save()["preparation/units/numbers"].reshape(4, 16)
     # Rows of weight t: from the warm-up on the mean is weighted by the row's number.
     means = before[:, 0] / native_of(model).save()["preparation/units/total"] * before[:, 2]
     filled = np.where(np.isnan(X[300:]), means, X[300:])
@@ -106,7 +106,7 @@ def test_the_mean_stands_in_and_nothing_moves(even: bool) -> None:
     wanted = (X[:200, 1].mean() * 20100 + (X[200:300, 1] * numbers).sum()) / 45150
     assert means[1] == pytest.approx(wanted, abs=1.0 if not even else 0.1)  # robust: nearly
     model.partial_fit(X[300:], Y[300:])
-    after = native_of(model).save()["preparation/units/numbers"].reshape(4, 14)
+    after = native_of(model).save()["preparation/units/numbers"].reshape(4, 16)
     np.testing.assert_array_equal(after[1, 1:4], before[1, 1:4])  # Q, mean and square
     assert after[1, 0] == before[1, 0] + first.sum() == 600 * 601 / 2  # its share is still 1
     assert (after[0, 1:4] != before[0, 1:4]).all()
