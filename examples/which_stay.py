@@ -22,8 +22,7 @@ grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
 figure, axes = plt.subplots(2, 3, figsize=(10, 6.8), sharex=True, sharey=True, layout="constrained")
 names = ("stoptron", "remove-oldest", "rbp", "bsgd-merge", "projectron", "budgetron")
 for axis, name in zip(axes.flat, names, strict=True):
-    own = {"scale": None} if name == "budgetron" else {}
-    model = budgetron.make(name, budget=30, gamma=10.0, scale=None, random_state=0, **own)
+    model = budgetron.make(name, budget=30, gamma=10.0, scale=None, random_state=0)
     model.prequential(X, y)
     f = model.decision_function(grid).reshape(len(side), len(side))
     axis.contourf(side, side, f >= 0, [-0.5, 0.5, 1.5], colors=["#f2f2f2", "#d4d4d4"])

@@ -211,7 +211,7 @@ def test_a_model_that_does_not_learn_is_told_once(
     X = np.random.default_rng(0).normal(size=(2500, 2))
     source = libsvm(tmp_path / "rows.txt", X, (X[:, 0] > 0).astype(int))
     saved = tmp_path / "model.btn"
-    arguments = ("--gamma", 1e6, "--scale", "none", "--save", saved, "--json")
+    arguments = ("--gamma", 1e9, "--scale", "none", "--save", saved, "--json")
     assert call("run", source, "-a", "rbp", *arguments) == 0
     found = capfd.readouterr()
     told = [line for line in found.err.splitlines() if "kernel values" in line]

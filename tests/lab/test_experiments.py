@@ -18,6 +18,7 @@ import scipy.sparse
 
 import budgetron
 from budgetron import datasets
+from budgetron.catalogue import as_printed
 from budgetron.datasets import DataSet, File
 from budgetron.lab.baselines import BASELINES
 from budgetron.lab.formulas import needs_p, value
@@ -355,7 +356,7 @@ def noisy(rows: int = 600) -> data.Split:
 def test_protocols_give_what_they_say() -> None:
     rows = noisy()
     row = Row("A", "ahpatron", {"gamma": 0.5, "budget": 50, "epsilon": 0.5}, {}, {})
-    model = budgetron.make("ahpatron", gamma=0.5, budget=50, epsilon=0.5)
+    model = as_printed("ahpatron", gamma=0.5, budget=50, epsilon=0.5)
     decisions = model.prequential(rows.X, rows.y)
     margins = decisions * np.where(rows.y == rows.y.max(), 1, -1)
     online = protocols.online(row, {}, rows, 0)

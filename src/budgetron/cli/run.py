@@ -355,11 +355,20 @@ def _result(
 
 
 def _by_column(model: Any, stream: RowStream) -> dict[str, int]:
-    """Missing values of each column that has any; of what is no table, by its number from 0."""
+    """Missing values of each column that has any; of what is no table, by its number from 0.
+
+    A date without a value misses all its features: it counts once.
+    """
     layout = stream.layout
     columns = [] if layout is None else layout.numbers
-    counts = model.missing_counts_.items()
-    return {columns[at] if at < len(columns) else str(at): count for at, count in counts}
+    inferred = [each for each in getattr(stream, "columns", ()) if each.coding is not None]
+    if inferred:
+        columns = [each.name for each in inferred for _ in range(each.coding.width)]
+    found: dict[str, int] = {}
+    for at, count in model.missing_counts_.items():
+        name = columns[at] if at < len(columns) else str(at)
+        found[name] = max(found.get(name, 0), count)
+    return found
 
 
 def _print_table(result: dict[str, Any], tally: Mistakes | Errors) -> None:
