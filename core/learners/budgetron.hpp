@@ -26,12 +26,28 @@
 // Regression (admission "error"): l y is the error e, every round updates, and x is admitted if |e|
 // is above the mean |e| of the rounds before. Nothing is replaced.
 //
+// The straight part (straight_part.hpp):  f = w.x + c + a.k,  one belief over (c, w, a), which
+// starts as diag(tau I, Kinv). Everything above then reads with z = (1, x, k) for k and
+// (0, d) for d; a drift makes P the diag(tau I, Kinv) again. Its form is
+//   full      P is over all of it; (c, w) come first, so that the rest of P is that of a alone
+//   diagonal  P is over a; c and every w_j have a variance of their own:
+//             s = sum_j D_j z_j^2 + k'Pk stands for k.v
+//   none      with the linear kernel, or where hypotheses are averaged
+// `auto` is full while there are at most B coordinates (within a byte limit: could be), then
+// diagonal, and none where rows have more than B values that are not 0
+// (docs/develop/decisions/0050).
+//
+// The floor: b v v' takes so much from P that k'Pk becomes s r/(s + r). It takes no more than
+// leaves `floor`: as a sight with the noise s floor/(s - floor) would, and nothing if s is below
+// already.
+//
 // P and Kinv are held as in covariance.hpp, and so stay positive definite; their order is that of
 // the examples' ages. Kinv is freed when it will not be needed: full, and never replacing.
 //
 // Invariants: Kinv = (K + jitter I)^-1 unless delta2 had to be raised (`raised`), P positive
 // definite. check_invariants() recomputes the Gram matrix.
-// Cost: O(B d) per round; rounds that update O(B^2), three passes over P's memory.
+// Cost: O(B d) per round; rounds that update O((B + d)^2), diagonal O(B^2 + d), three passes over
+// P's memory.
 #pragma once
 
 #include <algorithm>
@@ -59,14 +75,19 @@ class Budgetron final : public ExpansionLearner<Real> {
         jitter_(spec.number("jitter")),
         replace_(replace_called(spec.text("replace"))),
         admission_(admission_called(spec.text("admission"))),
+        floor_(spec.number("floor")),
+        form_(form_called(spec.text("straight"), make_kernel(spec.part("kernel")))),
+        turns_(spec.text("straight") == "auto"),
         belief_(budget_),
         prior_(budget_),
+        straight_(outputs),
         zeros_(outputs, 0.0),
         moves_(outputs, 0.0) {}
 
   bool learn(const Turn<Real>& turn) override {
     const bool regresses = admission_ == Admission::error;
     double loss = regresses ? -turn.margin : 1.0 - turn.margin;
+    if (form_ != Form::none) count(turn.x);
     if (!regresses) watch(turn);
     if (!regresses && loss <= 0.0) return false;
     gather(*turn.row);
@@ -78,7 +99,7 @@ class Budgetron final : public ExpansionLearner<Real> {
         admit(turn, f_.size());
       } else {
         const std::size_t index = make_place(turn);
-        f_.decide(*turn.row, moves_);
+        decide_by(*turn.row, turn.x, moves_);
         loss = std::max(0.0, 1.0 - f_.inner(turn.direction, moves_) / turn.weight);
         gather(*turn.row);
         measure();
@@ -86,9 +107,19 @@ class Budgetron final : public ExpansionLearner<Real> {
         ++replacements_;
       }
     }
-    if (f_.size() == 0) return false;
+    if (f_.size() == 0 && form_ == Form::none) return false;
     update(turn, loss);
     return true;
+  }
+
+  void decide_by(const Row<Real>& row, const Sample<Real>& x,
+                 std::span<double> outputs) const override {
+    f_.decide(row, outputs);
+    if (form_ != Form::none) straight_.decide(x, outputs);
+  }
+  void be_averaged() override { form_ = rule_ = Form::none; }
+  [[nodiscard]] const StraightPart* straight_part() const override {
+    return form_ != Form::none ? &straight_ : nullptr;
   }
 
   [[nodiscard]] std::span<const std::int64_t> drifts() const override { return drift_.log(); }
@@ -97,17 +128,20 @@ class Budgetron final : public ExpansionLearner<Real> {
   // counted in the new unit.
   void scale_targets(double factor) override {
     f_.multiply(factor);
+    straight_.multiply(factor);
     mean_error_ *= factor;
   }
 
   void rearrange(const ClassChange& change) override {
     f_.rearrange(change);
+    straight_.rearrange(change);
     zeros_.resize(f_.outputs(), 0.0);
     moves_.resize(f_.outputs(), 0.0);
   }
 
   void reserve(const ByteLimit& limit) override {
     f_.reserve(limit);
+    reserve_straight(limit);
     belief_.reserve();
     prior_.reserve();
     reserve();
@@ -116,6 +150,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   void visit_state(StateVisitor& visitor) override {
     visitor.object(sizeof(*this));
     visitor.part("expansion", f_);
+    if (rule_ != Form::none) visit_straight(visitor);
     belief_.visit_state(visitor, "belief");
     prior_.visit_state(visitor, "prior");
     visitor.part("drift", drift_);
@@ -125,8 +160,9 @@ class Budgetron final : public ExpansionLearner<Real> {
     visitor.field("replacements", replacements_);
     visitor.field("raised", raised_);
     if (visitor.loading()) {
-      require(belief_.size() == f_.size() && prior_.size() == (keeps_prior() ? f_.size() : 0),
-              "belief");
+      require(
+          belief_.size() == first() + f_.size() && prior_.size() == (keeps_prior() ? f_.size() : 0),
+          "belief");
       order_.resize(f_.size());
       std::iota(order_.begin(), order_.end(), std::uint32_t{0});
       std::sort(order_.begin(), order_.end(),
@@ -138,6 +174,8 @@ class Budgetron final : public ExpansionLearner<Real> {
     visitor.scratch(order_);
     visitor.scratch(kernel_);
     visitor.scratch(gain_);
+    visitor.scratch(coordinates_);
+    visitor.scratch(steps_);
     visitor.scratch(weights_);
     visitor.scratch(zeros_);
     visitor.scratch(moves_);
@@ -146,6 +184,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   void check_invariants() const override {
     f_.check_invariants();
     belief_.check_invariants();
+    straight_.check_invariants();
     prior_.check_invariants();
     if (prior_.size() > 0 && raised_ == 0) check_prior();
   }
@@ -154,6 +193,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     reserve();
     ExpansionLearner<Real>::lower(budget, slots, row, random);
     budget_ = std::min(budget_, budget);
+    if (form_ == Form::full && !fits_full()) be_diagonal();
     if (!keeps_prior()) {
       prior_.free();
     } else if (prior_.size() != f_.size()) {
@@ -162,8 +202,12 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
 
  protected:
-  // a and P stay; Kinv is that of the examples as they are now.
-  void follow_units(const UnitChange&) override {
+  // a and P stay; Kinv is that of the examples as they are now. w and c, and P of theirs, follow.
+  void follow_units(const UnitChange& change) override {
+    if (form_ != Form::none && change.converts) {
+      straight_.change_units(change, form_ == Form::full ? &steps_ : nullptr);
+      if (form_ == Form::full) belief_.change(steps_);
+    }
     if (!keeps_prior()) return;
     reserve();
     find_prior();
@@ -176,7 +220,10 @@ class Budgetron final : public ExpansionLearner<Real> {
   using ExpansionLearner<Real>::f_;
   enum class Replace { automatic, never, always };
   enum class Admission { mistake, margin, error };
-  static constexpr double kErrors = 1000.0;  // rounds the mean error looks back
+  enum class Form : std::int64_t { none, full, diagonal };  // of the belief over w and c
+  static constexpr double kErrors = 1000.0;                 // rounds the mean error looks back
+  static constexpr std::size_t kFeatures = 64;              // that have a weight whatever it takes
+  static constexpr std::size_t kMostWide = std::size_t{1} << 31;
 
   static Replace replace_called(const std::string& name) {
     if (name == "auto") return Replace::automatic;
@@ -191,6 +238,13 @@ class Budgetron final : public ExpansionLearner<Real> {
     throw std::invalid_argument("no admission is called '" + name + "'");
   }
 
+  static Form form_called(const std::string& name, const Kernel& kernel) {
+    if (name == "none" || kernel.kind == KernelKind::linear) return Form::none;
+    if (name == "auto" || name == "full") return Form::full;
+    if (name == "diagonal") return Form::diagonal;
+    throw std::invalid_argument("no straight part is called '" + name + "'");
+  }
+
   [[nodiscard]] bool keeps_prior() const {
     return replace_ != Replace::never || f_.size() < budget_;
   }
@@ -201,7 +255,8 @@ class Budgetron final : public ExpansionLearner<Real> {
   void watch(const Turn<Real>& turn) {
     if (replace_ != Replace::automatic) return;
     if (!drift_.count(turn.margin <= 0.0, turn.round)) return;
-    belief_.copy(prior_);
+    belief_.copy(prior_, first(), straight_.tau());
+    if (form_ == Form::diagonal) straight_.reset_variances();
     f_.report({EventKind::drift});
   }
 
@@ -214,12 +269,86 @@ class Budgetron final : public ExpansionLearner<Real> {
     return above;
   }
 
+  // ---- the straight part ----------------------------------------------------------------------
+
+  // Coordinates of the belief before those of the examples.
+  [[nodiscard]] std::size_t first() const { return form_ == Form::full ? straight_.size() : 0; }
+  // The full form costs at most as many coordinates as the examples have.
+  [[nodiscard]] bool fits_full() const { return !turns_ || straight_.size() <= budget_; }
+  // Weights cost at most about what the values of the examples do.
+  [[nodiscard]] std::size_t most_features() const {
+    if (features_reserved_ > 0) return features_reserved_;
+    return std::max<std::size_t>(kFeatures, budget_ * widest_);
+  }
+
+  // A straight part that could hold every row exactly, and more, only learns the noise.
+  void count(const Sample<Real>& x) {
+    straight_.count(x);
+    if (!turns_ || straight_.nonzeros() <= static_cast<double>(budget_)) return;
+    if (form_ == Form::full) be_diagonal();
+    straight_.clear();
+    form_ = Form::none;
+  }
+
+  // Gives the features of x their coordinates.
+  void see(const Sample<Real>& x) {
+    const auto zeros = std::count(x.values, x.values + x.count, Real(0));
+    widest_ = std::max(widest_, x.count - static_cast<std::size_t>(zeros));
+    const std::size_t before = straight_.size();
+    const std::size_t added = straight_.see(x, most_features());
+    if (form_ == Form::diagonal) straight_.follow_size();
+    if (form_ != Form::full || added == 0) return;
+    if (features_reserved_ == 0) belief_.set_capacity(budget_ + straight_.size());
+    belief_.insert(before, added, straight_.tau());
+    if (!fits_full()) be_diagonal();
+  }
+
+  // Forgets how w and c vary with each other and with the coefs.
+  void be_diagonal() {
+    const std::size_t first = straight_.size();
+    AlignedVector<double> variances(belief_.length(), 0.0);
+    belief_.diagonal(variances.data());
+    straight_.set_variances(variances.data());
+    belief_.keep_from(first);
+    belief_.set_capacity(budget_);
+    form_ = Form::diagonal;
+  }
+
+  // Within a byte limit there are as many weights as features that examples can have.
+  void reserve_straight(const ByteLimit& limit) {
+    if (form_ == Form::none) return;
+    features_reserved_ = std::max<std::size_t>(1, limit.slots);
+    if (turns_ && 1 + features_reserved_ > budget_) form_ = Form::diagonal;
+    straight_.reserve(limit.width, features_reserved_, form_ == Form::diagonal);
+    if (form_ != Form::full) return;
+    const std::size_t most = budget_ + 1 + features_reserved_;
+    belief_.set_capacity(most);
+    coordinates_.reserve(whole(most));
+    gain_.reserve(whole(most));
+    if (limit.changes) steps_.reserve(1 + features_reserved_);
+  }
+
+  void visit_straight(StateVisitor& visitor) {
+    auto form = static_cast<std::int64_t>(form_);
+    visitor.field("form", form);
+    visitor.field("widest", widest_);
+    visitor.part("straight", straight_);
+    if (!visitor.loading()) return;
+    require(form >= 0 && form <= 2 && widest_ <= kMostWide, "straight part");
+    form_ = static_cast<Form>(form);
+    require(straight_.has_variances() == (form_ == Form::diagonal && straight_.size() > 0),
+            "straight part");
+    if (features_reserved_ == 0 || form_ != Form::full) belief_.set_capacity(budget_ + first());
+  }
+
   // ---- the belief -----------------------------------------------------------------------------
+
+  static std::size_t whole(std::size_t count) { return (count + kPanel - 1) / kPanel * kPanel; }
 
   // The kernel row in the order of the belief.
   void gather(const Row<Real>& row) {
     reserve();
-    kernel_.assign(belief_.length(), 0.0);
+    kernel_.assign(whole(order_.size()), 0.0);
     for (std::size_t p = 0; p < order_.size(); ++p) {
       kernel_[p] = static_cast<double>(row.values[order_[p]]);
     }
@@ -245,17 +374,26 @@ class Budgetron final : public ExpansionLearner<Real> {
   void admit(const Turn<Real>& turn, std::size_t index) {
     const std::size_t n = order_.size();
     const double delta2 = append_prior(turn.self);
-    belief_.append(gain_.data(), delta2);
+    belief_.append(of_belief(gain_), delta2);
     if (index == f_.size()) {
       f_.add(turn, zeros_);
     } else {
       f_.replace(index, turn, zeros_, EventKind::none);
     }
     order_.push_back(static_cast<std::uint32_t>(index));
-    kernel_.resize(belief_.length(), 0.0);
+    kernel_.resize(whole(n + 1), 0.0);
     kernel_[n] = turn.self;
     ++admissions_;
     if (!keeps_prior()) prior_.free();
+  }
+
+  // Numbers of the examples as the belief has them, after 0 for w and c.
+  const double* of_belief(const AlignedVector<double>& numbers) {
+    if (first() == 0) return numbers.data();
+    coordinates_.assign(belief_.length(), 0.0);
+    std::copy_n(numbers.begin(), order_.size(),
+                coordinates_.begin() + static_cast<std::ptrdiff_t>(first()));
+    return coordinates_.data();
   }
 
   // Drops examples until x has room; returns the index it is to have.
@@ -306,26 +444,28 @@ class Budgetron final : public ExpansionLearner<Real> {
   std::size_t drop() {
     gain_.assign(belief_.length(), 0.0);
     belief_.diagonal(gain_.data());
+    const std::size_t first = this->first();
     std::size_t i = 0;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t p = 0; p < order_.size(); ++p) {
-      const double score = squared_coef(order_[p]) / gain_[p];
+      const double score = squared_coef(order_[p]) / gain_[first + p];
       if (score < least) {
         least = score;
         i = p;
       }
     }
     const std::size_t index = order_[i];
-    const double variance = gain_[i];
+    const double variance = gain_[first + i];
     f_.report(EventKind::evict, index);
-    belief_.column(i, gain_.data());
+    belief_.column(first + i, gain_.data());
     for (std::size_t k = 0; k < f_.outputs(); ++k) {
       double* a = f_.stored_coefs(k);
       const double share = a[index] / variance;
-      for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[p];
+      for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[first + p];
       a[index] = 0.0;
+      if (first > 0) straight_.shift_output(k, gain_.data(), -share);
     }
-    belief_.remove(i);
+    belief_.remove(first + i);
     if (prior_.size() > 0) prior_.remove(i);
     order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
     return index;
@@ -341,17 +481,42 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   void update(const Turn<Real>& turn, double loss) {
     const double r = r_ / turn.weight;
-    const double spread = belief_.project(kernel_.data(), r);  // k.v
+    if (form_ != Form::none) see(turn.x);
+    const double apart = form_ == Form::diagonal ? straight_.spread(turn.x) : 0.0;
+    const double spread = apart + belief_.project(coordinates(turn.x), r);  // k.v
     if (!std::isfinite(spread)) return;
     // P -= c b v v' with c = 1/(K - 1) is what a sight of this variance leaves; r itself for c = 1.
     const double others = f_.outputs() > 2 ? static_cast<double>(f_.outputs() - 1) : 1.0;
     const double noise = r * others + spread * (others - 1.0);
     gain_.resize(belief_.length());
-    belief_.condition(noise, gain_.data());
-    for (std::size_t p = 0; p < order_.size(); ++p) weights_[order_[p]] = gain_[p];
+    condition(spread, noise, apart);
+    const std::size_t first = this->first();
+    for (std::size_t p = 0; p < order_.size(); ++p) weights_[order_[p]] = gain_[first + p];
     const double step = loss / (spread + r) / turn.weight;  // the direction has the weight in it
     for (std::size_t k = 0; k < moves_.size(); ++k) moves_[k] = step * turn.direction[k];
     f_.shift(weights_, {}, moves_);
+    if (form_ == Form::full) straight_.shift(gain_.data(), moves_);
+    if (form_ == Form::diagonal) straight_.condition(turn.x, r * others, moves_);
+  }
+
+  // x as the belief has it: (1, x, k), or k alone.
+  const double* coordinates(const Sample<Real>& x) {
+    if (first() == 0) return kernel_.data();
+    of_belief(kernel_);
+    straight_.each(x, [this](std::size_t j, double value) { coordinates_[j] = value; });
+    return coordinates_.data();
+  }
+
+  // P loses what a sight with this noise takes, but k'Pk stays above the floor, as after a sight
+  // with more noise; leaves v in gain_. `apart`: how much of k.v is not P's.
+  void condition(double spread, double noise, double apart) {
+    if (belief_.size() == 0) return;
+    if (floor_ > 0.0 && spread <= floor_) {
+      belief_.product(gain_.data());
+      return;
+    }
+    if (floor_ > 0.0) noise = std::max(noise, spread * floor_ / (spread - floor_));
+    belief_.condition(noise + apart, gain_.data());
   }
 
   void reserve() {
@@ -359,7 +524,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     const std::size_t places = next_capacity(std::max(weights_.size(), f_.size()), budget_);
     const std::size_t most = (places + kPanel - 1) / kPanel * kPanel;
     kernel_.reserve(most);
-    gain_.reserve(most);
+    gain_.reserve(std::max(most, gain_.capacity()));
     order_.reserve(places);
     weights_.resize(places, 0.0);
   }
@@ -403,19 +568,28 @@ class Budgetron final : public ExpansionLearner<Real> {
   double jitter_;
   Replace replace_;
   Admission admission_;
-  Covariance belief_;                 // P
-  Covariance prior_;                  // Kinv
+  double floor_;            // kappa
+  Form form_;               // of the straight part, as it is now
+  bool turns_;              // to what fits
+  Form rule_ = form_;       // none: there is no such part
+  Covariance belief_;       // P
+  Covariance prior_;        // Kinv
+  StraightPart straight_;   // w and c
+  std::size_t widest_ = 0;  // values other than 0 of the fullest row it has learned from
+  std::size_t features_reserved_ = 0;
   std::vector<std::uint32_t> order_;  // indices of the stored examples, the oldest first
   Drift drift_;
   double mean_error_ = 0.0;  // of regression
   std::int64_t errors_ = 0;  // rounds it has seen
   std::int64_t admissions_ = 0;
   std::int64_t replacements_ = 0;
-  std::int64_t raised_ = 0;       // admissions whose delta2 was below what rounding leaves
-  AlignedVector<double> kernel_;  // k, in the order of the belief
-  AlignedVector<double> gain_;    // v, d or P_i, likewise
-  double reach_ = 0.0;            // k.d
-  std::vector<double> weights_;   // v in the order of the stored examples
+  std::int64_t raised_ = 0;            // admissions whose delta2 was below what rounding leaves
+  AlignedVector<double> kernel_;       // k, in the order of the belief
+  AlignedVector<double> gain_;         // v, d or P_i, likewise
+  AlignedVector<double> coordinates_;  // (1, x, k), of the full form
+  std::vector<UnitStep> steps_;        // of a change of units
+  double reach_ = 0.0;                 // k.d
+  std::vector<double> weights_;        // v in the order of the stored examples
   std::vector<double> zeros_;
   std::vector<double> moves_;
 };

@@ -404,25 +404,42 @@ double Units::convert(std::int32_t feature, double z) const {
   return std::clamp(x / shared_.next.size, -kClip, kClip);
 }
 
+UnitStep Units::step(std::int32_t feature) const {
+  const std::uint32_t slot = slots_.find(feature);
+  if (slot == kNoSlot) {
+    const double size = uneven_ ? shared_.in_force.size : 1.0;
+    return std::isinf(size) || shared_.next.none() ? UnitStep{}
+                                                   : UnitStep{shared_.next.size / size, 0.0};
+  }
+  const FeatureState& f = states_[slot];
+  const Unit& old = f.in_force;
+  if (old.none()) return {};
+  const Unit& unit = jumps(f) ? before(f) : f.next;
+  return {unit.size / old.size, (unit.centre - old.centre) / old.size};
+}
+
+bool Units::jumps(const FeatureState& f) const {
+  const Unit& before = this->before(f);
+  if (before.none() || (f.jump == Jump::none && uneven_)) return false;
+  const double factor = f.next.size / before.size;
+  const double moved = std::abs(f.next.centre - before.centre);
+  return factor > kUp || factor < 1.0 / kUp ||
+         (f.jump != Jump::none && moved > kClip * before.size);
+}
+
 double Units::convert(const FeatureState& f, double z) const {
   if (f.in_force.none()) return z;
-  const Unit& before = uneven_ ? f.in_force : f.own;
+  const Unit& before = this->before(f);
   const double x = z * f.in_force.size + f.in_force.centre;
   double converted = (x - f.next.centre) / f.next.size;
-  if (!before.none() && (f.jump != Jump::none || !uneven_)) {
-    const double factor = f.next.size / before.size;
-    const double moved = std::abs(f.next.centre - before.centre);
-    const bool jump =
-        factor > kUp || factor < 1.0 / kUp || (f.jump != Jump::none && moved > kClip * before.size);
-    if (jump) {
-      const double kept = (x - before.centre) / before.size;
-      const bool older =
-          factor > 1.0 / kUp ? std::abs(kept) <= kBefore : std::abs(converted) > kBefore;
-      if (older) {
-        converted = kept;
-      } else if (uneven_ && std::abs(z) >= kClip) {
-        converted = z > 0.0 ? 1.0 : -1.0;  // it was clipped, its size is lost
-      }
+  if (jumps(f)) {
+    const double kept = (x - before.centre) / before.size;
+    const bool older = f.next.size / before.size > 1.0 / kUp ? std::abs(kept) <= kBefore
+                                                             : std::abs(converted) > kBefore;
+    if (older) {
+      converted = kept;
+    } else if (uneven_ && std::abs(z) >= kClip) {
+      converted = z > 0.0 ? 1.0 : -1.0;  // it was clipped, its size is lost
     }
   }
   return std::clamp(converted, -kClip, kClip);

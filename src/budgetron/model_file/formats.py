@@ -3,12 +3,13 @@
 Format 3 settles scales on deviations, of which files of format 2 have none. Format 4 has one line
 per side of a class for its probabilities, instead of one sigmoid per class, and units that follow
 the stream where scale is "auto". Its regressors have `target_scale`; earlier ones learned targets
-as they came.
+as they came. A Budgetron that was written without a straight part and a floor goes on without.
 """
 
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,33 @@ def of_this_format(document: Document, arrays: Arrays) -> tuple[Document, Arrays
         arrays = {**_no_units(), **arrays}
     if written < 4 and document["task"] == "regression":
         document = _with_targets_as_they_come(document)
-    return document, arrays
+    return with_parameters(document), arrays
+
+
+def with_parameters(document: Document) -> Document:
+    """The document with the parameters that its estimator, or a part of it, had no name for."""
+    document = deepcopy(document)
+    learned = document.get("learned")
+    for params in (document.get("params"), learned and learned["origin"]["params"]):
+        if str(document.get("estimator")).startswith("Budgetron"):
+            _be_plain(params)
+        _be_plain_inside(params)
+    return document
+
+
+def _be_plain(params: Any) -> None:
+    if isinstance(params, dict):
+        params.setdefault("straight", "none")
+        params.setdefault("floor", 0.0)
+
+
+def _be_plain_inside(value: Any) -> None:
+    match value:
+        case {"part": "Budgetron", "params": params}:
+            _be_plain(params)
+        case dict():
+            for each in value.values():
+                _be_plain_inside(each)
 
 
 def _with_targets_as_they_come(document: Document) -> Document:

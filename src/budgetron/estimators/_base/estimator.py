@@ -401,7 +401,9 @@ class OnlineEstimator(Parameters, Budgeted):
             raise BudgetronError(f"explain takes one row, not {rows.shape[0]}")
         if isinstance(rows, np.ndarray):
             rows = sparse_rows(scipy.sparse.csr_array(rows))
-        examples, rounds, kernels, shares, constant = native.explain(rows.indices, rows.values)
+        examples, rounds, kernels, shares, constant, features, straight, intercept = native.explain(
+            rows.indices, rows.values
+        )
         return Explanation(
             classes=getattr(self, "classes_", None),
             examples=self._as_rows(*examples),
@@ -409,6 +411,9 @@ class OnlineEstimator(Parameters, Budgeted):
             kernels=kernels,
             shares=shares,
             constant=constant,
+            features=features,
+            straight=straight,
+            intercept=intercept,
         ).by_size()
 
     @property
