@@ -208,7 +208,7 @@ nb::tuple explain(PythonModel<Real>& model, const Vector<std::int32_t>& indices,
                     part->each(x, [&](std::size_t j, double value) {
                       if (j > 0 && value != 0.0) features.push_back(part->feature(j - 1));
                       for (std::size_t k = 0; k < outputs; ++k) {
-                        const double share = scale * part->weights(k)[j] * value;
+                        const double share = scale * learner.weight(j, k) * value;
                         if (j == 0) intercept[k] = share;
                         if (j > 0 && value != 0.0) straight.push_back(share);
                       }
@@ -254,8 +254,8 @@ nb::object straight(PythonModel<Real>& model) {
     for (std::size_t j = 0; j < part->size(); ++j) {
       if (j > 0) features.push_back(part->feature(j - 1));
       for (std::size_t k = 0; k < outputs; ++k) {
-        if (j == 0) intercept[k] = part->weights(k)[j];
-        if (j > 0) weights.push_back(part->weights(k)[j]);
+        if (j == 0) intercept[k] = learner.weight(j, k);
+        if (j > 0) weights.push_back(learner.weight(j, k));
       }
     }
   });
@@ -266,16 +266,21 @@ nb::object straight(PythonModel<Real>& model) {
                         to_numpy(std::move(intercept)));
 }
 
+// Of the stored examples, in f; `own`: those that the learner's expansion has itself.
 template <class Real>
-nb::object coefs(PythonModel<Real>& model) {
+nb::object coefs(PythonModel<Real>& model, bool own) {
   std::vector<double> out;
   std::size_t size = 0;
   std::size_t outputs = look<&Model<Real>::outputs>(model);
-  look_at_examples(model, [&](const Expansion<Real>& f) {
-    size = f.size();
-    outputs = f.outputs();
+  model.inspect([&](const Learner<Real>& learner) {
+    const Expansion<Real>* const f = learner.expansion();
+    if (f == nullptr) return;
+    size = f->size();
+    outputs = f->outputs();
     for (std::size_t i = 0; i < size; ++i) {
-      for (std::size_t k = 0; k < outputs; ++k) out.push_back(f.coef(i, k));
+      for (std::size_t k = 0; k < outputs; ++k) {
+        out.push_back(own ? f->coef(i, k) : learner.coef(i, k));
+      }
     }
   });
   return to_numpy(std::move(out), {size, outputs});
@@ -397,7 +402,7 @@ void bind(nb::module_& m, const char* name) {
           "budget"_a, "slots"_a)
       .def("listen", &M::listen, "listener"_a.none())
       .def("support", &support<Real>)
-      .def("coefs", &coefs<Real>)
+      .def("coefs", &coefs<Real>, "own"_a = false)
       .def("straight", &straight<Real>)
       .def("ids", &ids<Real>)
       .def("explain", &explain<Real>, "indices"_a.noconvert(), "values"_a.noconvert())

@@ -10,7 +10,7 @@ void StraightPart::clear() {
   slots_ = FeatureTable();
   features_ = {};
   variances_ = {};
-  weights_ = {};
+  for (AlignedVector<double>& set : weights_) set = {};
   size_ = stride_ = 0;
   in_order_ = true;
 }
@@ -22,11 +22,13 @@ void StraightPart::grow(std::size_t size) {
 }
 
 void StraightPart::set_stride(std::size_t stride) {
-  AlignedVector<double> moved(outputs_ * stride, 0.0);
-  for (std::size_t k = 0; k < outputs_; ++k) {
-    std::copy_n(weights(k), size_, moved.data() + k * stride);
+  for (std::size_t set = 0; set < sets_; ++set) {
+    AlignedVector<double> moved(outputs_ * stride, 0.0);
+    for (std::size_t k = 0; k < outputs_; ++k) {
+      std::copy_n(weights(k, set), size_, moved.data() + k * stride);
+    }
+    weights_[set].swap(moved);
   }
-  weights_.swap(moved);
   stride_ = stride;
 }
 
@@ -38,8 +40,8 @@ void StraightPart::change_units(const UnitChange& change, std::vector<UnitStep>*
     const UnitStep step = change.step(features_[j - 1]);
     if (!(step.ratio > 1.0 / most && step.ratio < most && std::abs(step.shift) < most)) continue;
     if (steps != nullptr) (*steps)[j] = step;
-    for (std::size_t k = 0; k < outputs_; ++k) {
-      double* const w = weights(k);
+    for (std::size_t k = 0; k < sets_ * outputs_; ++k) {
+      double* const w = weights(k % outputs_, k / outputs_);
       w[0] += step.shift * w[j];
       w[j] *= step.ratio;
     }
@@ -57,23 +59,20 @@ void StraightPart::reserve(std::size_t width, std::size_t features, bool diagona
 }
 
 // Saved by coordinates, K numbers each, without what is behind them.
-void StraightPart::visit_weights(StateVisitor& visitor) {
+void StraightPart::visit_weights(StateVisitor& visitor, const std::string& name, std::size_t set) {
   if (visitor.mode() == StateVisitor::Mode::count) {
-    visitor.scratch(weights_);
+    visitor.scratch(weights_[set]);
     return;
   }
   std::vector<double> numbers;
   for (std::size_t j = 0; j < size_ && !visitor.loading(); ++j) {
-    for (std::size_t k = 0; k < outputs_; ++k) numbers.push_back(weights(k)[j]);
+    for (std::size_t k = 0; k < outputs_; ++k) numbers.push_back(weights(k, set)[j]);
   }
-  visitor.field("weights", numbers);
+  visitor.field(name, numbers);
   if (!visitor.loading()) return;
   require(numbers.size() == outputs_ * size_ && all_finite(numbers), "straight part");
-  const std::size_t size = std::exchange(size_, 0);
-  set_stride(std::max(size, stride_));
-  size_ = size;
   for (std::size_t j = 0; j < size_; ++j) {
-    for (std::size_t k = 0; k < outputs_; ++k) weights(k)[j] = numbers[j * outputs_ + k];
+    for (std::size_t k = 0; k < outputs_; ++k) weights(k, set)[j] = numbers[j * outputs_ + k];
   }
 }
 
@@ -92,7 +91,13 @@ void StraightPart::visit_state(StateVisitor& visitor) {
       place(feature);
     }
   }
-  visit_weights(visitor);
+  if (visitor.loading()) {
+    const std::size_t size = std::exchange(size_, 0);
+    set_stride(std::max(size, stride_));
+    size_ = size;
+  }
+  visit_weights(visitor, "weights", 0);
+  if (sets_ > 1) visit_weights(visitor, "reflex_weights", 1);
   visitor.field("variances", variances_);
   visitor.field("rows", rounds_);
   visitor.field("mean_square", mean_square_);
@@ -116,11 +121,12 @@ void StraightPart::check_invariants() const {
   for (std::size_t slot = 0; slot < features_.size(); ++slot) {
     if (slots_.find(features_[slot]) != slot) fail("a feature is not where it is looked for");
   }
-  if (weights_.size() != outputs_ * stride_ || size_ > stride_) fail("the room for weights");
-  for (std::size_t k = 0; k < outputs_; ++k) {
-    for (std::size_t j = 0; j < stride_; ++j) {
-      if (!std::isfinite(weights(k)[j])) fail("a weight is not finite");
-      if (j >= size_ && weights(k)[j] != 0.0) fail("a weight without a feature");
+  if (size_ > stride_) fail("the room for weights");
+  for (std::size_t set = 0; set < sets_; ++set) {
+    if (weights_[set].size() != outputs_ * stride_) fail("the room for weights");
+    for (std::size_t i = 0; i < weights_[set].size(); ++i) {
+      if (!std::isfinite(weights_[set][i])) fail("a weight is not finite");
+      if (i % stride_ >= size_ && weights_[set][i] != 0.0) fail("a weight without a feature");
     }
   }
   if (!variances_.empty() && variances_.size() != size_) fail("the number of variances");

@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/aligned_vector.hpp"
@@ -36,15 +37,19 @@ namespace budgetron {
 
 class StraightPart {
  public:
-  explicit StraightPart(std::size_t outputs) : outputs_(outputs) {}
+  // `sets`: 1 or 2 of weights, over the same features.
+  explicit StraightPart(std::size_t outputs, std::size_t sets = 1)
+      : outputs_(outputs), sets_(sets) {}
 
   // Coordinates so far: 0 before the first row, then the constant and the features.
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t features() const { return features_.size(); }
   [[nodiscard]] std::int32_t feature(std::size_t slot) const { return features_[slot]; }
-  [[nodiscard]] double* weights(std::size_t output) { return weights_.data() + output * stride_; }
-  [[nodiscard]] const double* weights(std::size_t output) const {
-    return weights_.data() + output * stride_;
+  [[nodiscard]] double* weights(std::size_t output, std::size_t set = 0) {
+    return weights_[set].data() + output * stride_;
+  }
+  [[nodiscard]] const double* weights(std::size_t output, std::size_t set = 0) const {
+    return weights_[set].data() + output * stride_;
   }
 
   // Calls visit(coordinate, value) for the coordinates of x that have a place, in the order of the
@@ -66,13 +71,16 @@ class StraightPart {
 
   // outputs += g(x). Zeros among the values of a dense row change no bit of a sum.
   template <class Real>
-  void decide(const Sample<Real>& x, std::span<double> outputs) const {
-    for (std::size_t k = 0; k < outputs.size(); ++k) {
-      const double* const w = weights(k);
-      double sum = 0.0;
-      each(x, [&](std::size_t j, double value) { sum += w[j] * value; });
-      outputs[k] += sum;
-    }
+  void decide(const Sample<Real>& x, std::span<double> outputs, std::size_t set = 0) const {
+    for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] += value(x, k, set);
+  }
+  // Output k of g(x), of this set.
+  template <class Real>
+  [[nodiscard]] double value(const Sample<Real>& x, std::size_t k, std::size_t set) const {
+    const double* const w = weights(k, set);
+    double sum = 0.0;
+    each(x, [&](std::size_t j, double value) { sum += w[j] * value; });
+    return sum;
   }
 
   // Counts a row of the learner in tau, and its features that are not 0 in `nonzeros`.
@@ -116,6 +124,21 @@ class StraightPart {
     for (std::size_t j = 0; j < size_; ++j) w[j] += by * gains[j];
   }
 
+  // |(1, x)|^2 of the coordinates that have a place; and weights += by moves[k] times these.
+  template <class Real>
+  [[nodiscard]] double square(const Sample<Real>& x) const {
+    double sum = 0.0;
+    each(x, [&](std::size_t, double value) { sum += value * value; });
+    return sum;
+  }
+  template <class Real>
+  void shift_along(const Sample<Real>& x, double by, std::span<const double> moves,
+                   std::size_t set) {
+    each(x, [&](std::size_t j, double value) {
+      for (std::size_t k = 0; k < moves.size(); ++k) weights(k, set)[j] += moves[k] * (by * value);
+    });
+  }
+
   // ---- the diagonal form ----------------------------------------------------------------------
   [[nodiscard]] bool has_variances() const { return !variances_.empty(); }
   // Variances of all coordinates from now on: those given, of coordinates to come tau.
@@ -141,10 +164,14 @@ class StraightPart {
 
   // ---- what happens to it ---------------------------------------------------------------------
   void multiply(double factor) {
-    for (double& weight : weights_) weight *= factor;
+    for (AlignedVector<double>& set : weights_) {
+      for (double& weight : set) weight *= factor;
+    }
   }
   void rearrange(const ClassChange& change) {
-    rearrange_outputs(weights_, stride_, change);
+    for (std::size_t set = 0; set < sets_; ++set) {
+      rearrange_outputs(weights_[set], stride_, change);
+    }
     outputs_ = ClassChange::outputs(change.after);
   }
   // Without weights, and without places for any.
@@ -173,16 +200,17 @@ class StraightPart {
     features_.push_back(feature);
   }
   void grow(std::size_t size);
-  void visit_weights(StateVisitor& visitor);
+  void visit_weights(StateVisitor& visitor, const std::string& name, std::size_t set);
   void set_stride(std::size_t stride);
 
   std::size_t outputs_;
+  std::size_t sets_;
   std::size_t size_ = 0;
   std::size_t stride_ = 0;  // coordinates that there is memory for
   bool in_order_ = true;    // slot j is feature j
   FeatureTable slots_;
   std::vector<std::int32_t> features_;  // per slot
-  AlignedVector<double> weights_;       // outputs x stride, 0 behind the coordinates
+  AlignedVector<double> weights_[2];    // outputs x stride each, 0 behind the coordinates
   std::vector<double> variances_;       // D, of the diagonal form; else none
   std::int64_t rounds_ = 0;             // counted
   double mean_square_ = 0.0;

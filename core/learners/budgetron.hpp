@@ -41,8 +41,17 @@
 // leaves `floor`: as a sight with the noise s floor/(s - floor) would, and nothing if s is below
 // already.
 //
+// The reflex: a second mean (a', w', c') over the same examples and features, which learns for ever
+// with the covariance of the beginning, diag(tau I, Kinv): no second covariance is kept.
+//   l' = 1 - y f' > 0:  v = (tau z, Kinv k) ;  (c', w', a') += l' y v/((z, k).v + r)
+// The answer is p f + (1 - p) f', p = 1/(1 + exp((e - e')/2)), e and e' what mistakes each would
+// have made, discounted over 500 rounds. Each has its own margin and its own best wrong class;
+// admission and drift go by the answer. While e > e' `auto` replaces on every mistake, and the
+// oldest leaves. An example that leaves is known to be 0 to both. Classification only
+// (docs/develop/decisions/0051).
+//
 // P and Kinv are held as in covariance.hpp, and so stay positive definite; their order is that of
-// the examples' ages. Kinv is freed when it will not be needed: full, and never replacing.
+// the examples' ages. Kinv is freed when it will not be needed: full, never replacing, no reflex.
 //
 // Invariants: Kinv = (K + jitter I)^-1 unless delta2 had to be raised (`raised`), P positive
 // definite. check_invariants() recomputes the Gram matrix.
@@ -60,6 +69,7 @@
 
 #include "hypothesis/covariance.hpp"
 #include "hypothesis/gram_factor.hpp"
+#include "hypothesis/padded_matrix.hpp"
 #include "learners/drift.hpp"
 #include "learners/learner.hpp"
 
@@ -78,9 +88,11 @@ class Budgetron final : public ExpansionLearner<Real> {
         floor_(spec.number("floor")),
         form_(form_called(spec.text("straight"), make_kernel(spec.part("kernel")))),
         turns_(spec.text("straight") == "auto"),
+        reflects_(spec.flag("reflex") && admission_ != Admission::error),
         belief_(budget_),
         prior_(budget_),
-        straight_(outputs),
+        straight_(outputs, reflects_ ? 2 : 1),
+        reflex_(outputs, 0),
         zeros_(outputs, 0.0),
         moves_(outputs, 0.0) {}
 
@@ -89,7 +101,12 @@ class Budgetron final : public ExpansionLearner<Real> {
     double loss = regresses ? -turn.margin : 1.0 - turn.margin;
     if (form_ != Form::none) count(turn.x);
     if (!regresses) watch(turn);
-    if (!regresses && loss <= 0.0) return false;
+    double other = 0.0;  // loss of the reflex
+    if (reflects_) {
+      aim(turn, loss, other);
+      count_mistakes(turn.weight, loss, other);
+    }
+    if (!regresses && loss <= 0.0 && other <= 0.0) return false;
     gather(*turn.row);
     if (wants(turn.margin)) {
       const bool room = f_.has_room(turn.x);
@@ -99,8 +116,12 @@ class Budgetron final : public ExpansionLearner<Real> {
         admit(turn, f_.size());
       } else {
         const std::size_t index = make_place(turn);
-        decide_by(*turn.row, turn.x, moves_);
-        loss = std::max(0.0, 1.0 - f_.inner(turn.direction, moves_) / turn.weight);
+        if (reflects_) {
+          aim(turn, loss, other);
+        } else {
+          decide_by(*turn.row, turn.x, moves_);
+          loss = std::max(0.0, 1.0 - f_.inner(turn.direction, moves_) / turn.weight);
+        }
         gather(*turn.row);
         measure();
         admit(turn, index);
@@ -108,7 +129,9 @@ class Budgetron final : public ExpansionLearner<Real> {
       }
     }
     if (f_.size() == 0 && form_ == Form::none) return false;
-    update(turn, loss);
+    if (form_ != Form::none) see(turn.x);
+    if (!reflects_ || loss > 0.0) update(turn, loss);
+    if (other > 0.0) reflect(turn, other);
     return true;
   }
 
@@ -116,8 +139,28 @@ class Budgetron final : public ExpansionLearner<Real> {
                  std::span<double> outputs) const override {
     f_.decide(row, outputs);
     if (form_ != Form::none) straight_.decide(x, outputs);
+    if (!reflects_) return;
+    // No memory but the outputs: each is weighed, then the other's terms are added.
+    const double share = this->share();
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      outputs[k] = share * outputs[k] + (1.0 - share) * reflex(row, x, k);
+    }
   }
-  void be_averaged() override { form_ = rule_ = Form::none; }
+  void be_averaged() override {
+    form_ = rule_ = Form::none;
+    reflects_ = false;
+  }
+  [[nodiscard]] double coef(std::size_t i, std::size_t k) const override {
+    if (!reflects_) return f_.coef(i, k);
+    return share() * f_.coef(i, k) + (1.0 - share()) * reflex_.row(k)[i];
+  }
+  [[nodiscard]] double weight(std::size_t j, std::size_t k) const override {
+    if (!reflects_) return straight_.weights(k)[j];
+    return share() * straight_.weights(k)[j] + (1.0 - share()) * straight_.weights(k, 1)[j];
+  }
+  [[nodiscard]] std::vector<Share<Real>> shares() const override {
+    return {{&f_, [this](std::size_t i, std::size_t k) { return coef(i, k); }}};
+  }
   [[nodiscard]] const StraightPart* straight_part() const override {
     return form_ != Form::none ? &straight_ : nullptr;
   }
@@ -135,6 +178,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   void rearrange(const ClassChange& change) override {
     f_.rearrange(change);
     straight_.rearrange(change);
+    reflex_.rearrange(change);
     zeros_.resize(f_.outputs(), 0.0);
     moves_.resize(f_.outputs(), 0.0);
   }
@@ -142,6 +186,10 @@ class Budgetron final : public ExpansionLearner<Real> {
   void reserve(const ByteLimit& limit) override {
     f_.reserve(limit);
     reserve_straight(limit);
+    if (reflects_) {
+      reflex_.widen(f_.stride());
+      direction_.reserve(2 * f_.outputs());
+    }
     belief_.reserve();
     prior_.reserve();
     reserve();
@@ -151,6 +199,8 @@ class Budgetron final : public ExpansionLearner<Real> {
     visitor.object(sizeof(*this));
     visitor.part("expansion", f_);
     if (rule_ != Form::none) visit_straight(visitor);
+    if (visitor.loading()) find_order();
+    if (reflects_) visit_reflex(visitor);
     belief_.visit_state(visitor, "belief");
     prior_.visit_state(visitor, "prior");
     visitor.part("drift", drift_);
@@ -163,10 +213,6 @@ class Budgetron final : public ExpansionLearner<Real> {
       require(
           belief_.size() == first() + f_.size() && prior_.size() == (keeps_prior() ? f_.size() : 0),
           "belief");
-      order_.resize(f_.size());
-      std::iota(order_.begin(), order_.end(), std::uint32_t{0});
-      std::sort(order_.begin(), order_.end(),
-                [this](std::uint32_t i, std::uint32_t j) { return f_.id(i) < f_.id(j); });
       zeros_.assign(f_.outputs(), 0.0);
       moves_.assign(f_.outputs(), 0.0);
       reserve();
@@ -176,6 +222,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     visitor.scratch(gain_);
     visitor.scratch(coordinates_);
     visitor.scratch(steps_);
+    visitor.scratch(direction_);
     visitor.scratch(weights_);
     visitor.scratch(zeros_);
     visitor.scratch(moves_);
@@ -223,6 +270,8 @@ class Budgetron final : public ExpansionLearner<Real> {
   enum class Form : std::int64_t { none, full, diagonal };  // of the belief over w and c
   static constexpr double kErrors = 1000.0;                 // rounds the mean error looks back
   static constexpr std::size_t kFeatures = 64;              // that have a weight whatever it takes
+  static constexpr double kHorizon = 500.0;  // rounds that mistakes of the two are counted over
+  static constexpr double kEta = 0.5;        // how much a mistake weighs
   static constexpr std::size_t kMostWide = std::size_t{1} << 31;
 
   static Replace replace_called(const std::string& name) {
@@ -246,10 +295,11 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
 
   [[nodiscard]] bool keeps_prior() const {
-    return replace_ != Replace::never || f_.size() < budget_;
+    return reflects_ || replace_ != Replace::never || f_.size() < budget_;
   }
   [[nodiscard]] bool replacing() const {
-    return replace_ == Replace::always || (replace_ == Replace::automatic && drift_.open());
+    return replace_ == Replace::always ||
+           (replace_ == Replace::automatic && (drift_.open() || leads()));
   }
 
   void watch(const Turn<Real>& turn) {
@@ -341,6 +391,125 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (features_reserved_ == 0 || form_ != Form::full) belief_.set_capacity(budget_ + first());
   }
 
+  // ---- the reflex -----------------------------------------------------------------------------
+
+  // Weight of the belief's f in the answer; the reflex has the rest.
+  [[nodiscard]] double share() const {
+    return 1.0 / (1.0 + std::exp(kEta * (mistakes_ - reflex_mistakes_)));
+  }
+  // Whether the reflex has more than half.
+  [[nodiscard]] bool leads() const { return reflects_ && mistakes_ > reflex_mistakes_; }
+
+  // Output k of the reflex.
+  [[nodiscard]] double reflex(const Row<Real>& row, const Sample<Real>& x, std::size_t k) const {
+    double output = 0.0;
+    if (f_.size() > 0) {
+      output = row_functions<Real>().dot(row.values.data(), reflex_.row(k), padded(f_.size()));
+    }
+    if (form_ != Form::none) output += straight_.value(x, k, 1);
+    return output;
+  }
+
+  // What each of the two lacks to a margin of 1, and where it should move: directions of their own,
+  // for the best wrong class of one need not be that of the other.
+  void aim(const Turn<Real>& turn, double& loss, double& other) {
+    const std::size_t outputs = f_.outputs();
+    direction_.resize(2 * outputs);
+    f_.decide(*turn.row, moves_);
+    if (form_ != Form::none) straight_.decide(turn.x, moves_);
+    loss = 1.0 - aim_at(turn, {direction_.data(), outputs});
+    for (std::size_t k = 0; k < outputs; ++k) moves_[k] = reflex(*turn.row, turn.x, k);
+    other = 1.0 - aim_at(turn, {direction_.data() + outputs, outputs});
+  }
+  // The margin of the outputs in moves_.
+  double aim_at(const Turn<Real>& turn, std::span<double> direction) {
+    std::copy(turn.direction.begin(), turn.direction.end(), direction.begin());
+    if (direction.size() > 1) {
+      const auto at = std::max_element(direction.begin(), direction.end()) - direction.begin();
+      const auto code = static_cast<std::size_t>(at);
+      std::size_t wrong = code == 0 ? 1 : 0;
+      for (std::size_t k = 1; k < direction.size(); ++k) {
+        if (k != code && moves_[k] > moves_[wrong]) wrong = k;
+      }
+      const double up = direction[code];
+      std::fill(direction.begin(), direction.end(), 0.0);
+      direction[code] = up;
+      direction[wrong] = -up;
+    }
+    return f_.inner(direction, moves_) / turn.weight;
+  }
+  // A row counts as much as it weighs, by the mean of the weights.
+  void count_mistakes(double weight, double loss, double other) {
+    weights_sum_ += weight - weights_sum_ / kHorizon;
+    weighed_ += 1.0 - weighed_ / kHorizon;
+    const double by = weight * (weighed_ / weights_sum_);
+    mistakes_ += (loss >= 1.0 ? by : 0.0) - mistakes_ / kHorizon;
+    reflex_mistakes_ += (other >= 1.0 ? by : 0.0) - reflex_mistakes_ / kHorizon;
+  }
+
+  // The update of a belief that has seen no row: v = (tau z, Kinv k), and P stays.
+  void reflect(const Turn<Real>& turn, double loss) {
+    measure();
+    const double r = r_ / turn.weight;
+    const double tau = form_ != Form::none ? straight_.tau() : 0.0;
+    const double spread = reach_ + (tau > 0.0 ? tau * straight_.square(turn.x) : 0.0);
+    if (!std::isfinite(spread)) return;
+    const double step = loss / (spread + r) / turn.weight;
+    const double* const direction = direction_.data() + f_.outputs();
+    for (std::size_t k = 0; k < moves_.size(); ++k) {
+      moves_[k] = step * direction[k];
+      double* const a = reflex_.row(k);
+      for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] += moves_[k] * gain_[p];
+    }
+    if (tau > 0.0) straight_.shift_along(turn.x, tau, moves_, 1);
+  }
+
+  // The reflex knows that a_i = 0, as a belief that has seen no row.
+  void reflect_dropped(std::size_t i) {
+    prior_.column(i, gain_.data());
+    for (std::size_t k = 0; k < f_.outputs(); ++k) {
+      double* const a = reflex_.row(k);
+      const double share = a[order_[i]] / gain_[i];
+      for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[p];
+      a[order_[i]] = 0.0;
+    }
+  }
+
+  // Saved with the oldest example first.
+  void visit_reflex(StateVisitor& visitor) {
+    visitor.field("belief_mistakes", mistakes_);
+    visitor.field("reflex_mistakes", reflex_mistakes_);
+    visitor.field("weights_sum", weights_sum_);
+    visitor.field("weighed", weighed_);
+    if (visitor.mode() == StateVisitor::Mode::count) {
+      reflex_.visit_state(visitor, "reflex", 0, 0);
+      return;
+    }
+    std::vector<double> numbers;
+    for (std::size_t p = 0; p < order_.size() && !visitor.loading(); ++p) {
+      for (std::size_t k = 0; k < f_.outputs(); ++k) numbers.push_back(reflex_.row(k)[order_[p]]);
+    }
+    visitor.field("reflex", numbers);
+    if (!visitor.loading()) return;
+    const auto sound = [](double value) { return value >= 0.0 && std::isfinite(value); };
+    require(numbers.size() == order_.size() * f_.outputs() && all_finite(numbers) &&
+                sound(mistakes_) && sound(reflex_mistakes_) && sound(weights_sum_) &&
+                sound(weighed_),
+            "reflex");
+    reflex_ = PaddedMatrix(f_.outputs(), std::max(reflex_.stride(), f_.stride()));
+    for (std::size_t p = 0; p < order_.size(); ++p) {
+      for (std::size_t k = 0; k < f_.outputs(); ++k) {
+        reflex_.row(k)[order_[p]] = numbers[p * f_.outputs() + k];
+      }
+    }
+  }
+  void find_order() {
+    order_.resize(f_.size());
+    std::iota(order_.begin(), order_.end(), std::uint32_t{0});
+    std::sort(order_.begin(), order_.end(),
+              [this](std::uint32_t i, std::uint32_t j) { return f_.id(i) < f_.id(j); });
+  }
+
   // ---- the belief -----------------------------------------------------------------------------
 
   static std::size_t whole(std::size_t count) { return (count + kPanel - 1) / kPanel * kPanel; }
@@ -381,6 +550,7 @@ class Budgetron final : public ExpansionLearner<Real> {
       f_.replace(index, turn, zeros_, EventKind::none);
     }
     order_.push_back(static_cast<std::uint32_t>(index));
+    if (reflects_) reflex_.widen(f_.stride());
     kernel_.resize(whole(n + 1), 0.0);
     kernel_[n] = turn.self;
     ++admissions_;
@@ -409,6 +579,10 @@ class Budgetron final : public ExpansionLearner<Real> {
   // The dropped example leaves the expansion too; the last one takes its index.
   void leave(std::size_t index, Row<Real>& row) {
     f_.remove(index, row, EventKind::none);
+    for (std::size_t k = 0; k < f_.outputs() && reflects_; ++k) {
+      reflex_.row(k)[index] = reflex_.row(k)[f_.size()];
+      reflex_.row(k)[f_.size()] = 0.0;
+    }
     for (std::uint32_t& other : order_) {
       if (other == f_.size()) other = static_cast<std::uint32_t>(index);
     }
@@ -449,7 +623,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t p = 0; p < order_.size(); ++p) {
       const double score = squared_coef(order_[p]) / gain_[first + p];
-      if (score < least) {
+      if (score < least && !(leads() && p > 0)) {
         least = score;
         i = p;
       }
@@ -466,6 +640,7 @@ class Budgetron final : public ExpansionLearner<Real> {
       if (first > 0) straight_.shift_output(k, gain_.data(), -share);
     }
     belief_.remove(first + i);
+    if (reflects_) reflect_dropped(i);
     if (prior_.size() > 0) prior_.remove(i);
     order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
     return index;
@@ -481,7 +656,6 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   void update(const Turn<Real>& turn, double loss) {
     const double r = r_ / turn.weight;
-    if (form_ != Form::none) see(turn.x);
     const double apart = form_ == Form::diagonal ? straight_.spread(turn.x) : 0.0;
     const double spread = apart + belief_.project(coordinates(turn.x), r);  // k.v
     if (!std::isfinite(spread)) return;
@@ -493,7 +667,8 @@ class Budgetron final : public ExpansionLearner<Real> {
     const std::size_t first = this->first();
     for (std::size_t p = 0; p < order_.size(); ++p) weights_[order_[p]] = gain_[first + p];
     const double step = loss / (spread + r) / turn.weight;  // the direction has the weight in it
-    for (std::size_t k = 0; k < moves_.size(); ++k) moves_[k] = step * turn.direction[k];
+    const double* const direction = reflects_ ? direction_.data() : turn.direction.data();
+    for (std::size_t k = 0; k < moves_.size(); ++k) moves_[k] = step * direction[k];
     f_.shift(weights_, {}, moves_);
     if (form_ == Form::full) straight_.shift(gain_.data(), moves_);
     if (form_ == Form::diagonal) straight_.condition(turn.x, r * others, moves_);
@@ -568,14 +743,21 @@ class Budgetron final : public ExpansionLearner<Real> {
   double jitter_;
   Replace replace_;
   Admission admission_;
-  double floor_;            // kappa
-  Form form_;               // of the straight part, as it is now
-  bool turns_;              // to what fits
-  Form rule_ = form_;       // none: there is no such part
-  Covariance belief_;       // P
-  Covariance prior_;        // Kinv
-  StraightPart straight_;   // w and c
-  std::size_t widest_ = 0;  // values other than 0 of the fullest row it has learned from
+  double floor_;           // kappa
+  Form form_;              // of the straight part, as it is now
+  bool turns_;             // to what fits
+  bool reflects_;          // there is a reflex
+  Form rule_ = form_;      // none: there is no such part
+  Covariance belief_;      // P
+  Covariance prior_;       // Kinv
+  StraightPart straight_;  // w and c
+  PaddedMatrix reflex_;    // its coefs, by the index of the examples
+  double mistakes_ = 0.0;  // of the belief, of late
+  double reflex_mistakes_ = 0.0;
+  double weights_sum_ = 0.0;       // of the last rounds, discounted, and ...
+  double weighed_ = 0.0;           // ... how many these are
+  std::vector<double> direction_;  // of the two
+  std::size_t widest_ = 0;         // values other than 0 of the fullest row it has learned from
   std::size_t features_reserved_ = 0;
   std::vector<std::uint32_t> order_;  // indices of the stored examples, the oldest first
   Drift drift_;

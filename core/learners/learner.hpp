@@ -81,6 +81,13 @@ class Learner {
     by_row()->decide(row, outputs);
   }
 
+  // Output k's coef of stored example i, and weight of coordinate j of the straight part, in f.
+  [[nodiscard]] virtual double coef(std::size_t i, std::size_t k) const {
+    return expansion()->coef(i, k);
+  }
+  [[nodiscard]] virtual double weight(std::size_t j, std::size_t k) const {
+    return straight_part()->weights(k)[j];
+  }
   // What f has beside its kernel part; null for most.
   [[nodiscard]] virtual const StraightPart* straight_part() const { return nullptr; }
 

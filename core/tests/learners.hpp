@@ -87,7 +87,8 @@ inline std::vector<std::shared_ptr<Spec>> every_learner() {
                                          {"replace", text(replace)},
                                          {"admission", text("mistake")},
                                          {"straight", text(straight)},
-                                         {"floor", 0.003}}));
+                                         {"floor", 0.003},
+                                         {"reflex", std::string(straight) != "none"}}));
     }
   }
   specs.push_back(part("fogd", {{"kernel", rbf()},
@@ -151,7 +152,8 @@ inline std::vector<std::shared_ptr<Spec>> every_regressor() {
                                      {"replace", text("never")},
                                      {"admission", text("error")},
                                      {"straight", text("auto")},
-                                     {"floor", 0.003}}));
+                                     {"floor", 0.003},
+                                     {"reflex", false}}));
   for (const double regularization : {0.01, 2.0}) {
     specs.push_back(part("avm", {{"kernel", rbf()},
                                  {"width", whole(4)},

@@ -6,13 +6,19 @@ A Gaussian belief over (c, w, a): its mean, and a covariance, which starts as di
 Kinv the inverse Gram matrix. `form` "full": one covariance P over all. "diagonal": P over the coefs
 alone, c and every w_j have a variance of their own. "none": there is no straight part, w = c = 0.
 Coordinates of x are (1, x_j for the features j seen so far, in the order in which they were first
-not 0). Examples stand oldest first. The compiled learner carries P and Kinv as factors U D U' with
+not 0). Examples stand oldest first.
+
+The reflex is a second mean over the same examples and features, which learns for ever as if nothing
+had been learned: with diag(tau I, Kinv) for its covariance. The answer is the mean of both, weighed
+by the mistakes that each would have made of late.
+
+The compiled learner carries P and Kinv as factors U D U' with
 U unit upper triangular, packed by columns, D_j at the end of column j: `belief` and `prior`.
 """
 
 from __future__ import annotations
 
-from math import sqrt
+from math import exp, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,6 +48,7 @@ class Budgetron(Page):
         replace: str = "never",
         straight: str = "none",
         floor: float = 0.0,
+        reflex: bool = False,
         kind: str = "rbf",
         **more: Any,
     ) -> None:
@@ -53,6 +60,15 @@ class Budgetron(Page):
             self.form = NONE  # the kernel part is straight
         if self.form != NONE:
             self.carried += self.of_straight
+        self.reflects = reflex
+        if reflex:
+            self.carried += ("belief_mistakes", "reflex_mistakes", "reflex")
+            self.carried += ("weights_sum", "weighed")
+            self.carried += ("reflex_weights",) if self.form != NONE else ()
+        self.belief_mistakes = self.reflex_mistakes = 0.0  # of the last 500 rounds
+        self.weights_sum = self.weighed = 0.0  # weights of these, and how many there are
+        self.reflex = np.zeros((0, self.coef.shape[1]))
+        self.reflex_weights = np.zeros((0, self.coef.shape[1]))
         self.features = np.zeros(0, dtype=np.int32)
         self.weights = np.zeros((0, self.coef.shape[1]))  # c, then w: one row per coordinate
         self.variances = np.zeros(0)  # of the diagonal form
@@ -71,28 +87,47 @@ class Budgetron(Page):
             self.count(x)
         if self.replace == "auto":
             self.watch(margin <= 0)
-        if loss <= 0 and not self.regresses:
+        losses, ways = [loss], [u]
+        if self.reflects:
+            losses, ways = self.aims(x, k, u)
+            self.weights_sum += weight - self.weights_sum / 500
+            self.weighed += 1 - self.weighed / 500
+            by = weight * self.weighed / self.weights_sum  # the mean row has 1
+            self.belief_mistakes += by * (losses[0] >= 1) - self.belief_mistakes / 500
+            self.reflex_mistakes += by * (losses[1] >= 1) - self.reflex_mistakes / 500
+        if max(losses) <= 0 and not self.regresses:
             return
         if self.wants(margin):
             full = self.size == self.B
-            replaces = full and (self.replace == "always" or self.window > 0)
+            open_ = self.replace == "auto" and (self.window > 0 or self.leads)
+            replaces = full and (self.replace == "always" or open_)
             novel = (replaces or not full) and self.novelty(x, k) > self.jitter
             if novel and replaces:
                 k = self.let_go(k)
-                loss = max(0.0, 1 - float(self.inner(u, self.decide(x, k))))
+                losses = [max(0.0, 1 - float(self.inner(u, self.decide(x, k))))]
+                if self.reflects:
+                    losses, ways = self.aims(x, k, u)
             if novel:
                 k = self.admit(x, k)
         if self.size > 0 or self.form != NONE:
-            self.update(x, k, loss, u, self.r / weight)
+            if self.form != NONE:
+                self.see(x)
+            if losses[0] > 0 or not self.reflects:
+                self.update(x, k, losses[0], ways[0], self.r / weight)
+            if self.reflects and losses[1] > 0:
+                self.update_reflex(x, k, losses[1], ways[1], self.r / weight)
 
     def decide(self, x: Vector, row: Vector) -> Vector:
-        f: Vector = row @ self.coef + self.coordinates(x) @ self.weights
+        z = self.coordinates(x)
+        f: Vector = row @ self.coef + z @ self.weights
+        if self.reflects:
+            other = row[np.argsort(self.ids)] @ self.reflex + z @ self.reflex_weights
+            share = 1 / (1 + exp(0.5 * (self.belief_mistakes - self.reflex_mistakes)))
+            f = share * f + (1 - share) * other
         return f
 
     def update(self, x: Vector, k: Vector, loss: float, u: Vector, r: float) -> None:
         others = max(1, u.size - 1)  # directions in which outputs differ
-        if self.form != NONE:
-            self.see(x)
         z, n = self.coordinates(x), self.first
         if self.form == FULL:
             k = np.append(z, k)
@@ -136,24 +171,53 @@ class Budgetron(Page):
         border = np.append(np.zeros(self.first), border)
         self.P = np.pad(self.P, (0, 1)) + np.outer(border, border) / delta2
         self.add(x, np.zeros(self.coef.shape[1]))
-        if self.size == self.B and self.replace == "never":
+        if self.reflects:
+            self.reflex = np.pad(self.reflex, ((0, 1), (0, 0)))
+        if self.size == self.B and self.replace == "never" and not self.reflects:
             self.Kinv = np.zeros((0, 0))  # not needed any more
         return np.append(k, kxx)
 
     def let_go(self, k: Vector) -> Vector:
         """Condition on a_i = 0 for the i whose coef is the least certain not to be; i leaves."""
         n = self.first
-        i = self.least(self.sizes() ** 2 / np.diag(self.P)[n:])
+        i = 0 if self.leads else self.least(self.sizes() ** 2 / np.diag(self.P)[n:])
         known = self.coef[i] / self.P[n + i, n + i]
         if n > 0:
             self.weights = self.weights - np.outer(self.P[n + i, :n], known)
         self.coef = self.coef - np.outer(self.P[n + i, n:], known)
         self.drop(i)
+        if self.reflects:
+            known = self.reflex[i] / self.Kinv[i, i]
+            self.reflex = np.delete(self.reflex - np.outer(self.Kinv[i], known), i, 0)
         self.P, self.Kinv = (
             np.delete(np.delete(A - np.outer(A[j], A[j]) / A[j, j], j, 0), j, 1)
             for A, j in ((self.P, n + i), (self.Kinv, i))
         )
         return np.delete(k, i)
+
+    # ---- the reflex --------------------------------------------------------------------------
+
+    @property
+    def leads(self) -> bool:
+        """Whether the reflex has more than half of the answer."""
+        return self.reflects and self.belief_mistakes > self.reflex_mistakes
+
+    def aims(self, x: Vector, k: Vector, u: Vector) -> tuple[list[float], list[Vector]]:
+        """What belief and reflex lack to a margin of 1, each against its own best wrong class."""
+        z, losses, ways = self.coordinates(x), [], []
+        for f in (k @ self.coef + z @ self.weights, k @ self.reflex + z @ self.reflex_weights):
+            margin, way = float(u @ f), u
+            if u.size > 1:
+                margin, way = Page.aim(self, f, int(np.argmax(u)))
+            losses.append(1 - margin)
+            ways.append(way)
+        return losses, ways
+
+    def update_reflex(self, x: Vector, k: Vector, loss: float, u: Vector, r: float) -> None:
+        z, v = self.coordinates(x), self.Kinv @ k
+        move = loss / (float(k @ v + self.tau * (z @ z)) + r) * u
+        self.reflex = self.reflex + np.outer(v, move)
+        self.reflex_weights = self.reflex_weights + np.outer(self.tau * z, move)
 
     # ---- the straight part -------------------------------------------------------------------
 
@@ -179,7 +243,7 @@ class Budgetron(Page):
             if self.form == FULL:
                 self.turn_diagonal()
             self.form, self.features, self.variances = NONE, self.features[:0], np.zeros(0)
-            self.weights = self.weights[:0]
+            self.weights, self.reflex_weights = self.weights[:0], self.reflex_weights[:0]
 
     def see(self, x: Vector) -> None:
         """Coordinates for the constant and for the features that are new."""
@@ -190,6 +254,8 @@ class Budgetron(Page):
         self.features = np.append(self.features, new).astype(np.int32)
         count = 1 + len(self.features) - n
         self.weights = np.pad(self.weights, ((0, count), (0, 0)))
+        if self.reflects:
+            self.reflex_weights = np.pad(self.reflex_weights, ((0, count), (0, 0)))
         if self.form == DIAGONAL:
             self.variances = np.append(self.variances, np.full(count, self.tau))
         else:
@@ -211,6 +277,8 @@ class Budgetron(Page):
         G = np.diag(np.append(1.0, ratio))
         G[0, 1:] = shift
         self.weights = G @ self.weights
+        if self.reflects:
+            self.reflex_weights = G @ self.reflex_weights
         if self.form == DIAGONAL:
             self.variances = np.diag(G * self.variances @ G.T).copy()
         elif self.form == FULL:
@@ -239,7 +307,8 @@ class Budgetron(Page):
         return row[order]
 
     def shape_of(self, name: str, size: int) -> tuple[int, ...]:
-        return super().shape_of(name, size) if name == "weights" else (size,)
+        of_outputs = ("weights", "reflex", "reflex_weights")
+        return super().shape_of(name, size) if name in of_outputs else (size,)
 
     @property
     def belief(self) -> Vector:

@@ -88,7 +88,7 @@ def belief(
     replace: str, kernels: tuple[str, ...], *branches: str, label: str = "", **params: Any
 ) -> Case:
     shared = {"budget": 10, "r": 0.3, "jitter": 0.05, "replace": replace, "scale": None}
-    params = {**shared, "straight": "none", "floor": 0.0, **params}
+    params = {**shared, "straight": "none", "floor": 0.0, "reflex": False, **params}
     return Case("budgetron", params, kernels, ("admissions", *branches), label)
 
 
@@ -246,6 +246,16 @@ CASES = [
     belief("auto", DEFINITE, label="straight", straight="full", floor=0.003),
     belief("always", ("rbf",), "replacements", label="straight always", straight="full", floor=0.2),
     belief("auto", ("rbf", "laplacian"), label="diagonal", straight="diagonal", floor=0.05),
+    belief("auto", DEFINITE, label="reflex", straight="full", floor=0.003, reflex=True),
+    belief("never", ("rbf",), label="reflex never", reflex=True),
+    belief(
+        "always",
+        ("rbf",),
+        "replacements",
+        label="reflex always",
+        straight="diagonal",
+        reflex=True,
+    ),
 ]
 # Further settings of the same learners, traced too.
 SMOOTH = {"loss": "smooth-hinge", "tau": 0.7}

@@ -46,7 +46,7 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
     with loss moves every coef by as much as it is uncertain, and makes it more certain. Stores
     mistakes until the budget is full, and after that replaces examples if the stream has changed.
     Needs no tuning: give it a budget. The covariance takes ``4 * budget**2`` bytes beside the
-    examples, and as many again unless ``replace`` is "never".
+    examples, and as many again unless ``replace`` is "never" and ``reflex`` False.
 
     Parameters
     ----------
@@ -58,7 +58,8 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
         What a mistake does when the budget is full. "never": it is learned from but not stored.
         "always": it takes the place of the example whose coef is the least certain not to be 0,
         which helps on clean streams and ruins noisy ones. "auto": as "never", but in the 500 rows
-        after the mistake rate has risen as "always"; ``drift_log_`` says when.
+        after the mistake rate has risen as "always"; ``drift_log_`` says when. Also while the
+        reflex has more weight than the belief: then the oldest example leaves.
     straight : {"auto", "full", "diagonal", "none"}
         The straight part w.x + c of f(x) = w.x + c + sum_i a_i k(x_i, x), learned with the coefs.
         "full": the covariance is over weights and coefs together, d + 1 rows and columns more.
@@ -68,6 +69,11 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
         kernel, and where ``average`` is not "last", always "none".
     floor : float
         No row makes the variance of f at it less than this, so that learning never ends. 0: none.
+    reflex : bool
+        Keep a second set of coefs and weights, which learns for ever as fast as in the first row.
+        The answer is the mean of both, weighed by the mistakes that each would have made of late:
+        so a stream that keeps changing is followed, and one that does not loses nothing. Not where
+        ``average`` is not "last".
     kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References
@@ -82,7 +88,7 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
     >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
     >>> model = BudgetronClassifier(budget=20).fit(X, y)
     >>> model.n_mistakes_, model.n_support_
-    (10, 9)
+    (10, 10)
     """
 
     budget: Any = of(Budgetron, "budget", BYTES)
@@ -91,6 +97,7 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
     replace: str = of(Budgetron, "replace")
     straight: str = of(Budgetron, "straight")
     floor: float = of(Budgetron, "floor")
+    reflex: bool = of(Budgetron, "reflex")
     gamma: float | str = "median"
     scale: str | None = "auto"
 
@@ -103,6 +110,7 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
             self.replace,
             straight=self.straight,
             floor=float(self.floor),
+            reflex=bool(self.reflex),
         )
 
     @property
@@ -165,6 +173,7 @@ class BudgetronRegressor(_Straight, OnlineRegressor):
             admission="error",
             straight=self.straight,
             floor=float(self.floor),
+            reflex=False,
         )
 
     @property

@@ -42,21 +42,23 @@ def with_parameters(document: Document) -> Document:
     learned = document.get("learned")
     for params in (document.get("params"), learned and learned["origin"]["params"]):
         if str(document.get("estimator")).startswith("Budgetron"):
-            _be_plain(params)
+            _be_plain(params, document.get("task") == "classification")
         _be_plain_inside(params)
     return document
 
 
-def _be_plain(params: Any) -> None:
+def _be_plain(params: Any, classifies: bool) -> None:
     if isinstance(params, dict):
         params.setdefault("straight", "none")
         params.setdefault("floor", 0.0)
+        if classifies:
+            params.setdefault("reflex", False)
 
 
 def _be_plain_inside(value: Any) -> None:
     match value:
         case {"part": "Budgetron", "params": params}:
-            _be_plain(params)
+            _be_plain(params, True)
         case dict():
             for each in value.values():
                 _be_plain_inside(each)

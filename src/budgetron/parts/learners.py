@@ -170,7 +170,8 @@ class Budgetron(Learner):
     "always" or "auto", after a drift. ``admission`` says which rows are stored while there is room:
     "mistake", "margin" (all with loss), or "error", which regresses. ``straight`` is the form of
     the belief over w and c of f(x) = w.x + c + sum_i a_i k(x_i, x): "full", "diagonal", "none", or
-    "auto", what fits. No row makes the variance of f at it less than ``floor``.
+    "auto", what fits. No row makes the variance of f at it less than ``floor``. With ``reflex`` a
+    second mean, which never stops learning, has its share in the answer of a classifier.
     """
 
     budget: int = parameter(100, SIZE)
@@ -180,6 +181,7 @@ class Budgetron(Learner):
     admission: str = parameter("mistake", OneOf("mistake", "margin", "error"))
     straight: str = parameter("auto", OneOf("auto", "full", "diagonal", "none"))
     floor: float = parameter(0.003, NOT_NEGATIVE)
+    reflex: bool = parameter(True, "boolean")
     kind: ClassVar[str] = "budgetron"
     need: ClassVar[Need | None] = Need(
         "definite", "its covariance starts as the inverse kernel matrix"
