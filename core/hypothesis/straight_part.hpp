@@ -78,8 +78,10 @@ class StraightPart {
   template <class Real>
   [[nodiscard]] double value(const Sample<Real>& x, std::size_t k, std::size_t set) const {
     const double* const w = weights(k, set);
+    double sums[kSums] = {};  // by coordinate, so that none waits for the one before
+    each(x, [&](std::size_t j, double value) { sums[j % kSums] += w[j] * value; });
     double sum = 0.0;
-    each(x, [&](std::size_t j, double value) { sum += w[j] * value; });
+    for (const double part : sums) sum += part;
     return sum;
   }
 
@@ -116,7 +118,9 @@ class StraightPart {
 
   // Adds moves[k] * gains[j] to the weights.
   void shift(const double* gains, std::span<const double> moves) {
-    for (std::size_t k = 0; k < moves.size(); ++k) shift_output(k, gains, moves[k]);
+    for (std::size_t k = 0; k < moves.size(); ++k) {
+      if (moves[k] != 0.0) shift_output(k, gains, moves[k]);
+    }
   }
 
   void shift_output(std::size_t k, const double* gains, double by) {
@@ -189,6 +193,7 @@ class StraightPart {
   void check_invariants() const;
 
  private:
+  static constexpr std::size_t kSums = 8;
   static constexpr std::int64_t kRounds = 200;
   static constexpr double kLargest = 1e300;
   static constexpr double kLeast = 1e-300;  // variance

@@ -458,6 +458,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     const double* const direction = direction_.data() + f_.outputs();
     for (std::size_t k = 0; k < moves_.size(); ++k) {
       moves_[k] = step * direction[k];
+      if (moves_[k] == 0.0) continue;
       double* const a = reflex_.row(k);
       for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] += moves_[k] * gain_[p];
     }
@@ -614,24 +615,21 @@ class Budgetron final : public ExpansionLearner<Real> {
     return delta2;
   }
 
-  // Conditions on a_i = 0 for the least certain to be another; returns the index that is free now.
+  // Conditions on a_i = 0 for the least certain to be another, or for the oldest while the reflex
+  // leads; returns the index that is free now.
   std::size_t drop() {
-    gain_.assign(belief_.length(), 0.0);
-    belief_.diagonal(gain_.data());
     const std::size_t first = this->first();
+    gain_.assign(belief_.length(), 0.0);
     std::size_t i = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t p = 0; p < order_.size(); ++p) {
-      const double score = squared_coef(order_[p]) / gain_[first + p];
-      if (score < least && !(leads() && p > 0)) {
-        least = score;
-        i = p;
-      }
+    double variance = 0.0;
+    if (!leads()) {
+      i = least_certain();
+      variance = gain_[first + i];
     }
     const std::size_t index = order_[i];
-    const double variance = gain_[first + i];
     f_.report(EventKind::evict, index);
     belief_.column(first + i, gain_.data());
+    if (leads()) variance = gain_[first + i];
     for (std::size_t k = 0; k < f_.outputs(); ++k) {
       double* a = f_.stored_coefs(k);
       const double share = a[index] / variance;
@@ -644,6 +642,22 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (prior_.size() > 0) prior_.remove(i);
     order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
     return index;
+  }
+
+  // Place in order_ of the example with the least a_i^2/P_ii; leaves P_ii in gain_.
+  std::size_t least_certain() {
+    belief_.diagonal(gain_.data());
+    const std::size_t first = this->first();
+    std::size_t i = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t p = 0; p < order_.size(); ++p) {
+      const double score = squared_coef(order_[p]) / gain_[first + p];
+      if (score < least) {
+        least = score;
+        i = p;
+      }
+    }
+    return i;
   }
 
   [[nodiscard]] double squared_coef(std::size_t index) const {
