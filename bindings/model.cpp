@@ -186,7 +186,8 @@ nb::tuple support(PythonModel<Real>& model) {
 }
 
 // Explains the answer to a sparse row: the stored examples, their ids, k(x_i, x), the share of each
-// in every output, and the constant that is added to the shares.
+// in every output, and the constant that is added to the shares; then of the straight part the
+// features of the row that have a weight, their shares, and what it adds itself.
 template <class Real>
 nb::tuple explain(PythonModel<Real>& model, const Vector<std::int32_t>& indices,
                   const Vector<Real>& values) {
@@ -195,42 +196,92 @@ nb::tuple explain(PythonModel<Real>& model, const Vector<std::int32_t>& indices,
   std::vector<double> kernels;
   std::vector<double> shares;
   double constant = 0.0;
+  std::vector<std::int32_t> features;
+  std::vector<double> straight;
+  std::vector<double> intercept;
   std::size_t outputs = look<&Model<Real>::outputs>(model);
-  model.explain(
-      {values.data(), indices.data(), values.size()},
-      [&](const std::vector<Share<Real>>& all, const Sample<Real>& x, double scale, double added) {
-        constant = added;
-        Row<Real> row;
-        for (const Share<Real>& share : all) {
-          const Expansion<Real>& f = *share.examples;
-          examples.take(f);
-          outputs = f.outputs();
-          f.row(x, row);
-          for (std::size_t i = 0; i < f.size(); ++i) {
-            const double kernel = static_cast<double>(row.values[i]);
-            ids.push_back(f.id(i));
-            kernels.push_back(kernel);
-            for (std::size_t k = 0; k < outputs; ++k) {
-              shares.push_back(scale * share.coef(i, k) * kernel);
-            }
-          }
-        }
-      });
+  model.explain({values.data(), indices.data(), values.size()},
+                [&](const Learner<Real>& learner, const std::vector<Share<Real>>& all,
+                    const Sample<Real>& x, double scale, double added) {
+                  constant = added;
+                  intercept.assign(outputs, 0.0);
+                  if (const StraightPart* part = learner.straight_part()) {
+                    part->each(x, [&](std::size_t j, double value) {
+                      if (j > 0 && value != 0.0) features.push_back(part->feature(j - 1));
+                      for (std::size_t k = 0; k < outputs; ++k) {
+                        const double share = scale * learner.weight(j, k) * value;
+                        if (j == 0) intercept[k] = share;
+                        if (j > 0 && value != 0.0) straight.push_back(share);
+                      }
+                    });
+                  }
+                  Row<Real> row;
+                  for (const Share<Real>& share : all) {
+                    const Expansion<Real>& f = *share.examples;
+                    examples.take(f);
+                    outputs = f.outputs();
+                    f.row(x, row);
+                    for (std::size_t i = 0; i < f.size(); ++i) {
+                      const double kernel = static_cast<double>(row.values[i]);
+                      ids.push_back(f.id(i));
+                      kernels.push_back(kernel);
+                      for (std::size_t k = 0; k < outputs; ++k) {
+                        shares.push_back(scale * share.coef(i, k) * kernel);
+                      }
+                    }
+                  }
+                });
   const std::size_t count = ids.size();
-  return nb::make_tuple(examples.give(), to_numpy(std::move(ids)), to_numpy(std::move(kernels)),
-                        to_numpy(std::move(shares), {count, outputs}), constant);
+  const std::size_t seen = features.size();
+  return nb::make_tuple(
+      examples.give(), to_numpy(std::move(ids)), to_numpy(std::move(kernels)),
+      to_numpy(std::move(shares), {count, outputs}), constant, to_numpy(std::move(features)),
+      to_numpy(std::move(straight), {seen, outputs}), to_numpy(std::move(intercept)));
 }
 
+// The straight part: its features, their weights and the constant, in every output. None without.
 template <class Real>
-nb::object coefs(PythonModel<Real>& model) {
+nb::object straight(PythonModel<Real>& model) {
+  std::vector<std::int32_t> features;
+  std::vector<double> weights;
+  std::vector<double> intercept;
+  std::size_t outputs = look<&Model<Real>::outputs>(model);
+  bool any = false;
+  model.inspect([&](const Learner<Real>& learner) {
+    const StraightPart* const part = learner.straight_part();
+    any = part != nullptr;
+    if (!any) return;
+    intercept.assign(outputs, 0.0);
+    for (std::size_t j = 0; j < part->size(); ++j) {
+      if (j > 0) features.push_back(part->feature(j - 1));
+      for (std::size_t k = 0; k < outputs; ++k) {
+        if (j == 0) intercept[k] = learner.weight(j, k);
+        if (j > 0) weights.push_back(learner.weight(j, k));
+      }
+    }
+  });
+  if (!any) return nb::none();
+  const std::size_t count = features.size();
+  return nb::make_tuple(to_numpy(std::move(features)),
+                        to_numpy(std::move(weights), {count, outputs}),
+                        to_numpy(std::move(intercept)));
+}
+
+// Of the stored examples, in f; `own`: those that the learner's expansion has itself.
+template <class Real>
+nb::object coefs(PythonModel<Real>& model, bool own) {
   std::vector<double> out;
   std::size_t size = 0;
   std::size_t outputs = look<&Model<Real>::outputs>(model);
-  look_at_examples(model, [&](const Expansion<Real>& f) {
-    size = f.size();
-    outputs = f.outputs();
+  model.inspect([&](const Learner<Real>& learner) {
+    const Expansion<Real>* const f = learner.expansion();
+    if (f == nullptr) return;
+    size = f->size();
+    outputs = f->outputs();
     for (std::size_t i = 0; i < size; ++i) {
-      for (std::size_t k = 0; k < outputs; ++k) out.push_back(f.coef(i, k));
+      for (std::size_t k = 0; k < outputs; ++k) {
+        out.push_back(own ? f->coef(i, k) : learner.coef(i, k));
+      }
     }
   });
   return to_numpy(std::move(out), {size, outputs});
@@ -387,7 +438,8 @@ void bind(nb::module_& m, const char* name) {
       .def("call_alarm", &M::call_alarm)
       .def_prop_ro("verdict", &verdict<Real>)
       .def("support", &support<Real>)
-      .def("coefs", &coefs<Real>)
+      .def("coefs", &coefs<Real>, "own"_a = false)
+      .def("straight", &straight<Real>)
       .def("ids", &ids<Real>)
       .def("explain", &explain<Real>, "indices"_a.noconvert(), "values"_a.noconvert())
       .def(

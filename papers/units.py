@@ -291,6 +291,9 @@ class Units:
         if self.converts:
             self.shared_next = self.shared if self.shared_next == inf else self.shared_next
             for f in self.features:
+                if not f.values:  # of rows that were not counted
+                    f.in_force = Unit(0.0, self.shared if self.uneven else 1.0)
+                    f.next = Unit(0.0, self.shared_next)
                 if inf in (f.next.size, f.in_force.size):
                     f.next = f.in_force
         return True
@@ -353,20 +356,37 @@ class Units:
     def converted(self, f: Feature, z: float) -> float:
         if f.in_force.size == inf:
             return float(z)
-        before = f.in_force if self.uneven else f.own
+        before = self.before(f)
         x = float(z) * f.in_force.size + f.in_force.centre
         new = (x - f.next.centre) / f.next.size
-        if before.size < inf and (f.jump or not self.uneven):
-            factor = f.next.size / before.size
-            moved = f.jump and abs(f.next.centre - before.centre) > CLIP * before.size
-            if factor > UP or factor < 1 / UP or moved:
-                kept = (x - before.centre) / before.size
-                older = abs(kept) <= BEFORE if factor > 1 / UP else abs(new) > BEFORE
-                if older:
-                    new = kept
-                elif self.uneven and abs(z) >= CLIP:
-                    new = copysign(1.0, z)  # it was clipped, its size is lost
+        if self.jumps(f):
+            kept = (x - before.centre) / before.size
+            up = f.next.size / before.size > 1 / UP
+            older = abs(kept) <= BEFORE if up else abs(new) > BEFORE
+            if older:
+                new = kept
+            elif self.uneven and abs(z) >= CLIP:
+                new = copysign(1.0, z)  # it was clipped, its size is lost
         return min(max(new, -CLIP), CLIP)
+
+    def before(self, f: Feature) -> Unit:
+        return f.in_force if self.uneven else f.own
+
+    def jumps(self, f: Feature) -> bool:
+        """Whether its stored values are taken to keep their coordinates."""
+        before = self.before(f)
+        if before.size == inf or not (f.jump or not self.uneven):
+            return False
+        factor = f.next.size / before.size
+        moved = bool(f.jump) and abs(f.next.centre - before.centre) > CLIP * before.size
+        return factor > UP or factor < 1 / UP or moved
+
+    def step(self, f: Feature) -> tuple[float, float]:
+        """Ratio and shift of a change that converts: z was ratio z + shift, where nothing clips."""
+        old, new = f.in_force, self.before(f) if self.jumps(f) else f.next
+        if old.size == inf:
+            return 1.0, 0.0
+        return new.size / old.size, (new.centre - old.centre) / old.size
 
     def commit(self) -> None:
         self.credit -= CHANGE_EVERY

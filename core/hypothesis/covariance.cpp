@@ -128,10 +128,87 @@ void Covariance::diagonal(double* out) const {
   }
 }
 
-void Covariance::copy(const Covariance& other) {
-  resize(other.size_);
-  std::copy(other.columns_.begin(), other.columns_.end(), columns_.begin());
-  std::copy(other.variances_.begin(), other.variances_.end(), variances_.begin());
+void Covariance::set_unit_column(std::size_t j, double variance) {
+  double* column = columns_.data() + start(j);
+  std::fill_n(column, height(j), 0.0);
+  column[j] = 1.0;
+  variances_[j] = variance;
+}
+
+// Column j moves to j + count, the last one first: it ends before the next one starts.
+void Covariance::insert(std::size_t at, std::size_t count, double variance) {
+  const std::size_t n = size_;
+  resize(n + count);
+  for (std::size_t j = n; j-- > at && count > 0;) {
+    const double* from = columns_.data() + start(j);
+    double* to = columns_.data() + start(j + count);
+    std::copy(from, from + at, to);
+    std::fill_n(to + at, count, 0.0);
+    std::copy(from + at, from + j + 1, to + at + count);
+    std::fill(to + j + count + 1, to + height(j + count), 0.0);
+    variances_[j + count] = variances_[j];
+  }
+  for (std::size_t j = at; j < at + count; ++j) set_unit_column(j, variance);
+}
+
+void Covariance::keep_from(std::size_t first) {
+  const std::size_t n = size_ - first;
+  for (std::size_t j = 0; j < n; ++j) {
+    const double* from = columns_.data() + start(j + first) + first;
+    double* to = columns_.data() + start(j);
+    std::copy(from, from + j + 1, to);
+    std::fill(to + j + 1, to + height(j), 0.0);
+    variances_[j] = variances_[j + first];
+  }
+  for (auto* vector : {&variances_, &projected_, &weights_, &energies_, &slopes_}) {
+    std::fill(vector->begin() + static_cast<std::ptrdiff_t>(n), vector->end(), 0.0);
+  }
+  const std::size_t last = (n + kPanel - 1) / kPanel * kPanel;
+  for (std::size_t j = n; j < last; ++j) std::fill_n(columns_.data() + start(j), height(j), 0.0);
+  resize(n);
+}
+
+void Covariance::change(std::span<const UnitStep> steps) {
+  const std::size_t first = std::min(steps.size(), size_);
+  for (std::size_t j = 0; j < size_; ++j) {
+    double* column = columns_.data() + start(j);
+    const double by = j < first ? steps[j].ratio : 1.0;
+    for (std::size_t i = 1; i < std::min(j + 1, first); ++i) {
+      column[0] += steps[i].shift * column[i];
+      if (i < j) column[i] *= steps[i].ratio / by;
+    }
+    if (j == 0 || j >= first) continue;
+    column[0] /= by;
+    variances_[j] = std::max(variances_[j] * (by * by), kLeastVariance);
+  }
+}
+
+void Covariance::copy(const Covariance& other, std::size_t first, double variance) {
+  if (first == 0) {
+    resize(other.size_);
+    std::copy(other.columns_.begin(), other.columns_.end(), columns_.begin());
+    std::copy(other.variances_.begin(), other.variances_.end(), variances_.begin());
+    return;
+  }
+  resize(first + other.size_);
+  for (std::size_t j = 0; j < first; ++j) set_unit_column(j, variance);
+  for (std::size_t j = 0; j < other.size_; ++j) {
+    const double* from = other.columns_.data() + other.start(j);
+    set_unit_column(first + j, other.variances_[j]);
+    std::copy(from, from + j, columns_.data() + start(first + j) + first);
+  }
+}
+
+void Covariance::set_capacity(std::size_t capacity) {
+  const bool taken = columns_.capacity() > 0;
+  if (capacity < capacity_) {
+    for (auto* vector :
+         {&columns_, &variances_, &projected_, &weights_, &energies_, &alphas_, &slopes_}) {
+      vector->shrink_to_fit();
+    }
+  }
+  capacity_ = capacity;
+  if (taken && capacity_ <= kAtOnce) reserve();
 }
 
 void Covariance::free() { *this = Covariance(capacity_); }

@@ -10,6 +10,11 @@
 //              (Bierman 1977, "Factorization Methods for Discrete Sequential Estimation", ch. V.3)
 //   append     P <- [[P + d d'/delta2, -d/delta2], [-d'/delta2, 1/delta2]]: U gets the column
 //              (-d, 1), D the number 1/delta2, and nothing else changes
+//   insert     coordinates that do not vary with any other get rows and columns of their own
+//   keep_from  the covariance of the later coordinates alone: rows and columns of U and D from
+//   there change     coordinate i becomes ratio_i times itself, and coordinate 0 gets shift_i times
+//   what it
+//              was: rows of U are scaled and added to the first, columns divided by their ratio
 //   remove     a_i is known to be 0 and leaves: conditioning on e_i with r = 0, after which D_i = 0
 //              and row i is 0, exactly so by leaving both out. Later columns move up by one.
 //
@@ -20,16 +25,18 @@
 // for `project`, one read and write for `condition`.
 //
 // Invariants: size() numbers D_j, positive and finite; panels as packed_triangle.hpp says.
-// Cost: project, product, condition, remove O(n^2); append O(n). Nothing is allocated once there
+// Cost: append O(n), the others O(n^2). Nothing is allocated once there
 // has been one example: memory for `capacity` is taken then.
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/aligned_vector.hpp"
 #include "base/state.hpp"
+#include "hypothesis/unit_change.hpp"
 #include "simd/packed_triangle.hpp"
 
 namespace budgetron {
@@ -51,12 +58,17 @@ class Covariance {
 
   void append(const double* d, double delta2);
   void remove(std::size_t i);
-  void diagonal(double* out) const;         // P_ii of every i
-  void column(std::size_t i, double* out);  // P e_i
+  void insert(std::size_t at, std::size_t count, double variance);
+  void keep_from(std::size_t first);
+  void change(std::span<const UnitStep> steps);  // of the first coordinates
+  void diagonal(double* out) const;              // P_ii of every i
+  void column(std::size_t i, double* out);       // P e_i
 
-  void reserve();                      // the memory for `capacity`, at once
-  void copy(const Covariance& other);  // P <- other's P
-  void free();                         // no examples, no memory
+  void reserve();  // the memory for `capacity`, at once
+  // P <- diag(variance I, other's P), `first` of the first.
+  void copy(const Covariance& other, std::size_t first = 0, double variance = 0.0);
+  void set_capacity(std::size_t capacity);  // at least size()
+  void free();                              // no examples, no memory
 
   // Saved as n (n + 1)/2 numbers: column j of U above the diagonal, then D_j.
   void visit_state(StateVisitor& visitor, const std::string& name);
@@ -69,6 +81,7 @@ class Covariance {
   }
   [[nodiscard]] static std::size_t height(std::size_t j) { return kPanel * (j / kPanel + 1); }
   void resize(std::size_t size);
+  void set_unit_column(std::size_t j, double variance);
   // D_j f_j^2 in `energies_`.
   void scale_by_variances();
   // alpha_j-1 and the last alpha_j for the columns from `first` on, beginning with alpha.

@@ -2,7 +2,7 @@
 //
 // model/units.hpp decides when units change and which they are. Learners that store examples
 // convert them (`convert`), find their kernel width anew and recompute what depends on kernel
-// values; coefs stay (docs/develop/decisions/0037).
+// values; coefs stay (docs/develop/decisions/0037). Weights of features follow (`step`).
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,12 @@
 #include "base/sample.hpp"
 
 namespace budgetron {
+
+// What a coordinate of a feature was, by what it is: z_old = ratio z_new + shift.
+struct UnitStep {
+  double ratio = 1.0;
+  double shift = 0.0;
+};
 
 class UnitChange {
  public:
@@ -23,6 +29,9 @@ class UnitChange {
 
   // What coordinate z of this feature becomes, in float64.
   [[nodiscard]] virtual double convert(std::int32_t feature, double z) const = 0;
+  // The same but for clipping, for what is linear in coordinates. Where stored examples keep their
+  // coordinates, weights do too.
+  [[nodiscard]] virtual UnitStep step(std::int32_t feature) const = 0;
   // The features whose coordinate 0 becomes another, in their order.
   [[nodiscard]] virtual std::span<const std::int32_t> moved_zeros() const = 0;
 

@@ -28,12 +28,37 @@
 // Regression (admission "error"): l y is the error e, every round updates, and x is admitted if |e|
 // is above the mean |e| of the rounds before. Nothing is replaced.
 //
+// The straight part (straight_part.hpp):  f = w.x + c + a.k,  one belief over (c, w, a), which
+// starts as diag(tau I, Kinv). Everything above then reads with z = (1, x, k) for k and
+// (0, d) for d; a drift makes P the diag(tau I, Kinv) again. Its form is
+//   full      P is over all of it; (c, w) come first, so that the rest of P is that of a alone
+//   diagonal  P is over a; c and every w_j have a variance of their own:
+//             s = sum_j D_j z_j^2 + k'Pk stands for k.v
+//   none      with the linear kernel, or where hypotheses are averaged
+// `auto` is full while there are at most B coordinates (within a byte limit: could be), then
+// diagonal, and none where rows have more than B values that are not 0
+// (docs/develop/decisions/0050).
+//
+// The floor: b v v' takes so much from P that k'Pk becomes s r/(s + r). It takes no more than
+// leaves `floor`: as a sight with the noise s floor/(s - floor) would, and nothing if s is below
+// already.
+//
+// The reflex: a second mean (a', w', c') over the same examples and features, which learns for ever
+// with the covariance of the beginning, diag(tau I, Kinv): no second covariance is kept.
+//   l' = w - y f' > 0:  v = (tau z, Kinv k) ;  (c', w', a') += l' y v/((z, k).v + r)
+// The answer is p f + (1 - p) f', p = 1/(1 + exp((e - e')/2)), e and e' what mistakes each would
+// have made, discounted over 500 rounds. Each has its own margin and its own best wrong class;
+// admission and drift go by the answer. While e > e' `auto` replaces on every mistake, and the
+// oldest leaves. An example that leaves is known to be 0 to both. Classification only
+// (docs/develop/decisions/0051).
+//
 // P and Kinv are held as in covariance.hpp, and so stay positive definite; their order is that of
-// the examples' ages. Kinv is freed when it will not be needed: full, and never replacing.
+// the examples' ages. Kinv is freed when it will not be needed: full, never replacing, no reflex.
 //
 // Invariants: Kinv = (K + jitter I)^-1 unless delta2 had to be raised (`raised`), P positive
 // definite. check_invariants() recomputes the Gram matrix.
-// Cost: O(B d) per round; rounds that update O(B^2), three passes over P's memory.
+// Cost: O(B d) per round; rounds that update O((B + d)^2), diagonal O(B^2 + d), three passes over
+// P's memory.
 #pragma once
 
 #include <algorithm>
@@ -46,6 +71,7 @@
 
 #include "hypothesis/covariance.hpp"
 #include "hypothesis/gram_factor.hpp"
+#include "hypothesis/padded_matrix.hpp"
 #include "learners/drift.hpp"
 #include "learners/learner.hpp"
 
@@ -61,8 +87,14 @@ class Budgetron final : public ExpansionLearner<Real> {
         jitter_(spec.number("jitter")),
         replace_(replace_called(spec.text("replace"))),
         admission_(admission_called(spec.text("admission"))),
+        floor_(spec.number("floor")),
+        form_(form_called(spec.text("straight"), make_kernel(spec.part("kernel")))),
+        turns_(spec.text("straight") == "auto"),
+        reflects_(spec.flag("reflex") && admission_ != Admission::error),
         belief_(budget_),
         prior_(budget_),
+        straight_(outputs, reflects_ ? 2 : 1),
+        reflex_(outputs, 0),
         drift_(outputs),
         zeros_(outputs, 0.0),
         moves_(outputs, 0.0) {}
@@ -70,8 +102,14 @@ class Budgetron final : public ExpansionLearner<Real> {
   bool learn(const Turn<Real>& turn) override {
     const bool regresses = admission_ == Admission::error;
     double loss = regresses ? -turn.margin : turn.weight - turn.margin;
+    if (form_ != Form::none) count(turn.x);
     if (!regresses) watch(turn);
-    if (!regresses && loss <= 0.0) return false;
+    double other = 0.0;  // loss of the reflex
+    if (reflects_) {
+      aim(turn, loss, other);
+      count_mistakes(turn.weight, loss, other);
+    }
+    if (!regresses && loss <= 0.0 && other <= 0.0) return false;
     gather(*turn.row);
     if (wants(turn.margin)) {
       const bool room = f_.has_room(turn.x);
@@ -81,17 +119,53 @@ class Budgetron final : public ExpansionLearner<Real> {
         admit(turn, f_.size());
       } else {
         const std::size_t index = make_place(turn);
-        f_.decide(*turn.row, moves_);
-        loss = std::max(0.0, turn.weight - f_.inner(turn.direction, moves_) / turn.weight);
+        if (reflects_) {
+          aim(turn, loss, other);
+        } else {
+          decide_by(*turn.row, turn.x, moves_);
+          loss = std::max(0.0, turn.weight - f_.inner(turn.direction, moves_) / turn.weight);
+        }
         gather(*turn.row);
         measure();
         admit(turn, index);
         ++replacements_;
       }
     }
-    if (f_.size() == 0) return false;
-    update(turn, loss);
+    if (f_.size() == 0 && form_ == Form::none) return false;
+    if (form_ != Form::none) see(turn.x);
+    if (!reflects_ || loss > 0.0) update(turn, loss);
+    if (other > 0.0) reflect(turn, other);
     return true;
+  }
+
+  void decide_by(const Row<Real>& row, const Sample<Real>& x,
+                 std::span<double> outputs) const override {
+    f_.decide(row, outputs);
+    if (form_ != Form::none) straight_.decide(x, outputs);
+    if (!reflects_) return;
+    // No memory but the outputs: each is weighed, then the other's terms are added.
+    const double share = this->share();
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      outputs[k] = share * outputs[k] + (1.0 - share) * reflex(row, x, k);
+    }
+  }
+  void be_averaged() override {
+    form_ = rule_ = Form::none;
+    reflects_ = false;
+  }
+  [[nodiscard]] double coef(std::size_t i, std::size_t k) const override {
+    if (!reflects_) return f_.coef(i, k);
+    return share() * f_.coef(i, k) + (1.0 - share()) * reflex_.row(k)[i];
+  }
+  [[nodiscard]] double weight(std::size_t j, std::size_t k) const override {
+    if (!reflects_) return straight_.weights(k)[j];
+    return share() * straight_.weights(k)[j] + (1.0 - share()) * straight_.weights(k, 1)[j];
+  }
+  [[nodiscard]] std::vector<Share<Real>> shares() const override {
+    return {{&f_, [this](std::size_t i, std::size_t k) { return coef(i, k); }}};
+  }
+  [[nodiscard]] const StraightPart* straight_part() const override {
+    return form_ != Form::none ? &straight_ : nullptr;
   }
 
   [[nodiscard]] std::span<const std::int64_t> drifts() const override { return drift_.log(); }
@@ -100,11 +174,14 @@ class Budgetron final : public ExpansionLearner<Real> {
   // counted in the new unit.
   void scale_targets(double factor) override {
     f_.multiply(factor);
+    straight_.multiply(factor);
     mean_error_ *= factor;
   }
 
   void rearrange(const ClassChange& change) override {
     f_.rearrange(change);
+    straight_.rearrange(change);
+    reflex_.rearrange(change);
     drift_.rearrange(change);
     zeros_.resize(f_.outputs(), 0.0);
     moves_.resize(f_.outputs(), 0.0);
@@ -112,6 +189,11 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   void reserve(const ByteLimit& limit) override {
     f_.reserve(limit);
+    reserve_straight(limit);
+    if (reflects_) {
+      reflex_.widen(f_.stride());
+      direction_.reserve(2 * f_.outputs());
+    }
     belief_.reserve();
     prior_.reserve();
     reserve();
@@ -120,6 +202,9 @@ class Budgetron final : public ExpansionLearner<Real> {
   void visit_state(StateVisitor& visitor) override {
     visitor.object(sizeof(*this));
     visitor.part("expansion", f_);
+    if (rule_ != Form::none) visit_straight(visitor);
+    if (visitor.loading()) find_order();
+    if (reflects_) visit_reflex(visitor);
     belief_.visit_state(visitor, "belief");
     prior_.visit_state(visitor, "prior");
     visitor.part("drift", drift_);
@@ -129,12 +214,9 @@ class Budgetron final : public ExpansionLearner<Real> {
     visitor.field("replacements", replacements_);
     visitor.field("raised", raised_);
     if (visitor.loading()) {
-      require(belief_.size() == f_.size() && prior_.size() == (keeps_prior() ? f_.size() : 0),
-              "belief");
-      order_.resize(f_.size());
-      std::iota(order_.begin(), order_.end(), std::uint32_t{0});
-      std::sort(order_.begin(), order_.end(),
-                [this](std::uint32_t i, std::uint32_t j) { return f_.id(i) < f_.id(j); });
+      require(
+          belief_.size() == first() + f_.size() && prior_.size() == (keeps_prior() ? f_.size() : 0),
+          "belief");
       zeros_.assign(f_.outputs(), 0.0);
       moves_.assign(f_.outputs(), 0.0);
       reserve();
@@ -142,6 +224,9 @@ class Budgetron final : public ExpansionLearner<Real> {
     visitor.scratch(order_);
     visitor.scratch(kernel_);
     visitor.scratch(gain_);
+    visitor.scratch(coordinates_);
+    visitor.scratch(steps_);
+    visitor.scratch(direction_);
     visitor.scratch(weights_);
     visitor.scratch(zeros_);
     visitor.scratch(moves_);
@@ -150,6 +235,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   void check_invariants() const override {
     f_.check_invariants();
     belief_.check_invariants();
+    straight_.check_invariants();
     prior_.check_invariants();
     if (prior_.size() > 0 && raised_ == 0) check_prior();
   }
@@ -158,6 +244,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     reserve();
     ExpansionLearner<Real>::lower(budget, slots, row, random);
     budget_ = std::min(budget_, budget);
+    if (form_ == Form::full && !fits_full()) be_diagonal();
     if (!keeps_prior()) {
       prior_.free();
     } else if (prior_.size() != f_.size()) {
@@ -166,8 +253,12 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
 
  protected:
-  // a and P stay; Kinv is that of the examples as they are now.
-  void follow_units(const UnitChange&) override {
+  // a and P stay; Kinv is that of the examples as they are now. w and c, and P of theirs, follow.
+  void follow_units(const UnitChange& change) override {
+    if (form_ != Form::none && change.converts) {
+      straight_.change_units(change, form_ == Form::full ? &steps_ : nullptr);
+      if (form_ == Form::full) belief_.change(steps_);
+    }
     if (!keeps_prior()) return;
     reserve();
     find_prior();
@@ -180,7 +271,12 @@ class Budgetron final : public ExpansionLearner<Real> {
   using ExpansionLearner<Real>::f_;
   enum class Replace { automatic, never, always };
   enum class Admission { mistake, margin, error };
-  static constexpr double kErrors = 1000.0;  // rounds the mean error looks back
+  enum class Form : std::int64_t { none, full, diagonal };  // of the belief over w and c
+  static constexpr double kErrors = 1000.0;                 // rounds the mean error looks back
+  static constexpr std::size_t kFeatures = 64;              // that have a weight whatever it takes
+  static constexpr double kHorizon = 500.0;  // rounds that mistakes of the two are counted over
+  static constexpr double kEta = 0.5;        // how much a mistake weighs
+  static constexpr std::size_t kMostWide = std::size_t{1} << 31;
 
   static Replace replace_called(const std::string& name) {
     if (name == "auto") return Replace::automatic;
@@ -195,17 +291,26 @@ class Budgetron final : public ExpansionLearner<Real> {
     throw std::invalid_argument("no admission is called '" + name + "'");
   }
 
+  static Form form_called(const std::string& name, const Kernel& kernel) {
+    if (name == "none" || kernel.kind == KernelKind::linear) return Form::none;
+    if (name == "auto" || name == "full") return Form::full;
+    if (name == "diagonal") return Form::diagonal;
+    throw std::invalid_argument("no straight part is called '" + name + "'");
+  }
+
   [[nodiscard]] bool keeps_prior() const {
-    return replace_ != Replace::never || f_.size() < budget_;
+    return reflects_ || replace_ != Replace::never || f_.size() < budget_;
   }
   [[nodiscard]] bool replacing() const {
-    return replace_ == Replace::always || (replace_ == Replace::automatic && drift_.open());
+    return replace_ == Replace::always ||
+           (replace_ == Replace::automatic && (drift_.open() || leads()));
   }
 
   void watch(const Turn<Real>& turn) {
     if (replace_ != Replace::automatic || !drift_.counts(class_of(turn))) return;
     if (!drift_.count(turn.margin <= 0.0, turn.round)) return;
-    belief_.copy(prior_);
+    belief_.copy(prior_, first(), straight_.tau());
+    if (form_ == Form::diagonal) straight_.reset_variances();
     f_.report({EventKind::drift});
   }
 
@@ -226,12 +331,205 @@ class Budgetron final : public ExpansionLearner<Real> {
     return above;
   }
 
+  // ---- the straight part ----------------------------------------------------------------------
+
+  // Coordinates of the belief before those of the examples.
+  [[nodiscard]] std::size_t first() const { return form_ == Form::full ? straight_.size() : 0; }
+  // The full form costs at most as many coordinates as the examples have.
+  [[nodiscard]] bool fits_full() const { return !turns_ || straight_.size() <= budget_; }
+  // Weights cost at most about what the values of the examples do.
+  [[nodiscard]] std::size_t most_features() const {
+    if (features_reserved_ > 0) return features_reserved_;
+    return std::max<std::size_t>(kFeatures, budget_ * widest_);
+  }
+
+  // A straight part that could hold every row exactly, and more, only learns the noise.
+  void count(const Sample<Real>& x) {
+    straight_.count(x);
+    if (!turns_ || straight_.nonzeros() <= static_cast<double>(budget_)) return;
+    if (form_ == Form::full) be_diagonal();
+    straight_.clear();
+    form_ = Form::none;
+  }
+
+  // Gives the features of x their coordinates.
+  void see(const Sample<Real>& x) {
+    const auto zeros = std::count(x.values, x.values + x.count, Real(0));
+    widest_ = std::max(widest_, x.count - static_cast<std::size_t>(zeros));
+    const std::size_t before = straight_.size();
+    const std::size_t added = straight_.see(x, most_features());
+    if (form_ == Form::diagonal) straight_.follow_size();
+    if (form_ != Form::full || added == 0) return;
+    if (features_reserved_ == 0) belief_.set_capacity(budget_ + straight_.size());
+    belief_.insert(before, added, straight_.tau());
+    if (!fits_full()) be_diagonal();
+  }
+
+  // Forgets how w and c vary with each other and with the coefs.
+  void be_diagonal() {
+    const std::size_t first = straight_.size();
+    AlignedVector<double> variances(belief_.length(), 0.0);
+    belief_.diagonal(variances.data());
+    straight_.set_variances(variances.data());
+    belief_.keep_from(first);
+    belief_.set_capacity(budget_);
+    form_ = Form::diagonal;
+  }
+
+  // Within a byte limit there are as many weights as features that examples can have.
+  void reserve_straight(const ByteLimit& limit) {
+    if (form_ == Form::none) return;
+    features_reserved_ = std::max<std::size_t>(1, limit.slots);
+    if (turns_ && 1 + features_reserved_ > budget_) form_ = Form::diagonal;
+    straight_.reserve(limit.width, features_reserved_, form_ == Form::diagonal);
+    if (form_ != Form::full) return;
+    const std::size_t most = budget_ + 1 + features_reserved_;
+    belief_.set_capacity(most);
+    coordinates_.reserve(whole(most));
+    gain_.reserve(whole(most));
+    if (limit.changes) steps_.reserve(1 + features_reserved_);
+  }
+
+  void visit_straight(StateVisitor& visitor) {
+    auto form = static_cast<std::int64_t>(form_);
+    visitor.field("form", form);
+    visitor.field("widest", widest_);
+    visitor.part("straight", straight_);
+    if (!visitor.loading()) return;
+    require(form >= 0 && form <= 2 && widest_ <= kMostWide, "straight part");
+    form_ = static_cast<Form>(form);
+    require(straight_.has_variances() == (form_ == Form::diagonal && straight_.size() > 0),
+            "straight part");
+    if (features_reserved_ == 0 || form_ != Form::full) belief_.set_capacity(budget_ + first());
+  }
+
+  // ---- the reflex -----------------------------------------------------------------------------
+
+  // Weight of the belief's f in the answer; the reflex has the rest.
+  [[nodiscard]] double share() const {
+    return 1.0 / (1.0 + std::exp(kEta * (mistakes_ - reflex_mistakes_)));
+  }
+  // Whether the reflex has more than half.
+  [[nodiscard]] bool leads() const { return reflects_ && mistakes_ > reflex_mistakes_; }
+
+  // Output k of the reflex.
+  [[nodiscard]] double reflex(const Row<Real>& row, const Sample<Real>& x, std::size_t k) const {
+    double output = 0.0;
+    if (f_.size() > 0) {
+      output = row_functions<Real>().dot(row.values.data(), reflex_.row(k), padded(f_.size()));
+    }
+    if (form_ != Form::none) output += straight_.value(x, k, 1);
+    return output;
+  }
+
+  // What each of the two lacks to the margin, and where it should move: directions of their own,
+  // for the best wrong class of one need not be that of the other.
+  void aim(const Turn<Real>& turn, double& loss, double& other) {
+    const std::size_t outputs = f_.outputs();
+    direction_.resize(2 * outputs);
+    f_.decide(*turn.row, moves_);
+    if (form_ != Form::none) straight_.decide(turn.x, moves_);
+    loss = turn.weight - aim_at(turn, {direction_.data(), outputs});
+    for (std::size_t k = 0; k < outputs; ++k) moves_[k] = reflex(*turn.row, turn.x, k);
+    other = turn.weight - aim_at(turn, {direction_.data() + outputs, outputs});
+  }
+  // The margin of the outputs in moves_.
+  double aim_at(const Turn<Real>& turn, std::span<double> direction) {
+    std::copy(turn.direction.begin(), turn.direction.end(), direction.begin());
+    if (direction.size() > 1) {
+      const auto at = std::max_element(direction.begin(), direction.end()) - direction.begin();
+      const auto code = static_cast<std::size_t>(at);
+      std::size_t wrong = code == 0 ? 1 : 0;
+      for (std::size_t k = 1; k < direction.size(); ++k) {
+        if (k != code && moves_[k] > moves_[wrong]) wrong = k;
+      }
+      const double up = direction[code];
+      std::fill(direction.begin(), direction.end(), 0.0);
+      direction[code] = up;
+      direction[wrong] = -up;
+    }
+    return f_.inner(direction, moves_) / turn.weight;
+  }
+  // A row counts as much as it weighs, by the mean of the weights.
+  void count_mistakes(double weight, double loss, double other) {
+    weights_sum_ += weight - weights_sum_ / kHorizon;
+    weighed_ += 1.0 - weighed_ / kHorizon;
+    const double by = weight * (weighed_ / weights_sum_);
+    mistakes_ += (loss >= weight ? by : 0.0) - mistakes_ / kHorizon;
+    reflex_mistakes_ += (other >= weight ? by : 0.0) - reflex_mistakes_ / kHorizon;
+  }
+
+  // The update of a belief that has seen no row: v = (tau z, Kinv k), and P stays.
+  void reflect(const Turn<Real>& turn, double loss) {
+    measure();
+    const double tau = form_ != Form::none ? straight_.tau() : 0.0;
+    const double spread = reach_ + (tau > 0.0 ? tau * straight_.square(turn.x) : 0.0);
+    if (!std::isfinite(spread)) return;
+    const double step = loss / (spread + r_) / turn.weight;
+    const double* const direction = direction_.data() + f_.outputs();
+    for (std::size_t k = 0; k < moves_.size(); ++k) {
+      moves_[k] = step * direction[k];
+      if (moves_[k] == 0.0) continue;
+      double* const a = reflex_.row(k);
+      for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] += moves_[k] * gain_[p];
+    }
+    if (tau > 0.0) straight_.shift_along(turn.x, tau, moves_, 1);
+  }
+
+  // The reflex knows that a_i = 0, as a belief that has seen no row.
+  void reflect_dropped(std::size_t i) {
+    prior_.column(i, gain_.data());
+    for (std::size_t k = 0; k < f_.outputs(); ++k) {
+      double* const a = reflex_.row(k);
+      const double share = a[order_[i]] / gain_[i];
+      for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[p];
+      a[order_[i]] = 0.0;
+    }
+  }
+
+  // Saved with the oldest example first.
+  void visit_reflex(StateVisitor& visitor) {
+    visitor.field("belief_mistakes", mistakes_);
+    visitor.field("reflex_mistakes", reflex_mistakes_);
+    visitor.field("weights_sum", weights_sum_);
+    visitor.field("weighed", weighed_);
+    if (visitor.mode() == StateVisitor::Mode::count) {
+      reflex_.visit_state(visitor, "reflex", 0, 0);
+      return;
+    }
+    std::vector<double> numbers;
+    for (std::size_t p = 0; p < order_.size() && !visitor.loading(); ++p) {
+      for (std::size_t k = 0; k < f_.outputs(); ++k) numbers.push_back(reflex_.row(k)[order_[p]]);
+    }
+    visitor.field("reflex", numbers);
+    if (!visitor.loading()) return;
+    const auto sound = [](double value) { return value >= 0.0 && std::isfinite(value); };
+    require(numbers.size() == order_.size() * f_.outputs() && all_finite(numbers) &&
+                sound(mistakes_) && sound(reflex_mistakes_) && sound(weights_sum_) &&
+                sound(weighed_),
+            "reflex");
+    reflex_ = PaddedMatrix(f_.outputs(), std::max(reflex_.stride(), f_.stride()));
+    for (std::size_t p = 0; p < order_.size(); ++p) {
+      for (std::size_t k = 0; k < f_.outputs(); ++k) {
+        reflex_.row(k)[order_[p]] = numbers[p * f_.outputs() + k];
+      }
+    }
+  }
+  void find_order() {
+    order_.resize(f_.size());
+    std::iota(order_.begin(), order_.end(), std::uint32_t{0});
+    std::sort(order_.begin(), order_.end(),
+              [this](std::uint32_t i, std::uint32_t j) { return f_.id(i) < f_.id(j); });
+  }
+
   // ---- the belief -----------------------------------------------------------------------------
+
+  static std::size_t whole(std::size_t count) { return (count + kPanel - 1) / kPanel * kPanel; }
 
   // The kernel row in the order of the belief.
   void gather(const Row<Real>& row) {
     reserve();
-    kernel_.assign(belief_.length(), 0.0);
+    kernel_.assign(whole(order_.size()), 0.0);
     for (std::size_t p = 0; p < order_.size(); ++p) {
       kernel_[p] = static_cast<double>(row.values[order_[p]]);
     }
@@ -257,17 +555,27 @@ class Budgetron final : public ExpansionLearner<Real> {
   void admit(const Turn<Real>& turn, std::size_t index) {
     const std::size_t n = order_.size();
     const double delta2 = append_prior(turn.self);
-    belief_.append(gain_.data(), delta2);
+    belief_.append(of_belief(gain_), delta2);
     if (index == f_.size()) {
       f_.add(turn, zeros_);
     } else {
       f_.replace(index, turn, zeros_, EventKind::none);
     }
     order_.push_back(static_cast<std::uint32_t>(index));
-    kernel_.resize(belief_.length(), 0.0);
+    if (reflects_) reflex_.widen(f_.stride());
+    kernel_.resize(whole(n + 1), 0.0);
     kernel_[n] = turn.self;
     ++admissions_;
     if (!keeps_prior()) prior_.free();
+  }
+
+  // Numbers of the examples as the belief has them, after 0 for w and c.
+  const double* of_belief(const AlignedVector<double>& numbers) {
+    if (first() == 0) return numbers.data();
+    coordinates_.assign(belief_.length(), 0.0);
+    std::copy_n(numbers.begin(), order_.size(),
+                coordinates_.begin() + static_cast<std::ptrdiff_t>(first()));
+    return coordinates_.data();
   }
 
   // Drops examples until x has room; returns the index it is to have.
@@ -283,6 +591,10 @@ class Budgetron final : public ExpansionLearner<Real> {
   // The dropped example leaves the expansion too; the last one takes its index.
   void leave(std::size_t index, Row<Real>& row) {
     f_.remove(index, row, EventKind::none);
+    for (std::size_t k = 0; k < f_.outputs() && reflects_; ++k) {
+      reflex_.row(k)[index] = reflex_.row(k)[f_.size()];
+      reflex_.row(k)[f_.size()] = 0.0;
+    }
     for (std::uint32_t& other : order_) {
       if (other == f_.size()) other = static_cast<std::uint32_t>(index);
     }
@@ -314,33 +626,49 @@ class Budgetron final : public ExpansionLearner<Real> {
     return delta2;
   }
 
-  // Conditions on a_i = 0 for the least certain to be another; returns the index that is free now.
+  // Conditions on a_i = 0 for the least certain to be another, or for the oldest while the reflex
+  // leads; returns the index that is free now.
   std::size_t drop() {
+    const std::size_t first = this->first();
     gain_.assign(belief_.length(), 0.0);
+    std::size_t i = 0;
+    double variance = 0.0;
+    if (!leads()) {
+      i = least_certain();
+      variance = gain_[first + i];
+    }
+    const std::size_t index = order_[i];
+    f_.report(EventKind::evict, index);
+    belief_.column(first + i, gain_.data());
+    if (leads()) variance = gain_[first + i];
+    for (std::size_t k = 0; k < f_.outputs(); ++k) {
+      double* a = f_.stored_coefs(k);
+      const double share = a[index] / variance;
+      for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[first + p];
+      a[index] = 0.0;
+      if (first > 0) straight_.shift_output(k, gain_.data(), -share);
+    }
+    belief_.remove(first + i);
+    if (reflects_) reflect_dropped(i);
+    if (prior_.size() > 0) prior_.remove(i);
+    order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
+    return index;
+  }
+
+  // Place in order_ of the example with the least a_i^2/P_ii; leaves P_ii in gain_.
+  std::size_t least_certain() {
     belief_.diagonal(gain_.data());
+    const std::size_t first = this->first();
     std::size_t i = 0;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t p = 0; p < order_.size(); ++p) {
-      const double score = squared_coef(order_[p]) / gain_[p];
+      const double score = squared_coef(order_[p]) / gain_[first + p];
       if (score < least) {
         least = score;
         i = p;
       }
     }
-    const std::size_t index = order_[i];
-    const double variance = gain_[i];
-    f_.report(EventKind::evict, index);
-    belief_.column(i, gain_.data());
-    for (std::size_t k = 0; k < f_.outputs(); ++k) {
-      double* a = f_.stored_coefs(k);
-      const double share = a[index] / variance;
-      for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[p];
-      a[index] = 0.0;
-    }
-    belief_.remove(i);
-    if (prior_.size() > 0) prior_.remove(i);
-    order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
-    return index;
+    return i;
   }
 
   [[nodiscard]] double squared_coef(std::size_t index) const {
@@ -353,17 +681,42 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   void update(const Turn<Real>& turn, double loss) {
     const double r = admission_ == Admission::error ? r_ / turn.weight : r_;
-    const double spread = belief_.project(kernel_.data(), r);  // k.v
+    const double apart = form_ == Form::diagonal ? straight_.spread(turn.x) : 0.0;
+    const double spread = apart + belief_.project(coordinates(turn.x), r);  // k.v
     if (!std::isfinite(spread)) return;
     // P -= c b v v' with c = 1/(K - 1) is what a sight of this variance leaves; r itself for c = 1.
     const double others = f_.outputs() > 2 ? static_cast<double>(f_.outputs() - 1) : 1.0;
     const double noise = r * others + spread * (others - 1.0);
     gain_.resize(belief_.length());
-    belief_.condition(noise, gain_.data());
-    for (std::size_t p = 0; p < order_.size(); ++p) weights_[order_[p]] = gain_[p];
+    condition(spread, noise, apart);
+    const std::size_t first = this->first();
+    for (std::size_t p = 0; p < order_.size(); ++p) weights_[order_[p]] = gain_[first + p];
     const double step = loss / (spread + r) / turn.weight;  // the direction has the weight in it
-    for (std::size_t k = 0; k < moves_.size(); ++k) moves_[k] = step * turn.direction[k];
+    const double* const direction = reflects_ ? direction_.data() : turn.direction.data();
+    for (std::size_t k = 0; k < moves_.size(); ++k) moves_[k] = step * direction[k];
     f_.shift(weights_, {}, moves_);
+    if (form_ == Form::full) straight_.shift(gain_.data(), moves_);
+    if (form_ == Form::diagonal) straight_.condition(turn.x, r * others, moves_);
+  }
+
+  // x as the belief has it: (1, x, k), or k alone.
+  const double* coordinates(const Sample<Real>& x) {
+    if (first() == 0) return kernel_.data();
+    of_belief(kernel_);
+    straight_.each(x, [this](std::size_t j, double value) { coordinates_[j] = value; });
+    return coordinates_.data();
+  }
+
+  // P loses what a sight with this noise takes, but k'Pk stays above the floor, as after a sight
+  // with more noise; leaves v in gain_. `apart`: how much of k.v is not P's.
+  void condition(double spread, double noise, double apart) {
+    if (belief_.size() == 0) return;
+    if (floor_ > 0.0 && spread <= floor_) {
+      belief_.product(gain_.data());
+      return;
+    }
+    if (floor_ > 0.0) noise = std::max(noise, spread * floor_ / (spread - floor_));
+    belief_.condition(noise + apart, gain_.data());
   }
 
   void reserve() {
@@ -371,7 +724,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     const std::size_t places = next_capacity(std::max(weights_.size(), f_.size()), budget_);
     const std::size_t most = (places + kPanel - 1) / kPanel * kPanel;
     kernel_.reserve(most);
-    gain_.reserve(most);
+    gain_.reserve(std::max(most, gain_.capacity()));
     order_.reserve(places);
     weights_.resize(places, 0.0);
   }
@@ -415,19 +768,35 @@ class Budgetron final : public ExpansionLearner<Real> {
   double jitter_;
   Replace replace_;
   Admission admission_;
-  Covariance belief_;                 // P
-  Covariance prior_;                  // Kinv
+  double floor_;           // kappa
+  Form form_;              // of the straight part, as it is now
+  bool turns_;             // to what fits
+  bool reflects_;          // there is a reflex
+  Form rule_ = form_;      // none: there is no such part
+  Covariance belief_;      // P
+  Covariance prior_;       // Kinv
+  StraightPart straight_;  // w and c
+  PaddedMatrix reflex_;    // its coefs, by the index of the examples
+  double mistakes_ = 0.0;  // of the belief, of late
+  double reflex_mistakes_ = 0.0;
+  double weights_sum_ = 0.0;       // of the last rounds, discounted, and ...
+  double weighed_ = 0.0;           // ... how many these are
+  std::vector<double> direction_;  // of the two
+  std::size_t widest_ = 0;         // values other than 0 of the fullest row it has learned from
+  std::size_t features_reserved_ = 0;
   std::vector<std::uint32_t> order_;  // indices of the stored examples, the oldest first
   Drift drift_;
   double mean_error_ = 0.0;  // of regression
   std::int64_t errors_ = 0;  // rounds it has seen
   std::int64_t admissions_ = 0;
   std::int64_t replacements_ = 0;
-  std::int64_t raised_ = 0;       // admissions whose delta2 was below what rounding leaves
-  AlignedVector<double> kernel_;  // k, in the order of the belief
-  AlignedVector<double> gain_;    // v, d or P_i, likewise
-  double reach_ = 0.0;            // k.d
-  std::vector<double> weights_;   // v in the order of the stored examples
+  std::int64_t raised_ = 0;            // admissions whose delta2 was below what rounding leaves
+  AlignedVector<double> kernel_;       // k, in the order of the belief
+  AlignedVector<double> gain_;         // v, d or P_i, likewise
+  AlignedVector<double> coordinates_;  // (1, x, k), of the full form
+  std::vector<UnitStep> steps_;        // of a change of units
+  double reach_ = 0.0;                 // k.d
+  std::vector<double> weights_;        // v in the order of the stored examples
   std::vector<double> zeros_;
   std::vector<double> moves_;
 };

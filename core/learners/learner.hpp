@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hypothesis/expansion.hpp"
+#include "hypothesis/straight_part.hpp"
 #include "hypothesis/turn.hpp"
 
 namespace budgetron {
@@ -44,6 +45,8 @@ class Learner {
   virtual void decide(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const = 0;
 
   [[nodiscard]] virtual CoefView coef_view() const = 0;
+  // Called before the first row if hypotheses are averaged: f is to be what `coef_view` says.
+  virtual void be_averaged() {}
   // f(x) with other coefs: sum_i coefs[i] phi_i(x) for the x whose row was decided last; `count` is
   // padded.
   [[nodiscard]] virtual double decide_with(const Row<Real>& row, const double* coefs,
@@ -70,9 +73,23 @@ class Learner {
   // Whether x could be stored if nothing else were.
   [[nodiscard]] virtual bool fits_alone(const Sample<Real>&) const { return true; }
 
-  // The expansion, if `decide` reads nothing but its kernel row: such rows can be computed ahead.
-  // Else null.
+  // The expansion, if `decide` reads nothing but x and its kernel row: such rows can be computed
+  // ahead, and decided (`decide_by`). Else null.
   [[nodiscard]] virtual const Expansion<Real>* by_row() const { return nullptr; }
+  virtual void decide_by(const Row<Real>& row, const Sample<Real>&,
+                         std::span<double> outputs) const {
+    by_row()->decide(row, outputs);
+  }
+
+  // Output k's coef of stored example i, and weight of coordinate j of the straight part, in f.
+  [[nodiscard]] virtual double coef(std::size_t i, std::size_t k) const {
+    return expansion()->coef(i, k);
+  }
+  [[nodiscard]] virtual double weight(std::size_t j, std::size_t k) const {
+    return straight_part()->weights(k)[j];
+  }
+  // What f has beside its kernel part; null for most.
+  [[nodiscard]] virtual const StraightPart* straight_part() const { return nullptr; }
 
   // The stored examples, for looking inside; null for learners that store none.
   [[nodiscard]] virtual const Expansion<Real>* expansion() const { return nullptr; }
@@ -102,7 +119,7 @@ class ExpansionLearner : public Learner<Real> {
 
   void decide(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const override {
     f_.row(x, row);
-    f_.decide(row, outputs);
+    this->decide_by(row, x, outputs);
   }
   [[nodiscard]] CoefView coef_view() const override {
     return {f_.size(), f_.stored_coefs(0), f_.stride(), f_.factor(), f_.ids()};
@@ -137,6 +154,10 @@ class ExpansionLearner : public Learner<Real> {
     while (slots > 0 && f_.support().features() > slots) lower_to(f_.size() - 1, row, random);
   }
   [[nodiscard]] const Expansion<Real>* by_row() const override { return &f_; }
+  void decide_by(const Row<Real>& row, const Sample<Real>&,
+                 std::span<double> outputs) const override {
+    f_.decide(row, outputs);
+  }
   [[nodiscard]] const Expansion<Real>* expansion() const override { return &f_; }
   [[nodiscard]] std::vector<Share<Real>> shares() const override {
     return {{&f_, [this](std::size_t i, std::size_t k) { return f_.coef(i, k); }}};

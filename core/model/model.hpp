@@ -89,7 +89,8 @@ class Model : private InstanceCount {
         classes_(classes),
         wide_(wide),
         random_(seed),
-        learner_(make_learner<Real>(spec, outputs())),
+        averages_(average != "last"),
+        learner_(new_learner(spec)),
         gamma_(make_kernel(spec.part("kernel")).gamma),
         verdict_(task == Task::regression ? 0 : classes),
         limit_(limit) {
@@ -102,7 +103,7 @@ class Model : private InstanceCount {
     }
     if (target_units && task == Task::regression) units_ = std::make_unique<TargetUnits>();
     if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
-    if (average != "last") averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
+    if (averages_) averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
     if (limit.given()) reserve(rules);
   }
 
@@ -275,15 +276,15 @@ class Model : private InstanceCount {
     return look(*learner_);
   }
 
-  // Calls `look(shares, x, scale, constant)`: `predict` answers the constant and `scale` times what
-  // it sums up; x is as the learner is to see it.
+  // Calls `look(learner, shares, x, scale, constant)`: `predict` answers the constant and `scale`
+  // times what shares and the learner's straight part sum up; x is as the learner is to see it.
   template <class Look>
   auto explain(const Sample<Real>& x, Look look) {
     const auto inside = lock_.shared();
     OwnedSample<Real> scaled;
     const bool averaged = averaging_ != nullptr && averaging_->any();
-    return look(averaged ? averaging_->shares(*learner_) : learner_->shares(), prepared(x, scaled),
-                target_scale(), constant());
+    return look(*learner_, averaged ? averaging_->shares(*learner_) : learner_->shares(),
+                prepared(x, scaled), target_scale(), constant());
   }
 
   // Starts or stops keeping events of stored examples for `take_events`.
@@ -336,6 +337,12 @@ class Model : private InstanceCount {
  private:
   [[nodiscard]] std::size_t outputs_of(std::size_t classes) const {
     return wide_ ? classes : ClassChange::outputs(classes);
+  }
+
+  std::unique_ptr<Learner<Real>> new_learner(const Spec& spec) const {
+    std::unique_ptr<Learner<Real>> learner = make_learner<Real>(spec, outputs());
+    if (averages_) learner->be_averaged();
+    return learner;
   }
 
   void resize_outputs() {
@@ -400,7 +407,7 @@ class Model : private InstanceCount {
       learner_->decide(x, row, outputs);
       return row;
     }
-    learner_->by_row()->decide(*ready, outputs);
+    learner_->decide_by(*ready, x, outputs);
     return *ready;
   }
 
@@ -470,7 +477,7 @@ class Model : private InstanceCount {
     classes_ = warmup.classes();
     resize_outputs();
     learner_.reset();  // first: memory is for one
-    learner_ = make_learner<Real>(preparation_->spec(), outputs());
+    learner_ = new_learner(preparation_->spec());
     if (averaging_ != nullptr) averaging_->restart(outputs());
     reserve_learner();
     Calibration::Counter counter(nullptr);  // what is repeated is not counted
@@ -657,7 +664,7 @@ class Model : private InstanceCount {
       visitor.part("preparation", *preparation_);
       if (visitor.loading()) {
         learner_.reset();
-        learner_ = make_learner<Real>(preparation_->spec(), outputs());
+        learner_ = new_learner(preparation_->spec());
         if (averaging_ != nullptr) averaging_->restart(outputs());
         reserve_learner();
         learner_->watch(log_.get());
@@ -693,6 +700,7 @@ class Model : private InstanceCount {
   bool coarse_ = false;
   Counts counts_;
   Random random_;
+  bool averages_;  // predict does not answer with the last hypothesis
   std::unique_ptr<Learner<Real>> learner_;
   double gamma_;  // of the spec
   std::unique_ptr<Preparation<Real>> preparation_;

@@ -550,25 +550,43 @@ double Units::convert(std::int32_t feature, double z) const {
   return std::clamp(x / shared_.next.size, -kClip, kClip);
 }
 
+UnitStep Units::step(std::int32_t feature) const {
+  if (flags_ > 0 && feature >= flags_) return {flag_, 0.0};
+  const std::uint32_t slot = slots_.find(feature);
+  Unit old = uneven_ ? shared_.in_force : Unit{0.0, 1.0};
+  Unit next = shared_.next;
+  if (slot != kNoSlot) {
+    const FeatureState& f = states_[slot];
+    old = f.in_force;
+    next = next_unit(slot);
+    if (jumps(f, next)) next = before(f);
+  }
+  if (old.none() || next.none()) return {};
+  return {next.size / old.size, (next.centre - old.centre) / old.size};
+}
+
+bool Units::jumps(const FeatureState& f, const Unit& next) const {
+  const Unit& before = this->before(f);
+  if (before.none() || (f.jump == Jump::none && uneven_)) return false;
+  const double factor = next.size / before.size;
+  const double moved = std::abs(next.centre - before.centre);
+  return factor > kUp || factor < 1.0 / kUp ||
+         (f.jump != Jump::none && moved > kClip * before.size);
+}
+
 double Units::convert(const FeatureState& f, const Unit& next, double z) const {
   if (f.in_force.none()) return z;
-  const Unit& before = uneven_ ? f.in_force : f.own;
+  const Unit& before = this->before(f);
   const double x = z * f.in_force.size + f.in_force.centre;
   double converted = (x - next.centre) / next.size;
-  if (!before.none() && (f.jump != Jump::none || !uneven_)) {
-    const double factor = next.size / before.size;
-    const double moved = std::abs(next.centre - before.centre);
-    const bool jump =
-        factor > kUp || factor < 1.0 / kUp || (f.jump != Jump::none && moved > kClip * before.size);
-    if (jump) {
-      const double kept = (x - before.centre) / before.size;
-      const bool older =
-          factor > 1.0 / kUp ? std::abs(kept) <= kBefore : std::abs(converted) > kBefore;
-      if (older) {
-        converted = kept;
-      } else if (uneven_ && std::abs(z) >= kClip) {
-        converted = z > 0.0 ? 1.0 : -1.0;  // it was clipped, its size is lost
-      }
+  if (jumps(f, next)) {
+    const double kept = (x - before.centre) / before.size;
+    const bool older = next.size / before.size > 1.0 / kUp ? std::abs(kept) <= kBefore
+                                                           : std::abs(converted) > kBefore;
+    if (older) {
+      converted = kept;
+    } else if (uneven_ && std::abs(z) >= kClip) {
+      converted = z > 0.0 ? 1.0 : -1.0;  // it was clipped, its size is lost
     }
   }
   return std::clamp(converted, -kClip, kClip);

@@ -275,6 +275,7 @@ class Units final : public UnitChange {
   void commit();
 
   [[nodiscard]] double convert(std::int32_t feature, double z) const override;
+  [[nodiscard]] UnitStep step(std::int32_t feature) const override;
   [[nodiscard]] std::span<const std::int32_t> moved_zeros() const override { return moved_; }
   using UnitChange::convert;
 
@@ -565,6 +566,11 @@ class Units final : public UnitChange {
     return f.values + (c.weight < total_ ? 1 : 0);
   }
   [[nodiscard]] double convert(const FeatureState& f, const Unit& next, double z) const;
+  // The unit before the change, of which the sizes of a jump are counted, and whether it is one.
+  [[nodiscard]] const Unit& before(const FeatureState& f) const {
+    return uneven_ ? f.in_force : f.own;
+  }
+  [[nodiscard]] bool jumps(const FeatureState& f, const Unit& next) const;
   [[nodiscard]] bool any_trend() const;
   static void follow_trend(FeatureState& f, double mean, double width);
   void look();

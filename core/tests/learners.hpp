@@ -79,12 +79,17 @@ inline std::vector<std::shared_ptr<Spec>> every_learner() {
                                  {"first", whole(3)},
                                  {"near", 0.1}}));
   for (const char* replace : {"auto", "never", "always"}) {
-    specs.push_back(part("budgetron", {{"kernel", rbf()},
-                                       {"budget", whole(9)},
-                                       {"r", 0.1},
-                                       {"jitter", 0.01},
-                                       {"replace", text(replace)},
-                                       {"admission", text("mistake")}}));
+    for (const char* straight : {"none", "auto", "diagonal"}) {
+      specs.push_back(part("budgetron", {{"kernel", rbf()},
+                                         {"budget", whole(9)},
+                                         {"r", 0.1},
+                                         {"jitter", 0.01},
+                                         {"replace", text(replace)},
+                                         {"admission", text("mistake")},
+                                         {"straight", text(straight)},
+                                         {"floor", 0.003},
+                                         {"reflex", std::string(straight) != "none"}}));
+    }
   }
   specs.push_back(part("fogd", {{"kernel", rbf()},
                                 {"n_components", whole(13)},
@@ -145,7 +150,10 @@ inline std::vector<std::shared_ptr<Spec>> every_regressor() {
                                      {"r", 0.1},
                                      {"jitter", 0.01},
                                      {"replace", text("never")},
-                                     {"admission", text("error")}}));
+                                     {"admission", text("error")},
+                                     {"straight", text("auto")},
+                                     {"floor", 0.003},
+                                     {"reflex", false}}));
   for (const double regularization : {0.01, 2.0}) {
     specs.push_back(part("avm", {{"kernel", rbf()},
                                  {"width", whole(4)},

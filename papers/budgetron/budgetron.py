@@ -1,13 +1,24 @@
 """Budgetron: AROW (Crammer, Kulesza & Dredze 2009) over the coefs of a budgeted kernel machine.
 
-A Gaussian belief over the coefs: mean a, covariance P, which starts as the inverse Gram matrix
-Kinv. Examples stand oldest first. The compiled learner carries P and Kinv as factors U D U' with U
-unit upper triangular, packed by columns, D_j at the end of column j: `belief` and `prior`.
+    f(x) = w.x + c + sum_i a_i k(x_i, x)
+
+A Gaussian belief over (c, w, a): its mean, and a covariance, which starts as diag(tau I, Kinv) with
+Kinv the inverse Gram matrix. `form` "full": one covariance P over all. "diagonal": P over the coefs
+alone, c and every w_j have a variance of their own. "none": there is no straight part, w = c = 0.
+Coordinates of x are (1, x_j for the features j seen so far, in the order in which they were first
+not 0). Examples stand oldest first.
+
+The reflex is a second mean over the same examples and features, which learns for ever as if nothing
+had been learned: with diag(tau I, Kinv) for its covariance. The answer is the mean of both, weighed
+by the mistakes that each would have made of late.
+
+The compiled learner carries P and Kinv as factors U D U' with
+U unit upper triangular, packed by columns, D_j at the end of column j: `belief` and `prior`.
 """
 
 from __future__ import annotations
 
-from math import sqrt
+from math import exp, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,12 +27,17 @@ from papers.kernels import Matrix
 from papers.page import Page, Vector
 
 YOUNG = 100
+NONE, FULL, DIAGONAL = 0, 1, 2  # form
+FEATURES = 64  # have a weight, however many examples there are
 
 
 class Budgetron(Page):
     algorithms = ("budgetron",)
-    carried: ClassVar[tuple[str, ...]] = (
+    carried: tuple[str, ...] = (
         "belief", "prior", "fast", "slow", "watched", "window", "young", "mean_error", "errors",
+    )  # fmt: skip
+    of_straight: ClassVar[tuple[str, ...]] = (
+        "form", "features", "weights", "variances", "rows", "mean_square", "nonzeros", "widest",
     )  # fmt: skip
 
     def __init__(
@@ -31,10 +47,34 @@ class Budgetron(Page):
         r: float,
         jitter: float,
         replace: str = "never",
+        straight: str = "none",
+        floor: float = 0.0,
+        reflex: bool = False,
+        kind: str = "rbf",
         **more: Any,
     ) -> None:
         super().__init__(*where, **more)
         self.B, self.r, self.jitter, self.replace = budget, r, jitter, replace
+        self.floor, self.turns = floor, straight == "auto"
+        self.form = {"none": NONE, "diagonal": DIAGONAL}.get(straight, FULL)
+        if kind == "linear":
+            self.form = NONE  # the kernel part is straight
+        if self.form != NONE:
+            self.carried += self.of_straight
+        self.reflects = reflex
+        if reflex:
+            self.carried += ("belief_mistakes", "reflex_mistakes", "reflex")
+            self.carried += ("weights_sum", "weighed")
+            self.carried += ("reflex_weights",) if self.form != NONE else ()
+        self.belief_mistakes = self.reflex_mistakes = 0.0  # of the last 500 rounds
+        self.weights_sum = self.weighed = 0.0  # weights of these, and how many there are
+        self.reflex = np.zeros((0, self.coef.shape[1]))
+        self.reflex_weights = np.zeros((0, self.coef.shape[1]))
+        self.features = np.zeros(0, dtype=np.int32)
+        self.weights = np.zeros((0, self.coef.shape[1]))  # c, then w: one row per coordinate
+        self.variances = np.zeros(0)  # of the diagonal form
+        self.rows, self.mean_square, self.nonzeros = 0, 0.0, 0.0  # means of the first 200 rows
+        self.widest = 0
         self.P, self.Kinv = np.zeros((0, 0)), np.zeros((0, 0))
         self.fast = self.slow = 0.0  # mistake rates of the last 100 and 2000 rounds
         self.watched = self.window = 0
@@ -47,27 +87,71 @@ class Budgetron(Page):
         u = u / weight
         k, loss = self.by_age(row), -margin if self.regresses else weight - margin
         r = self.r / weight if self.regresses else self.r
+        if self.form != NONE:
+            self.count(x)
         if self.replace == "auto" and self.watches(
             int(np.argmax(u)) if u.size > 1 else int(u[0] > 0)
         ):
             self.watch(margin <= 0)
-        if loss <= 0 and not self.regresses:
+        losses, ways = [loss], [u]
+        if self.reflects:
+            losses, ways = self.aims(x, k, u, weight)
+            self.weights_sum += weight - self.weights_sum / 500
+            self.weighed += 1 - self.weighed / 500
+            by = weight * self.weighed / self.weights_sum  # the mean row has 1
+            self.belief_mistakes += by * (losses[0] >= weight) - self.belief_mistakes / 500
+            self.reflex_mistakes += by * (losses[1] >= weight) - self.reflex_mistakes / 500
+        if max(losses) <= 0 and not self.regresses:
             return
         if self.wants(margin):
             full = self.size == self.B
-            replaces = full and (self.replace == "always" or self.window > 0)
+            open_ = self.replace == "auto" and (self.window > 0 or self.leads)
+            replaces = full and (self.replace == "always" or open_)
             novel = (replaces or not full) and self.novelty(x, k) > self.jitter
             if novel and replaces:
                 k = self.let_go(k)
-                loss = max(0.0, weight - float(self.inner(u, k @ self.coef)))
+                losses = [max(0.0, weight - float(self.inner(u, self.decide(x, k))))]
+                if self.reflects:
+                    losses, ways = self.aims(x, k, u, weight)
             if novel:
                 k = self.admit(x, k)
-        if self.size > 0:
-            others = max(1, u.size - 1)  # directions in which outputs differ
-            v = self.P @ k
-            b = 1 / (k @ v + r)
-            self.coef = self.coef + loss * b * np.outer(v, u)
-            self.P = self.P - b / others * np.outer(v, v)
+        if self.size > 0 or self.form != NONE:
+            if self.form != NONE:
+                self.see(x)
+            if losses[0] > 0 or not self.reflects:
+                self.update(x, k, losses[0], ways[0], r)
+            if self.reflects and losses[1] > 0:
+                self.update_reflex(x, k, losses[1], ways[1], r)
+
+    def decide(self, x: Vector, row: Vector) -> Vector:
+        z = self.coordinates(x)
+        f: Vector = row @ self.coef + z @ self.weights
+        if self.reflects:
+            other = row[np.argsort(self.ids)] @ self.reflex + z @ self.reflex_weights
+            share = 1 / (1 + exp(0.5 * (self.belief_mistakes - self.reflex_mistakes)))
+            f = share * f + (1 - share) * other
+        return f
+
+    def update(self, x: Vector, k: Vector, loss: float, u: Vector, r: float) -> None:
+        others = max(1, u.size - 1)  # directions in which outputs differ
+        z, n = self.coordinates(x), self.first
+        if self.form == FULL:
+            k = np.append(z, k)
+        v = self.P @ k
+        s = float(k @ v)
+        if self.form == DIAGONAL:
+            s += float(self.variances @ z**2)
+        move = loss / (s + r) * u
+        self.coef = self.coef + np.outer(v[n:], move)
+        if self.form == FULL:
+            self.weights = self.weights + np.outer(v[:n], move)
+        if self.form == DIAGONAL:
+            self.weights = self.weights + np.outer(self.variances * z, move)
+            self.variances = 1 / (1 / self.variances + z**2 / (r * others))
+        shrink = 1 / ((s + r) * others)
+        if self.floor > 0:  # what is left of s is not below it
+            shrink = min(shrink, max(0.0, (s - self.floor) / s**2))
+        self.P = self.P - shrink * np.outer(v, v)
 
     def kinks(self, x: Vector) -> tuple[float, ...]:
         return (-self.mean_error,) if self.regresses else (0.0, 1.0)
@@ -90,20 +174,30 @@ class Budgetron(Page):
         delta2 = max(self.novelty(x, k) + self.jitter, self.jitter)
         border = np.append(-d, 1.0)
         self.Kinv = np.pad(self.Kinv, (0, 1)) + np.outer(border, border) / delta2
+        border = np.append(np.zeros(self.first), border)
         self.P = np.pad(self.P, (0, 1)) + np.outer(border, border) / delta2
         self.add(x, np.zeros(self.coef.shape[1]))
-        if self.size == self.B and self.replace == "never":
+        if self.reflects:
+            self.reflex = np.pad(self.reflex, ((0, 1), (0, 0)))
+        if self.size == self.B and self.replace == "never" and not self.reflects:
             self.Kinv = np.zeros((0, 0))  # not needed any more
         return np.append(k, kxx)
 
     def let_go(self, k: Vector) -> Vector:
         """Condition on a_i = 0 for the i whose coef is the least certain not to be; i leaves."""
-        i = self.least(self.sizes() ** 2 / np.diag(self.P))
-        self.coef = self.coef - np.outer(self.P[i], self.coef[i] / self.P[i, i])
+        n = self.first
+        i = 0 if self.leads else self.least(self.sizes() ** 2 / np.diag(self.P)[n:])
+        known = self.coef[i] / self.P[n + i, n + i]
+        if n > 0:
+            self.weights = self.weights - np.outer(self.P[n + i, :n], known)
+        self.coef = self.coef - np.outer(self.P[n + i, n:], known)
         self.drop(i)
+        if self.reflects:
+            known = self.reflex[i] / self.Kinv[i, i]
+            self.reflex = np.delete(self.reflex - np.outer(self.Kinv[i], known), i, 0)
         self.P, self.Kinv = (
-            np.delete(np.delete(A - np.outer(A[i], A[i]) / A[i, i], i, 0), i, 1)
-            for A in (self.P, self.Kinv)
+            np.delete(np.delete(A - np.outer(A[j], A[j]) / A[j, j], j, 0), j, 1)
+            for A, j in ((self.P, n + i), (self.Kinv, i))
         )
         return np.delete(k, i)
 
@@ -117,6 +211,100 @@ class Budgetron(Page):
         self.young[code] -= 1
         return False
 
+    # ---- the reflex --------------------------------------------------------------------------
+
+    @property
+    def leads(self) -> bool:
+        """Whether the reflex has more than half of the answer."""
+        return self.reflects and self.belief_mistakes > self.reflex_mistakes
+
+    def aims(
+        self, x: Vector, k: Vector, u: Vector, weight: float
+    ) -> tuple[list[float], list[Vector]]:
+        """What belief and reflex lack to the margin, each against its own best wrong class."""
+        z, losses, ways = self.coordinates(x), [], []
+        for f in (k @ self.coef + z @ self.weights, k @ self.reflex + z @ self.reflex_weights):
+            margin, way = float(u @ f), u
+            if u.size > 1:
+                margin, way = Page.aim(self, f, int(np.argmax(u)))
+            losses.append(weight - margin)
+            ways.append(way)
+        return losses, ways
+
+    def update_reflex(self, x: Vector, k: Vector, loss: float, u: Vector, r: float) -> None:
+        z, v = self.coordinates(x), self.Kinv @ k
+        move = loss / (float(k @ v + self.tau * (z @ z)) + r) * u
+        self.reflex = self.reflex + np.outer(v, move)
+        self.reflex_weights = self.reflex_weights + np.outer(self.tau * z, move)
+
+    # ---- the straight part -------------------------------------------------------------------
+
+    @property
+    def first(self) -> int:
+        """Coordinates of P before those of the examples."""
+        return len(self.weights) if self.form == FULL else 0
+
+    @property
+    def tau(self) -> float:
+        """The variance of c and of every w_j when nothing is known of it."""
+        return min(0.1, 1 / (1 + self.mean_square))
+
+    def coordinates(self, x: Vector) -> Vector:
+        return np.append(1.0, x[self.features])[: len(self.weights)]
+
+    def count(self, x: Vector) -> None:
+        if self.rows < 200:
+            self.rows += 1
+            self.mean_square += (float(x @ x) - self.mean_square) / self.rows
+            self.nonzeros += (np.count_nonzero(x) - self.nonzeros) / self.rows
+        if self.turns and self.nonzeros > self.B:  # it would only learn the noise
+            if self.form == FULL:
+                self.turn_diagonal()
+            self.form, self.features, self.variances = NONE, self.features[:0], np.zeros(0)
+            self.weights, self.reflex_weights = self.weights[:0], self.reflex_weights[:0]
+
+    def see(self, x: Vector) -> None:
+        """Coordinates for the constant and for the features that are new."""
+        self.widest = max(self.widest, np.count_nonzero(x))
+        room = max(FEATURES, self.B * self.widest) - len(self.features)
+        new = np.setdiff1d(np.flatnonzero(x), self.features)[: max(0, room)]
+        n = len(self.weights)
+        self.features = np.append(self.features, new).astype(np.int32)
+        count = 1 + len(self.features) - n
+        self.weights = np.pad(self.weights, ((0, count), (0, 0)))
+        if self.reflects:
+            self.reflex_weights = np.pad(self.reflex_weights, ((0, count), (0, 0)))
+        if self.form == DIAGONAL:
+            self.variances = np.append(self.variances, np.full(count, self.tau))
+        else:
+            old = np.delete(np.arange(len(self.P) + count), np.s_[n : n + count])
+            P = self.tau * np.eye(len(old) + count)
+            P[np.ix_(old, old)] = self.P
+            self.P = P
+            if self.turns and len(self.weights) > self.B:
+                self.turn_diagonal()
+
+    def turn_diagonal(self) -> None:
+        n = self.first
+        self.variances = np.diag(self.P)[:n].copy()
+        self.P, self.form = self.P[n:, n:], DIAGONAL
+
+    def change_units(self, ratio: Vector, shift: Vector) -> None:
+        """What was z_j = ratio_j z_j + shift_j, of the features seen: f stays as far as it can."""
+        n = len(self.weights)
+        G = np.diag(np.append(1.0, ratio))
+        G[0, 1:] = shift
+        self.weights = G @ self.weights
+        if self.reflects:
+            self.reflex_weights = G @ self.reflex_weights
+        if self.form == DIAGONAL:
+            self.variances = np.diag(G * self.variances @ G.T).copy()
+        elif self.form == FULL:
+            whole = np.eye(len(self.P))
+            whole[:n, :n] = G
+            self.P = whole @ self.P @ whole.T
+        self.rows = 0
+
     def watch(self, mistake: bool) -> None:
         """Drift: a mistake rate of late that is above that of long."""
         self.watched, self.window = self.watched + 1, max(0, self.window - 1)
@@ -124,7 +312,10 @@ class Budgetron(Page):
         self.slow += (mistake - self.slow) / min(self.watched, 2000)
         spread = sqrt(self.slow * (1 - self.slow) / 200 + 1e-6)
         if self.watched > 500 and self.window == 0 and self.fast > self.slow + 4 * spread:
-            self.P, self.slow, self.window = self.Kinv.copy(), self.fast, 500
+            self.P = self.tau * np.eye(self.first + self.size)
+            self.P[self.first :, self.first :] = self.Kinv
+            self.variances = np.full(self.variances.size, self.tau)
+            self.slow, self.window = self.fast, 500
 
     # ---- as the compiled learner holds it ----------------------------------------------------
 
@@ -134,7 +325,8 @@ class Budgetron(Page):
         return row[order]
 
     def shape_of(self, name: str, size: int) -> tuple[int, ...]:
-        return (size,)
+        of_outputs = ("weights", "reflex", "reflex_weights")
+        return super().shape_of(name, size) if name in of_outputs else (size,)
 
     @property
     def belief(self) -> Vector:

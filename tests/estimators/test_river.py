@@ -520,11 +520,9 @@ def test_probabilities_follow_the_decision(classes: int) -> None:
 def test_pipelines_and_progressive_validation() -> None:
     model = preprocessing.StandardScaler() | budgetron.river.BudgetronClassifier(budget=50)
     accuracy = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    assert accuracy.get() > 0.88  # 0.8959 with a budget of 100
-    auc = evaluate.progressive_val_score(
-        datasets.Phishing().take(400), model.clone(), metrics.ROCAUC()
-    )
-    assert auc.get() > 0.9
+    assert accuracy.get() > 0.88  # 0.8983 with a budget of 100
+    auc = evaluate.progressive_val_score(datasets.Phishing(), model.clone(), metrics.ROCAUC())
+    assert auc.get() > 0.93
     error = evaluate.progressive_val_score(
         datasets.TrumpApproval(),
         preprocessing.StandardScaler() | budgetron.river.BudgetronRegressor(budget=50),

@@ -209,7 +209,7 @@ class Problem:
         engine = self.engine(seed, average)
         learn_rows(engine.native, pool.X, self.targets(pool))
         columns = np.arange(POINTS.shape[1], dtype=np.int32)
-        _, ids, kernels, shares, _ = engine.native.explain(columns, POINTS[0])
+        _, ids, kernels, shares, *_ = engine.native.explain(columns, POINTS[0])
         return pool.by_point(ids, shares[:, 0] / kernels)
 
 

@@ -85,8 +85,11 @@ def avm(label: str = "", *branches: str, **params: Any) -> Case:
     return Case("avm", shared | params, ISOTROPIC, ("stand_ins", *branches), label)
 
 
-def belief(replace: str, kernels: tuple[str, ...], *branches: str, label: str = "") -> Case:
-    params = {"budget": 10, "r": 0.3, "jitter": 0.05, "replace": replace}
+def belief(
+    replace: str, kernels: tuple[str, ...], *branches: str, label: str = "", **params: Any
+) -> Case:
+    shared = {"budget": 10, "r": 0.3, "jitter": 0.05, "replace": replace}
+    params = {**shared, "straight": "none", "floor": 0.0, "reflex": False, **params}
     return Case("budgetron", params, kernels, ("admissions", *branches), label)
 
 
@@ -240,6 +243,20 @@ CASES = [
     belief("auto", DEFINITE),
     belief("never", ("rbf",), label="never"),
     belief("always", ("rbf", "poly"), "replacements", label="always"),
+    # "auto", which is one of these, has its own tests (test_straight.py): bytes decide which.
+    belief("auto", DEFINITE, label="straight", straight="full", floor=0.003),
+    belief("always", ("rbf",), "replacements", label="straight always", straight="full", floor=0.2),
+    belief("auto", ("rbf", "laplacian"), label="diagonal", straight="diagonal", floor=0.05),
+    belief("auto", DEFINITE, label="reflex", straight="full", floor=0.003, reflex=True),
+    belief("never", ("rbf",), label="reflex never", reflex=True),
+    belief(
+        "always",
+        ("rbf",),
+        "replacements",
+        label="reflex always",
+        straight="diagonal",
+        reflex=True,
+    ),
 ]
 # Further settings of the same learners, traced too.
 SMOOTH = {"loss": "smooth-hinge", "tau": 0.7}
@@ -409,9 +426,26 @@ REGRESSION = [
         budget=12,
         r=0.3,
         jitter=0.05,
+        straight="none",
+        floor=0.0,
         kernels=DEFINITE,
         branches=("admissions",),
     ),
+    *[
+        regress(
+            "budgetron",
+            straight,
+            budget=12,
+            r=0.3,
+            jitter=0.05,
+            scale=None,
+            straight=straight,
+            floor=0.003,
+            kernels=("rbf", "poly"),
+            branches=("admissions",),
+        )
+        for straight in ("full", "diagonal")
+    ],
 ]
 BY_NAME = {case.name: case for case in CASES if not case.label}
 BUDGETED = [case for case in CASES if case.budget is not None]

@@ -169,7 +169,7 @@ class State:
         indptr, indices, values = native.support()
         self.support = np.zeros((len(indptr) - 1, width))
         self.support[np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), indices] = values
-        self.coef, self.ids, self.t = native.coefs(), native.ids(), native.seen
+        self.coef, self.ids, self.t = native.coefs(own=True), native.ids(), native.seen
         self.words = saved["random/words"]
         self.carried = {name: find_field(saved, name) for name in page.carried}
         self.remembered = {

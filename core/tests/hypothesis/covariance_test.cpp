@@ -117,6 +117,77 @@ TEST(a_covariance_follows_the_matrix_it_stands_for) {
   CHECK(removed > 20);
 }
 
+// A P^T with A = I but for row 0 and the diagonal; and rows and columns in or out.
+TEST(a_covariance_follows_inserted_coordinates_and_a_change_of_units) {
+  Random random(7);
+  Covariance covariance(30);
+  Plain plain;
+  for (int turn = 0; turn < 60; ++turn) {
+    const std::size_t n = covariance.size();
+    if (turn % 4 == 0 && n < 20) {
+      const auto at = static_cast<std::size_t>(random.uniform() * static_cast<double>(n + 1));
+      const auto count = static_cast<std::size_t>(turn % 3 + 1);
+      covariance.insert(at, count, 0.25);
+      Plain wider{n + count, std::vector<double>((n + count) * (n + count), 0.0)};
+      for (std::size_t i = 0; i < count; ++i) wider.at(at + i, at + i) = 0.25;
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+          wider.at(i < at ? i : i + count, j < at ? j : j + count) = plain.at(i, j);
+        }
+      }
+      plain = wider;
+    } else if (turn % 4 == 1) {
+      const std::size_t first = n - n / 3;
+      std::vector<UnitStep> steps(first);
+      for (std::size_t i = 1; i < first; ++i) steps[i] = {0.5 + random.uniform(), random.uniform()};
+      covariance.change(steps);
+      Plain left{n, std::vector<double>(n * n, 0.0)};  // A P
+      for (std::size_t j = 0; j < n; ++j) {
+        for (std::size_t i = 0; i < n; ++i) {
+          left.at(i, j) = plain.at(i, j) * (i < first ? steps[i].ratio : 1.0);
+          if (i > 0 && i < first) left.at(0, j) += steps[i].shift * plain.at(i, j);
+        }
+      }
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+          plain.at(i, j) = left.at(i, j) * (j < first ? steps[j].ratio : 1.0);
+        }
+        for (std::size_t j = 1; j < first; ++j) plain.at(i, 0) += steps[j].shift * left.at(i, j);
+      }
+    } else if (n > 0) {
+      const Numbers k = draw(random, covariance);
+      covariance.project(k.data());
+      Numbers gain(covariance.length(), 0.0);
+      covariance.condition(0.5, gain.data());
+      const std::vector<double> v = plain.times(k);
+      double energy = 0.0;
+      for (std::size_t i = 0; i < n; ++i) energy += k[i] * v[i];
+      plain.subtract(v, 1.0 / (energy + 0.5));
+    }
+    covariance.check_invariants();
+    CHECK_EQ(covariance.size(), plain.n);
+    CHECK(difference(covariance, plain) < 1e-9);
+  }
+  // The later coordinates alone, and after others that nothing is known of.
+  const std::size_t first = 5;
+  Covariance later = covariance;
+  later.keep_from(first);
+  later.check_invariants();
+  Plain left{plain.n - first, {}};
+  for (std::size_t i = first; i < plain.n; ++i) {
+    for (std::size_t j = first; j < plain.n; ++j) left.p.push_back(plain.at(i, j));
+  }
+  CHECK(difference(later, left) < 1e-9);
+  covariance.copy(later, first, 0.75);
+  covariance.check_invariants();
+  for (std::size_t i = 0; i < plain.n; ++i) {
+    for (std::size_t j = 0; j < plain.n; ++j) {
+      if (i < first || j < first) plain.at(i, j) = i == j ? 0.75 : 0.0;
+    }
+  }
+  CHECK(difference(covariance, plain) < 1e-9);
+}
+
 TEST(a_covariance_stays_positive_where_the_matrix_does_not) {
   // Rows with next to no noise: what is left unknown sinks below the rounding of P.
   constexpr std::size_t n = 3;

@@ -41,6 +41,9 @@ def info(
 
 
 def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
+    from budgetron.model_file.formats import with_parameters
+
+    document = with_parameters(document)
     lines = {
         "written by": as_text(f"budgetron {document['budgetron']}, format {document['format']}"),
         "algorithm": as_text(document["algorithm"] or "parts combined by hand"),

@@ -8,21 +8,46 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetron._engine import Floats
 from budgetron.estimators._base.classifier import OnlineClassifier
+from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.parameters import BYTES, of
 from budgetron.estimators._base.regressor import OnlineRegressor
 from budgetron.parts import Budgetron, Learner, Part
 
 
+class _Straight(OnlineEstimator):
+    """What both say of their straight part; all of it is 0 without one."""
+
+    @property
+    def coef_(self) -> Floats:
+        """w, one row an output, a column for each of ``support_vectors_``, and in their units."""
+        part, outputs = self._native.straight(), self._native.outputs
+        if part is None:
+            return np.zeros((outputs, self.n_features_in_))
+        features, weights, _ = part
+        columns, width = self._columns(features)
+        coefs = np.zeros((outputs, width))
+        coefs[:, columns] = weights.T
+        return coefs
+
+    @property
+    def intercept_(self) -> Floats:
+        """c, one number an output."""
+        part = self._native.straight()
+        intercept: Floats = np.zeros(self._native.outputs) if part is None else part[2]
+        return intercept
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class BudgetronClassifier(OnlineClassifier):
+class BudgetronClassifier(_Straight, OnlineClassifier):
     """Budgetron: a confidence-weighted kernel machine on a budget.
 
     Holds a Gaussian belief over the coefs of its stored examples, a mean and a covariance. A row
     with loss moves every coef by as much as it is uncertain, and makes it more certain. Stores
     mistakes until the budget is full, and after that replaces examples if the stream has changed.
     Needs no tuning: give it a budget. The covariance takes ``4 * budget**2`` bytes beside the
-    examples, and as many again unless ``replace`` is "never".
+    examples, and as many again unless ``replace`` is "never" and ``reflex`` False.
 
     Parameters
     ----------
@@ -34,7 +59,22 @@ class BudgetronClassifier(OnlineClassifier):
         What a mistake does when the budget is full. "never": it is learned from but not stored.
         "always": it takes the place of the example whose coef is the least certain not to be 0,
         which helps on clean streams and ruins noisy ones. "auto": as "never", but in the 500 rows
-        after the mistake rate has risen as "always"; ``drift_log_`` says when.
+        after the mistake rate has risen as "always"; ``drift_log_`` says when. Also while the
+        reflex has more weight than the belief: then the oldest example leaves.
+    straight : {"auto", "full", "diagonal", "none"}
+        The straight part w.x + c of f(x) = w.x + c + sum_i a_i k(x_i, x), learned with the coefs.
+        "full": the covariance is over weights and coefs together, d + 1 rows and columns more.
+        "diagonal": every weight has a variance of its own. "none": f has no straight part. "auto":
+        "full" while at most budget - 1 features have been seen, "diagonal" when there are more,
+        and "none" where rows have more non-zeros than the budget has examples. With the linear
+        kernel, and where ``average`` is not "last", always "none".
+    floor : float
+        No row makes the variance of f at it less than this, so that learning never ends. 0: none.
+    reflex : bool
+        Keep a second set of coefs and weights, which learns for ever as fast as in the first row.
+        The answer is the mean of both, weighed by the mistakes that each would have made of late:
+        so a stream that keeps changing is followed, and one that does not loses nothing. Not where
+        ``average`` is not "last".
     kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References
@@ -56,9 +96,21 @@ class BudgetronClassifier(OnlineClassifier):
     r: float = of(Budgetron, "r")
     jitter: float = of(Budgetron, "jitter")
     replace: str = of(Budgetron, "replace")
+    straight: str = of(Budgetron, "straight")
+    floor: float = of(Budgetron, "floor")
+    reflex: bool = of(Budgetron, "reflex")
 
     def _machine(self, kernel: Part) -> Learner:
-        return Budgetron(kernel, int(self.budget), float(self.r), float(self.jitter), self.replace)
+        return Budgetron(
+            kernel,
+            int(self.budget),
+            float(self.r),
+            float(self.jitter),
+            self.replace,
+            straight=self.straight,
+            floor=float(self.floor),
+            reflex=bool(self.reflex),
+        )
 
     @property
     def drift_log_(self) -> NDArray[np.int64]:
@@ -68,7 +120,7 @@ class BudgetronClassifier(OnlineClassifier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BudgetronRegressor(OnlineRegressor):
+class BudgetronRegressor(_Straight, OnlineRegressor):
     """Budgetron for regression: recursive least squares over the coefs of the stored examples.
 
     Holds a Gaussian belief over the coefs, a mean and a covariance, and learns from every row.
@@ -81,6 +133,15 @@ class BudgetronRegressor(OnlineRegressor):
         Variance of the noise in the targets, in terms of the variance of f where nothing is known.
     jitter : float
         Added to k(x, x) of stored examples, so that similar ones stay distinct.
+    straight : {"auto", "full", "diagonal", "none"}
+        The straight part w.x + c of f(x) = w.x + c + sum_i a_i k(x_i, x), learned with the coefs.
+        "full": the covariance is over weights and coefs together, d + 1 rows and columns more.
+        "diagonal": every weight has a variance of its own. "none": f has no straight part. "auto":
+        "full" while at most budget - 1 features have been seen, "diagonal" when there are more,
+        and "none" where rows have more non-zeros than the budget has examples. With the linear
+        kernel, and where ``average`` is not "last", always "none".
+    floor : float
+        No row makes the variance of f at it less than this, so that learning never ends. 0: none.
     kernel : {"rbf", "laplacian", "poly", "linear"}
 
     Examples
@@ -96,6 +157,8 @@ class BudgetronRegressor(OnlineRegressor):
     budget: Any = of(Budgetron, "budget", BYTES)
     r: float = of(Budgetron, "r")
     jitter: float = of(Budgetron, "jitter")
+    straight: str = of(Budgetron, "straight")
+    floor: float = of(Budgetron, "floor")
 
     def _machine(self, kernel: Part) -> Learner:
         return Budgetron(
@@ -105,4 +168,21 @@ class BudgetronRegressor(OnlineRegressor):
             float(self.jitter),
             replace="never",
             admission="error",
+            straight=self.straight,
+            floor=float(self.floor),
+            reflex=False,
         )
+
+    @property
+    def coef_(self) -> Floats:
+        """w, one row, in the units of ``support_vectors_`` and of the targets."""
+        units = self.target_units_
+        return super().coef_ * (1.0 if units is None else units.scale)
+
+    @property
+    def intercept_(self) -> Floats:
+        """c, with the centre of the targets: what ``predict`` adds to w.x and the kernel part."""
+        units = self.target_units_
+        if units is None:
+            return super().intercept_
+        return super().intercept_ * units.scale + units.centre

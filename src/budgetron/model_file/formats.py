@@ -3,7 +3,8 @@
 Format 3 settles scales on deviations, of which files of format 2 have none. Format 4 has one line
 per side of a class for its probabilities, instead of one sigmoid per class, and units that follow
 the stream where scale is "auto". Its regressors have `target_scale`; earlier ones learned targets
-as they came. Files without `missing` are from before missing values were taken.
+as they came. Files without `missing` are from before missing values were taken. A Budgetron that
+was written without a straight part, a floor and a reflex goes on without.
 Its models compare themselves with a guess; the first files of the format have no guess yet, no
 classes that came late, and no trends and no rare features among their units.
 """
@@ -48,7 +49,35 @@ def of_this_format(document: Document, arrays: Arrays) -> tuple[Document, Arrays
             arrays = {**arrays, **_with_trends(marks.reshape(-1, 8), numbers.reshape(-1, 14))}
     if written < 4 and document["task"] == "regression":
         document = _with_parameter(document, "target_scale", None)
-    return _with_parameter(document, "missing", "mean"), arrays
+    return with_parameters(_with_parameter(document, "missing", "mean")), arrays
+
+
+def with_parameters(document: Document) -> Document:
+    """The document with the parameters that its estimator, or a part of it, had no name for."""
+    document = deepcopy(document)
+    learned = document.get("learned")
+    for params in (document.get("params"), learned and learned["origin"]["params"]):
+        if str(document.get("estimator")).startswith("Budgetron"):
+            _be_plain(params, document.get("task") == "classification")
+        _be_plain_inside(params)
+    return document
+
+
+def _be_plain(params: Any, classifies: bool) -> None:
+    if isinstance(params, dict):
+        params.setdefault("straight", "none")
+        params.setdefault("floor", 0.0)
+        if classifies:
+            params.setdefault("reflex", False)
+
+
+def _be_plain_inside(value: Any) -> None:
+    match value:
+        case {"part": "Budgetron", "params": params}:
+            _be_plain(params, True)
+        case dict():
+            for each in value.values():
+                _be_plain_inside(each)
 
 
 def _labels(document: Document) -> list[Any]:

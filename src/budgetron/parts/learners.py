@@ -168,7 +168,10 @@ class Budgetron(Learner):
 
     ``r`` is the variance of a sight, ``jitter`` what is added to k(x, x). ``replace`` is "never",
     "always" or "auto", after a drift. ``admission`` says which rows are stored while there is room:
-    "mistake", "margin" (all with loss), or "error", which regresses.
+    "mistake", "margin" (all with loss), or "error", which regresses. ``straight`` is the form of
+    the belief over w and c of f(x) = w.x + c + sum_i a_i k(x_i, x): "full", "diagonal", "none", or
+    "auto", what fits. No row makes the variance of f at it less than ``floor``. With ``reflex`` a
+    second mean, which never stops learning, has its share in the answer of a classifier.
     """
 
     budget: int = parameter(100, SIZE)
@@ -176,6 +179,9 @@ class Budgetron(Learner):
     jitter: float = parameter(0.01, POSITIVE)
     replace: str = parameter("auto", OneOf("auto", "never", "always"))
     admission: str = parameter("mistake", OneOf("mistake", "margin", "error"))
+    straight: str = parameter("auto", OneOf("auto", "full", "diagonal", "none"))
+    floor: float = parameter(0.003, NOT_NEGATIVE)
+    reflex: bool = parameter(True, "boolean")
     kind: ClassVar[str] = "budgetron"
     need: ClassVar[Need | None] = Need(
         "definite", "its covariance starts as the inverse kernel matrix"

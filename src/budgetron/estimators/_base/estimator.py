@@ -480,7 +480,9 @@ class OnlineEstimator(Parameters, Budgeted):
             raise BudgetronError(f"explain takes one row, not {rows.shape[0]}")
         if isinstance(rows, np.ndarray):
             rows = sparse_rows(scipy.sparse.csr_array(rows))
-        examples, rounds, kernels, shares, constant = native.explain(rows.indices, rows.values)
+        examples, rounds, kernels, shares, constant, features, straight, intercept = native.explain(
+            rows.indices, rows.values
+        )
         return Explanation(
             classes=getattr(self, "classes_", None),
             examples=self._as_rows(*examples),
@@ -488,6 +490,9 @@ class OnlineEstimator(Parameters, Budgeted):
             kernels=kernels,
             shares=shares,
             constant=constant,
+            features=self._columns(features)[0],
+            straight=straight,
+            intercept=intercept,
         ).by_size()
 
     @property
@@ -511,12 +516,16 @@ class OnlineEstimator(Parameters, Budgeted):
         return self._as_rows(*self._native.support())
 
     def _as_rows(self, indptr: Any, indices: Any, values: Any) -> Any:
-        width = max(self.n_features_in_, int(indices.max(initial=-1)) + 1)
-        if flags := self._engine.preparation.flags:
-            indices, width = with_flags_last(indices, self.n_features_in_, flags)
+        columns, width = self._columns(indices)
         shape = (len(indptr) - 1, width)
-        rows = scipy.sparse.csr_array((values, indices, indptr), shape=shape)
+        rows = scipy.sparse.csr_array((values, columns, indptr), shape=shape)
         return rows if self._sparse else rows.toarray()
+
+    def _columns(self, features: NDArray[Any]) -> tuple[NDArray[Any], int]:
+        """Columns of these features of the compiled model, flags last, and how many there are."""
+        if flags := self._engine.preparation.flags:
+            return with_flags_last(features, self.n_features_in_, flags)
+        return features, max(self.n_features_in_, int(features.max(initial=-1)) + 1)
 
     @property
     def dual_coef_(self) -> Floats:

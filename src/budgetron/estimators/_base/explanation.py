@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,10 @@ class Explanation:
     shares : (n, outputs), coef times kernel value. Up to two classes and regression have one
         output, where a share above 0 speaks for ``classes[1]``; more classes have one each
     constant : what a regressor adds to the shares: the centre of the targets (``target_units_``)
+    features : of the straight part, if the learner has one: the m features of the row that are not
+        0 and have a weight, as columns of ``examples``, those with the largest share first
+    straight : (m, outputs), weight times value of each
+    intercept : (outputs,), what the straight part adds to every row
     """
 
     classes: NDArray[Any] | None
@@ -34,19 +38,28 @@ class Explanation:
     kernels: Floats
     shares: Floats
     constant: float = 0.0
+    features: NDArray[Any] = field(default_factory=lambda: np.empty(0, np.int32))
+    straight: Floats | None = None
+    intercept: Floats | None = None
 
     @property
     def decision(self) -> Floats:
-        """f(x), one number an output: the sum of the shares and the constant."""
+        """f(x), one number an output: the sum of all shares, the intercept and the constant."""
         total: Floats = self.shares.sum(axis=0) + self.constant
-        return total
+        if self.straight is not None:
+            total = total + self.straight.sum(axis=0)
+        return total if self.intercept is None else total + self.intercept
 
     def by_size(self) -> Explanation:
         """The same, the largest share of any output first, the older of the tied."""
         sizes = np.abs(self.shares).max(axis=1, initial=0.0)
         order = np.lexsort((self.rounds, -sizes))
+        straight = np.zeros((0, 1)) if self.straight is None else self.straight
+        largest = np.lexsort((self.features, -np.abs(straight).max(axis=1, initial=0.0)))
         return replace(
             self,
+            features=self.features[largest],
+            straight=None if self.straight is None else straight[largest],
             examples=self.examples[order],
             rounds=self.rounds[order],
             kernels=self.kernels[order],
@@ -66,6 +79,15 @@ class Explanation:
         if len(rest):
             numbers = [f"{share:+.4g}" for share in rest.sum(axis=0)]
             lines.append([f"{len(rest)} more", "", *numbers])
+        if self.straight is not None and (len(self.features) or np.any(self.intercept)):
+            for feature, share in list(zip(self.features, self.straight, strict=True))[:SHOWN]:
+                lines.append([f"feature {feature}", "", *[f"{part:+.4g}" for part in share]])
+            rest = self.straight[SHOWN:]
+            if len(rest):
+                numbers = [f"{share:+.4g}" for share in rest.sum(axis=0)]
+                lines.append([f"{len(rest)} more", "", *numbers])
+            if self.intercept is not None:
+                lines.append(["intercept", "", *[f"{part:+.4g}" for part in self.intercept]])
         if self.constant:
             lines.append(["constant", "", f"{self.constant:+.4g}"])
         lines.append(["sum", "", *[f"{total:+.4g}" for total in self.decision]])

@@ -1,0 +1,225 @@
+// The straight part of a hypothesis:  g(x) = c + w.x,  a number c and weights w per output.
+//
+// Coordinates of x are (1, x_1, x_2, ...): coordinate 0 is the constant, then the features in the
+// order in which they were first other than 0. A feature that was never seen has no weight; one
+// that finds no place any more (`most`) has none for good. So a dense row and a sparse one mean the
+// same, and a stream of growing width needs no rule of its own.
+//
+// The belief over (c, w) is full, as coordinates of the learner's covariance, or diagonal: then
+// variance D_j of coordinate j is kept here, and a sight of x with noise variance r makes it
+//   D_j <- 1/(1/D_j + x_j^2/r)
+// which is the precision that a sight adds, as if all other coordinates were known.
+//
+// The variance in the beginning is  tau = min(0.1, 1/(1 + mean |x|^2)),  the mean of the last 200
+// rows (of the first 200 in units that stay): then c + w.x has at most the variance that a kernel
+// part has, 1.
+//
+// Cost: O(non-zeros of x) per row and output. Memory: K + 1 numbers per feature, and its place in a
+// table.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/aligned_vector.hpp"
+#include "base/sample.hpp"
+#include "base/state.hpp"
+#include "hypothesis/class_change.hpp"
+#include "hypothesis/unit_change.hpp"
+#include "storage/feature_table.hpp"
+
+namespace budgetron {
+
+class StraightPart {
+ public:
+  // `sets`: 1 or 2 of weights, over the same features.
+  explicit StraightPart(std::size_t outputs, std::size_t sets = 1)
+      : outputs_(outputs), sets_(sets) {}
+
+  // Coordinates so far: 0 before the first row, then the constant and the features.
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t features() const { return features_.size(); }
+  [[nodiscard]] std::int32_t feature(std::size_t slot) const { return features_[slot]; }
+  [[nodiscard]] double* weights(std::size_t output, std::size_t set = 0) {
+    return weights_[set].data() + output * stride_;
+  }
+  [[nodiscard]] const double* weights(std::size_t output, std::size_t set = 0) const {
+    return weights_[set].data() + output * stride_;
+  }
+
+  // Calls visit(coordinate, value) for the coordinates of x that have a place, in the order of the
+  // features, the constant first; of a dense row for zeros too.
+  template <class Real, class Visit>
+  void each(const Sample<Real>& x, Visit visit) const {
+    if (size_ == 0) return;
+    visit(std::size_t{0}, 1.0);
+    if (x.dense() && in_order_) {
+      const std::size_t count = std::min(x.count, features_.size());
+      for (std::size_t j = 0; j < count; ++j) visit(j + 1, static_cast<double>(x.values[j]));
+      return;
+    }
+    for (std::size_t k = 0; k < x.count; ++k) {
+      const std::uint32_t slot = slots_.find(x.feature(k));
+      if (slot != kNoSlot) visit(std::size_t{slot} + 1, static_cast<double>(x.values[k]));
+    }
+  }
+
+  // outputs += g(x). Zeros among the values of a dense row change no bit of a sum.
+  template <class Real>
+  void decide(const Sample<Real>& x, std::span<double> outputs, std::size_t set = 0) const {
+    for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] += value(x, k, set);
+  }
+  // Output k of g(x), of this set.
+  template <class Real>
+  [[nodiscard]] double value(const Sample<Real>& x, std::size_t k, std::size_t set) const {
+    const double* const w = weights(k, set);
+    double sums[kSums] = {};  // by coordinate, so that none waits for the one before
+    each(x, [&](std::size_t j, double value) { sums[j % kSums] += w[j] * value; });
+    double sum = 0.0;
+    for (const double part : sums) sum += part;
+    return sum;
+  }
+
+  // Counts a row of the learner in tau, and its features that are not 0 in `nonzeros`.
+  template <class Real>
+  void count(const Sample<Real>& x) {
+    if (rounds_ == kRounds) return;
+    double square = 0.0;
+    double nonzeros = 0.0;
+    for (std::size_t k = 0; k < x.count; ++k) {
+      const auto value = static_cast<double>(x.values[k]);
+      square += value * value;
+      nonzeros += value != 0.0 ? 1.0 : 0.0;
+    }
+    const auto t = static_cast<double>(++rounds_);
+    mean_square_ += (std::min(square, kLargest) - mean_square_) / t;
+    nonzeros_ += (nonzeros - nonzeros_) / t;
+  }
+  [[nodiscard]] double tau() const { return std::min(0.1, 1.0 / (1.0 + mean_square_)); }
+  [[nodiscard]] double nonzeros() const { return nonzeros_; }  // of a row, their mean
+
+  // Gives the features of x that are not 0 a place, while there are fewer than `most`, with weight
+  // 0; returns how many coordinates are new.
+  template <class Real>
+  std::size_t see(const Sample<Real>& x, std::size_t most) {
+    const std::size_t before = size_;
+    for (std::size_t k = 0; k < x.count && features_.size() < most; ++k) {
+      if (x.values[k] == Real(0) || slots_.find(x.feature(k)) != kNoSlot) continue;
+      place(x.feature(k));
+    }
+    grow(1 + features_.size());
+    return size_ - before;
+  }
+
+  // Adds moves[k] * gains[j] to the weights.
+  void shift(const double* gains, std::span<const double> moves) {
+    for (std::size_t k = 0; k < moves.size(); ++k) {
+      if (moves[k] != 0.0) shift_output(k, gains, moves[k]);
+    }
+  }
+
+  void shift_output(std::size_t k, const double* gains, double by) {
+    double* const w = weights(k);
+    for (std::size_t j = 0; j < size_; ++j) w[j] += by * gains[j];
+  }
+
+  // |(1, x)|^2 of the coordinates that have a place; and weights += by moves[k] times these.
+  template <class Real>
+  [[nodiscard]] double square(const Sample<Real>& x) const {
+    double sum = 0.0;
+    each(x, [&](std::size_t, double value) { sum += value * value; });
+    return sum;
+  }
+  template <class Real>
+  void shift_along(const Sample<Real>& x, double by, std::span<const double> moves,
+                   std::size_t set) {
+    each(x, [&](std::size_t j, double value) {
+      for (std::size_t k = 0; k < moves.size(); ++k) weights(k, set)[j] += moves[k] * (by * value);
+    });
+  }
+
+  // ---- the diagonal form ----------------------------------------------------------------------
+  [[nodiscard]] bool has_variances() const { return !variances_.empty(); }
+  // Variances of all coordinates from now on: those given, of coordinates to come tau.
+  void set_variances(const double* variances) { variances_.assign(variances, variances + size_); }
+  void reset_variances() { variances_.assign(size_, tau()); }
+  void follow_size() { variances_.resize(size_, tau()); }
+  // The variance of g(x).
+  template <class Real>
+  [[nodiscard]] double spread(const Sample<Real>& x) const {
+    double sum = 0.0;
+    each(x, [&](std::size_t j, double value) { sum += variances_[j] * (value * value); });
+    return sum;
+  }
+  // Weights move by moves[k] D_j x_j; then x has been seen with noise variance r.
+  template <class Real>
+  void condition(const Sample<Real>& x, double r, std::span<const double> moves) {
+    each(x, [&](std::size_t j, double value) {
+      const double gain = variances_[j] * value;
+      for (std::size_t k = 0; k < moves.size(); ++k) weights(k)[j] += moves[k] * gain;
+      variances_[j] = std::max(variances_[j] / (1.0 + gain * value / r), kLeast);
+    });
+  }
+
+  // ---- what happens to it ---------------------------------------------------------------------
+  void multiply(double factor) {
+    for (AlignedVector<double>& set : weights_) {
+      for (double& weight : set) weight *= factor;
+    }
+  }
+  void rearrange(const ClassChange& change) {
+    for (std::size_t set = 0; set < sets_; ++set) {
+      rearrange_outputs(weights_[set], stride_, change);
+    }
+    outputs_ = ClassChange::outputs(change.after);
+  }
+  // Without weights, and without places for any.
+  void clear();
+
+  // g stays the function of the stream that it is: with z_old = ratio z_new + shift of a feature
+  //   w <- ratio w ;  c += sum_j shift_j w_j
+  // and the same for variances. `steps` gets the two of every coordinate, unless it is null.
+  void change_units(const UnitChange& change, std::vector<UnitStep>* steps);
+
+  // Memory for so many features of rows of this width.
+  void reserve(std::size_t width, std::size_t features, bool diagonal);
+
+  void visit_state(StateVisitor& visitor);
+  void check_invariants() const;
+
+ private:
+  static constexpr std::size_t kSums = 8;
+  static constexpr std::int64_t kRounds = 200;
+  static constexpr double kLargest = 1e300;
+  static constexpr double kLeast = 1e-300;  // variance
+
+  void place(std::int32_t feature) {
+    const auto slot = static_cast<std::uint32_t>(features_.size());
+    in_order_ &= static_cast<std::uint32_t>(feature) == slot;
+    slots_.insert(feature, slot);
+    features_.push_back(feature);
+  }
+  void grow(std::size_t size);
+  void visit_weights(StateVisitor& visitor, const std::string& name, std::size_t set);
+  void set_stride(std::size_t stride);
+
+  std::size_t outputs_;
+  std::size_t sets_;
+  std::size_t size_ = 0;
+  std::size_t stride_ = 0;  // coordinates that there is memory for
+  bool in_order_ = true;    // slot j is feature j
+  FeatureTable slots_;
+  std::vector<std::int32_t> features_;  // per slot
+  AlignedVector<double> weights_[2];    // outputs x stride each, 0 behind the coordinates
+  std::vector<double> variances_;       // D, of the diagonal form; else none
+  std::int64_t rounds_ = 0;             // counted
+  double mean_square_ = 0.0;
+  double nonzeros_ = 0.0;
+};
+
+}  // namespace budgetron
