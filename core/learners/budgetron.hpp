@@ -46,10 +46,10 @@
 // The reflex: a second mean (a', w', c') over the same examples and features, which learns for ever
 // with the covariance of the beginning, diag(tau I, Kinv): no second covariance is kept.
 //   l' = w - y f' > 0:  v = (tau z, Kinv k) ;  (c', w', a') += l' y v/((z, k).v + r)
-// The answer is p f + (1 - p) f', p = 1/(1 + exp((e - e')/2)), e and e' what mistakes each would
-// have made, discounted over 500 rounds. Each has its own margin and its own best wrong class;
-// admission and drift go by the answer. While e > e' `auto` replaces on every mistake, and the
-// oldest leaves. An example that leaves is known to be 0 to both. Classification only
+// The answer is p f + (1 - p) f', p = 1/(1 + exp((e - e' - 4)/2)), e and e' what mistakes each would
+// have made, discounted over 500 rounds: the belief answers unless the reflex is 4 mistakes better.
+// Each has its own margin and its own best wrong class; admission and drift go by the answer. While
+// p < 1/2 `auto` replaces on every mistake, and the oldest leaves. An example that leaves is known to be 0 to both. Classification only
 // (docs/develop/decisions/0051).
 //
 // P and Kinv are held as in covariance.hpp, and so stay positive definite; their order is that of
@@ -276,6 +276,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   static constexpr std::size_t kFeatures = 64;              // that have a weight whatever it takes
   static constexpr double kHorizon = 500.0;  // rounds that mistakes of the two are counted over
   static constexpr double kEta = 0.5;        // how much a mistake weighs
+  static constexpr double kHeadStart = 4.0;  // mistakes that the reflex must be better by
   static constexpr std::size_t kMostWide = std::size_t{1} << 31;
 
   static Replace replace_called(const std::string& name) {
@@ -407,10 +408,10 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   // Weight of the belief's f in the answer; the reflex has the rest.
   [[nodiscard]] double share() const {
-    return 1.0 / (1.0 + std::exp(kEta * (mistakes_ - reflex_mistakes_)));
+    return 1.0 / (1.0 + std::exp(kEta * (mistakes_ - reflex_mistakes_ - kHeadStart)));
   }
   // Whether the reflex has more than half.
-  [[nodiscard]] bool leads() const { return reflects_ && mistakes_ > reflex_mistakes_; }
+  [[nodiscard]] bool leads() const { return reflects_ && mistakes_ > reflex_mistakes_ + kHeadStart; }
 
   // Output k of the reflex.
   [[nodiscard]] double reflex(const Row<Real>& row, const Sample<Real>& x, std::size_t k) const {
@@ -450,11 +451,12 @@ class Budgetron final : public ExpansionLearner<Real> {
     }
     return f_.inner(direction, moves_) / turn.weight;
   }
-  // A row counts as much as it weighs, by the mean of the weights.
+  // A row counts as much as it weighs, and all of them together as so many rows without weights as
+  // make a mean as certain, (sum w)^2/sum w^2: else one heavy row would decide who answers.
   void count_mistakes(double weight, double loss, double other) {
     weights_sum_ += weight - weights_sum_ / kHorizon;
-    weighed_ += 1.0 - weighed_ / kHorizon;
-    const double by = weight * (weighed_ / weights_sum_);
+    squares_sum_ += weight * weight - squares_sum_ / kHorizon;
+    const double by = weight * (weights_sum_ / squares_sum_);
     mistakes_ += (loss >= weight ? by : 0.0) - mistakes_ / kHorizon;
     reflex_mistakes_ += (other >= weight ? by : 0.0) - reflex_mistakes_ / kHorizon;
   }
@@ -492,7 +494,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     visitor.field("belief_mistakes", mistakes_);
     visitor.field("reflex_mistakes", reflex_mistakes_);
     visitor.field("weights_sum", weights_sum_);
-    visitor.field("weighed", weighed_);
+    visitor.field("squares_sum", squares_sum_);
     if (visitor.mode() == StateVisitor::Mode::count) {
       reflex_.visit_state(visitor, "reflex", 0, 0);
       return;
@@ -506,7 +508,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     const auto sound = [](double value) { return value >= 0.0 && std::isfinite(value); };
     require(numbers.size() == order_.size() * f_.outputs() && all_finite(numbers) &&
                 sound(mistakes_) && sound(reflex_mistakes_) && sound(weights_sum_) &&
-                sound(weighed_),
+                sound(squares_sum_),
             "reflex");
     reflex_ = PaddedMatrix(f_.outputs(), std::max(reflex_.stride(), f_.stride()));
     for (std::size_t p = 0; p < order_.size(); ++p) {
@@ -779,8 +781,8 @@ class Budgetron final : public ExpansionLearner<Real> {
   PaddedMatrix reflex_;    // its coefs, by the index of the examples
   double mistakes_ = 0.0;  // of the belief, of late
   double reflex_mistakes_ = 0.0;
-  double weights_sum_ = 0.0;       // of the last rounds, discounted, and ...
-  double weighed_ = 0.0;           // ... how many these are
+  double weights_sum_ = 0.0;       // of the last rounds, discounted,
+  double squares_sum_ = 0.0;       // and of their squares
   std::vector<double> direction_;  // of the two
   std::size_t widest_ = 0;         // values other than 0 of the fullest row it has learned from
   std::size_t features_reserved_ = 0;

@@ -10,7 +10,7 @@ not 0). Examples stand oldest first.
 
 The reflex is a second mean over the same examples and features, which learns for ever as if nothing
 had been learned: with diag(tau I, Kinv) for its covariance. The answer is the mean of both, weighed
-by the mistakes that each would have made of late.
+by the mistakes that each would have made of late, with a head start for the belief.
 
 The compiled learner carries P and Kinv as factors U D U' with
 U unit upper triangular, packed by columns, D_j at the end of column j: `belief` and `prior`.
@@ -29,6 +29,7 @@ from papers.page import Page, Vector
 YOUNG = 100
 NONE, FULL, DIAGONAL = 0, 1, 2  # form
 FEATURES = 64  # have a weight, however many examples there are
+HEAD_START = 4.0  # mistakes that the reflex must be better by
 
 
 class Budgetron(Page):
@@ -64,10 +65,10 @@ class Budgetron(Page):
         self.reflects = reflex
         if reflex:
             self.carried += ("belief_mistakes", "reflex_mistakes", "reflex")
-            self.carried += ("weights_sum", "weighed")
+            self.carried += ("weights_sum", "squares_sum")
             self.carried += ("reflex_weights",) if self.form != NONE else ()
         self.belief_mistakes = self.reflex_mistakes = 0.0  # of the last 500 rounds
-        self.weights_sum = self.weighed = 0.0  # weights of these, and how many there are
+        self.weights_sum = self.squares_sum = 0.0  # weights of these, and their squares
         self.reflex = np.zeros((0, self.coef.shape[1]))
         self.reflex_weights = np.zeros((0, self.coef.shape[1]))
         self.features = np.zeros(0, dtype=np.int32)
@@ -97,8 +98,8 @@ class Budgetron(Page):
         if self.reflects:
             losses, ways = self.aims(x, k, u, weight)
             self.weights_sum += weight - self.weights_sum / 500
-            self.weighed += 1 - self.weighed / 500
-            by = weight * self.weighed / self.weights_sum  # the mean row has 1
+            self.squares_sum += weight**2 - self.squares_sum / 500
+            by = weight * (self.weights_sum / self.squares_sum)  # 1 without weights
             self.belief_mistakes += by * (losses[0] >= weight) - self.belief_mistakes / 500
             self.reflex_mistakes += by * (losses[1] >= weight) - self.reflex_mistakes / 500
         if max(losses) <= 0 and not self.regresses:
@@ -128,7 +129,7 @@ class Budgetron(Page):
         f: Vector = row @ self.coef + z @ self.weights
         if self.reflects:
             other = row[np.argsort(self.ids)] @ self.reflex + z @ self.reflex_weights
-            share = 1 / (1 + exp(0.5 * (self.belief_mistakes - self.reflex_mistakes)))
+            share = 1 / (1 + exp(0.5 * (self.belief_mistakes - self.reflex_mistakes - HEAD_START)))
             f = share * f + (1 - share) * other
         return f
 
@@ -216,7 +217,7 @@ class Budgetron(Page):
     @property
     def leads(self) -> bool:
         """Whether the reflex has more than half of the answer."""
-        return self.reflects and self.belief_mistakes > self.reflex_mistakes
+        return self.reflects and self.belief_mistakes > self.reflex_mistakes + HEAD_START
 
     def aims(
         self, x: Vector, k: Vector, u: Vector, weight: float
