@@ -46,11 +46,11 @@
 // The reflex: a second mean (a', w', c') over the same examples and features, which learns for ever
 // with the covariance of the beginning, diag(tau I, Kinv): no second covariance is kept.
 //   l' = w - y f' > 0:  v = (tau z, Kinv k) ;  (c', w', a') += l' y v/((z, k).v + r)
-// The answer is p f + (1 - p) f', p = 1/(1 + exp((e - e' - 4)/2)), e and e' what mistakes each would
-// have made, discounted over 500 rounds: the belief answers unless the reflex is 4 mistakes better.
-// Each has its own margin and its own best wrong class; admission and drift go by the answer. While
-// p < 1/2 `auto` replaces on every mistake, and the oldest leaves. An example that leaves is known to be 0 to both. Classification only
-// (docs/develop/decisions/0051).
+// The answer is p f + (1 - p) f', p = 1/(1 + exp((e - e' - 4)/2)), e and e' what mistakes each
+// would have made, discounted over 500 rounds: the belief answers unless the reflex is 4 mistakes
+// better. Each has its own margin and its own best wrong class; admission and drift go by the
+// answer. While p < 1/2 `auto` replaces on every mistake, and the oldest leaves. An example that
+// leaves is known to be 0 to both. Classification only (docs/develop/decisions/0051).
 //
 // P and Kinv are held as in covariance.hpp, and so stay positive definite; their order is that of
 // the examples' ages. Kinv is freed when it will not be needed: full, never replacing, no reflex.
@@ -411,7 +411,9 @@ class Budgetron final : public ExpansionLearner<Real> {
     return 1.0 / (1.0 + std::exp(kEta * (mistakes_ - reflex_mistakes_ - kHeadStart)));
   }
   // Whether the reflex has more than half.
-  [[nodiscard]] bool leads() const { return reflects_ && mistakes_ > reflex_mistakes_ + kHeadStart; }
+  [[nodiscard]] bool leads() const {
+    return reflects_ && mistakes_ > reflex_mistakes_ + kHeadStart;
+  }
 
   // Output k of the reflex.
   [[nodiscard]] double reflex(const Row<Real>& row, const Sample<Real>& x, std::size_t k) const {

@@ -34,7 +34,7 @@ each_case = pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case} {case
 # Their budget is full, and nothing replaces.
 SILENT = {
     f"budgetron {label}".strip()
-    for label in ("", "never", "straight", "diagonal", "full", "reflex never")
+    for label in ("", "never", "straight", "diagonal", "full", "reflex", "reflex never")
 }
 
 
