@@ -15,9 +15,10 @@
 // above rounding, kInSpan). A copy of a stored example is not new: without this rule a stuck sensor
 // would fill the budget with copies of one row.
 //
-// A row of weight w wants the margin w: l = w - y f. So f is w times what it would be, the border
-// of the classes moves, and the order of the rows by f stays about what it is without weights
-// (docs/develop/decisions/0045). In regression it is a sight of w times the precision: r/w for r.
+// A row of weight w > 1 wants the margin w: l = w - y f. So f is w times what it would be, the
+// border of the classes moves, and the order of the rows by f stays about what it is without weights
+// (docs/develop/decisions/0045). A row of weight w < 1, and in regression of any weight, is a sight
+// of w times the precision: r/w for r. A weight that goes to 0 changes less and less.
 //
 // Replacing, when full: `never`; `always`, on every mistake; `auto`, on mistakes of the 500 rounds
 // after a drift. The belief is conditioned on a_i = 0 for the i with the least a_i^2/P_ii,
@@ -69,7 +70,7 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   bool learn(const Turn<Real>& turn) override {
     const bool regresses = admission_ == Admission::error;
-    double loss = regresses ? -turn.margin : turn.weight - turn.margin;
+    double loss = regresses ? -turn.margin : wanted(turn) - turn.margin;
     if (!regresses) watch(turn);
     if (!regresses && loss <= 0.0) return false;
     gather(*turn.row);
@@ -82,7 +83,7 @@ class Budgetron final : public ExpansionLearner<Real> {
       } else {
         const std::size_t index = make_place(turn);
         f_.decide(*turn.row, moves_);
-        loss = std::max(0.0, turn.weight - f_.inner(turn.direction, moves_) / turn.weight);
+        loss = std::max(0.0, wanted(turn) - f_.inner(turn.direction, moves_) / turn.weight);
         gather(*turn.row);
         measure();
         admit(turn, index);
@@ -216,6 +217,9 @@ class Budgetron final : public ExpansionLearner<Real> {
     while (!(turn.direction[code] > 0.0)) ++code;
     return code;
   }
+
+  // The margin that a row wants.
+  [[nodiscard]] static double wanted(const Turn<Real>& turn) { return std::max(1.0, turn.weight); }
 
   // Whether x is to be stored; counts the error.
   bool wants(double margin) {
@@ -352,7 +356,8 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
 
   void update(const Turn<Real>& turn, double loss) {
-    const double r = admission_ == Admission::error ? r_ / turn.weight : r_;
+    const double most = admission_ == Admission::error ? turn.weight : std::min(1.0, turn.weight);
+    const double r = r_ / most;
     const double spread = belief_.project(kernel_.data(), r);  // k.v
     if (!std::isfinite(spread)) return;
     // P -= c b v v' with c = 1/(K - 1) is what a sight of this variance leaves; r itself for c = 1.

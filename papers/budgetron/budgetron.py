@@ -45,8 +45,9 @@ class Budgetron(Page):
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         weight = float(np.sqrt(self.inner(u, u)))  # of the row: 1 by default
         u = u / weight
-        k, loss = self.by_age(row), -margin if self.regresses else weight - margin
-        r = self.r / weight if self.regresses else self.r
+        wanted = max(1.0, weight)
+        k, loss = self.by_age(row), -margin if self.regresses else wanted - margin
+        r = self.r / (weight if self.regresses else min(1.0, weight))
         if self.replace == "auto" and self.watches(
             int(np.argmax(u)) if u.size > 1 else int(u[0] > 0)
         ):
@@ -59,7 +60,7 @@ class Budgetron(Page):
             novel = (replaces or not full) and self.novelty(x, k) > self.jitter
             if novel and replaces:
                 k = self.let_go(k)
-                loss = max(0.0, weight - float(self.inner(u, k @ self.coef)))
+                loss = max(0.0, wanted - float(self.inner(u, k @ self.coef)))
             if novel:
                 k = self.admit(x, k)
         if self.size > 0:
