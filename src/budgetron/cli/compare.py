@@ -71,7 +71,7 @@ def compare(
         int | None, typer.Option(min=1, metavar="N", help="Use only the first N rows.")
     ] = None,
     delay: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Each label arrives N rows after its row.")
+        int, typer.Option(min=0, metavar="N", help="Labels arrive N rows later.")
     ] = 0,
     keep_order: Annotated[
         bool,
