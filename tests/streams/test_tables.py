@@ -848,7 +848,7 @@ def test_a_line_without_end_takes_no_memory(tmp_path: Path, size: int) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(StreamError, match="row 1 is longer than 4 MiB"):
-            list(open_stream(path))
+            list(open_stream(path, gaps=False))
         assert tracemalloc.get_traced_memory()[1] < 32 << 20
     finally:
         tracemalloc.stop()
@@ -909,4 +909,4 @@ def test_json_lines_with_keys_that_come_and_go(tmp_path: Path) -> None:
     lines = ['{"a": 1, "y": 0}\n'] * 3 + ['{"y": 1}\n']
     path.write_text("".join(lines))
     with pytest.raises(StreamError, match="row 4, column 'a' has no value"):
-        list(open_stream(path))
+        list(open_stream(path, gaps=False))
