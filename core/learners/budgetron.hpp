@@ -16,9 +16,9 @@
 // would fill the budget with copies of one row.
 //
 // A row of weight w > 1 wants the margin w: l = w - y f. So f is w times what it would be, the
-// border of the classes moves, and the order of the rows by f stays about what it is without weights
-// (docs/develop/decisions/0045). A row of weight w < 1, and in regression of any weight, is a sight
-// of w times the precision: r/w for r. A weight that goes to 0 changes less and less.
+// border of the classes moves, and the order of the rows by f stays about what it is without
+// weights (docs/develop/decisions/0045). A row of weight w < 1, and in regression of any weight, is
+// a sight of w times the precision: r/w for r. A weight that goes to 0 changes less and less.
 //
 // Replacing, when full: `never`; `always`, on every mistake; `auto`, on mistakes of the 500 rounds
 // after a drift. The belief is conditioned on a_i = 0 for the i with the least a_i^2/P_ii,
