@@ -15,9 +15,10 @@
 // above rounding, kInSpan). A copy of a stored example is not new: without this rule a stuck sensor
 // would fill the budget with copies of one row.
 //
-// A row of weight w wants the margin w: l = w - y f. So f is w times what it would be, the border
-// of the classes moves, and the order of the rows by f stays about what it is without weights
-// (docs/develop/decisions/0045). In regression it is a sight of w times the precision: r/w for r.
+// A row of weight w > 1 wants the margin w: l = w - y f. So f is w times what it would be, the
+// border of the classes moves, and the order of the rows by f stays about what it is without
+// weights (docs/develop/decisions/0045). A row of weight w < 1, and in regression of any weight, is
+// a sight of w times the precision: r/w for r. A weight that goes to 0 changes less and less.
 //
 // Replacing, when full: `never`; `always`, on every mistake; `auto`, on mistakes of the 500 rounds
 // after a drift. The belief is conditioned on a_i = 0 for the i with the least a_i^2/P_ii,
@@ -45,7 +46,7 @@
 //
 // The reflex: a second mean (a', w', c') over the same examples and features, which learns for ever
 // with the covariance of the beginning, diag(tau I, Kinv): no second covariance is kept.
-//   l' = w - y f' > 0:  v = (tau z, Kinv k) ;  (c', w', a') += l' y v/((z, k).v + r)
+//   l' = max(1, w) - y f' > 0:  v = (tau z, Kinv k) ;  (c', w', a') += l' y v/((z, k).v + r)
 // The answer is p f + (1 - p) f', p = 1/(1 + exp((e - e' - 4)/2)), e and e' what mistakes each
 // would have made, discounted over 500 rounds: the belief answers unless the reflex is 4 mistakes
 // better. Each has its own margin and its own best wrong class; admission and drift go by the
@@ -101,13 +102,13 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   bool learn(const Turn<Real>& turn) override {
     const bool regresses = admission_ == Admission::error;
-    double loss = regresses ? -turn.margin : turn.weight - turn.margin;
+    double loss = regresses ? -turn.margin : wanted(turn) - turn.margin;
     if (form_ != Form::none) count(turn.x);
     if (!regresses) watch(turn);
     double other = 0.0;  // loss of the reflex
     if (reflects_) {
       aim(turn, loss, other);
-      count_mistakes(turn.weight, loss, other);
+      count_mistakes(turn, loss, other);
     }
     if (!regresses && loss <= 0.0 && other <= 0.0) return false;
     gather(*turn.row);
@@ -123,7 +124,7 @@ class Budgetron final : public ExpansionLearner<Real> {
           aim(turn, loss, other);
         } else {
           decide_by(*turn.row, turn.x, moves_);
-          loss = std::max(0.0, turn.weight - f_.inner(turn.direction, moves_) / turn.weight);
+          loss = std::max(0.0, wanted(turn) - f_.inner(turn.direction, moves_) / turn.weight);
         }
         gather(*turn.row);
         measure();
@@ -323,6 +324,14 @@ class Budgetron final : public ExpansionLearner<Real> {
     return code;
   }
 
+  // The margin that a row wants.
+  [[nodiscard]] static double wanted(const Turn<Real>& turn) { return std::max(1.0, turn.weight); }
+
+  // The variance of the noise of a row.
+  [[nodiscard]] double noise(const Turn<Real>& turn) const {
+    return r_ / (admission_ == Admission::error ? turn.weight : std::min(1.0, turn.weight));
+  }
+
   // Whether x is to be stored; counts the error.
   bool wants(double margin) {
     if (admission_ == Admission::mistake) return margin <= 0.0;
@@ -432,9 +441,9 @@ class Budgetron final : public ExpansionLearner<Real> {
     direction_.resize(2 * outputs);
     f_.decide(*turn.row, moves_);
     if (form_ != Form::none) straight_.decide(turn.x, moves_);
-    loss = turn.weight - aim_at(turn, {direction_.data(), outputs});
+    loss = wanted(turn) - aim_at(turn, {direction_.data(), outputs});
     for (std::size_t k = 0; k < outputs; ++k) moves_[k] = reflex(*turn.row, turn.x, k);
-    other = turn.weight - aim_at(turn, {direction_.data() + outputs, outputs});
+    other = wanted(turn) - aim_at(turn, {direction_.data() + outputs, outputs});
   }
   // The margin of the outputs in moves_.
   double aim_at(const Turn<Real>& turn, std::span<double> direction) {
@@ -455,12 +464,14 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
   // A row counts as much as it weighs, and all of them together as so many rows without weights as
   // make a mean as certain, (sum w)^2/sum w^2: else one heavy row would decide who answers.
-  void count_mistakes(double weight, double loss, double other) {
-    weights_sum_ += weight - weights_sum_ / kHorizon;
-    squares_sum_ += weight * weight - squares_sum_ / kHorizon;
+  void count_mistakes(const Turn<Real>& turn, double loss, double other) {
+    const double weight = std::clamp(turn.weight, 1e-100, 1e100);  // its square is a number
+    const double fades = std::min(1.0, weight) / kHorizon;
+    weights_sum_ += weight - weights_sum_ * fades;
+    squares_sum_ += weight * weight - squares_sum_ * fades;
     const double by = weight * (weights_sum_ / squares_sum_);
-    mistakes_ += (loss >= weight ? by : 0.0) - mistakes_ / kHorizon;
-    reflex_mistakes_ += (other >= weight ? by : 0.0) - reflex_mistakes_ / kHorizon;
+    mistakes_ += (loss >= wanted(turn) ? by : 0.0) - mistakes_ * fades;
+    reflex_mistakes_ += (other >= wanted(turn) ? by : 0.0) - reflex_mistakes_ * fades;
   }
 
   // The update of a belief that has seen no row: v = (tau z, Kinv k), and P stays.
@@ -469,7 +480,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     const double tau = form_ != Form::none ? straight_.tau() : 0.0;
     const double spread = reach_ + (tau > 0.0 ? tau * straight_.square(turn.x) : 0.0);
     if (!std::isfinite(spread)) return;
-    const double step = loss / (spread + r_) / turn.weight;
+    const double step = loss / (spread + noise(turn)) / turn.weight;
     const double* const direction = direction_.data() + f_.outputs();
     for (std::size_t k = 0; k < moves_.size(); ++k) {
       moves_[k] = step * direction[k];
@@ -684,7 +695,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
 
   void update(const Turn<Real>& turn, double loss) {
-    const double r = admission_ == Admission::error ? r_ / turn.weight : r_;
+    const double r = noise(turn);
     const double apart = form_ == Form::diagonal ? straight_.spread(turn.x) : 0.0;
     const double spread = apart + belief_.project(coordinates(turn.x), r);  // k.v
     if (!std::isfinite(spread)) return;

@@ -86,8 +86,9 @@ class Budgetron(Page):
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         weight = float(np.sqrt(self.inner(u, u)))  # of the row: 1 by default
         u = u / weight
-        k, loss = self.by_age(row), -margin if self.regresses else weight - margin
-        r = self.r / weight if self.regresses else self.r
+        wanted = max(1.0, weight)
+        k, loss = self.by_age(row), -margin if self.regresses else wanted - margin
+        r = self.r / (weight if self.regresses else min(1.0, weight))
         if self.form != NONE:
             self.count(x)
         if self.replace == "auto" and self.watches(
@@ -96,12 +97,13 @@ class Budgetron(Page):
             self.watch(margin <= 0)
         losses, ways = [loss], [u]
         if self.reflects:
-            losses, ways = self.aims(x, k, u, weight)
-            self.weights_sum += weight - self.weights_sum / 500
-            self.squares_sum += weight**2 - self.squares_sum / 500
+            losses, ways = self.aims(x, k, u, wanted)
+            fades = min(1.0, weight) / 500
+            self.weights_sum += weight - self.weights_sum * fades
+            self.squares_sum += weight**2 - self.squares_sum * fades
             by = weight * (self.weights_sum / self.squares_sum)  # 1 without weights
-            self.belief_mistakes += by * (losses[0] >= weight) - self.belief_mistakes / 500
-            self.reflex_mistakes += by * (losses[1] >= weight) - self.reflex_mistakes / 500
+            self.belief_mistakes += by * (losses[0] >= wanted) - self.belief_mistakes * fades
+            self.reflex_mistakes += by * (losses[1] >= wanted) - self.reflex_mistakes * fades
         if max(losses) <= 0 and not self.regresses:
             return
         if self.wants(margin):
@@ -111,9 +113,9 @@ class Budgetron(Page):
             novel = (replaces or not full) and self.novelty(x, k) > self.jitter
             if novel and replaces:
                 k = self.let_go(k)
-                losses = [max(0.0, weight - float(self.inner(u, self.decide(x, k))))]
+                losses = [max(0.0, wanted - float(self.inner(u, self.decide(x, k))))]
                 if self.reflects:
-                    losses, ways = self.aims(x, k, u, weight)
+                    losses, ways = self.aims(x, k, u, wanted)
             if novel:
                 k = self.admit(x, k)
         if self.size > 0 or self.form != NONE:
@@ -220,7 +222,7 @@ class Budgetron(Page):
         return self.reflects and self.belief_mistakes > self.reflex_mistakes + HEAD_START
 
     def aims(
-        self, x: Vector, k: Vector, u: Vector, weight: float
+        self, x: Vector, k: Vector, u: Vector, wanted: float
     ) -> tuple[list[float], list[Vector]]:
         """What belief and reflex lack to the margin, each against its own best wrong class."""
         z, losses, ways = self.coordinates(x), [], []
@@ -228,7 +230,7 @@ class Budgetron(Page):
             margin, way = float(u @ f), u
             if u.size > 1:
                 margin, way = Page.aim(self, f, int(np.argmax(u)))
-            losses.append(weight - margin)
+            losses.append(wanted - margin)
             ways.append(way)
         return losses, ways
 

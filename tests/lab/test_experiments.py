@@ -370,7 +370,7 @@ def test_protocols_give_what_they_say() -> None:
     assert batch.value == 100 * model.score(rows.test_X, rows.test_y)
     numbers = rows._replace(y=rows.X[:, 0] / 4)
     tube = Row("R", "rbp", {"gamma": 0.5, "budget": 50}, {}, {})
-    predicted = budgetron.make("rbp", task="regression", gamma=0.5, budget=50, random_state=0)
+    predicted = as_printed("rbp", task="regression", gamma=0.5, budget=50, random_state=0)
     errors = predicted.prequential(numbers.X, numbers.y) - numbers.y
     rmse = protocols.regression(tube, {}, numbers, 0).value
     assert rmse == pytest.approx(math.sqrt(np.mean(errors**2)))

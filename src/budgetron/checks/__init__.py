@@ -119,7 +119,7 @@ def check_learner(learner: Any) -> list[str]:
     >>> import budgetron
     >>> from budgetron.checks import check_learner
     >>> len(check_learner(budgetron.make("rbp", budget=10)))
-    17
+    18
     """
     return _run(learner_checks(learner))
 

@@ -70,9 +70,7 @@ def compare(
     rows: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Use only the first N rows.")
     ] = None,
-    delay: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Each label arrives N rows after its row.")
-    ] = 0,
+    delay: Annotated[int, typer.Option(min=0, metavar="N", help="Labels arrive N rows later.")] = 0,
     keep_order: Annotated[
         bool,
         typer.Option("--keep-order", help="Keep the row order; use this for streams that drift."),

@@ -65,6 +65,12 @@ class BudgetPerceptronClassifier(OnlineClassifier):
     def _machine(self, kernel: Part) -> Learner:
         return Round(kernel, PerceptronUpdate(), REMOVALS[self.removal](size=self.budget))
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Few rows are learned several times; when full it drops the most certain, which f needs.
+        tags.classifier_tags.poor_score = self.removal == "margin"
+        return tags
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BudgetPerceptronRegressor(SignRegressor):

@@ -50,6 +50,12 @@ class ForgetronClassifier(OnlineClassifier):
     def _machine(self, kernel: Part) -> Learner:
         return Forgetron(kernel, size=int(self.budget), variant=self.variant)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Few rows are learned several times; when full it drops what costs least now.
+        tags.classifier_tags.poor_score = self.variant == "greedy"
+        return tags
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ForgetronRegressor(SignRegressor):
