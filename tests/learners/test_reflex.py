@@ -115,15 +115,16 @@ def test_it_does_not_undo_the_weights_of_classes() -> None:
 
 @pytest.mark.parametrize("weight", [None, "balanced"])
 def test_a_rare_class_is_ranked_as_without_it(weight: str | None) -> None:
-    """Few rows tell the two apart: the belief, which has a head start, answers."""
-    X, y = make_classification(20_000, weights=[0.99], flip_y=0.0, random_state=0)
-    made = {"budget": 100, "class_weight": weight, "random_state": 0}
-    found = []
-    for reflex in (False, True):
-        model = budgetron.make("budgetron", reflex=reflex, **made)
-        scores = model.partial_fit(X[:15_000], y[:15_000]).decision_function(X[15_000:])
-        found.append(average_precision_score(y[15_000:], scores))
-    assert found[1] > found[0] - 0.02
+    """Few rows tell the two apart: the belief, which has a head start, answers. Means of five."""
+    found: dict[bool, list[float]] = {False: [], True: []}
+    for seed in range(5):
+        X, y = make_classification(20_000, weights=[0.99], flip_y=0.0, random_state=seed)
+        for reflex, precisions in found.items():
+            made = {"budget": 100, "class_weight": weight, "reflex": reflex}
+            model = budgetron.make("budgetron", **made).partial_fit(X[:15_000], y[:15_000])
+            scores = model.decision_function(X[15_000:])
+            precisions.append(average_precision_score(y[15_000:], scores))
+    assert np.mean(found[True]) >= np.mean(found[False]) - 0.03
 
 
 def test_off_it_leaves_nothing() -> None:
