@@ -162,13 +162,13 @@ def test_weights_of_flags_follow_what_a_flag_is(straight: str) -> None:
         parts = model.explain(X[i])
         np.testing.assert_allclose(parts.decision, answer, rtol=1e-9)
         assert set(parts.features) <= set(range(8))
-        # A row that weighs nothing much and is right moves no weight.
+        # A row that weighs almost nothing moves almost nothing.
         model.partial_fit(X[i : i + 1], (answer >= 0).astype(int), sample_weight=[1e-9])
         if model.unit_changes_ > 0:
             break
-        np.testing.assert_array_equal(model.coef_[0, 4:], weights)
+        np.testing.assert_allclose(model.coef_[0, 4:], weights, rtol=1e-5)
     assert model.unit_changes_ == 1
-    np.testing.assert_allclose(model.coef_[0, 4:], flag * weights, rtol=1e-12)
+    np.testing.assert_allclose(model.coef_[0, 4:], flag * weights, rtol=1e-5)
 
 
 def test_a_change_of_units_that_forgot_the_constant_is_seen(
