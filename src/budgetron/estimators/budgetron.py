@@ -89,7 +89,7 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
     >>> X, y = make_circles(400, factor=0.5, noise=0.1, random_state=0)
     >>> model = BudgetronClassifier(budget=20).fit(X, y)
     >>> model.n_mistakes_, model.n_support_
-    (10, 10)
+    (8, 9)
     """
 
     budget: Any = of(Budgetron, "budget", BYTES)
