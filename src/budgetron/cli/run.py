@@ -123,7 +123,7 @@ def run(
         if name in parameters:
             fail(f"budgetron: {name} is of fit; run goes over the rows once, in their order")
     missing = {**found.parameters, **parameters}.get("scale") == "auto"
-    options = replace(options, gaps=missing, fill_gaps=options.infer and not missing)
+    options = replace(options, gaps=missing)
     if classes is not None and task == "regression":
         fail("budgetron: --classes is for classification; regression has none")
     for option, place in (("--save", save), ("--checkpoint", checkpoint)):
