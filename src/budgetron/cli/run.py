@@ -156,7 +156,6 @@ def run(
         if checkpoint is not None:
             run_of = {"algorithm": algorithm, "task": task, "classes": labels}
             run_of |= {**jsonable(parameters), **jsonable(settings_of(options))}
-            run_of.pop("gaps", None)  # which follows from the parameters
             keep = Checkpoint(checkpoint, every, file, run_of)
             if keep.model is not None:
                 model = keep.model
