@@ -310,7 +310,7 @@ class Units:
         far = 2 * f.far > count and size > 0
         if varies:
             f.up = f.down = 0
-            takes = f.wait >= RUNNING and far and count >= BLOCK
+            takes = f.wait >= RUNNING and size > 0 and count >= BLOCK
         else:
             still = f.size_before > 0 and abs(mean - f.mean_before) < max(size, f.size_before)
             up = far and still and (f.square == 0 or size > UP * before)

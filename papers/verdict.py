@@ -1,7 +1,8 @@
 """Does a model learn anything? Its decisions against the simplest guess, in plain NumPy.
 
     d = w (loss - loss of the guess)      the majority class, or the mean, of the rows before
-    e = w (loss - c loss of a poor guess) c = 1.6, a class by the shares so far; c = 2, the mean
+    e = w (loss - c loss of a poor guess) a class by the shares p so far, q = 1 - |p|^2,
+        c = min(1.6, 0.2 + 0.8/q); the mean, c = 2
     worse: in a block of ROWS rows sum d > z |d| and sum e > z |e|, z^2 = 9 + 2 log(number of block)
     died out: f = 0 in all outputs for ROWS rows running while examples are stored
 
@@ -16,6 +17,7 @@ import numpy as np
 
 ROWS = 1000
 TIMES_CHANCE = 1.6
+ABOVE = 0.8
 TIMES_MEAN = 2.0
 
 
@@ -36,7 +38,9 @@ class Verdict:
         guess = poor = loss
         if self.total > 0:
             guess = float(y != self.majority)
-            poor = TIMES_CHANCE * (1 - self.totals.get(y, 0.0) / self.total)
+            q = 1 - sum(total**2 for total in self.totals.values()) / self.total**2
+            times = min(TIMES_CHANCE, 1 - ABOVE + ABOVE / q) if q > 0 else TIMES_CHANCE
+            poor = times * (1 - self.totals.get(y, 0.0) / self.total)
         else:
             self.majority = y
         self.totals[y] = self.totals.get(y, 0.0) + weight

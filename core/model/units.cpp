@@ -407,7 +407,8 @@ bool Units::check_block(FeatureState& f, FeatureCounts& c, bool& jumped) {
     c.recent = c.block_count * weight();
   };
   if (varies) {
-    if (f.wait >= kRunning && far && c.block_count >= kBlock) take_block();
+    // The constant says nothing of the values that come now: their block alone does.
+    if (f.wait >= kRunning && size > 0.0 && c.block_count >= kBlock) take_block();
     f.up = f.down = 0;
   } else {
     const bool still = f.size_before > 0.0 &&

@@ -54,8 +54,8 @@
 //              mean where that of the block before was (no trend)
 //   jump down  three checks running with blocks below a tenth of the unit, or two below a hundredth
 //              then m, v and Q are those of the block
-//   birth      a feature without unit that varies at two checks running gets its own; stored
-//              examples have coordinate 0
+//   birth      a feature without unit that varies at two checks running gets its own; m, v and Q
+//              are those of the block, and stored examples have coordinate 0
 //
 // Units change when one is off by 1.5 at two checks running, at a jump, or when the stream becomes
 // uneven: all features then take their own, and stored examples are converted. At a jump by more

@@ -5,9 +5,10 @@
 //
 //   e_t = w_t (loss of the model - c loss of a poor guess)
 //
-// The poor guess draws a class by the shares p of the classes so far, with 1 - p_y mistakes, and
-// c = 1.6; in regression it is the mean again and c = 2. Blocks b = 1, 2, ... of kRows rows: the
-// model is *worse than the guess* if in a block, with z = sqrt(9 + 2 log b),
+// The poor guess draws a class by the shares p of the classes so far, with 1 - p_y mistakes, in the
+// mean q = 1 - sum p^2. c = min(1.6, 0.2 + 0.8/q), so that c q < 1 however many classes there are;
+// in regression it is the mean again and c = 2. Blocks b = 1, 2, ... of kRows rows: the model is
+// *worse than the guess* if in a block, with z = sqrt(9 + 2 log b),
 //
 //   sum d > z sqrt(sum d^2)   and   sum e > z sqrt(sum e^2)
 //
@@ -24,7 +25,7 @@
 // Rows of weight 0 do not count, nor do rows that are learned again in a warm-up. A class that
 // joins has weight 0 so far. Losses are at most kMost, so that no square overflows.
 //
-// Cost: O(1) a row. Memory: a float64 per class. Reasons: docs/develop/decisions/0044.
+// Cost: O(classes) a row. Memory: a float64 per class. Reasons: docs/develop/decisions/0044.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +62,7 @@ class Verdict {
     const double loss = static_cast<double>(mistake);
     const bool first = total_ == 0.0;  // nothing to guess by: every loss is the model's
     const double guess = first ? loss : static_cast<double>(code != guessed_);
-    const double poor = first ? loss : kTimesChance * (1.0 - totals_[code] / total_);
+    const double poor = first ? loss : times_chance() * (1.0 - totals_[code] / total_);
     totals_[code] += weight;
     total_ += weight;
     if (totals_[code] > totals_[guessed_]) guessed_ = code;
@@ -127,8 +128,17 @@ class Verdict {
  private:
   static constexpr std::int64_t kRows = 1000;
   static constexpr double kMost = 1e150;       // of a loss
-  static constexpr double kTimesChance = 1.6;  // c
+  static constexpr double kTimesChance = 1.6;  // the largest c
+  static constexpr double kAbove = 0.8;        // of the way from q to 1, at most
   static constexpr double kTimesMean = 2.0;    // c of regression
+
+  // c
+  [[nodiscard]] double times_chance() const {
+    double squares = 0.0;
+    for (const double total : totals_) squares += total * total;
+    const double q = 1.0 - squares / (total_ * total_);
+    return q > 0.0 ? std::min(kTimesChance, 1.0 - kAbove + kAbove / q) : kTimesChance;
+  }
 
   void add(double loss, double guess, double poor, double weight, bool silent) {
     // An argument that is NaN is not smaller: it counts as kMost.

@@ -43,11 +43,24 @@ def changed(rows: Any, columns: Any, factor: float, over: int, add: float = 0.0)
 
 
 def constant(seed: int) -> Attacked:
-    X, rng = clean(seed, 8000)
-    X[:5000, 2] = 0.5
+    X, rng = clean(seed, 13_000)
+    X[:10_000, 2] = 0.5
     y = labels(X, rng)
     X[:, 2] *= 100
-    return X, y, 5000
+    return X, y, 10_000
+
+
+def constant_elsewhere(value: float, rows: int) -> Any:
+    """Constant, far from where the values come to lie; the labels of these rows do not use it."""
+
+    def attack(seed: int) -> Attacked:
+        X, rng = clean(seed, rows + 3000)
+        y = labels(X, rng)
+        y[:rows] = X[:rows, 2] > 0
+        X[:rows, 0] = value
+        return X, y, rows
+
+    return attack
 
 
 def one_class(seed: int) -> Attacked:
@@ -85,6 +98,8 @@ ATTACKS: dict[str, Callable[[int], Attacked]] = {
     "all times 1,000": changed(slice(2000, None), slice(None), 1e3, 2000),
     "and all back again": changed(slice(1500, 3000), slice(None), 1e3, 3000),
     "constant for long": constant,
+    "constant at 7": constant_elsewhere(7.0, 3000),
+    "constant at -20 for long": constant_elsewhere(-20.0, 10_000),
     "one class first": one_class,
     "unix time": beside(lambda t: 1.6e9 + 60.0 * t),
     "unix time in float32": beside(lambda t: (1.6e9 + 60.0 * t).astype(np.float32)),

@@ -127,6 +127,15 @@ def test_worse_than_the_majority_class(name: str) -> None:
     assert "mistakes; the majority class alone has" in said[0]
 
 
+def test_worse_than_a_guess_among_many_even_classes() -> None:
+    """Who repeats the last label is always wrong; the bound stays below 1."""
+    X = np.ones((4000, 2)) + np.arange(4000)[:, None] * 1e-9
+    y = np.arange(4000) % 4
+    with pytest.warns(NotLearningWarning, match="the majority class alone has 7"):
+        model = budgetron.make("pa", gamma=1.0, scale=None, C=1e6).partial_fit(X, y)
+    assert model.n_mistakes_ > 3900
+
+
 def test_worse_than_the_mean() -> None:
     X, y, _ = disappointing("regression")
     said = warned(make("fogd", "regression", gamma=0.3, target_scale=None, step=2.5), X, y)

@@ -60,6 +60,7 @@ def task_of_label(file: str, options: SourceOptions) -> str | None:
 def settings_of(options: SourceOptions) -> dict[str, Any]:
     """The options as checkpoints compare them; of inferred columns only where they count."""
     kept = asdict(options)
+    del kept["gaps"]  # which follows from the parameters
     del kept["encoding"], kept["renamed"]
     if not options.infer:
         for name in ("infer", "types", "decimal", "fill_gaps", "strict"):

@@ -123,7 +123,7 @@ def run(
         if name in parameters:
             fail(f"budgetron: {name} is of fit; run goes over the rows once, in their order")
     missing = {**found.parameters, **parameters}.get("scale") == "auto"
-    options = replace(options, gaps=missing, fill_gaps=options.infer and not missing)
+    options = replace(options, gaps=missing)
     if classes is not None and task == "regression":
         fail("budgetron: --classes is for classification; regression has none")
     for option, place in (("--save", save), ("--checkpoint", checkpoint)):
@@ -156,7 +156,6 @@ def run(
         if checkpoint is not None:
             run_of = {"algorithm": algorithm, "task": task, "classes": labels}
             run_of |= {**jsonable(parameters), **jsonable(settings_of(options))}
-            run_of.pop("gaps", None)  # which follows from the parameters
             keep = Checkpoint(checkpoint, every, file, run_of)
             if keep.model is not None:
                 model = keep.model
