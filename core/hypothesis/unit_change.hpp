@@ -21,11 +21,9 @@ struct UnitStep {
 
 class UnitChange {
  public:
-  // Whether coordinates change, and whether gamma is to be found anew: so many times 1 over the
-  // median squared distance.
+  // Whether coordinates change, and whether gamma is to be found anew.
   bool converts = false;
   bool finds_gamma = false;
-  double gamma_factor = 1.0;
 
   // What coordinate z of this feature becomes, in float64.
   [[nodiscard]] virtual double convert(std::int32_t feature, double z) const = 0;

@@ -55,8 +55,9 @@ class Learner {
   // One update; true if it changed the model. Never called with k(x, x) <= 0.
   virtual bool learn(const Turn<Real>& turn) = 0;
 
-  // Units change: what is stored is converted, coefs stay.
-  virtual UnitsChanged change_units(const UnitChange& change) = 0;
+  // Units change: what is stored is converted, coefs stay. If gamma is to be found anew, it is so
+  // many times 1 over the median squared distance.
+  virtual UnitsChanged change_units(const UnitChange& change, double gamma_factor) = 0;
 
   // Targets are counted in another unit from now on: f, and all that is measured in it, becomes
   // `factor` times what it was.
@@ -128,13 +129,12 @@ class ExpansionLearner : public Learner<Real> {
                                    std::size_t count) const override {
     return row_functions<Real>().dot(row.values.data(), coefs, count);
   }
-  UnitsChanged change_units(const UnitChange& change) override {
+  UnitsChanged change_units(const UnitChange& change, double gamma_factor) override {
     std::vector<double> before;
     std::vector<double> after;
     if (f_.watched()) f_.decide_examples(before);
     f_.convert(change);
-    const double gamma =
-        change.finds_gamma ? f_.find_gamma(change.gamma_factor) : f_.kernel().gamma;
+    const double gamma = change.finds_gamma ? f_.find_gamma(gamma_factor) : f_.kernel().gamma;
     f_.set_gamma(gamma);
     follow_units(change);
     if (f_.watched()) f_.decide_examples(after);

@@ -45,6 +45,7 @@
 #include "model/calibration.hpp"
 #include "model/look_ahead.hpp"
 #include "model/preparation.hpp"
+#include "model/race.hpp"
 #include "model/target_units.hpp"
 #include "model/verdict.hpp"
 
@@ -103,6 +104,11 @@ class Model : private InstanceCount {
     }
     if (target_units && task == Task::regression) units_ = std::make_unique<TargetUnits>();
     if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
+    // A race takes memory of its own for a while, which a limit in bytes has no room for.
+    if (rules.race && !averages_ && !limit.given() && preparation_ != nullptr &&
+        preparation_->finds_width()) {
+      race_ = std::make_unique<Race<Real>>();
+    }
     if (averages_) averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
     if (limit.given()) reserve(rules);
   }
@@ -315,6 +321,7 @@ class Model : private InstanceCount {
   // Shrinks the support to a smaller budget, so that a model of that budget can load this state.
   void lower(std::size_t budget, std::size_t slots) {
     const auto inside = lock_.exclusive();
+    if (race_ != nullptr) race_->end();
     learner_->lower(budget, slots, row_, random_);
     if (averaging_ == nullptr) return;
     if (learner_->expansion() != nullptr) {
@@ -332,6 +339,7 @@ class Model : private InstanceCount {
   void check_invariants() {
     const auto inside = lock_.exclusive();  // of scratch
     learner_->check_invariants();
+    if (race_ != nullptr) race_->check_invariants();
   }
 
  private:
@@ -446,6 +454,7 @@ class Model : private InstanceCount {
     const Sample<Real> x = row.x;
     if (row.weight != 0.0) preparation_->make_place(x, row.surveyed, [this] { rebuild(); });
     row.x = ready != nullptr ? look_ahead_.sample() : preparation_->prepare(x, prepared_);
+    if (race_ != nullptr && race_->waiting() && !preparation_->warming_up()) begin_race();
     run_round(row, ready, counter);
     if (row.weight != 0.0) {
       preparation_->count(
@@ -456,7 +465,8 @@ class Model : private InstanceCount {
 
   // Converts what the learner stores.
   UnitsChanged change_units(const UnitChange& change) {
-    const UnitsChanged changed = learner_->change_units(change);
+    const UnitsChanged changed = learner_->change_units(change, preparation_->gamma_factor());
+    if (race_ != nullptr) race_->change_units(change);
     look_ahead_.start();
     if (log_ != nullptr) log_->add({EventKind::units, -1, -1, changed.moved});
 #ifndef NDEBUG
@@ -494,6 +504,7 @@ class Model : private InstanceCount {
 
   void rearrange(const ClassChange& change) {
     learner_->rearrange(change);
+    if (race_ != nullptr) race_->rearrange(change);
     if (averaging_ != nullptr) averaging_->rearrange(change);
     classes_ = change.after;
     resize_outputs();
@@ -555,6 +566,7 @@ class Model : private InstanceCount {
     if (factor == 1.0) return;
     if (log_ != nullptr) log_->add({EventKind::rescale});
     learner_->scale_targets(factor);
+    if (race_ != nullptr) race_->scale_targets(factor);
     if (averaging_ != nullptr) averaging_->scale(factor);
     outputs_[0] *= factor;
   }
@@ -567,9 +579,10 @@ class Model : private InstanceCount {
     }
     Turn<Real> turn{
         {.self = row.self, .round = counts_.seen}, now.x, &row, outputs_, direction_, &random_};
-    aim(now, turn);
+    const bool mistake = aim(now, outputs_, direction_, turn);
+    counts_.mistakes += mistake;
     coarse_ |= row.coarse;
-    if (learns && sound(now, row)) {
+    if (learns && sound(now, row, outputs_)) {
       if (averaging_ != nullptr) {
         averaging_->count(*learner_, units_ != nullptr ? units_->centre() : 0.0);
       }
@@ -580,16 +593,77 @@ class Model : private InstanceCount {
       if (changed && checks_every_change) learner_->check_invariants();
 #endif
     }
+    if (race_ != nullptr && race_->running()) {
+      run_contenders(now, learns, lost(mistake, turn));
+    }
     ++counts_.seen;
   }
+
+  // ---- the race of widths (race.hpp) ----------------------------------------------------------
+
+  // A learner like the model's with another gamma, within this share of the budget.
+  std::unique_ptr<Learner<Real>> contender(double gamma, double share) const {
+    return make_learner<Real>(preparation_->spec_with(gamma, share), outputs());
+  }
+  void begin_race() {
+    race_->begin();
+    for (const double factor : Race<Real>::kFactors) {
+      const double gamma = factor * preparation_->gamma();
+      if (!std::isfinite(static_cast<Real>(gamma))) continue;
+      race_->add(factor, gamma, contender(gamma, Race<Real>::kBudget));
+    }
+  }
+  // What a decision has lost.
+  [[nodiscard]] double lost(bool mistake, const Turn<Real>& turn) const {
+    return turn.weight * (task_ == Task::regression ? std::abs(turn.error) : mistake);
+  }
+  // The round of the contenders with a row by which the model has lost this much.
+  void run_contenders(const LabelledRow<Real>& now, bool learns, double model_lost) {
+    if (now.again) {
+      race_->end();
+      return;
+    }
+    for (Contender<Real>& each : race_->contenders()) {
+      each.outputs.resize(outputs());
+      each.direction.resize(outputs());
+      each.learner->decide(now.x, each.row, each.outputs);
+      Turn<Real> turn{{.self = each.row.self, .round = counts_.seen},
+                      now.x,
+                      &each.row,
+                      each.outputs,
+                      each.direction,
+                      &race_->random()};
+      const bool mistake = aim(now, each.outputs, each.direction, turn);
+      if (!learns || !sound(now, each.row, each.outputs)) continue;
+      Race<Real>::count(each, model_lost - lost(mistake, turn));
+      each.learner->learn(turn);
+    }
+    race_->check([this](Contender<Real>& winner) { replace_learner(winner); });
+  }
+  // The winner's state, in a learner with the whole budget.
+  void replace_learner(Contender<Real>& winner) {
+    StateVisitor saver = StateVisitor::saver();
+    saver.part("learner", *winner.learner);
+    const State state = saver.take();
+    learner_ = contender(winner.gamma, 1.0);
+    StateVisitor loader = StateVisitor::loader(state);
+    loader.part("learner", *learner_);
+    preparation_->set_gamma(winner.gamma, winner.factor);
+    look_ahead_.start();
+    learner_->watch(log_.get());
+    if (log_ != nullptr) log_->add({EventKind::restart});
+  }
+
+  // ---- comparing ------------------------------------------------------------------------------
 
   // Whether a row can be learned. Rows with k(x, x) <= 0 (all zeros under a linear kernel) are only
   // predicted. So are rows that overflow, after which nothing would be finite, and rows with more
   // features than a byte limit has slots.
-  [[nodiscard]] bool sound(const LabelledRow<Real>& now, const Row<Real>& row) const {
+  [[nodiscard]] bool sound(const LabelledRow<Real>& now, const Row<Real>& row,
+                           std::span<const double> outputs) const {
     bool sound = row.self > 0.0 && std::isfinite(row.self);
     if (limit_.given()) sound = sound && learner_->fits_alone(now.x);
-    for (const double output : outputs_) sound = sound && std::abs(output) * now.weight < kLargest;
+    for (const double output : outputs) sound = sound && std::abs(output) * now.weight < kLargest;
     return sound && std::abs(now.target) * now.weight < kLargest;
   }
 
@@ -601,41 +675,47 @@ class Model : private InstanceCount {
     return averaged_;
   }
 
-  // Compares the decision with the target: sets margin and direction, in regression the error.
-  void aim(const LabelledRow<Real>& now, Turn<Real>& turn) {
+  // Compares a decision with the target: sets margin and direction, in regression the error. True
+  // if a class was predicted wrong.
+  bool aim(const LabelledRow<Real>& now, std::span<const double> outputs,
+           std::span<double> direction, Turn<Real>& turn) const {
+    bool mistake = false;
     if (task_ == Task::regression) {
       turn.target = now.target;
-      turn.error = now.target - outputs_[0];
+      turn.error = now.target - outputs[0];
       turn.margin = -std::abs(turn.error);
-      direction_[0] = turn.error < 0.0 ? -1.0 : 1.0;
+      direction[0] = turn.error < 0.0 ? -1.0 : 1.0;
     } else {
-      counts_.mistakes += aim_at_class(static_cast<std::size_t>(now.target), turn) | now.unseen;
+      const auto code = static_cast<std::size_t>(now.target);
+      mistake = aim_at_class(code, outputs, direction, turn) | now.unseen;
     }
     turn.weight = now.weight;
     if (now.weight != 1.0) {
-      for (double& u : direction_) u *= now.weight;
+      for (double& u : direction) u *= now.weight;
     }
+    return mistake;
   }
 
   // True if the prediction was wrong.
-  bool aim_at_class(std::size_t code, Turn<Real>& turn) {
-    if (outputs_.size() == 1) {
+  bool aim_at_class(std::size_t code, std::span<const double> outputs, std::span<double> direction,
+                    Turn<Real>& turn) const {
+    if (outputs.size() == 1) {
       // Without branches: the processor cannot predict labels.
       const bool positive = (code == 1) | (classes_ == 1);
-      direction_[0] = 2.0 * static_cast<double>(positive) - 1.0;
-      turn.margin = direction_[0] * outputs_[0];
-      return (classes_ > 1) & ((outputs_[0] >= 0.0) != positive);
+      direction[0] = 2.0 * static_cast<double>(positive) - 1.0;
+      turn.margin = direction[0] * outputs[0];
+      return (classes_ > 1) & ((outputs[0] >= 0.0) != positive);
     }
     std::size_t best = 0;
     std::size_t wrong = code == 0 ? 1 : 0;
-    for (std::size_t k = 1; k < outputs_.size(); ++k) {
-      if (outputs_[k] > outputs_[best]) best = k;
-      if (k != code && outputs_[k] > outputs_[wrong]) wrong = k;
+    for (std::size_t k = 1; k < outputs.size(); ++k) {
+      if (outputs[k] > outputs[best]) best = k;
+      if (k != code && outputs[k] > outputs[wrong]) wrong = k;
     }
-    std::fill(direction_.begin(), direction_.end(), 0.0);
-    direction_[code] = 0.5;
-    direction_[wrong] = -0.5;
-    turn.margin = outputs_[code] - outputs_[wrong];
+    std::fill(direction.begin(), direction.end(), 0.0);
+    direction[code] = 0.5;
+    direction[wrong] = -0.5;
+    turn.margin = outputs[code] - outputs[wrong];
     return best != code;
   }
 
@@ -671,6 +751,11 @@ class Model : private InstanceCount {
       }
     }
     if (units_ != nullptr) visitor.part("target_units", *units_);
+    if (race_ != nullptr) {
+      race_->visit_state(visitor,
+                         [this](double gamma) { return contender(gamma, Race<Real>::kBudget); });
+      if (visitor.loading()) preparation_->set_gamma(preparation_->gamma(), race_->factor());
+    }
     visitor.part("learner", *learner_);
     if (averaging_ != nullptr) {
       visitor.part("averaging", *averaging_);
@@ -704,6 +789,7 @@ class Model : private InstanceCount {
   std::unique_ptr<Learner<Real>> learner_;
   double gamma_;  // of the spec
   std::unique_ptr<Preparation<Real>> preparation_;
+  std::unique_ptr<Race<Real>> race_;            // null: gamma is what it is
   std::unique_ptr<Averaging<Real>> averaging_;  // null: predict answers with the last
   std::unique_ptr<Calibration> calibration_;    // null in regression
   std::unique_ptr<TargetUnits> units_;          // null: targets are learned as they come

@@ -59,6 +59,7 @@ struct PreparationRules {
   std::size_t rows = 0;         // with a byte limit: the most rows that are kept ...
   std::size_t values = 0;       // ... and values in all of them
   double gamma_factor = 1.0;    // "median" finds so many times its gamma
+  bool race = false;            // gammas of the median's multiples race (race.hpp)
 
   [[nodiscard]] bool any() const { return scale != "none" || gamma != "fixed"; }
 };
@@ -98,7 +99,6 @@ class Preparation {
     warming_up_ = finds_gamma_ || scale_ == Scale::units;
     units_.follow_width(finds_gamma_ && by_distance_);
     units_.set_flags(static_cast<std::int32_t>(rules.flags));
-    units_.gamma_factor = gamma_factor_;
   }
 
   // "standard", "none", or "undecided" while "auto" is warming up.
@@ -111,6 +111,14 @@ class Preparation {
   [[nodiscard]] std::int64_t unit_changes() const { return units_.changes(); }
   // The gamma in force.
   [[nodiscard]] double gamma() const { return gamma_; }
+  [[nodiscard]] double gamma_factor() const { return gamma_factor_; }
+  // Whether gamma is found by distances.
+  [[nodiscard]] bool finds_width() const { return finds_gamma_ && by_distance_; }
+  // Gamma is this from now on, so many times that of the median rule.
+  void set_gamma(double gamma, double factor) {
+    gamma_ = gamma;
+    gamma_factor_ = factor;
+  }
   [[nodiscard]] bool warming_up() const { return warming_up_; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }  // of the generator
   [[nodiscard]] Warmup<Real>& warmup() { return warmup_; }
@@ -146,6 +154,13 @@ class Preparation {
   // What to build, with the gamma in force.
   [[nodiscard]] Spec spec() const {
     return finds_gamma_ ? spec_.with("kernel", "gamma", gamma_) : spec_;
+  }
+  // The same with another gamma and a share of the budget.
+  [[nodiscard]] Spec spec_with(double gamma, double share) const {
+    Spec changed = spec_.with("kernel", "gamma", gamma);
+    const auto budget = static_cast<std::int64_t>(share * spec_.number("budget"));
+    changed.set("budget", std::max<std::int64_t>(1, budget));
+    return changed;
   }
 
   // x as the learner is to see it now: itself, or scaled into `out`. Changes nothing.

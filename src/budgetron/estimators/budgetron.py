@@ -13,7 +13,8 @@ from budgetron.estimators._base.classifier import OnlineClassifier
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.parameters import BYTES, of
 from budgetron.estimators._base.regressor import OnlineRegressor
-from budgetron.parts import Budgetron, Learner, Part
+from budgetron.estimators._base.widths import RACE, WidthText
+from budgetron.parts import Budgetron, Gaussian, Learner, Part
 
 
 class _Straight(OnlineEstimator):
@@ -92,6 +93,7 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
     (8, 9)
     """
 
+    gamma: float | str = of(Gaussian, "gamma", WidthText(races=True), default=RACE)
     budget: Any = of(Budgetron, "budget", BYTES)
     r: float = of(Budgetron, "r")
     jitter: float = of(Budgetron, "jitter")
@@ -154,6 +156,7 @@ class BudgetronRegressor(_Straight, OnlineRegressor):
     (100, 0.99)
     """
 
+    gamma: float | str = of(Gaussian, "gamma", WidthText(races=True), default=RACE)
     budget: Any = of(Budgetron, "budget", BYTES)
     r: float = of(Budgetron, "r")
     jitter: float = of(Budgetron, "jitter")

@@ -44,7 +44,7 @@ from budgetron.estimators._base.scikit import (
 from budgetron.estimators._base.sharing import in_turn
 from budgetron.estimators._base.sizes import parse_bytes
 from budgetron.estimators._base.weights import sample_weights
-from budgetron.estimators._base.widths import WidthText, median_factor
+from budgetron.estimators._base.widths import RACE, WidthText, median_factor
 from budgetron.parts import KERNELS, Gaussian, Learner, Part, Polynomial, Spec
 from budgetron.parts.ranges import Numbers, OneOf, parameter, whole
 
@@ -179,7 +179,8 @@ class OnlineEstimator(Parameters, Budgeted):
             raise BudgetronError(f'missing="flag" goes with scale="auto", not {self.scale!r}')
         factor = median_factor(self.gamma)
         rule = "fixed" if factor is None else "median"
-        return Preparation(self.scale or "none", rule, width, gamma_factor=factor or 1.0)
+        race = self.gamma == RACE
+        return Preparation(self.scale or "none", rule, width, gamma_factor=factor or 1.0, race=race)
 
     def _start(
         self, width: int, classes: int, dtype: np.dtype[Any], *, growing: bool = False

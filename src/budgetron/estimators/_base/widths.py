@@ -1,4 +1,4 @@
-"""The kernel's gamma as text: "auto", "median", or a multiple of the median's as "4*median"."""
+"""The kernel's gamma as text: "auto", "median", a multiple of it as "4*median", or "race"."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 
 from sklearn.utils._param_validation import StrOptions
 
+RACE = "race"  # the median's gamma, its 4-fold and its 16-fold: the best one stays
+
 _MULTIPLE = re.compile(r"(?:(?P<factor>[^*]*)\*)?\s*median\s*")
 
 
 def median_factor(gamma: Any) -> float | None:
-    """How many times the gamma of the median rule a value stands for; None if it is no such text.
+    """How many times the gamma of the median rule a value begins with; None if it is no such text.
 
     Examples
     --------
@@ -21,6 +23,8 @@ def median_factor(gamma: Any) -> float | None:
     >>> [median_factor(other) for other in (0.5, "auto", "-1*median", "some*median")]
     [None, None, None, None]
     """
+    if isinstance(gamma, str) and gamma == RACE:
+        return 1.0
     match = _MULTIPLE.fullmatch(gamma) if isinstance(gamma, str) else None
     if match is None:
         return None
@@ -35,15 +39,21 @@ class _Words(StrOptions):  # type: ignore[misc]
     """As scikit-learn's validation reads it, which knows no range beside its own."""
 
     def is_satisfied_by(self, val: Any) -> bool:
-        return super().is_satisfied_by(val) or median_factor(val) is not None
+        if super().is_satisfied_by(val):
+            return True
+        return val != RACE and median_factor(val) is not None
 
     def __str__(self) -> str:
         return f"{super().__str__()} or a multiple as '4*median'"
 
 
 class WidthText:
-    """The range of such texts."""
+    """The range of such texts; "race" is one where learners can race."""
+
+    def __init__(self, *, races: bool = False) -> None:
+        self.races = races
 
     def constraint(self) -> Any:
         """The range as scikit-learn's validation reads it."""
-        return _Words(dict.fromkeys(("median", "auto")).keys())
+        words = ("median", "auto", RACE) if self.races else ("median", "auto")
+        return _Words(dict.fromkeys(words).keys())
