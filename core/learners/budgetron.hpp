@@ -215,12 +215,15 @@ class Budgetron final : public ExpansionLearner<Real> {
     visitor.field("replacements", replacements_);
     visitor.field("raised", raised_);
     if (visitor.loading()) {
-      require(
-          belief_.size() == first() + f_.size() && prior_.size() == (keeps_prior() ? f_.size() : 0),
-          "belief");
+      // One that was full before it got a larger budget has no Kinv.
+      const bool lacks = prior_.size() == 0 && keeps_prior();
+      require(belief_.size() == first() + f_.size() &&
+                  (lacks || prior_.size() == (keeps_prior() ? f_.size() : 0)),
+              "belief");
       zeros_.assign(f_.outputs(), 0.0);
       moves_.assign(f_.outputs(), 0.0);
       reserve();
+      if (lacks) find_prior();
     }
     visitor.scratch(order_);
     visitor.scratch(kernel_);

@@ -1,6 +1,6 @@
-// A race of kernel widths: while the model learns with the gamma that the median rule finds, learners
-// with 4 and 16 times that gamma, and half of its budget each, learn beside it from the same rows.
-// One that is clearly better takes its place (docs/develop/decisions/0052).
+// A race of kernel widths: while the model learns with the gamma that the median rule finds,
+// learners with 4 and 16 times that gamma, and half of its budget each, learn beside it from the
+// same rows. One that is clearly better takes its place (docs/develop/decisions/0053).
 //
 //   d_t    what the model loses in round t less what the contender does, times the row's weight:
 //          mistakes, in regression |error|. Both answer before they learn.
@@ -21,7 +21,8 @@
 // Rows of later epochs, which the learners have learned before, would not show who is better: the
 // first of them ends the race.
 //
-// Cost: a contender's round is that of a learner with half of the budget, in the rows that it stays.
+// Cost: a contender's round is that of a learner with half of the budget, in the rows that it
+// stays.
 #pragma once
 
 #include <algorithm>
@@ -165,7 +166,8 @@ class Race {
                   numbers[i + 3] >= 0.0,
               "race");
       before = numbers[i];
-      contenders_.push_back({before, numbers[i + 1], nullptr, numbers[i + 2], numbers[i + 3], {}, {}, {}});
+      contenders_.push_back(
+          {before, numbers[i + 1], nullptr, numbers[i + 2], numbers[i + 3], {}, {}, {}});
     }
   }
 

@@ -77,6 +77,10 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
         so a stream that keeps changing is followed, and one that does not loses nothing. Not where
         ``average`` is not "last".
     kernel : {"rbf", "laplacian", "poly", "linear"}
+    gamma : float, "race", "median", a multiple as "4*median", or "auto"
+        Width of the kernel. "race": as "median", while learners with 4 and 16 times that gamma and
+        half of the budget learn beside it for at most 10,000 rows; one that is clearly better takes
+        its place. Not with a budget in bytes, and not where ``average`` is not "last".
 
     References
     ----------
@@ -145,6 +149,10 @@ class BudgetronRegressor(_Straight, OnlineRegressor):
     floor : float
         No row makes the variance of f at it less than this, so that learning never ends. 0: none.
     kernel : {"rbf", "laplacian", "poly", "linear"}
+    gamma : float, "race", "median", a multiple as "4*median", or "auto"
+        Width of the kernel. "race": as "median", while learners with 4 and 16 times that gamma and
+        half of the budget learn beside it for at most 10,000 rows; one that is clearly better takes
+        its place. Not with a budget in bytes, and not where ``average`` is not "last".
 
     Examples
     --------

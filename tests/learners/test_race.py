@@ -1,0 +1,232 @@
+"""The race of kernel widths: who wins, what the model is before and after, and what it costs."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from numpy.typing import NDArray
+
+import budgetron
+from budgetron import BudgetronClassifier, BudgetronRegressor, river
+from papers.budgetron.budgetron import Budgetron
+from papers.kernels import make_kernel
+from papers.race import FACTORS, LAST, Race
+from tests.support.cases import same_state
+from tests.support.native import native_of, state_of
+
+Rows = NDArray[Any]
+
+
+def checkerboard(rows: int, cells: int = 4, noise: float = 0.05) -> tuple[Rows, Rows]:
+    """A board of so many cells a side: the median's kernel is too wide for it."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(rows, 2))
+    y = (np.floor(cells * X).sum(axis=1) % 2).astype(int)
+    return X, np.where(rng.uniform(size=rows) < noise, 1 - y, y)
+
+
+def blobs(rows: int) -> tuple[Rows, Rows]:
+    """Two wide blobs: no kernel is better than the median's."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(2, size=rows)
+    return rng.normal(size=(rows, 5)) + 1.2 * y[:, None], y
+
+
+def contenders(model: Any) -> list[str]:
+    """The names of those that are still in the race."""
+    return sorted({name.split("/")[0] for name in state_of(model) if name.startswith("contender")})
+
+
+def race_field(model: Any, name: str) -> float:
+    return float(state_of(model)[f"race/{name}"][0])
+
+
+# ---- who wins ------------------------------------------------------------------------------------
+
+
+def test_a_narrow_kernel_wins_where_borders_are_fine() -> None:
+    X, y = checkerboard(8000)
+    median = BudgetronClassifier(gamma="median").partial_fit(X, y)
+    race = BudgetronClassifier().partial_fit(X, y)
+    assert race.n_mistakes_ < 0.75 * median.n_mistakes_
+    assert race.gamma_ / median.gamma_ in FACTORS
+    assert race.n_support_ <= 100
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_nothing_changes_where_nobody_wins(classes: int) -> None:
+    X, y = blobs(4000)
+    y = y + (X[:, 0] > 2) if classes == 3 else y
+    median = BudgetronClassifier(gamma="median", budget=20)
+    race = BudgetronClassifier(gamma="race", budget=20)
+    f = [model.prequential(X, y, classes=np.arange(classes)) for model in (median, race)]
+    np.testing.assert_array_equal(f[0], f[1])
+    assert race.gamma_ == median.gamma_
+    assert contenders(race) == []
+
+
+def test_the_winner_fills_the_whole_budget() -> None:
+    X, y = checkerboard(8000)
+    model = BudgetronClassifier(budget=60).partial_fit(X, y)
+    assert race_field(model, "factor") > 1
+    assert model.n_support_ > 30
+
+
+def test_regression_races_by_errors() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(5000, 1))
+    y = 1e4 + 100 * np.sin(30 * X[:, 0])
+    R2 = {}
+    for gamma in ("median", "race"):
+        model = BudgetronRegressor(gamma=gamma, budget=60).partial_fit(X[:4000], y[:4000])
+        R2[gamma] = model.score(X[4000:], y[4000:])
+    assert R2["race"] > R2["median"] + 0.3
+
+
+def test_the_first_rows_learned_again_end_it() -> None:
+    X, y = checkerboard(280)
+    model = BudgetronClassifier(n_epochs=1).fit(X, y)
+    assert contenders(model)
+    model = BudgetronClassifier(n_epochs=2).fit(X, y)
+    assert contenders(model) == []
+    assert race_field(model, "factor") == 1
+
+
+def test_it_ends(rows: int = LAST + 300) -> None:
+    X, y = np.random.default_rng(0).normal(size=(rows, 2)), np.arange(rows) % 2
+    model = BudgetronClassifier(budget=10).partial_fit(X[:250], y[:250])
+    assert len(contenders(model)) == 2
+    model.partial_fit(X[250:], y[250:])
+    assert contenders(model) == []
+
+
+# ---- the rule --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_it_is_the_page(dtype: str) -> None:
+    X, y = checkerboard(2600, cells=4)
+    X = X.astype(dtype)
+    budget = 24
+    model = BudgetronClassifier(budget=budget, scale=None)
+    f = model.prequential(X, y)
+    gamma = BudgetronClassifier(gamma="median", scale=None).partial_fit(X[:200], y[:200]).gamma_
+
+    def make(factor: float, share: float) -> Budgetron:
+        own = {name: getattr(model, name) for name in ("r", "jitter", "replace", "straight")}
+        own |= {"floor": model.floor, "reflex": model.reflex, "dtype": dtype}
+        kernel = make_kernel("rbf", factor * gamma)
+        return Budgetron(kernel, 2, budget=int(share * budget), **own)
+
+    page = make(1.0, 1.0)
+    signs = 2.0 * y - 1.0
+    rows = X.astype(np.float64)
+    for x, sign in zip(rows[:200], signs[:200], strict=True):
+        page.learn(x, sign)
+    race = Race(page, make)
+    factors = []
+    tolerance = {"float64": 1e-6, "float32": 2e-2}[dtype]
+    for t in range(200, len(X)):
+        expected = race.learn(rows[t], signs[t])
+        assert abs(f[t] - expected[0]) <= tolerance * (1 + abs(expected[0])), t
+        factors.append(race.factor)
+    assert factors[-1] > 1
+    assert race_field(model, "factor") == race.factor
+    assert race_field(model, "won") == race.won
+    assert len(race.contenders) == len(contenders(model))
+
+
+# ---- promises ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [150, 350, 700, 1500, 5000])
+def test_batch_loop_and_resumed_are_equal(rows: int) -> None:
+    X, y = checkerboard(rows + 500)
+    classes = [0, 1]
+    whole = BudgetronClassifier(budget=30).partial_fit(X, y, classes=classes)
+    loop = BudgetronClassifier(budget=30).partial_fit(X[:1], y[:1], classes=classes)
+    for i in range(1, rows + 500, 7):
+        loop.partial_fit(X[i : i + 7], y[i : i + 7])
+    same_state(whole, loop)
+    first = BudgetronClassifier(budget=30).partial_fit(X[:rows], y[:rows], classes=classes)
+    resumed = pickle.loads(pickle.dumps(first)).partial_fit(X[rows:], y[rows:])
+    same_state(whole, resumed)
+
+
+def test_a_saved_model_goes_on_racing(tmp_path: Any) -> None:
+    X, y = checkerboard(3000)
+    model = BudgetronClassifier(budget=30).partial_fit(X[:450], y[:450])
+    budgetron.save(model, tmp_path / "racing.bgt")
+    loaded = budgetron.load(tmp_path / "racing.bgt")
+    for each in (model, loaded):
+        each.partial_fit(X[450:], y[450:])
+    same_state(model, loaded)
+    assert race_field(loaded, "factor") > 1
+
+
+def test_dense_and_sparse_race_alike() -> None:
+    X, y = checkerboard(2000)
+    X[X[:, 0] < 0.2, 0] = 0
+    dense = BudgetronClassifier(budget=30).partial_fit(X, y)
+    sparse = BudgetronClassifier(budget=30).partial_fit(scipy.sparse.csr_array(X), y)
+    np.testing.assert_array_equal(dense.decision_function(X), sparse.decision_function(X))
+    assert race_field(dense, "factor") == race_field(sparse, "factor") > 1
+
+
+def test_units_change_while_it_lasts() -> None:
+    X, y = checkerboard(3000)
+    X[400:] *= [1000.0, 1.0]
+    model = BudgetronClassifier(budget=60).partial_fit(X[:600], y[:600])
+    assert contenders(model)
+    model.partial_fit(X[600:], y[600:])
+    assert model.unit_changes_ > 0
+    assert np.isfinite(model.decision_function(X)).all()
+    native_of(model).check_invariants()
+
+
+def test_a_class_joins_while_it_lasts() -> None:
+    X, y = checkerboard(3000)
+    late = np.where((np.arange(3000) > 450) & (X[:, 0] > 0.9), 2, y)
+    model = river.BudgetronClassifier(budget=40)
+    for x, label in zip(X, late, strict=True):
+        model.learn_one({"a": x[0], "b": x[1]}, int(label))
+    right = sum(model.predict_one({"a": x[0], "b": x[1]}) == 2 for x in X[2500:] if x[0] > 0.9)
+    assert right > 0.8 * (X[2500:, 0] > 0.9).sum()
+
+
+def test_none_where_it_cannot_be() -> None:
+    X, y = checkerboard(400)
+    for words in ({"average": "mean"}, {"budget": "100KB"}, {"kernel": "poly"}, {"gamma": 1.0}):
+        model = BudgetronClassifier(**words).partial_fit(X, y)
+        assert contenders(model) == []
+
+
+def test_other_learners_do_not_race() -> None:
+    X, y = checkerboard(400)
+    with pytest.raises(ValueError, match="gamma"):
+        budgetron.make("bpas", gamma="race").partial_fit(X, y)
+
+
+def test_lowering_the_budget_ends_it() -> None:
+    X, y = checkerboard(400)
+    model = BudgetronClassifier(budget=40).partial_fit(X, y)
+    assert contenders(model)
+    model.lower_budget(20)
+    assert contenders(model) == []
+    assert model.n_support_ <= 20
+
+
+def test_a_forged_race_is_refused() -> None:
+    X, y = checkerboard(400)
+    model = BudgetronClassifier(budget=40).partial_fit(X, y)
+    native = native_of(model)
+    for name, value in (("factor", 3.0), ("contenders", np.nan), ("won", 10**6)):
+        state = state_of(model)
+        forged = state[f"race/{name}"].copy()
+        forged[0] = value
+        with pytest.raises(ValueError, match="race"):
+            native.load({**state, f"race/{name}": forged})
