@@ -143,6 +143,11 @@ class StraightPart {
     });
   }
 
+  // The largest number of a feature that has a place.
+  [[nodiscard]] std::int32_t last_feature() const {
+    return features_.empty() ? 0 : *std::max_element(features_.begin(), features_.end());
+  }
+
   // ---- the diagonal form ----------------------------------------------------------------------
   [[nodiscard]] bool has_variances() const { return !variances_.empty(); }
   // Variances of all coordinates from now on: those given, of coordinates to come tau.

@@ -24,6 +24,8 @@ class UnitChange {
   // Whether coordinates change, and whether gamma is to be found anew.
   bool converts = false;
   bool finds_gamma = false;
+  // Whether f is to keep its values at the stored examples, instead of its coefs.
+  bool keeps_values = false;
 
   // What coordinate z of this feature becomes, in float64.
   [[nodiscard]] virtual double convert(std::int32_t feature, double z) const = 0;
@@ -55,6 +57,9 @@ class UnitChange {
   }
 
  protected:
+  UnitChange() = default;
+  UnitChange(const UnitChange&) = default;
+  UnitChange& operator=(const UnitChange&) = default;
   ~UnitChange() = default;
 
  private:

@@ -75,6 +75,7 @@
 #include "hypothesis/padded_matrix.hpp"
 #include "learners/drift.hpp"
 #include "learners/learner.hpp"
+#include "learners/relevance.hpp"
 
 namespace budgetron {
 
@@ -92,6 +93,7 @@ class Budgetron final : public ExpansionLearner<Real> {
         form_(form_called(spec.text("straight"), make_kernel(spec.part("kernel")))),
         turns_(spec.text("straight") == "auto"),
         reflects_(spec.flag("reflex") && admission_ != Admission::error),
+        relates_(spec.flag("relevance") && make_kernel(spec.part("kernel")).kind == KernelKind::rbf),
         belief_(budget_),
         prior_(budget_),
         straight_(outputs, reflects_ ? 2 : 1),
@@ -104,6 +106,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     const bool regresses = admission_ == Admission::error;
     double loss = regresses ? -turn.margin : wanted(turn) - turn.margin;
     if (form_ != Form::none) count(turn.x);
+    if (relates_) count_relevance(turn);
     if (!regresses) watch(turn);
     double other = 0.0;  // loss of the reflex
     if (reflects_) {
@@ -173,6 +176,17 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   // P stays: it does not depend on targets, so that it is what it would be had they always been
   // counted in the new unit.
+  [[nodiscard]] std::vector<double> take_relevance() override {
+    if (!relates_ || form_ != Form::full) return {};
+    std::vector<double> found = relevance_.find();
+    relevance_.restart();
+    return found;
+  }
+  UnitsChanged change_units(const UnitChange& change, double gamma_factor) override {
+    if (change.keeps_values) note_values();
+    return ExpansionLearner<Real>::change_units(change, gamma_factor);
+  }
+
   void scale_targets(double factor) override {
     f_.multiply(factor);
     straight_.multiply(factor);
@@ -206,6 +220,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (rule_ != Form::none) visit_straight(visitor);
     if (visitor.loading()) find_order();
     if (reflects_) visit_reflex(visitor);
+    if (relates_) visitor.part("relevance", relevance_);
     belief_.visit_state(visitor, "belief");
     prior_.visit_state(visitor, "prior");
     visitor.part("drift", drift_);
@@ -225,6 +240,10 @@ class Budgetron final : public ExpansionLearner<Real> {
       reserve();
       if (lacks) find_prior();
     }
+    visitor.scratch(gradient_);
+    visitor.scratch(values_);
+    visitor.scratch(example_.values);
+    visitor.scratch(example_.indices);
     visitor.scratch(order_);
     visitor.scratch(kernel_);
     visitor.scratch(gain_);
@@ -262,6 +281,13 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (form_ != Form::none && change.converts) {
       straight_.change_units(change, form_ == Form::full ? &steps_ : nullptr);
       if (form_ == Form::full) belief_.change(steps_);
+    }
+    if (change.keeps_values) {
+      reserve();
+      find_prior();
+      take_values();
+      if (!keeps_prior()) prior_.free();
+      return;
     }
     if (!keeps_prior()) return;
     reserve();
@@ -414,6 +440,75 @@ class Budgetron final : public ExpansionLearner<Real> {
     require(straight_.has_variances() == (form_ == Form::diagonal && straight_.size() > 0),
             "straight part");
     if (features_reserved_ == 0 || form_ != Form::full) belief_.set_capacity(budget_ + first());
+  }
+
+  // ---- relevance ------------------------------------------------------------------------------
+
+  // The gradient of what the row's class is ahead by of its best rival:
+  // df/dx_j = 2 gamma sum_i a_i k_i (x_ij - x_j) + w_j
+  void count_relevance(const Turn<Real>& turn) {
+    if (form_ != Form::full || f_.size() == 0 || !Relevance::counts(turn.round)) return;
+    const std::size_t width = static_cast<std::size_t>(straight_.last_feature()) + 1;
+    if (width > Relevance::kFeatures) return;
+    std::vector<double>& gradient = gradient_;
+    gradient.assign(width, 0.0);
+    const double scale = 2.0 * f_.kernel().gamma;
+    double sum = 0.0;
+    for (std::size_t i = 0; i < f_.size(); ++i) {
+      double q = 0.0;
+      for (std::size_t k = 0; k < f_.outputs(); ++k) {
+        if (turn.direction[k] != 0.0) q += turn.direction[k] * coef(i, k);
+      }
+      q *= scale * static_cast<double>(turn.row->values[i]) / turn.weight;
+      sum += q;
+      f_.support().extract(i, example_);
+      const Sample<Real> stored = example_.view();
+      for (std::size_t at = 0; at < stored.count; ++at) {
+        const auto j = static_cast<std::size_t>(stored.feature(at));
+        if (j < width) gradient[j] += q * static_cast<double>(stored.values[at]);
+      }
+    }
+    for (std::size_t at = 0; at < turn.x.count; ++at) {
+      const auto j = static_cast<std::size_t>(turn.x.feature(at));
+      if (j < width) gradient[j] -= sum * static_cast<double>(turn.x.values[at]);
+    }
+    for (std::size_t j = 1; j < straight_.size(); ++j) {
+      double w = 0.0;
+      for (std::size_t k = 0; k < f_.outputs(); ++k) w += turn.direction[k] * weight(j, k);
+      gradient[static_cast<std::size_t>(straight_.feature(j - 1))] += w / turn.weight;
+    }
+    relevance_.count(turn.x, gradient);
+  }
+
+  // (K + jitter I) a of both means, and the a with which that is so again.
+  void note_values() {
+    const std::size_t n = f_.size();
+    values_.assign(n * f_.outputs() * 2, 0.0);
+    Row<Real> row;
+    for (std::size_t i = 0; i < n; ++i) {
+      f_.row_of_stored(i, row);
+      for (std::size_t k = 0; k < f_.outputs(); ++k) {
+        for (std::size_t set = 0; set < (reflects_ ? 2U : 1U); ++set) {
+          const double* a = set == 0 ? f_.stored_coefs(k) : reflex_.row(k);
+          double sum = jitter_ * a[i];
+          for (std::size_t j = 0; j < n; ++j) sum += static_cast<double>(row.values[j]) * a[j];
+          values_[(set * f_.outputs() + k) * n + i] = sum;
+        }
+      }
+    }
+  }
+  void take_values() {
+    const std::size_t n = f_.size();
+    for (std::size_t set = 0; set < (reflects_ ? 2U : 1U); ++set) {
+      for (std::size_t k = 0; k < f_.outputs(); ++k) {
+        kernel_.assign(prior_.length(), 0.0);
+        const double* const values = values_.data() + (set * f_.outputs() + k) * n;
+        for (std::size_t p = 0; p < n; ++p) kernel_[p] = values[order_[p]];
+        measure();
+        double* const a = set == 0 ? f_.stored_coefs(k) : reflex_.row(k);
+        for (std::size_t p = 0; p < n; ++p) a[order_[p]] = gain_[p];
+      }
+    }
   }
 
   // ---- the reflex -----------------------------------------------------------------------------
@@ -790,6 +885,11 @@ class Budgetron final : public ExpansionLearner<Real> {
   Form form_;              // of the straight part, as it is now
   bool turns_;             // to what fits
   bool reflects_;          // there is a reflex
+  bool relates_;           // relevance is counted
+  Relevance relevance_;
+  std::vector<double> gradient_;
+  std::vector<double> values_;
+  OwnedSample<Real> example_;
   Form rule_ = form_;      // none: there is no such part
   Covariance belief_;      // P
   Covariance prior_;       // Kinv

@@ -461,6 +461,18 @@ class Model : private InstanceCount {
           x, row, [this] { rebuild(); },
           [this](const UnitChange& change) { return change_units(change); });
     }
+    if (row.weight != 0.0 && preparation_->metric_due(counts_.seen)) follow_relevance();
+  }
+
+  // Rows are shown in the metric that f has made, if it differs much.
+  void follow_relevance() {
+    const std::vector<double> relevance = learner_->take_relevance();
+    if (relevance.empty()) return;
+    const double factor = preparation_->gamma_factor();
+    preparation_->change_metric(
+        relevance,
+        [&](const UnitChange& change) { return learner_->kernel_moves(change, factor); },
+        [this](const UnitChange& change) { return change_units(change); });
   }
 
   // Converts what the learner stores.

@@ -44,6 +44,7 @@
 #include "base/spec.hpp"
 #include "hypothesis/kernel.hpp"
 #include "model/gaps.hpp"
+#include "model/metric.hpp"
 #include "model/scaler.hpp"
 #include "model/units.hpp"
 #include "model/warmup.hpp"
@@ -59,6 +60,7 @@ struct PreparationRules {
   std::size_t rows = 0;         // with a byte limit: the most rows that are kept ...
   std::size_t values = 0;       // ... and values in all of them
   double gamma_factor = 1.0;    // "median" finds so many times its gamma
+  bool metric = false;          // features have relevances (metric.hpp)
   bool race = false;            // gammas of the median's multiples race (race.hpp)
 
   [[nodiscard]] bool any() const { return scale != "none" || gamma != "fixed"; }
@@ -99,6 +101,7 @@ class Preparation {
     warming_up_ = finds_gamma_ || scale_ == Scale::units;
     units_.follow_width(finds_gamma_ && by_distance_);
     units_.set_flags(static_cast<std::int32_t>(rules.flags));
+    learns_metric_ = rules.metric && finds_width() && scale_ == Scale::units;
   }
 
   // "standard", "none", or "undecided" while "auto" is warming up.
@@ -124,11 +127,12 @@ class Preparation {
   [[nodiscard]] Warmup<Real>& warmup() { return warmup_; }
   // Whether rows are shown to the learner otherwise than they come.
   [[nodiscard]] bool scales() const {
-    return scale_ == Scale::standard || (scale_ == Scale::units && !units_.identity());
+    return scale_ == Scale::standard || (scale_ == Scale::units && !units_.identity()) ||
+           metric_.on();
   }
   // Whether each row changes how the next one is shown; else that changes with `stamp` alone.
   [[nodiscard]] bool scales_by_row() const { return scale_ == Scale::standard; }
-  [[nodiscard]] std::uint64_t stamp() const { return units_.stamp(); }
+  [[nodiscard]] std::uint64_t stamp() const { return units_.stamp() + metric_changes_; }
   [[nodiscard]] bool may_scale() const { return scale_ != Scale::none; }
   // Whether rows may have gaps.
   [[nodiscard]] bool takes_gaps() const { return scale_ == Scale::units; }
@@ -165,10 +169,31 @@ class Preparation {
 
   // x as the learner is to see it now: itself, or scaled into `out`. Changes nothing.
   Sample<Real> prepare(const Sample<Real>& x, OwnedSample<Real>& out) const {
-    return scale_ == Scale::standard ? scaler_.transform(x, out) : in_units(x, out);
+    if (scale_ == Scale::standard) return scaler_.transform(x, out);
+    const Sample<Real> shown = in_units(x, out);
+    return metric_.on() ? metric_.apply(shown, out) : shown;
   }
   // A dense row in units, into `out`. Precondition: `scales`, and not by row.
-  void show(const Sample<Real>& x, Real* out) const { units_.show(x, out); }
+  void show(const Sample<Real>& x, Real* out) const {
+    units_.show(x, out);
+    if (metric_.on()) metric_.apply(out, x.count);
+  }
+  [[nodiscard]] const Metric& metric() const { return metric_; }
+  // Whether the metric may change after so many rounds.
+  [[nodiscard]] bool metric_due(std::int64_t rounds) const {
+    return learns_metric_ && !warming_up_ && Relevance::due(rounds);
+  }
+  // Takes these relevances for the metric if moves(change) is large enough; then change(change).
+  template <class Moves, class Change>
+  void change_metric(const std::vector<double>& relevance, Moves moves, Change change) {
+    Metric next;
+    next.set(relevance);
+    const MetricChange step(metric_, next);
+    if (!(moves(step) > Metric::kGate)) return;
+    gamma_ = change(step).gamma;
+    metric_ = next;
+    ++metric_changes_;
+  }
   // A kept row as the learner is to see it.
   Sample<Real> in_units(const Sample<Real>& x, OwnedSample<Real>& out) const {
     if (scale_ != Scale::units) return x;
@@ -257,6 +282,7 @@ class Preparation {
     if (rule_ == Scale::units) visitor.part("units", units_);
     visitor.part_if(gaps_.total() > 0, "gaps", gaps_);
     visitor.part("warmup", warmup_);
+    visitor.part_if(metric_.on(), "metric", metric_);
     if (!visitor.loading()) return;
     if (!warming_up_ && warmup_.size() == 0) end_warmup();
     require(std::isfinite(gamma_) && gamma_ > 0.0, "gamma");
@@ -279,7 +305,8 @@ class Preparation {
 
   template <class Change>
   void change_units(Change change) {
-    const UnitsChanged changed = change(units_);
+    const UnitsChanged changed =
+        metric_.on() ? change(MeasuredChange(units_, metric_)) : change(units_);
     if (finds_gamma_) gamma_ = changed.gamma;
     units_.commit();
   }
@@ -362,6 +389,9 @@ class Preparation {
   Scale rule_ = Scale::none;  // what was asked for; scale_ may be that of an older model file
   Scaler scaler_;
   Units units_;
+  bool learns_metric_ = false;
+  Metric metric_;
+  std::uint64_t metric_changes_ = 0;
   GapCounts gaps_;
   Warmup<Real> warmup_;
 };

@@ -29,6 +29,7 @@ class Model32:
         target_scale: str = "none",
         flags: int = 0,
         gamma_factor: float = 1.0,
+        metric: bool = False,
         race: bool = False,
     ) -> None: ...
     def learn(self, batch: Batch) -> _Floats | None: ...

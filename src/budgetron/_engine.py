@@ -81,6 +81,7 @@ class Preparation:
     target_scale : "none" or "auto", of the targets of a regression
     flags : the first of the features that flag missing values; 0 if none do
     gamma_factor : "median" finds so many times its gamma
+    metric : whether the metric is learned
     race : whether learners with multiples of that gamma race
     """
 
@@ -90,6 +91,7 @@ class Preparation:
     target_scale: str = "none"
     flags: int = 0
     gamma_factor: float = 1.0
+    metric: bool = False
     race: bool = False
 
 

@@ -105,6 +105,7 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
     straight: str = of(Budgetron, "straight")
     floor: float = of(Budgetron, "floor")
     reflex: bool = of(Budgetron, "reflex")
+    relevance: bool = of(Budgetron, "relevance")
 
     def _machine(self, kernel: Part) -> Learner:
         return Budgetron(
@@ -116,6 +117,7 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
             straight=self.straight,
             floor=float(self.floor),
             reflex=bool(self.reflex),
+            relevance=bool(self.relevance),
         )
 
     @property
@@ -170,6 +172,7 @@ class BudgetronRegressor(_Straight, OnlineRegressor):
     jitter: float = of(Budgetron, "jitter")
     straight: str = of(Budgetron, "straight")
     floor: float = of(Budgetron, "floor")
+    relevance: bool = of(Budgetron, "relevance")
 
     def _machine(self, kernel: Part) -> Learner:
         return Budgetron(
@@ -182,6 +185,7 @@ class BudgetronRegressor(_Straight, OnlineRegressor):
             straight=self.straight,
             floor=float(self.floor),
             reflex=False,
+            relevance=bool(self.relevance),
         )
 
     @property

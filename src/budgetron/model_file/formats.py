@@ -69,6 +69,7 @@ def _be_plain(params: Any, classifies: bool) -> None:
         params.setdefault("floor", 0.0)
         if classifies:
             params.setdefault("reflex", False)
+            params.setdefault("relevance", False)
 
 
 def _be_plain_inside(value: Any) -> None:

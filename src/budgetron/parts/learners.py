@@ -182,6 +182,7 @@ class Budgetron(Learner):
     straight: str = parameter("auto", OneOf("auto", "full", "diagonal", "none"))
     floor: float = parameter(0.003, NOT_NEGATIVE)
     reflex: bool = parameter(True, "boolean")
+    relevance: bool = parameter(True, "boolean")
     kind: ClassVar[str] = "budgetron"
     need: ClassVar[Need | None] = Need(
         "definite", "its covariance starts as the inverse kernel matrix"

@@ -180,7 +180,10 @@ class OnlineEstimator(Parameters, Budgeted):
         factor = median_factor(self.gamma)
         rule = "fixed" if factor is None else "median"
         race = self.gamma == RACE
-        return Preparation(self.scale or "none", rule, width, gamma_factor=factor or 1.0, race=race)
+        metric = bool(getattr(self, "relevance", False))
+        return Preparation(
+            self.scale or "none", rule, width, gamma_factor=factor or 1.0, metric=metric, race=race
+        )
 
     def _start(
         self, width: int, classes: int, dtype: np.dtype[Any], *, growing: bool = False

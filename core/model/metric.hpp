@@ -1,0 +1,129 @@
+// A metric that is learned: coordinates of the features that f depends on are stretched, others
+// shrunk, before the learner sees a row (docs/develop/decisions/0054).
+//
+//   z'_j = sqrt(rho_j) z_j      z: the row in units (units.hpp);  rho_j: learners/relevance.hpp
+//
+// so that the Gaussian kernel is exp(-gamma sum_j rho_j (z_j - s_ij)^2). A change of the metric is a
+// change of units for the learner, which keeps its values at the stored examples. It is made only
+// if it moves kernel values between the stored examples by more than kGate on average: small
+// changes cost more than they give.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/sample.hpp"
+#include "base/state.hpp"
+#include "hypothesis/unit_change.hpp"
+#include "learners/relevance.hpp"
+
+namespace budgetron {
+
+class Metric {
+ public:
+  static constexpr double kGate = 0.1;
+
+  [[nodiscard]] bool on() const { return !relevance_.empty(); }
+  // rho, by the number of the feature; 1 behind its end.
+  [[nodiscard]] const std::vector<double>& relevance() const { return relevance_; }
+  [[nodiscard]] double factor(std::int32_t feature) const {
+    const auto j = static_cast<std::size_t>(feature);
+    return j < factors_.size() ? factors_[j] : 1.0;
+  }
+  void set(const std::vector<double>& relevance) {
+    relevance_ = relevance;
+    factors_.resize(relevance.size());
+    for (std::size_t j = 0; j < factors_.size(); ++j) factors_[j] = std::sqrt(relevance[j]);
+  }
+
+  // A row in units, which may look into `out`, in the metric.
+  template <class Real>
+  Sample<Real> apply(const Sample<Real>& z, OwnedSample<Real>& out) const {
+    if (z.values != out.values.data()) {
+      out.dense = z.dense();
+      out.values.assign(z.values, z.values + z.count);
+      out.indices.clear();
+      if (!z.dense()) out.indices.assign(z.indices, z.indices + z.count);
+    }
+    for (std::size_t k = 0; k < out.values.size(); ++k) {
+      const std::int32_t feature = out.dense ? static_cast<std::int32_t>(k) : out.indices[k];
+      out.values[k] = stretched(feature, out.values[k]);
+    }
+    return out.view();
+  }
+  // The same of a dense row, in place.
+  template <class Real>
+  void apply(Real* values, std::size_t count) const {
+    for (std::size_t j = 0; j < std::min(count, factors_.size()); ++j) {
+      values[j] = stretched(static_cast<std::int32_t>(j), values[j]);
+    }
+  }
+
+  void visit_state(StateVisitor& visitor) {
+    visitor.field("relevance", relevance_);
+    visitor.scratch(factors_);
+    if (!visitor.loading()) return;
+    require(relevance_.size() <= Relevance::kFeatures, "metric");
+    for (const double each : relevance_) require(each > 0.0 && std::isfinite(each), "metric");
+    set(std::vector<double>(relevance_));
+  }
+
+ private:
+  template <class Real>
+  [[nodiscard]] Real stretched(std::int32_t feature, Real z) const {
+    return static_cast<Real>(factor(feature) * static_cast<double>(z));
+  }
+
+  std::vector<double> relevance_;
+  std::vector<double> factors_;  // their roots
+};
+
+// From one metric to another, in the same units.
+class MetricChange final : public UnitChange {
+ public:
+  MetricChange(const Metric& from, const Metric& to) : from_(from), to_(to) {
+    converts = finds_gamma = keeps_values = true;
+  }
+  [[nodiscard]] double convert(std::int32_t feature, double z) const override {
+    return z * (to_.factor(feature) / from_.factor(feature));
+  }
+  [[nodiscard]] UnitStep step(std::int32_t feature) const override {
+    return {from_.factor(feature) / to_.factor(feature), 0.0};
+  }
+  [[nodiscard]] std::span<const std::int32_t> moved_zeros() const override { return {}; }
+  using UnitChange::convert;
+
+ private:
+  const Metric& from_;
+  const Metric& to_;
+};
+
+// A change of units, of rows in a metric.
+class MeasuredChange final : public UnitChange {
+ public:
+  MeasuredChange(const UnitChange& units, const Metric& metric) : units_(units), metric_(metric) {
+    converts = units.converts;
+    finds_gamma = units.finds_gamma;
+  }
+  [[nodiscard]] double convert(std::int32_t feature, double z) const override {
+    const double factor = metric_.factor(feature);
+    return factor * units_.convert(feature, z / factor);
+  }
+  [[nodiscard]] UnitStep step(std::int32_t feature) const override {
+    const UnitStep step = units_.step(feature);
+    return {step.ratio, metric_.factor(feature) * step.shift};
+  }
+  [[nodiscard]] std::span<const std::int32_t> moved_zeros() const override {
+    return units_.moved_zeros();
+  }
+  using UnitChange::convert;
+
+ private:
+  const UnitChange& units_;
+  const Metric& metric_;
+};
+
+}  // namespace budgetron
