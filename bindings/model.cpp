@@ -322,6 +322,17 @@ nb::tuple gaps(PythonModel<Real>& model) {
                         to_numpy(std::vector<std::int64_t>(found.counts())));
 }
 
+// Relevances by the number of the feature, empty while all are 1, and how often they have changed.
+template <class Real>
+nb::tuple relevance(PythonModel<Real>& model) {
+  const auto* preparation = model.preparation();
+  if (preparation == nullptr) return nb::make_tuple(to_numpy(std::vector<double>()), 0);
+  auto found = model.inspect([&](const auto&) {
+    return std::pair(preparation->metric().relevance(), preparation->metric().changes());
+  });
+  return nb::make_tuple(to_numpy(std::move(found.first)), found.second);
+}
+
 // Kind, loss and loss of the guess; None where there is no verdict.
 template <class Real>
 nb::object verdict(PythonModel<Real>& model) {
@@ -421,6 +432,7 @@ void bind(nb::module_& m, const char* name) {
                      });
                    })
       .def_prop_ro("gamma", &look<&Model<Real>::gamma, Real>)
+      .def("relevance", &relevance<Real>)
       .def_prop_ro("unit_changes", &look<&Model<Real>::unit_changes, Real>)
       .def_prop_ro("takes_gaps", &look<&Model<Real>::takes_gaps, Real>)
       .def_prop_ro("gaps", &gaps<Real>)

@@ -286,6 +286,7 @@ class Budgetron final : public ExpansionLearner<Real> {
       reserve();
       find_prior();
       take_values();
+      belief_.copy(prior_, first(), straight_.tau());
       if (!keeps_prior()) prior_.free();
       return;
     }

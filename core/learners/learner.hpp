@@ -59,8 +59,6 @@ class Learner {
   // many times 1 over the median squared distance.
   virtual UnitsChanged change_units(const UnitChange& change, double gamma_factor) = 0;
 
-  // Mean |change of k(x_i, x_j)| that a change of units would make.
-  [[nodiscard]] virtual double kernel_moves(const UnitChange&, double) const { return 0.0; }
   // What f depends on: a number per feature (relevance.hpp), or none; begins to count anew.
   [[nodiscard]] virtual std::vector<double> take_relevance() { return {}; }
 
@@ -146,24 +144,6 @@ class ExpansionLearner : public Learner<Real> {
     double moved = 0.0;
     for (std::size_t i = 0; i < after.size(); ++i) moved += std::abs(after[i] - before[i]);
     return {gamma, moved / static_cast<double>(std::max<std::size_t>(1, after.size()))};
-  }
-  [[nodiscard]] double kernel_moves(const UnitChange& change, double gamma_factor) const override {
-    Expansion<Real> other = f_;
-    other.watch(nullptr);
-    other.convert(change);
-    other.set_gamma(change.finds_gamma ? other.find_gamma(gamma_factor) : f_.kernel().gamma);
-    Row<Real> before;
-    Row<Real> after;
-    double sum = 0.0;
-    for (std::size_t i = 0; i < f_.size(); ++i) {
-      f_.row_of_stored(i, before);
-      other.row_of_stored(i, after);
-      for (std::size_t j = 0; j < f_.size(); ++j) {
-        sum += std::abs(static_cast<double>(after.values[j]) - static_cast<double>(before.values[j]));
-      }
-    }
-    const auto count = static_cast<double>(std::max<std::size_t>(1, f_.size()));
-    return sum / (count * count);
   }
   void scale_targets(double factor) override { f_.multiply(factor); }
   void rearrange(const ClassChange& change) override { f_.rearrange(change); }

@@ -109,7 +109,7 @@ class Relevance {
 
  private:
   static constexpr std::int64_t kFewest = 50;
-  static constexpr double kLeast = 1e-4;
+  static constexpr double kLeast = 0.01;
 
   std::int64_t rows_ = 0;
   std::vector<double> squares_;  // sum of (df/dx_j)^2

@@ -4,11 +4,11 @@
 //   z'_j = sqrt(rho_j) z_j      z: the row in units (units.hpp);  rho_j: learners/relevance.hpp
 //
 // so that the Gaussian kernel is exp(-gamma sum_j rho_j (z_j - s_ij)^2). A change of the metric is a
-// change of units for the learner, which keeps its values at the stored examples. It is made only
-// if it moves kernel values between the stored examples by more than kGate on average: small
-// changes cost more than they give.
+// change of units for the learner, which keeps its values at the stored examples. Whether it is made
+// a race decides (race.hpp).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +24,6 @@ namespace budgetron {
 
 class Metric {
  public:
-  static constexpr double kGate = 0.1;
-
   [[nodiscard]] bool on() const { return !relevance_.empty(); }
   // rho, by the number of the feature; 1 behind its end.
   [[nodiscard]] const std::vector<double>& relevance() const { return relevance_; }
@@ -33,8 +31,21 @@ class Metric {
     const auto j = static_cast<std::size_t>(feature);
     return j < factors_.size() ? factors_[j] : 1.0;
   }
-  void set(const std::vector<double>& relevance) {
+  // How often it has changed.
+  [[nodiscard]] std::int64_t changes() const { return changes_; }
+  // Whether another one differs from it by kApart in any feature.
+  [[nodiscard]] bool differs(const Metric& other) const {
+    const std::size_t count = std::max(factors_.size(), other.factors_.size());
+    for (std::size_t j = 0; j < count; ++j) {
+      const auto feature = static_cast<std::int32_t>(j);
+      const double ratio = factor(feature) / other.factor(feature);
+      if (ratio > kApart || ratio * kApart < 1.0) return true;
+    }
+    return false;
+  }
+  void set(const std::vector<double>& relevance, std::int64_t changes) {
     relevance_ = relevance;
+    changes_ = changes;
     factors_.resize(relevance.size());
     for (std::size_t j = 0; j < factors_.size(); ++j) factors_[j] = std::sqrt(relevance[j]);
   }
@@ -64,19 +75,23 @@ class Metric {
 
   void visit_state(StateVisitor& visitor) {
     visitor.field("relevance", relevance_);
+    visitor.field("changes", changes_);
     visitor.scratch(factors_);
     if (!visitor.loading()) return;
     require(relevance_.size() <= Relevance::kFeatures, "metric");
     for (const double each : relevance_) require(each > 0.0 && std::isfinite(each), "metric");
-    set(std::vector<double>(relevance_));
+    set(std::vector<double>(relevance_), changes_);
   }
 
  private:
+  static constexpr double kApart = 1.25;
+
   template <class Real>
   [[nodiscard]] Real stretched(std::int32_t feature, Real z) const {
     return static_cast<Real>(factor(feature) * static_cast<double>(z));
   }
 
+  std::int64_t changes_ = 0;
   std::vector<double> relevance_;
   std::vector<double> factors_;  // their roots
 };

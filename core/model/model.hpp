@@ -105,9 +105,9 @@ class Model : private InstanceCount {
     if (target_units && task == Task::regression) units_ = std::make_unique<TargetUnits>();
     if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
     // A race takes memory of its own for a while, which a limit in bytes has no room for.
-    if (rules.race && !averages_ && !limit.given() && preparation_ != nullptr &&
+    if ((rules.race || rules.metric) && !averages_ && !limit.given() && preparation_ != nullptr &&
         preparation_->finds_width()) {
-      race_ = std::make_unique<Race<Real>>();
+      race_ = std::make_unique<Race<Real>>(rules.race);
     }
     if (averages_) averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
     if (limit.given()) reserve(rules);
@@ -454,31 +454,24 @@ class Model : private InstanceCount {
     const Sample<Real> x = row.x;
     if (row.weight != 0.0) preparation_->make_place(x, row.surveyed, [this] { rebuild(); });
     row.x = ready != nullptr ? look_ahead_.sample() : preparation_->prepare(x, prepared_);
-    if (race_ != nullptr && race_->waiting() && !preparation_->warming_up()) begin_race();
+    if (race_ != nullptr && race_->waiting() && !preparation_->warming_up()) add_widths();
+    raw_ = x;
     run_round(row, ready, counter);
     if (row.weight != 0.0) {
       preparation_->count(
           x, row, [this] { rebuild(); },
           [this](const UnitChange& change) { return change_units(change); });
     }
-    if (row.weight != 0.0 && preparation_->metric_due(counts_.seen)) follow_relevance();
-  }
-
-  // Rows are shown in the metric that f has made, if it differs much.
-  void follow_relevance() {
-    const std::vector<double> relevance = learner_->take_relevance();
-    if (relevance.empty()) return;
-    const double factor = preparation_->gamma_factor();
-    preparation_->change_metric(
-        relevance,
-        [&](const UnitChange& change) { return learner_->kernel_moves(change, factor); },
-        [this](const UnitChange& change) { return change_units(change); });
+    if (row.weight != 0.0 && race_ != nullptr && preparation_->metric_due(counts_.seen)) {
+      add_metric();
+    }
   }
 
   // Converts what the learner stores.
   UnitsChanged change_units(const UnitChange& change) {
-    const UnitsChanged changed = learner_->change_units(change, preparation_->gamma_factor());
-    if (race_ != nullptr) race_->change_units(change);
+    const MeasuredChange measured(change, preparation_->metric());
+    const UnitsChanged changed = learner_->change_units(measured, preparation_->gamma_factor());
+    if (race_ != nullptr) race_->change_units(change, preparation_->metric());
     look_ahead_.start();
     if (log_ != nullptr) log_->add({EventKind::units, -1, -1, changed.moved});
 #ifndef NDEBUG
@@ -606,31 +599,62 @@ class Model : private InstanceCount {
 #endif
     }
     if (race_ != nullptr && race_->running()) {
-      run_contenders(now, learns, lost(mistake, turn));
+      run_contenders(now, raw_, learns, lost(mistake, turn));
     }
     ++counts_.seen;
   }
 
-  // ---- the race of widths (race.hpp) ----------------------------------------------------------
+  // ---- the race (race.hpp) ----------------------------------------------------------------------
 
   // A learner like the model's with another gamma, within this share of the budget.
-  std::unique_ptr<Learner<Real>> contender(double gamma, double share) const {
+  std::unique_ptr<Learner<Real>> learner_with(double gamma, double share) const {
     return make_learner<Real>(preparation_->spec_with(gamma, share), outputs());
   }
-  void begin_race() {
+  static double share_of(const Contender<Real>& contender) {
+    return contender.measures ? 1.0 : Race<Real>::kBudget;
+  }
+  // The same learner with this gamma and the whole budget.
+  std::unique_ptr<Learner<Real>> copied(Learner<Real>& learner, double gamma) const {
+    StateVisitor saver = StateVisitor::saver();
+    saver.part("learner", learner);
+    const State state = saver.take();
+    std::unique_ptr<Learner<Real>> copy = learner_with(gamma, 1.0);
+    StateVisitor loader = StateVisitor::loader(state);
+    loader.part("learner", *copy);
+    return copy;
+  }
+  void add_widths() {
     race_->begin();
     for (const double factor : Race<Real>::kFactors) {
-      const double gamma = factor * preparation_->gamma();
-      if (!std::isfinite(static_cast<Real>(gamma))) continue;
-      race_->add(factor, gamma, contender(gamma, Race<Real>::kBudget));
+      Contender<Real> each;
+      each.factor = factor;
+      each.gamma = factor * preparation_->gamma();
+      if (!std::isfinite(static_cast<Real>(each.gamma))) continue;
+      each.learner = learner_with(each.gamma, Race<Real>::kBudget);
+      race_->add(std::move(each));
     }
+  }
+  // The model's learner in the metric that its gradients suggest.
+  void add_metric() {
+    const std::vector<double> relevance = learner_->take_relevance();
+    if (relevance.empty() || race_->measures()) return;
+    Contender<Real> each;
+    each.metric.set(relevance, preparation_->metric().changes() + 1);
+    if (!each.metric.differs(preparation_->metric())) return;
+    each.measures = true;
+    each.factor = preparation_->gamma_factor();
+    each.learner = copied(*learner_, preparation_->gamma());
+    const MetricChange change(preparation_->metric(), each.metric);
+    each.gamma = each.learner->change_units(change, each.factor).gamma;
+    race_->add(std::move(each));
   }
   // What a decision has lost.
   [[nodiscard]] double lost(bool mistake, const Turn<Real>& turn) const {
     return turn.weight * (task_ == Task::regression ? std::abs(turn.error) : mistake);
   }
-  // The round of the contenders with a row by which the model has lost this much.
-  void run_contenders(const LabelledRow<Real>& now, bool learns, double model_lost) {
+  // The round of the contenders with a row, `raw` as it came, by which the model has lost this much.
+  void run_contenders(const LabelledRow<Real>& now, const Sample<Real>& raw, bool learns,
+                      double model_lost) {
     if (now.again) {
       race_->end();
       return;
@@ -638,28 +662,32 @@ class Model : private InstanceCount {
     for (Contender<Real>& each : race_->contenders()) {
       each.outputs.resize(outputs());
       each.direction.resize(outputs());
-      each.learner->decide(now.x, each.row, each.outputs);
+      LabelledRow<Real> row = now;
+      if (each.measures) {
+        row.x = each.metric.apply(preparation_->in_units(raw, each.shown), each.shown);
+      }
+      each.learner->decide(row.x, each.row, each.outputs);
       Turn<Real> turn{{.self = each.row.self, .round = counts_.seen},
-                      now.x,
+                      row.x,
                       &each.row,
                       each.outputs,
                       each.direction,
                       &race_->random()};
-      const bool mistake = aim(now, each.outputs, each.direction, turn);
-      if (!learns || !sound(now, each.row, each.outputs)) continue;
-      Race<Real>::count(each, model_lost - lost(mistake, turn));
-      each.learner->learn(turn);
+      const bool mistake = aim(row, each.outputs, each.direction, turn);
+      const bool learned = learns && sound(row, each.row, each.outputs);
+      each.count(learned ? model_lost - lost(mistake, turn) : 0.0);
+      if (learned) each.learner->learn(turn);
     }
     race_->check([this](Contender<Real>& winner) { replace_learner(winner); });
   }
-  // The winner's state, in a learner with the whole budget.
   void replace_learner(Contender<Real>& winner) {
-    StateVisitor saver = StateVisitor::saver();
-    saver.part("learner", *winner.learner);
-    const State state = saver.take();
-    learner_ = contender(winner.gamma, 1.0);
-    StateVisitor loader = StateVisitor::loader(state);
-    loader.part("learner", *learner_);
+    if (winner.measures) {
+      race_->change_metric(MetricChange(preparation_->metric(), winner.metric));
+      preparation_->set_metric(winner.metric);
+      learner_ = std::move(winner.learner);
+    } else {
+      learner_ = copied(*winner.learner, winner.gamma);
+    }
     preparation_->set_gamma(winner.gamma, winner.factor);
     look_ahead_.start();
     learner_->watch(log_.get());
@@ -764,8 +792,9 @@ class Model : private InstanceCount {
     }
     if (units_ != nullptr) visitor.part("target_units", *units_);
     if (race_ != nullptr) {
-      race_->visit_state(visitor,
-                         [this](double gamma) { return contender(gamma, Race<Real>::kBudget); });
+      race_->visit_state(visitor, [this](const Contender<Real>& each) {
+        return learner_with(each.gamma, share_of(each));
+      });
       if (visitor.loading()) preparation_->set_gamma(preparation_->gamma(), race_->factor());
     }
     visitor.part("learner", *learner_);
@@ -812,6 +841,7 @@ class Model : private InstanceCount {
   LookAhead<Real> look_ahead_;
   std::uint64_t shown_as_ = 0;  // the stamp of the units that waiting rows are shown in
   OwnedSample<Real> prepared_;
+  Sample<Real> raw_;  // the row of the round, as it came
   std::vector<double> outputs_;
   std::vector<double> direction_;
   std::vector<double> averaged_;

@@ -132,7 +132,7 @@ class Preparation {
   }
   // Whether each row changes how the next one is shown; else that changes with `stamp` alone.
   [[nodiscard]] bool scales_by_row() const { return scale_ == Scale::standard; }
-  [[nodiscard]] std::uint64_t stamp() const { return units_.stamp() + metric_changes_; }
+  [[nodiscard]] std::uint64_t stamp() const { return units_.stamp() + static_cast<std::uint64_t>(metric_.changes()); }
   [[nodiscard]] bool may_scale() const { return scale_ != Scale::none; }
   // Whether rows may have gaps.
   [[nodiscard]] bool takes_gaps() const { return scale_ == Scale::units; }
@@ -183,17 +183,7 @@ class Preparation {
   [[nodiscard]] bool metric_due(std::int64_t rounds) const {
     return learns_metric_ && !warming_up_ && Relevance::due(rounds);
   }
-  // Takes these relevances for the metric if moves(change) is large enough; then change(change).
-  template <class Moves, class Change>
-  void change_metric(const std::vector<double>& relevance, Moves moves, Change change) {
-    Metric next;
-    next.set(relevance);
-    const MetricChange step(metric_, next);
-    if (!(moves(step) > Metric::kGate)) return;
-    gamma_ = change(step).gamma;
-    metric_ = next;
-    ++metric_changes_;
-  }
+  void set_metric(const Metric& metric) { metric_ = metric; }
   // A kept row as the learner is to see it.
   Sample<Real> in_units(const Sample<Real>& x, OwnedSample<Real>& out) const {
     if (scale_ != Scale::units) return x;
@@ -305,8 +295,7 @@ class Preparation {
 
   template <class Change>
   void change_units(Change change) {
-    const UnitsChanged changed =
-        metric_.on() ? change(MeasuredChange(units_, metric_)) : change(units_);
+    const UnitsChanged changed = change(units_);
     if (finds_gamma_) gamma_ = changed.gamma;
     units_.commit();
   }
@@ -391,7 +380,6 @@ class Preparation {
   Units units_;
   bool learns_metric_ = false;
   Metric metric_;
-  std::uint64_t metric_changes_ = 0;
   GapCounts gaps_;
   Warmup<Real> warmup_;
 };

@@ -1,28 +1,33 @@
-// A race of kernel widths: while the model learns with the gamma that the median rule finds,
-// learners with 4 and 16 times that gamma, and half of its budget each, learn beside it from the
-// same rows. One that is clearly better takes its place (docs/develop/decisions/0053).
+// A race of learners: while the model learns, others learn beside it from the same rows. One that is
+// clearly better takes its place (docs/develop/decisions/0053, 0054).
 //
 //   d_t    what the model loses in round t less what the contender does, times the row's weight:
 //          mistakes, in regression |error|. Both answer before they learn.
 //   z      sum d_t / sqrt(sum d_t^2)      about N(0, 1) if both are equally good
 //
-// Every kCheck rows from row kFirst on:
+// There are two kinds of contenders:
 //
-//   z > 4                        the contender, of several the one that is most ahead, becomes the
-//                                model's learner, with the whole budget. Contenders with a smaller
-//                                gamma leave. All others are compared anew, with the new learner.
-//   z < -2                       it leaves
-//   z < 1.5 after kPatience rows it leaves, where nobody has won
-//   after kLast rows             all leave
+//   width  4 and 16 times the gamma that the median rule finds, half of the budget; from the first
+//          row after the warm-up on
+//   metric a copy of the model's learner that sees rows in the metric which its gradients suggest
+//          (metric.hpp); from rounds 400, 800, 1600, ... on, if none is there and it differs
 //
-// The model's learner has its whole budget all the time and knows nothing of the race: where nobody
-// wins, nothing is lost but the time. The contenders' memory is freed when they leave.
+// Every kCheck rows, those who have been there for kFirst rows:
+//
+//   z > win                  the contender, of several the one that is most ahead, becomes the model's
+//                            learner. A width gets the whole budget; widths that are not narrower, and
+//                            metrics, leave. All others are compared anew, with the new learner.
+//   z < lose                 it leaves
+//   z < hope after so many rows since it began or somebody won, patience: it leaves
+//   after `last` rows        it leaves
+//
+// The model's learner knows nothing of the race: where nobody wins, nothing is lost but the time. The
+// contenders' memory is freed when they leave.
 //
 // Rows of later epochs, which the learners have learned before, would not show who is better: the
 // first of them ends the race.
 //
-// Cost: a contender's round is that of a learner with half of the budget, in the rows that it
-// stays.
+// Cost: a contender's round is that of a learner with its budget, in the rows that it stays.
 #pragma once
 
 #include <algorithm>
@@ -37,86 +42,126 @@
 
 #include "base/random.hpp"
 #include "learners/learner.hpp"
+#include "model/metric.hpp"
 
 namespace budgetron {
+
+// When a kind of contender wins and leaves.
+struct RaceRules {
+  double win;
+  double lose;
+  double hope;
+  std::int64_t patience;  // rows
+  std::int64_t last;
+};
 
 // A learner that answers and learns beside the model's own.
 template <class Real>
 struct Contender {
   double factor = 1.0;  // times the gamma of the median rule
   double gamma = 1.0;   // that it has now
-  std::unique_ptr<Learner<Real>> learner;
+  bool measures = false;  // it is a metric: rows are shown to it in its own
+  Metric metric = {};
+  std::unique_ptr<Learner<Real>> learner = nullptr;
+  std::int64_t rows = 0;  // since it began
+  std::int64_t compared = 0;  // of these since somebody won
   double ahead = 0.0;    // sum of d
   double squares = 0.0;  // and of its squares
-  Row<Real> row;
-  std::vector<double> outputs;
-  std::vector<double> direction;
+  Row<Real> row = {};
+  OwnedSample<Real> shown = {};
+  std::vector<double> outputs = {};
+  std::vector<double> direction = {};
 
   [[nodiscard]] double z() const { return squares > 0.0 ? ahead / std::sqrt(squares) : 0.0; }
+  void count(double difference) {
+    ++rows;
+    ++compared;
+    ahead += difference;
+    squares += difference * difference;
+  }
+  [[nodiscard]] const RaceRules& rules() const {
+    static constexpr RaceRules kWidth{4.0, -2.0, 1.5, 2000, 10000};
+    static constexpr RaceRules kMetric{3.0, -1.5, 1.0, 1000, 3000};
+    return measures ? kMetric : kWidth;
+  }
+  [[nodiscard]] bool compares() const { return rows >= kFirst && rows % kCheck == 0; }
+  [[nodiscard]] bool wins() const { return compares() && z() > rules().win; }
+  [[nodiscard]] bool leaves() const {
+    return compares() && (z() < rules().lose || rows >= rules().last ||
+                          (compared >= rules().patience && z() < rules().hope));
+  }
+
+  static constexpr std::int64_t kFirst = 300;  // rows
+  static constexpr std::int64_t kCheck = 100;
 };
 
 template <class Real>
 class Race {
  public:
   static constexpr double kFactors[] = {4.0, 16.0};
-  static constexpr double kBudget = 0.5;  // a contender's share of the budget
+  static constexpr double kBudget = 0.5;  // a width's share of the budget
 
-  // Not yet begun: gamma is still to be found.
-  [[nodiscard]] bool waiting() const { return !begun_; }
+  explicit Race(bool widths) : widths_(widths) {}
+
+  // Widths are still to begin: gamma is not yet found.
+  [[nodiscard]] bool waiting() const { return widths_ && !begun_; }
   [[nodiscard]] bool running() const { return !contenders_.empty(); }
+  [[nodiscard]] bool measures() const {
+    return std::any_of(contenders_.begin(), contenders_.end(),
+                       [](const auto& each) { return each.measures; });
+  }
   // The multiple of the median rule's gamma that has won so far.
   [[nodiscard]] double factor() const { return factor_; }
   [[nodiscard]] std::vector<Contender<Real>>& contenders() { return contenders_; }
-
-  void begin() { begun_ = true; }
-  void add(double factor, double gamma, std::unique_ptr<Learner<Real>> learner) {
-    contenders_.push_back({factor, gamma, std::move(learner), 0.0, 0.0, {}, {}, {}});
-  }
-  void end() { std::vector<Contender<Real>>().swap(contenders_); }
   Random& random() { return random_; }
 
-  // A contender's d of this round.
-  static void count(Contender<Real>& contender, double difference) {
-    contender.ahead += difference;
-    contender.squares += difference * difference;
-  }
-  // Targets are counted in another unit.
-  void scale_targets(double factor) {
-    for (Contender<Real>& contender : contenders_) {
-      contender.learner->scale_targets(factor);
-      contender.ahead *= factor;
-      contender.squares *= factor * factor;
-    }
-  }
+  void begin() { begun_ = true; }
+  void add(Contender<Real> contender) { contenders_.push_back(std::move(contender)); }
+  void end() { std::vector<Contender<Real>>().swap(contenders_); }
 
   // Ends a round. Calls `win(contender)` for the one that takes the model's place, which then
   // leaves.
   template <class Win>
   void check(Win win) {
-    ++rows_;
-    if (rows_ < kFirst || rows_ % kCheck != 0) return;
-    std::size_t best = contenders_.size();
-    for (std::size_t i = 0; i < contenders_.size(); ++i) {
-      if (!(contenders_[i].z() > kWin)) continue;
-      if (best == contenders_.size() || contenders_[i].ahead > contenders_[best].ahead) best = i;
+    Contender<Real>* best = nullptr;
+    for (Contender<Real>& each : contenders_) {
+      if (each.wins() && (best == nullptr || each.ahead > best->ahead)) best = &each;
     }
-    if (best < contenders_.size()) {
-      win(contenders_[best]);
-      factor_ = contenders_[best].factor;
-      won_ = rows_;
-      std::erase_if(contenders_, [this](const auto& each) { return !(each.factor > factor_); });
-      for (Contender<Real>& each : contenders_) each.ahead = each.squares = 0.0;
-    } else {
-      std::erase_if(contenders_, [this](const auto& each) {
-        return each.z() < kLose || (rows_ >= won_ + kPatience && each.z() < kHope);
+    if (best != nullptr) {
+      win(*best);
+      const bool measures = best->measures;
+      if (!measures) factor_ = best->factor;
+      std::erase_if(contenders_, [&](const auto& each) {
+        return each.measures || (!measures && !(each.factor > factor_));
       });
+      for (Contender<Real>& each : contenders_) {
+        each.ahead = each.squares = 0.0;
+        each.compared = 0;
+      }
+    } else {
+      std::erase_if(contenders_, [](const auto& each) { return each.leaves(); });
     }
-    if (rows_ >= kLast || contenders_.empty()) end();
+    if (contenders_.empty()) end();
   }
 
-  void change_units(const UnitChange& change) {
+  // ---- what happens to the model's learner happens to them --------------------------------------
+  void change_units(const UnitChange& change, const Metric& metric) {
     for (Contender<Real>& each : contenders_) {
-      each.gamma = each.learner->change_units(change, each.factor).gamma;
+      const MeasuredChange measured(change, each.measures ? each.metric : metric);
+      each.gamma = each.learner->change_units(measured, each.factor).gamma;
+    }
+  }
+  // The model's metric is another; those with a metric of their own have left.
+  void change_metric(const MetricChange& change) {
+    for (Contender<Real>& each : contenders_) {
+      if (!each.measures) each.gamma = each.learner->change_units(change, each.factor).gamma;
+    }
+  }
+  void scale_targets(double factor) {
+    for (Contender<Real>& each : contenders_) {
+      each.learner->scale_targets(factor);
+      each.ahead *= factor;
+      each.squares *= factor * factor;
     }
   }
   void rearrange(const ClassChange& change) {
@@ -126,16 +171,18 @@ class Race {
     for (const Contender<Real>& each : contenders_) each.learner->check_invariants();
   }
 
-  // `make(gamma)`: a learner to load a contender into.
+  // `make(contender)`: a learner to load it into.
   template <class Make>
   void visit_state(StateVisitor& visitor, Make make) {
-    visitor.part_if(begun_, "race", *this);
+    visitor.part_if(begun_ || running(), "race", *this);
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       Contender<Real>& each = contenders_[i];
-      if (visitor.loading()) each.learner = make(each.gamma);
+      if (visitor.loading()) each.learner = make(each);
       const std::string name = "contender" + std::to_string(i);
       visitor.part(name, *each.learner);
       visitor.part(name + "_row", each.row);
+      visitor.scratch(each.shown.values);
+      visitor.scratch(each.shown.indices);
       visitor.scratch(each.outputs);
       visitor.scratch(each.direction);
     }
@@ -143,47 +190,57 @@ class Race {
   void visit_state(StateVisitor& visitor) {
     visitor.object(sizeof(*this) + contenders_.capacity() * sizeof(Contender<Real>));
     std::vector<double> numbers;
+    std::vector<std::int64_t> counts;
     for (const Contender<Real>& each : contenders_) {
       numbers.insert(numbers.end(), {each.factor, each.gamma, each.ahead, each.squares});
+      counts.insert(counts.end(), {each.measures ? 1 : 0, each.rows, each.compared});
     }
+    visitor.field("begun", begun_);
     visitor.field("factor", factor_);
-    visitor.field("rows", rows_);
-    visitor.field("won", won_);
-    if (visitor.mode() != StateVisitor::Mode::count) visitor.field("contenders", numbers);
+    if (visitor.mode() != StateVisitor::Mode::count) {
+      visitor.field("numbers", numbers);
+      visitor.field("counts", counts);
+    }
     visitor.part("random", random_);
-    if (!visitor.loading()) return;
-    begun_ = true;
-    const auto possible = [](double factor) {
-      return std::find(std::begin(kFactors), std::end(kFactors), factor) != std::end(kFactors);
-    };
-    require((factor_ == 1.0 || possible(factor_)) && won_ <= rows_ && numbers.size() % 4 == 0 &&
-                all_finite(numbers),
-            "race");
-    end();
-    double before = factor_;
-    for (std::size_t i = 0; i < numbers.size(); i += 4) {
-      require(possible(numbers[i]) && numbers[i] > before && numbers[i + 1] > 0.0 &&
-                  numbers[i + 3] >= 0.0,
-              "race");
-      before = numbers[i];
-      contenders_.push_back(
-          {before, numbers[i + 1], nullptr, numbers[i + 2], numbers[i + 3], {}, {}, {}});
+    if (visitor.loading()) load(numbers, counts);
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      Contender<Real>& each = contenders_[i];
+      if (each.measures) visitor.part("metric" + std::to_string(i), each.metric);
     }
   }
 
  private:
-  static constexpr std::int64_t kFirst = 300;  // rows
-  static constexpr std::int64_t kCheck = 100;
-  static constexpr std::int64_t kPatience = 2000;
-  static constexpr std::int64_t kLast = 10000;
-  static constexpr double kWin = 4.0;
-  static constexpr double kLose = -2.0;
-  static constexpr double kHope = 1.5;
+  void load(const std::vector<double>& numbers, const std::vector<std::int64_t>& counts) {
+    const auto possible = [](double factor) {
+      return factor == 1.0 ||
+             std::find(std::begin(kFactors), std::end(kFactors), factor) != std::end(kFactors);
+    };
+    constexpr std::size_t most = std::size(kFactors) + 1;
+    require(possible(factor_) && numbers.size() % 4 == 0 && numbers.size() <= 4 * most &&
+                counts.size() * 4 == numbers.size() * 3 && all_finite(numbers),
+            "race");
+    end();
+    for (std::size_t i = 0; i < numbers.size() / 4; ++i) {
+      Contender<Real> each;
+      each.factor = numbers[4 * i];
+      each.gamma = numbers[4 * i + 1];
+      each.ahead = numbers[4 * i + 2];
+      each.squares = numbers[4 * i + 3];
+      each.measures = counts[3 * i] == 1;
+      each.rows = counts[3 * i + 1];
+      each.compared = counts[3 * i + 2];
+      require(possible(each.factor) && each.gamma > 0.0 && each.squares >= 0.0 &&
+                  counts[3 * i] >= 0 && counts[3 * i] <= 1 && each.compared >= 0 &&
+                  each.compared <= each.rows && each.rows <= 10000 &&
+                  (each.measures ? each.factor == factor_ && !measures() : each.factor > factor_),
+              "race");
+      contenders_.push_back(std::move(each));
+    }
+  }
 
+  bool widths_;
   bool begun_ = false;
   double factor_ = 1.0;
-  std::int64_t rows_ = 0;
-  std::int64_t won_ = 0;  // the row of the last win, or 0
   Random random_{0};
   std::vector<Contender<Real>> contenders_;
 };

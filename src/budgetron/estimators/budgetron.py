@@ -33,6 +33,19 @@ class _Straight(OnlineEstimator):
         return coefs
 
     @property
+    def feature_relevance_(self) -> Floats:
+        """How much f depends on each feature: 1 on average, or all 1 while the metric is plain.
+
+        The kernel is exp(-gamma sum_j relevance_j (z_j - s_j)^2) with z and s in units; what
+        ``support_vectors_`` and ``coef_`` show has the roots of these numbers in it.
+        """
+        found, _ = self._native.relevance()
+        columns, width = self._columns(np.arange(found.size, dtype=np.int32))
+        relevance = np.ones(width)
+        relevance[columns] = found
+        return relevance
+
+    @property
     def intercept_(self) -> Floats:
         """c, one number an output."""
         part = self._native.straight()
@@ -76,6 +89,11 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
         The answer is the mean of both, weighed by the mistakes that each would have made of late:
         so a stream that keeps changing is followed, and one that does not loses nothing. Not where
         ``average`` is not "last".
+    relevance : bool
+        Learn a metric: at rows 400, 800, 1600, ... features that f depends on are stretched and
+        others shrunk, if kernel values then differ much (``feature_relevance_``). With scale="auto"
+        and gamma "race" or "median", the kernel "rbf", no budget in bytes, and at most budget - 1
+        features.
     kernel : {"rbf", "laplacian", "poly", "linear"}
     gamma : float, "race", "median", a multiple as "4*median", or "auto"
         Width of the kernel. "race": as "median", while learners with 4 and 16 times that gamma and
@@ -150,6 +168,11 @@ class BudgetronRegressor(_Straight, OnlineRegressor):
         kernel, and where ``average`` is not "last", always "none".
     floor : float
         No row makes the variance of f at it less than this, so that learning never ends. 0: none.
+    relevance : bool
+        Learn a metric: at rows 400, 800, 1600, ... features that f depends on are stretched and
+        others shrunk, if kernel values then differ much (``feature_relevance_``). With scale="auto"
+        and gamma "race" or "median", the kernel "rbf", no budget in bytes, and at most budget - 1
+        features.
     kernel : {"rbf", "laplacian", "poly", "linear"}
     gamma : float, "race", "median", a multiple as "4*median", or "auto"
         Width of the kernel. "race": as "median", while learners with 4 and 16 times that gamma and

@@ -67,9 +67,9 @@ def _be_plain(params: Any, classifies: bool) -> None:
     if isinstance(params, dict):
         params.setdefault("straight", "none")
         params.setdefault("floor", 0.0)
+        params.setdefault("relevance", False)
         if classifies:
             params.setdefault("reflex", False)
-            params.setdefault("relevance", False)
 
 
 def _be_plain_inside(value: Any) -> None:
