@@ -369,8 +369,8 @@ void bind(nb::module_& m, const char* name) {
              std::size_t warmup_rows, std::size_t warmup_values, const std::string& target_scale,
              std::size_t flags, double gamma_factor, bool metric, bool race) {
             const Task kind = task == "regression" ? Task::regression : Task::classification;
-            const PreparationRules rules{scale,       gamma,         width,       flags,
-                                         warmup_rows, warmup_values, gamma_factor, metric, race};
+            const PreparationRules rules{scale,         gamma,        width,  flags, warmup_rows,
+                                         warmup_values, gamma_factor, metric, race};
             const ByteLimit limit{flags > 0 ? 2 * width : width, slots};  // a flag per feature
             new (self) M(*to_spec(spec), kind, classes, seed, wide, rules, average, limit,
                          target_scale == "auto");

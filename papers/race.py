@@ -1,17 +1,18 @@
-"""A race of kernel widths, in plain NumPy.
+"""A race of learners, in plain NumPy.
 
-The model's learner has the gamma of the median rule. Contenders have 4 and 16 times that, and half
-of the budget each; they learn beside it from the same rows.
+The model's learner has the gamma of the median rule. Contenders learn beside it from the same rows.
+A width has 4 or 16 times that gamma and half of the budget. A metric (papers/metric.py) is a copy of
+the model's learner that sees rows in its own coordinates.
 
     d = weight (loss of the model - loss of the contender)     mistakes, or |error|
     z = sum d / |d|
 
-Every CHECK rows from row FIRST on, one with z > WIN becomes the model's learner with the whole
-budget, the one with the largest sum d if there are several; contenders that are not narrower than
-it leave, the others begin anew with their sums. Otherwise one leaves if z < LOSE, or if z < HOPE
-when nobody has won for PATIENCE rows. After LAST rows all leave.
+Every CHECK rows from its row FIRST on, one with z > win becomes the model's learner with the whole
+budget, the one with the largest sum d if there are several; metrics leave then, and after a width
+widths that are not narrower; the others begin anew with their sums. If nobody wins, one leaves if
+z < lose, or if z < hope `patience` rows after it began or somebody won, or after its row `last`.
 
-Ours; docs/develop/decisions/0053 has the reasons.
+Ours; docs/develop/decisions/0053 and 0054 have the reasons.
 """
 
 from __future__ import annotations
@@ -25,17 +26,50 @@ from papers.page import Page, Vector
 
 FACTORS = (4.0, 16.0)
 SHARE = 0.5  # of the budget
-FIRST, CHECK, PATIENCE, LAST = 300, 100, 2000, 10_000
-WIN, LOSE, HOPE = 4.0, -2.0, 1.5
+FIRST, CHECK = 300, 100
+LAST = 10_000
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Of a kind of contenders."""
+
+    win: float = 4.0
+    lose: float = -2.0
+    hope: float = 1.5
+    patience: int = 2000
+    last: int = LAST
+
+
+WIDTH, METRIC = Rules(), Rules(2.5, -2.0, 0.0, 1000, 3000)
 
 
 @dataclass
 class Contender:
-    """A learner beside the model's, and what it was better by in each round."""
+    """A learner beside the model's, and what it was better by in each round since somebody won."""
 
     factor: float
     page: Page
+    rules: Rules = WIDTH
+    rows: int = 0  # since it began
     ahead: list[float] = field(default_factory=list)
+
+    def count(self, difference: float) -> None:
+        self.rows += 1
+        self.ahead.append(difference)
+
+    @property
+    def compares(self) -> bool:
+        return self.rows >= FIRST and self.rows % CHECK == 0
+
+    @property
+    def wins(self) -> bool:
+        return self.compares and self.z > self.rules.win
+
+    @property
+    def leaves(self) -> bool:
+        late = len(self.ahead) >= self.rules.patience and self.z < self.rules.hope
+        return self.compares and (self.z < self.rules.lose or late or self.rows >= self.rules.last)
 
     @property
     def z(self) -> float:
@@ -50,7 +84,6 @@ class Race:
         self.page, self.factor = page, 1.0
         self.whole = lambda contender: set_budget(contender.page, make(1.0, 1.0))
         self.contenders = [Contender(factor, make(factor, SHARE)) for factor in FACTORS]
-        self.rows = self.won = 0
 
     def learn(self, x: Vector, y: float, weight: float = 1.0) -> Vector:
         """A round of all; returns the model's decision."""
@@ -59,10 +92,8 @@ class Race:
             return f
         for each in self.contenders:
             other = each.page.learn(x, y, weight)
-            each.ahead.append(weight * (self.loss(f, y) - self.loss(other, y)))
-        self.rows += 1
-        if self.rows >= FIRST and self.rows % CHECK == 0:
-            self.check()
+            each.count(weight * (self.loss(f, y) - self.loss(other, y)))
+        self.check()
         return f
 
     def loss(self, f: Vector, y: float) -> float:
@@ -72,20 +103,20 @@ class Race:
         return float(not right)
 
     def check(self) -> None:
-        winners = [each for each in self.contenders if each.z > WIN]
+        winners = [each for each in self.contenders if each.wins]
         if winners:
             best = max(winners, key=lambda each: sum(each.ahead))
             self.whole(best)
-            self.page, self.factor, self.won = best.page, best.factor, self.rows
-            left = [Contender(each.factor, each.page) for each in self.contenders]
-            self.contenders = [each for each in left if each.factor > self.factor]
+            self.page = best.page
+            left = [each for each in self.contenders if each.rules == WIDTH]
+            if best.rules == WIDTH:
+                self.factor = best.factor
+                left = [each for each in left if each.factor > self.factor]
+            for each in left:
+                each.ahead = []
+            self.contenders = left
         else:
-            late = self.rows >= self.won + PATIENCE
-            self.contenders = [
-                each for each in self.contenders if not (each.z < LOSE or (late and each.z < HOPE))
-            ]
-        if self.rows >= LAST:
-            self.contenders = []
+            self.contenders = [each for each in self.contenders if not each.leaves]
 
 
 def set_budget(page: Page, like: Page) -> None:

@@ -93,7 +93,8 @@ class Budgetron final : public ExpansionLearner<Real> {
         form_(form_called(spec.text("straight"), make_kernel(spec.part("kernel")))),
         turns_(spec.text("straight") == "auto"),
         reflects_(spec.flag("reflex") && admission_ != Admission::error),
-        relates_(spec.flag("relevance") && make_kernel(spec.part("kernel")).kind == KernelKind::rbf),
+        relates_(spec.flag("relevance") &&
+                 make_kernel(spec.part("kernel")).kind == KernelKind::rbf),
         belief_(budget_),
         prior_(budget_),
         straight_(outputs, reflects_ ? 2 : 1),
@@ -882,11 +883,11 @@ class Budgetron final : public ExpansionLearner<Real> {
   double jitter_;
   Replace replace_;
   Admission admission_;
-  double floor_;           // kappa
-  Form form_;              // of the straight part, as it is now
-  bool turns_;             // to what fits
-  bool reflects_;          // there is a reflex
-  bool relates_;           // relevance is counted
+  double floor_;   // kappa
+  Form form_;      // of the straight part, as it is now
+  bool turns_;     // to what fits
+  bool reflects_;  // there is a reflex
+  bool relates_;   // relevance is counted
   Relevance relevance_;
   std::vector<double> gradient_;
   std::vector<double> values_;

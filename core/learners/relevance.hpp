@@ -3,9 +3,9 @@
 //   G_j = mean over rows of (df/dx_j)^2,  v_j = variance of x_j over the same rows
 //   relevance of feature j = sqrt(G_j v_j / mean_j G_j v_j)
 //
-// That is the root of the diagonal of the average gradient outer product (Radhakrishnan, Beaglehole,
-// Pandit & Belkin 2024), on line. It does not depend on the units of x. A feature that does not vary
-// has relevance 1, and none has less than kLeast.
+// That is the root of the diagonal of the average gradient outer product (Radhakrishnan,
+// Beaglehole, Pandit & Belkin 2024), on line. It does not depend on the units of x. A feature that
+// does not vary has relevance 1, and none has less than kLeast.
 //
 // Rows are counted between the rounds kFirst 2^n at which the metric may change, about 400 each
 // time: one of each `every`, chosen by the row's number alone.

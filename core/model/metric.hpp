@@ -3,9 +3,9 @@
 //
 //   z'_j = sqrt(rho_j) z_j      z: the row in units (units.hpp);  rho_j: learners/relevance.hpp
 //
-// so that the Gaussian kernel is exp(-gamma sum_j rho_j (z_j - s_ij)^2). A change of the metric is a
-// change of units for the learner, which keeps its values at the stored examples. Whether it is made
-// a race decides (race.hpp).
+// so that the Gaussian kernel is exp(-gamma sum_j rho_j (z_j - s_ij)^2). A change of the metric is
+// a change of units for the learner, which keeps its values at the stored examples. Whether it is
+// made a race decides (race.hpp).
 #pragma once
 
 #include <algorithm>

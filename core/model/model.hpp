@@ -652,7 +652,8 @@ class Model : private InstanceCount {
   [[nodiscard]] double lost(bool mistake, const Turn<Real>& turn) const {
     return turn.weight * (task_ == Task::regression ? std::abs(turn.error) : mistake);
   }
-  // The round of the contenders with a row, `raw` as it came, by which the model has lost this much.
+  // The round of the contenders with a row, `raw` as it came, by which the model has lost this
+  // much.
   void run_contenders(const LabelledRow<Real>& now, const Sample<Real>& raw, bool learns,
                       double model_lost) {
     if (now.again) {

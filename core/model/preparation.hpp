@@ -132,7 +132,9 @@ class Preparation {
   }
   // Whether each row changes how the next one is shown; else that changes with `stamp` alone.
   [[nodiscard]] bool scales_by_row() const { return scale_ == Scale::standard; }
-  [[nodiscard]] std::uint64_t stamp() const { return units_.stamp() + static_cast<std::uint64_t>(metric_.changes()); }
+  [[nodiscard]] std::uint64_t stamp() const {
+    return units_.stamp() + static_cast<std::uint64_t>(metric_.changes());
+  }
   [[nodiscard]] bool may_scale() const { return scale_ != Scale::none; }
   // Whether rows may have gaps.
   [[nodiscard]] bool takes_gaps() const { return scale_ == Scale::units; }

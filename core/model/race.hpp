@@ -1,5 +1,5 @@
-// A race of learners: while the model learns, others learn beside it from the same rows. One that is
-// clearly better takes its place (docs/develop/decisions/0053, 0054).
+// A race of learners: while the model learns, others learn beside it from the same rows. One that
+// is clearly better takes its place (docs/develop/decisions/0053, 0054).
 //
 //   d_t    what the model loses in round t less what the contender does, times the row's weight:
 //          mistakes, in regression |error|. Both answer before they learn.
@@ -14,15 +14,17 @@
 //
 // Every kCheck rows, those who have been there for kFirst rows:
 //
-//   z > win                  the contender, of several the one that is most ahead, becomes the model's
-//                            learner. A width gets the whole budget; widths that are not narrower, and
-//                            metrics, leave. All others are compared anew, with the new learner.
+//   z > win                  the contender, of several the one that is most ahead, becomes the
+//   model's
+//                            learner. A width gets the whole budget; widths that are not narrower,
+//                            and metrics, leave. All others are compared anew, with the new
+//                            learner.
 //   z < lose                 it leaves
 //   z < hope after so many rows since it began or somebody won, patience: it leaves
 //   after `last` rows        it leaves
 //
-// The model's learner knows nothing of the race: where nobody wins, nothing is lost but the time. The
-// contenders' memory is freed when they leave.
+// The model's learner knows nothing of the race: where nobody wins, nothing is lost but the time.
+// The contenders' memory is freed when they leave.
 //
 // Rows of later epochs, which the learners have learned before, would not show who is better: the
 // first of them ends the race.
@@ -58,15 +60,15 @@ struct RaceRules {
 // A learner that answers and learns beside the model's own.
 template <class Real>
 struct Contender {
-  double factor = 1.0;  // times the gamma of the median rule
-  double gamma = 1.0;   // that it has now
+  double factor = 1.0;    // times the gamma of the median rule
+  double gamma = 1.0;     // that it has now
   bool measures = false;  // it is a metric: rows are shown to it in its own
   Metric metric = {};
   std::unique_ptr<Learner<Real>> learner = nullptr;
-  std::int64_t rows = 0;  // since it began
+  std::int64_t rows = 0;      // since it began
   std::int64_t compared = 0;  // of these since somebody won
-  double ahead = 0.0;    // sum of d
-  double squares = 0.0;  // and of its squares
+  double ahead = 0.0;         // sum of d
+  double squares = 0.0;       // and of its squares
   Row<Real> row = {};
   OwnedSample<Real> shown = {};
   std::vector<double> outputs = {};
@@ -81,7 +83,7 @@ struct Contender {
   }
   [[nodiscard]] const RaceRules& rules() const {
     static constexpr RaceRules kWidth{4.0, -2.0, 1.5, 2000, 10000};
-    static constexpr RaceRules kMetric{3.0, -1.5, 1.0, 1000, 3000};
+    static constexpr RaceRules kMetric{2.5, -2.0, 0.0, 1000, 3000};
     return measures ? kMetric : kWidth;
   }
   [[nodiscard]] bool compares() const { return rows >= kFirst && rows % kCheck == 0; }
