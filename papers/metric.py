@@ -4,10 +4,10 @@
     df/dx_j = w_j + 2 gamma sum_i a_i k_i (x_ij - x_j)
     relevance of feature j = sqrt(G_j v_j / mean_j G_j v_j)    at least LEAST; 1 if it does not vary
 
-G_j is the mean of (df/dx_j)^2 and v_j the variance of x_j over counted rows: the root of the diagonal
-of the average gradient outer product (Radhakrishnan, Beaglehole, Pandit & Belkin, "Mechanism for
-feature learning in neural networks and backpropagation-free machine learning models", Science 2024).
-Rows are then shown as sqrt(relevance_j) z_j, z in units.
+G_j is the mean of (df/dx_j)^2 and v_j the variance of x_j over counted rows: the root of the
+diagonal of the average gradient outer product (Radhakrishnan, Beaglehole, Pandit & Belkin,
+"Mechanism for feature learning in neural networks and backpropagation-free machine learning
+models", Science 2024). Rows are then shown as sqrt(relevance_j) z_j, z in units.
 
 The online form is ours: core/learners/relevance.hpp, core/model/metric.hpp,
 docs/develop/decisions/0054.

@@ -1,8 +1,8 @@
 """A race of learners, in plain NumPy.
 
-The model's learner has the gamma of the median rule. Contenders learn beside it from the same rows.
-A width has 4 or 16 times that gamma and half of the budget. A metric (papers/metric.py) is a copy of
-the model's learner that sees rows in its own coordinates.
+The model's learner has the gamma of the median rule. Contenders learn beside it from the same
+rows. A width has 4 or 16 times that gamma and half of the budget. A metric (papers/metric.py) is a
+copy of the model's learner that sees rows in its own coordinates.
 
     d = weight (loss of the model - loss of the contender)     mistakes, or |error|
     z = sum d / |d|
@@ -82,7 +82,7 @@ class Race:
 
     def __init__(self, page: Page, make: Callable[[float, float], Page]) -> None:
         self.page, self.factor = page, 1.0
-        self.whole = lambda contender: set_budget(contender.page, make(1.0, 1.0))
+        self.model = make(1.0, 1.0)
         self.contenders = [Contender(factor, make(factor, SHARE)) for factor in FACTORS]
 
     def learn(self, x: Vector, y: float, weight: float = 1.0) -> Vector:
@@ -106,7 +106,7 @@ class Race:
         winners = [each for each in self.contenders if each.wins]
         if winners:
             best = max(winners, key=lambda each: sum(each.ahead))
-            self.whole(best)
+            set_budget(best.page, self.model)
             self.page = best.page
             left = [each for each in self.contenders if each.rules == WIDTH]
             if best.rules == WIDTH:

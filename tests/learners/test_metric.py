@@ -79,7 +79,9 @@ def test_gradients_are_those_of_the_page(dtype: str, classes: int) -> None:
                 rival = max((k for k in known if k != y[t]), key=lambda k: f[k])
                 a, weights = (coef[y[t]] - coef[rival]) / 2, (w[y[t]] - w[rival]) / 2
             x = X[t].astype(float)
-            squares += metric.gradient(x, model.support_vectors_, a, weights, model.gamma_) ** 2
+            gamma = float(native_of(model).gamma)
+            found = metric.gradient(x, np.asarray(model.support_vectors_), a, weights, gamma)
+            squares = squares + found**2
             rows += 1
         model.partial_fit(X[t : t + 1], y[t : t + 1])
     np.testing.assert_allclose(

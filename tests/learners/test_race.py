@@ -52,7 +52,8 @@ def test_a_narrow_kernel_wins_where_borders_are_fine() -> None:
     X, y = checkerboard(8000)
     median = BudgetronClassifier(gamma="median", relevance=False).partial_fit(X, y)
     race = BudgetronClassifier(relevance=False).partial_fit(X, y)
-    assert race.gamma_ in (4 * median.gamma_, 16 * median.gamma_)
+    gammas = [float(native_of(model).gamma) for model in (median, race)]
+    assert gammas[1] in (4 * gammas[0], 16 * gammas[0])
     assert race.n_mistakes_ < 0.75 * median.n_mistakes_
     assert race_field(race, "factor") in FACTORS
     assert race.n_support_ <= 100
@@ -97,7 +98,8 @@ def test_the_first_rows_learned_again_end_it() -> None:
     assert race_field(model, "factor") == 1
 
 
-def test_it_ends(rows: int = LAST + 300) -> None:
+def test_it_ends() -> None:
+    rows = LAST + 300
     X, y = np.random.default_rng(0).normal(size=(rows, 2)), np.arange(rows) % 2
     model = BudgetronClassifier(budget=10).partial_fit(X[:250], y[:250])
     assert len(contenders(model)) == 2
@@ -105,7 +107,7 @@ def test_it_ends(rows: int = LAST + 300) -> None:
     assert contenders(model) == []
 
 
-# ---- the rule --------------------------------------------------------------------------------------
+# ---- the rule ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -115,7 +117,8 @@ def test_it_is_the_page(dtype: str) -> None:
     budget = 24
     model = BudgetronClassifier(budget=budget, scale=None)  # units, and so metrics, stay plain
     f = model.prequential(X, y)
-    gamma = BudgetronClassifier(gamma="median", scale=None).partial_fit(X[:200], y[:200]).gamma_
+    warm = BudgetronClassifier(gamma="median", scale=None).partial_fit(X[:200], y[:200])
+    gamma = float(native_of(warm).gamma)
 
     def make(factor: float, share: float) -> Budgetron:
         own = {name: getattr(model, name) for name in ("r", "jitter", "replace", "straight")}
@@ -140,7 +143,7 @@ def test_it_is_the_page(dtype: str) -> None:
     assert len(race.contenders) == len(contenders(model))
 
 
-# ---- promises ---------------------------------------------------------------------------------------
+# ---- promises ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rows", [150, 350, 700, 1500, 5000])
