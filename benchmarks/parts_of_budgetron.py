@@ -3,8 +3,8 @@
     python benchmarks/parts_of_budgetron.py [--rows 10000] [--repeats 4]
 
 Processor time of learning float32 rows with nothing given but the budget, as a multiple of the same
-learner with `straight="none"`, `floor=0` and `reflex=False`; the least of all runs. elec2 in its own
-order, a9a and covtype shuffled.
+learner with `straight="none"`, `floor=0` and `reflex=False`; the least of all runs. elec2 in its
+own order, a9a and covtype shuffled.
 """
 
 from __future__ import annotations

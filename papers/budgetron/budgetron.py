@@ -3,8 +3,9 @@
     f(x) = w.x + c + sum_i a_i k(x_i, x)
 
 A Gaussian belief over (c, w, a): its mean, and a covariance, which starts as diag(tau I, Kinv) with
-Kinv the inverse Gram matrix, and tau/10 for c. `form` "full": one covariance P over all. "diagonal": P over the coefs
-alone, c and every w_j have a variance of their own. "none": there is no straight part, w = c = 0.
+Kinv the inverse Gram matrix, and tau/10 for c. `form` "full": one covariance P over all.
+"diagonal": P over the coefs alone, c and every w_j have a variance of their own. "none": there
+is no straight part, w = c = 0.
 Coordinates of x are (1, x_j for the features j seen so far, in the order in which they were first
 not 0). Examples stand oldest first.
 
