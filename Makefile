@@ -153,6 +153,7 @@ bench: $(BUILT)
 	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/covariance.py
+	$(BIN)/python benchmarks/parts_of_budgetron.py
 	$(BIN)/python benchmarks/river_round.py
 	$(BIN)/python benchmarks/imports.py
 	$(BIN)/python benchmarks/measuring.py

@@ -151,6 +151,8 @@ void Covariance::insert(std::size_t at, std::size_t count, double variance) {
   for (std::size_t j = at; j < at + count; ++j) set_unit_column(j, variance);
 }
 
+void Covariance::set_variance(std::size_t i, double variance) { variances_[i] = variance; }
+
 void Covariance::keep_from(std::size_t first) {
   const std::size_t n = size_ - first;
   for (std::size_t j = 0; j < n; ++j) {

@@ -59,6 +59,7 @@ class Covariance {
   void append(const double* d, double delta2);
   void remove(std::size_t i);
   void insert(std::size_t at, std::size_t count, double variance);
+  void set_variance(std::size_t i, double variance);  // of one that varies with no other
   void keep_from(std::size_t first);
   void change(std::span<const UnitStep> steps);  // of the first coordinates
   void diagonal(double* out) const;              // P_ii of every i

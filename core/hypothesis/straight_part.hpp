@@ -10,9 +10,10 @@
 //   D_j <- 1/(1/D_j + x_j^2/r)
 // which is the precision that a sight adds, as if all other coordinates were known.
 //
-// The variance in the beginning is  tau = min(0.1, 1/(1 + mean |x|^2)),  the mean of the last 200
-// rows (of the first 200 in units that stay): then c + w.x has at most the variance that a kernel
-// part has, 1.
+// The variance in the beginning is  tau = min(0.2, 2/(1 + mean |x|^2)),  the mean of the last 200
+// rows (of the first 200 in units that stay): then w.x has at most twice the variance that a kernel
+// part has, 1. That of c is a tenth of it: else c alone takes up that one class is rare, and rows
+// unlike all others are of the frequent one (docs/develop/decisions/0050).
 //
 // Cost: O(non-zeros of x) per row and output. Memory: K + 1 numbers per feature, and its place in a
 // table.
@@ -78,9 +79,24 @@ class StraightPart {
   template <class Real>
   [[nodiscard]] double value(const Sample<Real>& x, std::size_t k, std::size_t set) const {
     const double* const w = weights(k, set);
-    double sums[kSums] = {};  // by coordinate, so that none waits for the one before
-    each(x, [&](std::size_t j, double value) { sums[j % kSums] += w[j] * value; });
-    double sum = 0.0;
+    if (size_ == 0) return 0.0;
+    double sums[kSums] = {};  // by place of the feature, so that none waits for the one before
+    if (x.dense() && in_order_) {
+      const std::size_t count = std::min(x.count, features_.size());
+      std::size_t j = 0;
+      for (; j + kSums <= count; j += kSums) {
+        for (std::size_t l = 0; l < kSums; ++l) {
+          sums[l] += w[1 + j + l] * static_cast<double>(x.values[j + l]);
+        }
+      }
+      for (; j < count; ++j) sums[j % kSums] += w[1 + j] * static_cast<double>(x.values[j]);
+    } else {
+      for (std::size_t i = 0; i < x.count; ++i) {
+        const std::uint32_t slot = slots_.find(x.feature(i));
+        if (slot != kNoSlot) sums[slot % kSums] += w[1 + slot] * static_cast<double>(x.values[i]);
+      }
+    }
+    double sum = w[0];
     for (const double part : sums) sum += part;
     return sum;
   }
@@ -100,7 +116,8 @@ class StraightPart {
     mean_square_ += (std::min(square, kLargest) - mean_square_) / t;
     nonzeros_ += (nonzeros - nonzeros_) / t;
   }
-  [[nodiscard]] double tau() const { return std::min(0.1, 1.0 / (1.0 + mean_square_)); }
+  [[nodiscard]] double tau() const { return std::min(0.2, 2.0 / (1.0 + mean_square_)); }
+  [[nodiscard]] double tau_of_constant() const { return 0.1 * tau(); }
   [[nodiscard]] double nonzeros() const { return nonzeros_; }  // of a row, their mean
 
   // Gives the features of x that are not 0 a place, while there are fewer than `most`, with weight
@@ -152,8 +169,15 @@ class StraightPart {
   [[nodiscard]] bool has_variances() const { return !variances_.empty(); }
   // Variances of all coordinates from now on: those given, of coordinates to come tau.
   void set_variances(const double* variances) { variances_.assign(variances, variances + size_); }
-  void reset_variances() { variances_.assign(size_, tau()); }
-  void follow_size() { variances_.resize(size_, tau()); }
+  void reset_variances() {
+    variances_.clear();
+    follow_size();
+  }
+  void follow_size() {
+    const bool first = variances_.empty() && size_ > 0;
+    variances_.resize(size_, tau());
+    if (first) variances_[0] = tau_of_constant();
+  }
   // The variance of g(x).
   template <class Real>
   [[nodiscard]] double spread(const Sample<Real>& x) const {

@@ -30,8 +30,8 @@
 // is above the mean |e| of the rounds before. Nothing is replaced.
 //
 // The straight part (straight_part.hpp):  f = w.x + c + a.k,  one belief over (c, w, a), which
-// starts as diag(tau I, Kinv). Everything above then reads with z = (1, x, k) for k and
-// (0, d) for d; a drift makes P the diag(tau I, Kinv) again. Its form is
+// starts as diag(tau I, Kinv), c with tau/10. Everything above then reads with z = (1, x, k) for k
+// and (0, d) for d; a drift makes P the diag(tau I, Kinv) again. Its form is
 //   full      P is over all of it; (c, w) come first, so that the rest of P is that of a alone
 //   diagonal  P is over a; c and every w_j have a variance of their own:
 //             s = sum_j D_j z_j^2 + k'Pk stands for k.v
@@ -46,12 +46,13 @@
 //
 // The reflex: a second mean (a', w', c') over the same examples and features, which learns for ever
 // with the covariance of the beginning, diag(tau I, Kinv): no second covariance is kept.
-//   l' = max(1, w) - y f' > 0:  v = (tau z, Kinv k) ;  (c', w', a') += l' y v/((z, k).v + r)
-// The answer is p f + (1 - p) f', p = 1/(1 + exp((e - e' - 4)/2)), e and e' what mistakes each
-// would have made, discounted over 500 rounds: the belief answers unless the reflex is 4 mistakes
-// better. Each has its own margin and its own best wrong class; admission and drift go by the
-// answer. While p < 1/2 `auto` replaces on every mistake, and the oldest leaves. An example that
-// leaves is known to be 0 to both. Classification only (docs/develop/decisions/0051).
+//   l' = max(1, w) - y f' :  v = (tau z, Kinv k) ;  a' <- (1 - 1/4000) a' ;
+//   (c', w', a') += l' y v/((z, k).v + r)
+// if l' is above a fifth of the margin wanted; while the reflex has less than 1 % of the answer, on
+// its mistakes only. The answer is p f + (1 - p) f', p by recent mistakes (reflex_share.hpp). Each
+// has its own margin and its own best wrong class; admission and drift go by the answer. While
+// p < 1/2 `auto` replaces on every mistake, and the oldest leaves. An example that leaves is known
+// to be 0 to both. Classification only (docs/develop/decisions/0051).
 //
 // P and Kinv are held as in covariance.hpp, and so stay positive definite; their order is that of
 // the examples' ages. Kinv is freed when it will not be needed: full, never replacing, no reflex.
@@ -75,6 +76,7 @@
 #include "hypothesis/padded_matrix.hpp"
 #include "learners/drift.hpp"
 #include "learners/learner.hpp"
+#include "learners/reflex_share.hpp"
 #include "learners/relevance.hpp"
 
 namespace budgetron {
@@ -112,9 +114,9 @@ class Budgetron final : public ExpansionLearner<Real> {
     double other = 0.0;  // loss of the reflex
     if (reflects_) {
       aim(turn, loss, other);
-      count_mistakes(turn, loss, other);
+      share_.count(turn.weight, loss >= wanted(turn), other >= wanted(turn));
     }
-    if (!regresses && loss <= 0.0 && other <= 0.0) return false;
+    if (!regresses && loss <= 0.0 && !(reflects_ && stirs(turn, other))) return false;
     gather(*turn.row);
     if (wants(turn.margin)) {
       const bool room = f_.has_room(turn.x);
@@ -139,7 +141,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (f_.size() == 0 && form_ == Form::none) return false;
     if (form_ != Form::none) see(turn.x);
     if (!reflects_ || loss > 0.0) update(turn, loss);
-    if (other > 0.0) reflect(turn, other);
+    if (reflects_ && stirs(turn, other)) reflect(turn, other);
     return true;
   }
 
@@ -149,7 +151,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (form_ != Form::none) straight_.decide(x, outputs);
     if (!reflects_) return;
     // No memory but the outputs: each is weighed, then the other's terms are added.
-    const double share = this->share();
+    const double share = share_.of_belief();
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       outputs[k] = share * outputs[k] + (1.0 - share) * reflex(row, x, k);
     }
@@ -160,11 +162,12 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
   [[nodiscard]] double coef(std::size_t i, std::size_t k) const override {
     if (!reflects_) return f_.coef(i, k);
-    return share() * f_.coef(i, k) + (1.0 - share()) * reflex_.row(k)[i];
+    return share_.of_belief() * f_.coef(i, k) + (1.0 - share_.of_belief()) * reflex_.row(k)[i];
   }
   [[nodiscard]] double weight(std::size_t j, std::size_t k) const override {
     if (!reflects_) return straight_.weights(k)[j];
-    return share() * straight_.weights(k)[j] + (1.0 - share()) * straight_.weights(k, 1)[j];
+    return share_.of_belief() * straight_.weights(k)[j] +
+           (1.0 - share_.of_belief()) * straight_.weights(k, 1)[j];
   }
   [[nodiscard]] std::vector<Share<Real>> shares() const override {
     return {{&f_, [this](std::size_t i, std::size_t k) { return coef(i, k); }}};
@@ -306,9 +309,8 @@ class Budgetron final : public ExpansionLearner<Real> {
   enum class Form : std::int64_t { none, full, diagonal };  // of the belief over w and c
   static constexpr double kErrors = 1000.0;                 // rounds the mean error looks back
   static constexpr std::size_t kFeatures = 64;              // that have a weight whatever it takes
-  static constexpr double kHorizon = 500.0;  // rounds that mistakes of the two are counted over
-  static constexpr double kEta = 0.5;        // how much a mistake weighs
-  static constexpr double kHeadStart = 4.0;  // mistakes that the reflex must be better by
+  static constexpr double kSmall = 0.2;                     // of the margin: the reflex lets it be
+  static constexpr double kLost = 1.0 / 4000;               // of the reflex's coefs, when it learns
   static constexpr std::size_t kMostWide = std::size_t{1} << 31;
 
   static Replace replace_called(const std::string& name) {
@@ -336,13 +338,14 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
   [[nodiscard]] bool replacing() const {
     return replace_ == Replace::always ||
-           (replace_ == Replace::automatic && (drift_.open() || leads()));
+           (replace_ == Replace::automatic && (drift_.open() || share_.reflex_leads()));
   }
 
   void watch(const Turn<Real>& turn) {
     if (replace_ != Replace::automatic || !drift_.counts(class_of(turn))) return;
     if (!drift_.count(turn.margin <= 0.0, turn.round)) return;
     belief_.copy(prior_, first(), straight_.tau());
+    if (first() > 0) belief_.set_variance(0, straight_.tau_of_constant());
     if (form_ == Form::diagonal) straight_.reset_variances();
     f_.report({EventKind::drift});
   }
@@ -403,6 +406,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (form_ != Form::full || added == 0) return;
     if (features_reserved_ == 0) belief_.set_capacity(budget_ + straight_.size());
     belief_.insert(before, added, straight_.tau());
+    if (before == 0) belief_.set_variance(0, straight_.tau_of_constant());
     if (!fits_full()) be_diagonal();
   }
 
@@ -515,13 +519,9 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   // ---- the reflex -----------------------------------------------------------------------------
 
-  // Weight of the belief's f in the answer; the reflex has the rest.
-  [[nodiscard]] double share() const {
-    return 1.0 / (1.0 + std::exp(kEta * (mistakes_ - reflex_mistakes_ - kHeadStart)));
-  }
-  // Whether the reflex has more than half.
-  [[nodiscard]] bool leads() const {
-    return reflects_ && mistakes_ > reflex_mistakes_ + kHeadStart;
+  // Whether the reflex learns from this loss.
+  [[nodiscard]] bool stirs(const Turn<Real>& turn, double loss) const {
+    return share_.silent() ? loss >= wanted(turn) : loss > kSmall * wanted(turn);
   }
 
   // Output k of the reflex.
@@ -562,18 +562,6 @@ class Budgetron final : public ExpansionLearner<Real> {
     }
     return f_.inner(direction, moves_) / turn.weight;
   }
-  // A row counts as much as it weighs, and all of them together as so many rows without weights as
-  // make a mean as certain, (sum w)^2/sum w^2: else one heavy row would decide who answers.
-  void count_mistakes(const Turn<Real>& turn, double loss, double other) {
-    const double weight = std::clamp(turn.weight, 1e-100, 1e100);  // its square is a number
-    const double fades = std::min(1.0, weight) / kHorizon;
-    weights_sum_ += weight - weights_sum_ * fades;
-    squares_sum_ += weight * weight - squares_sum_ * fades;
-    const double by = weight * (weights_sum_ / squares_sum_);
-    mistakes_ += (loss >= wanted(turn) ? by : 0.0) - mistakes_ * fades;
-    reflex_mistakes_ += (other >= wanted(turn) ? by : 0.0) - reflex_mistakes_ * fades;
-  }
-
   // The update of a belief that has seen no row: v = (tau z, Kinv k), and P stays.
   void reflect(const Turn<Real>& turn, double loss) {
     measure();
@@ -581,11 +569,13 @@ class Budgetron final : public ExpansionLearner<Real> {
     const double spread = reach_ + (tau > 0.0 ? tau * straight_.square(turn.x) : 0.0);
     if (!std::isfinite(spread)) return;
     const double step = loss / (spread + noise(turn)) / turn.weight;
+    const double kept = 1.0 - kLost * std::min(1.0, turn.weight);
     const double* const direction = direction_.data() + f_.outputs();
     for (std::size_t k = 0; k < moves_.size(); ++k) {
       moves_[k] = step * direction[k];
-      if (moves_[k] == 0.0) continue;
       double* const a = reflex_.row(k);
+      for (std::size_t i = 0; i < order_.size(); ++i) a[i] *= kept;
+      if (moves_[k] == 0.0) continue;
       for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] += moves_[k] * gain_[p];
     }
     if (tau > 0.0) straight_.shift_along(turn.x, tau, moves_, 1);
@@ -604,10 +594,7 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   // Saved with the oldest example first.
   void visit_reflex(StateVisitor& visitor) {
-    visitor.field("belief_mistakes", mistakes_);
-    visitor.field("reflex_mistakes", reflex_mistakes_);
-    visitor.field("weights_sum", weights_sum_);
-    visitor.field("squares_sum", squares_sum_);
+    share_.visit_state(visitor);
     if (visitor.mode() == StateVisitor::Mode::count) {
       reflex_.visit_state(visitor, "reflex", 0, 0);
       return;
@@ -618,11 +605,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     }
     visitor.field("reflex", numbers);
     if (!visitor.loading()) return;
-    const auto sound = [](double value) { return value >= 0.0 && std::isfinite(value); };
-    require(numbers.size() == order_.size() * f_.outputs() && all_finite(numbers) &&
-                sound(mistakes_) && sound(reflex_mistakes_) && sound(weights_sum_) &&
-                sound(squares_sum_),
-            "reflex");
+    require(numbers.size() == order_.size() * f_.outputs() && all_finite(numbers), "reflex");
     reflex_ = PaddedMatrix(f_.outputs(), std::max(reflex_.stride(), f_.stride()));
     for (std::size_t p = 0; p < order_.size(); ++p) {
       for (std::size_t k = 0; k < f_.outputs(); ++k) {
@@ -748,14 +731,14 @@ class Budgetron final : public ExpansionLearner<Real> {
     gain_.assign(belief_.length(), 0.0);
     std::size_t i = 0;
     double variance = 0.0;
-    if (!leads()) {
+    if (!share_.reflex_leads()) {
       i = least_certain();
       variance = gain_[first + i];
     }
     const std::size_t index = order_[i];
     f_.report(EventKind::evict, index);
     belief_.column(first + i, gain_.data());
-    if (leads()) variance = gain_[first + i];
+    if (share_.reflex_leads()) variance = gain_[first + i];
     for (std::size_t k = 0; k < f_.outputs(); ++k) {
       double* a = f_.stored_coefs(k);
       const double share = a[index] / variance;
@@ -897,10 +880,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   Covariance prior_;       // Kinv
   StraightPart straight_;  // w and c
   PaddedMatrix reflex_;    // its coefs, by the index of the examples
-  double mistakes_ = 0.0;  // of the belief, of late
-  double reflex_mistakes_ = 0.0;
-  double weights_sum_ = 0.0;       // of the last rounds, discounted,
-  double squares_sum_ = 0.0;       // and of their squares
+  ReflexShare share_;
   std::vector<double> direction_;  // of the two
   std::size_t widest_ = 0;         // values other than 0 of the fullest row it has learned from
   std::size_t features_reserved_ = 0;

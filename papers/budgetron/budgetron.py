@@ -3,8 +3,9 @@
     f(x) = w.x + c + sum_i a_i k(x_i, x)
 
 A Gaussian belief over (c, w, a): its mean, and a covariance, which starts as diag(tau I, Kinv) with
-Kinv the inverse Gram matrix. `form` "full": one covariance P over all. "diagonal": P over the coefs
-alone, c and every w_j have a variance of their own. "none": there is no straight part, w = c = 0.
+Kinv the inverse Gram matrix, and tau/10 for c. `form` "full": one covariance P over all.
+"diagonal": P over the coefs alone, c and every w_j have a variance of their own. "none": there
+is no straight part, w = c = 0.
 Coordinates of x are (1, x_j for the features j seen so far, in the order in which they were first
 not 0). Examples stand oldest first.
 
@@ -65,10 +66,11 @@ class Budgetron(Page):
         self.reflects = reflex
         if reflex:
             self.carried += ("belief_mistakes", "reflex_mistakes", "reflex")
-            self.carried += ("weights_sum", "squares_sum")
+            self.carried += ("weights_sum", "squares_sum", "rows_sum")
             self.carried += ("reflex_weights",) if self.form != NONE else ()
         self.belief_mistakes = self.reflex_mistakes = 0.0  # of the last 500 rounds
-        self.weights_sum = self.squares_sum = 0.0  # weights of these, and their squares
+        # Weights of these, their squares, and how many there are.
+        self.weights_sum = self.squares_sum = self.rows_sum = 0.0
         self.reflex = np.zeros((0, self.coef.shape[1]))
         self.reflex_weights = np.zeros((0, self.coef.shape[1]))
         self.features = np.zeros(0, dtype=np.int32)
@@ -101,10 +103,12 @@ class Budgetron(Page):
             fades = min(1.0, weight) / 500
             self.weights_sum += weight - self.weights_sum * fades
             self.squares_sum += weight**2 - self.squares_sum * fades
+            self.rows_sum += min(1.0, weight) - self.rows_sum * fades
             by = weight * (self.weights_sum / self.squares_sum)  # 1 without weights
             self.belief_mistakes += by * (losses[0] >= wanted) - self.belief_mistakes * fades
             self.reflex_mistakes += by * (losses[1] >= wanted) - self.reflex_mistakes * fades
-        if max(losses) <= 0 and not self.regresses:
+        stirs = self.reflects and self.stirs(losses[1], wanted)
+        if losses[0] <= 0 and not stirs and not self.regresses:
             return
         if self.wants(margin):
             full = self.size == self.B
@@ -123,7 +127,7 @@ class Budgetron(Page):
                 self.see(x)
             if losses[0] > 0 or not self.reflects:
                 self.update(x, k, losses[0], ways[0], r)
-            if self.reflects and losses[1] > 0:
+            if self.reflects and self.stirs(losses[1], wanted):
                 self.update_reflex(x, k, losses[1], ways[1], r)
 
     def decide(self, x: Vector, row: Vector) -> Vector:
@@ -131,8 +135,7 @@ class Budgetron(Page):
         f: Vector = row @ self.coef + z @ self.weights
         if self.reflects:
             other = row[np.argsort(self.ids)] @ self.reflex + z @ self.reflex_weights
-            share = 1 / (1 + exp(0.5 * (self.belief_mistakes - self.reflex_mistakes - HEAD_START)))
-            f = share * f + (1 - share) * other
+            f = self.share * f + (1 - self.share) * other
         return f
 
     def update(self, x: Vector, k: Vector, loss: float, u: Vector, r: float) -> None:
@@ -217,9 +220,26 @@ class Budgetron(Page):
     # ---- the reflex --------------------------------------------------------------------------
 
     @property
+    def lead(self) -> float:
+        """Mistakes that the reflex is better by, of those that it must not be."""
+        even = 1.0  # the rows without weights that would tell as much as one of these
+        if self.rows_sum > 0:
+            even = min(1.0, self.weights_sum / self.squares_sum * self.weights_sum / self.rows_sum)
+        return self.belief_mistakes - self.reflex_mistakes - HEAD_START / even
+
+    @property
     def leads(self) -> bool:
         """Whether the reflex has more than half of the answer."""
-        return self.reflects and self.belief_mistakes > self.reflex_mistakes + HEAD_START
+        return self.reflects and self.lead > 0
+
+    @property
+    def share(self) -> float:
+        """Weight of the belief in the answer."""
+        return 1 / (1 + exp(0.5 * self.lead))
+
+    def stirs(self, loss: float, wanted: float) -> bool:
+        """Whether the reflex learns: only from mistakes while it has next to no share."""
+        return loss >= wanted if self.share > 0.99 else loss > 0.2 * wanted
 
     def aims(
         self, x: Vector, k: Vector, u: Vector, wanted: float
@@ -237,7 +257,8 @@ class Budgetron(Page):
     def update_reflex(self, x: Vector, k: Vector, loss: float, u: Vector, r: float) -> None:
         z, v = self.coordinates(x), self.Kinv @ k
         move = loss / (float(k @ v + self.tau * (z @ z)) + r) * u
-        self.reflex = self.reflex + np.outer(v, move)
+        kept = 1 - self.r / r / 4000  # less of it for a row that weighs less
+        self.reflex = kept * self.reflex + np.outer(v, move)
         self.reflex_weights = self.reflex_weights + np.outer(self.tau * z, move)
 
     # ---- the straight part -------------------------------------------------------------------
@@ -249,8 +270,12 @@ class Budgetron(Page):
 
     @property
     def tau(self) -> float:
-        """The variance of c and of every w_j when nothing is known of it."""
-        return min(0.1, 1 / (1 + self.mean_square))
+        """The variance of every w_j when nothing is known of it, and of all in the reflex."""
+        return min(0.2, 2 / (1 + self.mean_square))
+
+    def beginning(self, count: int) -> Vector:
+        """The variances of the first coordinates; c, with a tenth, does not stand for a class."""
+        return self.tau * np.append(0.1, np.ones(count))[:count]
 
     def coordinates(self, x: Vector) -> Vector:
         return np.append(1.0, x[self.features])[: len(self.weights)]
@@ -278,10 +303,10 @@ class Budgetron(Page):
         if self.reflects:
             self.reflex_weights = np.pad(self.reflex_weights, ((0, count), (0, 0)))
         if self.form == DIAGONAL:
-            self.variances = np.append(self.variances, np.full(count, self.tau))
+            self.variances = np.append(self.variances, self.beginning(n + count)[n:])
         else:
             old = np.delete(np.arange(len(self.P) + count), np.s_[n : n + count])
-            P = self.tau * np.eye(len(old) + count)
+            P = np.diag(np.append(self.beginning(n + count), np.zeros(self.size)))
             P[np.ix_(old, old)] = self.P
             self.P = P
             if self.turns and len(self.weights) > self.B:
@@ -315,9 +340,9 @@ class Budgetron(Page):
         self.slow += (mistake - self.slow) / min(self.watched, 2000)
         spread = sqrt(self.slow * (1 - self.slow) / 200 + 1e-6)
         if self.watched > 500 and self.window == 0 and self.fast > self.slow + 4 * spread:
-            self.P = self.tau * np.eye(self.first + self.size)
+            self.P = np.diag(np.append(self.beginning(self.first), np.zeros(self.size)))
             self.P[self.first :, self.first :] = self.Kinv
-            self.variances = np.full(self.variances.size, self.tau)
+            self.variances = self.beginning(self.variances.size)
             self.slow, self.window = self.fast, 500
 
     # ---- as the compiled learner holds it ----------------------------------------------------

@@ -201,9 +201,9 @@ def test_is_ridge_regression_where_nothing_is_stored() -> None:
 
 
 def first_covariance(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Tau I of a learner that has seen these rows."""
-    tau = min(0.1, 1 / (1 + float((X**2).sum(axis=1).mean())))
-    return tau * np.eye(X.shape[1] + 1)
+    """Diag(tau/10, tau, tau, ...) of a learner that has seen these rows."""
+    tau = min(0.2, 2 / (1 + float((X**2).sum(axis=1).mean())))
+    return tau * np.diag(np.append(0.1, np.ones(X.shape[1])))
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
@@ -289,7 +289,7 @@ def test_no_row_makes_f_at_it_surer_than_the_floor() -> None:
             after = variance_at(model, x)
             assert after <= before * (1 + 1e-9)
             assert after >= min(before, floor) * (1 - 1e-9)
-            kept += after >= 0.05
+            kept += after >= 0.05 * (1 - 1e-9)  # to rounding
         assert (kept > 0) == (floor > 0)
 
 

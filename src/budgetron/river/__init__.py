@@ -4,7 +4,7 @@
 >>> from budgetron.river import BudgetronClassifier
 >>> model = preprocessing.StandardScaler() | BudgetronClassifier(budget=100)
 >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-Accuracy: 89.03%
+Accuracy: 89.27%
 
 There is a class for every estimator, with the same name and parameters; it is made from the
 estimator, which does the learning (factory.py). What differs: ``seed`` stands for
