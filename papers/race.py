@@ -9,7 +9,8 @@ copy of the model's learner that sees rows in its own coordinates.
 
 Every CHECK rows from its row FIRST on, one with z > win becomes the model's learner with the whole
 budget, the one with the largest sum d if there are several; metrics leave then, and after a width
-widths that are not narrower; the others begin anew with their sums. If nobody wins, one leaves if
+widths that are not narrower; narrower ones get the whole budget; the others begin anew with their
+sums. If nobody wins, one leaves if
 z < lose, or if z < hope `patience` rows after it began or somebody won, or after its row `last`.
 
 Ours; docs/develop/decisions/0053 and 0054 have the reasons.
@@ -27,6 +28,7 @@ from papers.page import Page, Vector
 FACTORS = (4.0, 16.0)
 SHARE = 0.5  # of the budget
 FIRST, CHECK = 300, 100
+YOUNG = 200  # rows of a width, which begins after the warm-up, that do not count
 LAST = 10_000
 
 
@@ -56,7 +58,8 @@ class Contender:
 
     def count(self, difference: float) -> None:
         self.rows += 1
-        self.ahead.append(difference)
+        if self.rules != WIDTH or self.rows > YOUNG:
+            self.ahead.append(difference)
 
     @property
     def compares(self) -> bool:
@@ -112,6 +115,8 @@ class Race:
             if best.rules == WIDTH:
                 self.factor = best.factor
                 left = [each for each in left if each.factor > self.factor]
+                for each in left:
+                    set_budget(each.page, self.model)
             for each in left:
                 each.ahead = []
             self.contenders = left

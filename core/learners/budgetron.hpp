@@ -290,7 +290,7 @@ class Budgetron final : public ExpansionLearner<Real> {
       reserve();
       find_prior();
       take_values();
-      belief_.copy(prior_, first(), straight_.tau());
+      be_unsure();
       if (!keeps_prior()) prior_.free();
       return;
     }
@@ -344,10 +344,14 @@ class Budgetron final : public ExpansionLearner<Real> {
   void watch(const Turn<Real>& turn) {
     if (replace_ != Replace::automatic || !drift_.counts(class_of(turn))) return;
     if (!drift_.count(turn.margin <= 0.0, turn.round)) return;
+    be_unsure();
+    f_.report({EventKind::drift});
+  }
+  // The covariance is that of the beginning.
+  void be_unsure() {
     belief_.copy(prior_, first(), straight_.tau());
     if (first() > 0) belief_.set_variance(0, straight_.tau_of_constant());
     if (form_ == Form::diagonal) straight_.reset_variances();
-    f_.report({EventKind::drift});
   }
 
   // The class of the row: towards it goes the direction.

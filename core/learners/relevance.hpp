@@ -96,10 +96,10 @@ class Relevance {
   }
 
   void visit_state(StateVisitor& visitor) {
-    visitor.field("rows", rows_);
-    visitor.field("squares", squares_);
-    visitor.field("sums", sums_);
-    visitor.field("moments", moments_);
+    visitor.field("gradient_rows", rows_);
+    visitor.field("gradient_squares", squares_);
+    visitor.field("value_sums", sums_);
+    visitor.field("value_squares", moments_);
     if (!visitor.loading()) return;
     require(squares_.size() <= kFeatures && sums_.size() == squares_.size() &&
                 moments_.size() == squares_.size() && all_finite(squares_) && all_finite(sums_) &&

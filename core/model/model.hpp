@@ -610,8 +610,8 @@ class Model : private InstanceCount {
   std::unique_ptr<Learner<Real>> learner_with(double gamma, double share) const {
     return make_learner<Real>(preparation_->spec_with(gamma, share), outputs());
   }
-  static double share_of(const Contender<Real>& contender) {
-    return contender.measures ? 1.0 : Race<Real>::kBudget;
+  [[nodiscard]] double share_of(const Contender<Real>& contender) const {
+    return contender.measures ? 1.0 : race_->share();
   }
   // The same learner with this gamma and the whole budget.
   std::unique_ptr<Learner<Real>> copied(Learner<Real>& learner, double gamma) const {
@@ -630,7 +630,7 @@ class Model : private InstanceCount {
       each.factor = factor;
       each.gamma = factor * preparation_->gamma();
       if (!std::isfinite(static_cast<Real>(each.gamma))) continue;
-      each.learner = learner_with(each.gamma, Race<Real>::kBudget);
+      each.learner = learner_with(each.gamma, race_->share());
       race_->add(std::move(each));
     }
   }
@@ -679,7 +679,9 @@ class Model : private InstanceCount {
       each.count(learned ? model_lost - lost(mistake, turn) : 0.0);
       if (learned) each.learner->learn(turn);
     }
-    race_->check([this](Contender<Real>& winner) { replace_learner(winner); });
+    race_->check(
+        [this](Contender<Real>& winner) { replace_learner(winner); },
+        [this](Contender<Real>& each) { each.learner = copied(*each.learner, each.gamma); });
   }
   void replace_learner(Contender<Real>& winner) {
     if (winner.measures) {

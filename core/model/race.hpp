@@ -8,20 +8,18 @@
 // There are two kinds of contenders:
 //
 //   width  4 and 16 times the gamma that the median rule finds, half of the budget; from the first
-//          row after the warm-up on
+//          row after the warm-up on. It has missed that, so its first kYoung rows do not count.
 //   metric a copy of the model's learner that sees rows in the metric which its gradients suggest
 //          (metric.hpp); from rounds 400, 800, 1600, ... on, if none is there and it differs
 //
 // Every kCheck rows, those who have been there for kFirst rows:
 //
-//   z > win                  the contender, of several the one that is most ahead, becomes the
-//   model's
-//                            learner. A width gets the whole budget; widths that are not narrower,
-//                            and metrics, leave. All others are compared anew, with the new
-//                            learner.
-//   z < lose                 it leaves
-//   z < hope after so many rows since it began or somebody won, patience: it leaves
-//   after `last` rows        it leaves
+//   z > win   the contender, of several the one that is most ahead, becomes the model's learner.
+//             After a width's win it and narrower ones have the whole budget; other widths, and
+//             metrics, leave. Those who stay are compared anew, with the new learner.
+//   z < lose  it leaves
+//   z < hope  `patience` rows after it began or somebody won: it leaves
+//   row `last`: it leaves
 //
 // The model's learner knows nothing of the race: where nobody wins, nothing is lost but the time.
 // The contenders' memory is freed when they leave.
@@ -77,6 +75,7 @@ struct Contender {
   [[nodiscard]] double z() const { return squares > 0.0 ? ahead / std::sqrt(squares) : 0.0; }
   void count(double difference) {
     ++rows;
+    if (!measures && rows <= kYoung) return;
     ++compared;
     ahead += difference;
     squares += difference * difference;
@@ -95,13 +94,15 @@ struct Contender {
 
   static constexpr std::int64_t kFirst = 300;  // rows
   static constexpr std::int64_t kCheck = 100;
+  static constexpr std::int64_t kYoung =
+      200;  // rows in which a width, which begins later, catches up
 };
 
 template <class Real>
 class Race {
  public:
   static constexpr double kFactors[] = {4.0, 16.0};
-  static constexpr double kBudget = 0.5;  // a width's share of the budget
+  static constexpr double kBudget = 0.5;  // a width's share of the budget, until one wins
 
   explicit Race(bool widths) : widths_(widths) {}
 
@@ -121,10 +122,13 @@ class Race {
   void add(Contender<Real> contender) { contenders_.push_back(std::move(contender)); }
   void end() { std::vector<Contender<Real>>().swap(contenders_); }
 
+  // The budget's share of a width: after a win narrow kernels are known to be worth it.
+  [[nodiscard]] double share() const { return factor_ == 1.0 ? kBudget : 1.0; }
+
   // Ends a round. Calls `win(contender)` for the one that takes the model's place, which then
-  // leaves.
-  template <class Win>
-  void check(Win win) {
+  // leaves, and `raise(contender)` for those who get the whole budget.
+  template <class Win, class Raise>
+  void check(Win win, Raise raise) {
     Contender<Real>* best = nullptr;
     for (Contender<Real>& each : contenders_) {
       if (each.wins() && (best == nullptr || each.ahead > best->ahead)) best = &each;
@@ -139,6 +143,7 @@ class Race {
       for (Contender<Real>& each : contenders_) {
         each.ahead = each.squares = 0.0;
         each.compared = 0;
+        if (!measures) raise(each);
       }
     } else {
       std::erase_if(contenders_, [](const auto& each) { return each.leaves(); });

@@ -37,6 +37,7 @@ AROUND = {
         "n_jobs",
         "class_weight",
         "random_state",
+        "relevance",
     ),
 }
 # Rounds in which rounding decided. Margins that are 0 or 1 but for rounding are no accident (the
