@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -298,7 +299,38 @@ class Text(Coding):
         return Cells(place[taken], value[taken], np.zeros(len(codes), bool), ends)
 
 
-CODINGS: dict[str, type[Coding]] = {c.kind: c for c in (Number, Boolean, Date, Category, Text)}
+@dataclass(frozen=True)
+class Checksum(Coding):
+    """Buckets by zlib.crc32 of the column's name and the text, as older files have them (older.py).
+
+    A gap has no bucket.
+    """
+
+    others: int = 1024
+    kind: ClassVar[str] = "checksum"
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.others <= 2**20:
+            raise BudgetronError(f"the words of column {self.name!r} take 1 to 2^20 buckets")
+
+    @property
+    def features(self) -> list[str]:
+        return [f"{self.name}#{i}" for i in range(self.others)]
+
+    @property
+    def width(self) -> int:
+        return self.others
+
+    def encode(self, column: Any) -> Cells:
+        codes, texts = words_of(column)
+        names = [f"{self.name}={text}".encode() for text in texts.to_pylist()]
+        places = np.array([crc32(each) % self.others for each in names] + [0], np.int64)
+        values = np.append(np.ones(len(texts)), 0.0)
+        return Cells(places[codes][:, None], values[codes][:, None], np.zeros(len(codes), bool))
+
+
+_ALL = (Number, Boolean, Date, Category, Text, Checksum)
+CODINGS: dict[str, type[Coding]] = {each.kind: each for each in _ALL}
 
 
 def coding_of(found: dict[str, Any]) -> Coding:
