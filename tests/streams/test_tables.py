@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
@@ -248,7 +249,14 @@ def test_arrays(make: Any) -> None:
     )
     assert_array_equal(read((make(bad), y), dtype="float64")[0], bad)
     bad[13, 2] = np.inf
-    assert "row 14, column 2 is inf: scale it" in error_of((make(bad), y), chunk_rows=5)
+    said = error_of((make(bad), y), chunk_rows=5)
+    assert said == (
+        "<memory>: row 14, column 2 is inf: no finite number: fill it in, "
+        "or put NaN there if it is missing"
+    )
+    bad[13, 2] = 1e300
+    said = error_of((make(bad), y), chunk_rows=5)
+    assert "is 1e+300: out of range of float32: take float64 (dtype, --dtype)" in said
     with pytest.raises(ValueError, match="y must have shape"):
         open_stream((dense, y[:3]))
     with pytest.raises(TypeError, match="source must be a file name"):
@@ -940,6 +948,39 @@ def test_arrow_files_and_json_lines_are_read_as_parquet_is(
         )
     with pytest.raises(StreamError, match="behind the end"):
         list(open_stream(other, position=rows + 1))
+
+
+@pytest.mark.parametrize("name", ["t.parquet.zst", "t.feather.gz", "t.arrow.xz"])
+def test_packed_again_is_said_to_be_unpacked(tmp_path: Path, name: str) -> None:
+    path, inside = tmp_path / name, tmp_path / name.rpartition(".")[0]
+    table = pa.table({"a": [1.0, 2.0], "y": [0, 1]})
+    if ".parquet" in name:
+        pq.write_table(table, inside, compression="zstd")
+    else:
+        pa.feather.write_feather(table, inside, compression="zstd")
+    assert read(inside)[0].tolist() == [[1], [2]]
+    pack = {"zst": zstandard.compress, "gz": gzip.compress, "xz": lzma.compress}
+    path.write_bytes(pack[name.rpartition(".")[2]](inside.read_bytes()))
+    said = error_of(path)
+    assert (
+        f": unpack it first ({ {'z': 'zstd', 'g': 'gzip', 'x': 'xz'}[path.suffix[1]] } -dc" in said
+    )
+    assert "is compressed inside" in said
+
+
+@pytest.mark.parametrize("ending", ["", ".gz", ".xz", ".zst", ".bz2"])
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl"])
+def test_text_is_read_however_it_is_packed(tmp_path: Path, kind: str, ending: str) -> None:
+    frame = pd.DataFrame({"a": [1, 2, 3], "w": ["x", "y", "x"], "y": [0, 1, 0]})
+    text = frame.to_csv(index=False, sep="\t" if kind == "tsv" else ",")
+    if kind == "jsonl":
+        text = frame.to_json(orient="records", lines=True)
+    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+    path = tmp_path / f"t.{kind}{ending}"
+    path.write_bytes({**pack, ".zst": zstandard.compress}[ending](text.encode()))
+    X, y = read(path)
+    assert_array_equal(X[:, :3], [[1, 1, 0], [2, 0, 1], [3, 1, 0]])
+    assert y.tolist() == [0, 1, 0]
 
 
 def test_json_lines_with_keys_that_come_and_go(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def _check_kinds(model: str, layout: Layout, options: SourceOptions) -> None:
     said = {**(options.types or {}), **dict.fromkeys(options.categorical, "category")}
     said |= dict.fromkeys(options.hashed, "category")
     for column in layout.encoding.columns:
-        kind = said.get(column.name, "").partition(":")[0]
+        kind = said.get(column.name, "").partition(":")[0].replace("hash", "category")
         learned = "ignore" if column.coding is None else column.coding.kind
         if kind and kind != learned:
             what = f"column {column.name!r} was learned as {learned}, not as {kind}"

@@ -191,8 +191,7 @@ class _Seen:
 
         kind = self._type
         if self.distinct == 0:
-            temporal = pa.types.is_temporal(kind) and not pa.types.is_duration(kind)
-            return ("date" if temporal else "number"), ""
+            return "number", ""
         if pa.types.is_boolean(kind):
             return "boolean", ""
         if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):

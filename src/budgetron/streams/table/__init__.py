@@ -26,6 +26,8 @@ from budgetron.streams.base import (
     noted,
     rows_of,
 )
+from budgetron.streams.packed import BY_HAND
+from budgetron.streams.source import compression
 from budgetron.streams.table import told
 from budgetron.streams.table.columns import suggested_label
 from budgetron.streams.table.encoder import Encoder
@@ -340,6 +342,7 @@ class ParquetBatches:
             what = "Parquet is read from its end: save standard input to a file first"
             raise StreamError("<stdin>", None, what)
         try:
+            refuse_packed(self.name, "Parquet")
             self.bytes_total: int | None = os.stat(path).st_size
             self._file = pq.ParquetFile(path)
         except (OSError, pa.ArrowException) as error:
@@ -373,6 +376,15 @@ class ParquetBatches:
 
     def close(self) -> None:
         self._file.close()
+
+
+def refuse_packed(path: str, title: str) -> None:
+    """Say what to do with a file of a format that is read from its end and was packed again."""
+    with open(path, "rb") as file:
+        packed = compression(file.read(8))
+    if packed is not None:
+        what = f"is {title} packed as .{packed}: unpack it first ({BY_HAND[packed]} {path} > FILE)"
+        raise StreamError(path, None, f"{what}; {title} is compressed inside")
 
 
 def check_start(name: str, start: int, end: int) -> None:

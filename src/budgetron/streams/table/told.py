@@ -42,7 +42,8 @@ def of_unparsed(
     if often:
         share = 100 * unparsed[often[0]] / max(rows, 1)
         what = f"column {often[0]!r}: {share:.0f} % of its values are no {kinds[often[0]]}"
-        lines.append(f"warning: {what}: if it holds words, --categorical {','.join(often)}")
+        words = f"if it holds words, --categorical {','.join(often)}"
+        lines.append(f"warning: {what}: {words}; dates, --types {often[0]}=date")
     return lines
 
 
