@@ -75,12 +75,16 @@ class Layout:
         if not isinstance(found, dict):
             raise BudgetronError("what it says of the columns it learned makes no sense")
         if "encoding" not in found:
-            older = cls(of_older(found).to_dict(), older=bool(found["categorical"]))
-            return older
+            return cls(of_older(found).to_dict(), older=bool(found["categorical"]))
         label = None if found.get("label") is None else Label.from_json(found["label"])
         made = cls(found["encoding"], label)
         made.encoding  # noqa: B018 (which says what is wrong)
         return made
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The fields of `SourceOptions` that read another table alike."""
+        return {"layout": self}
 
     def unlabelled(self) -> Layout:
         """For a table without a label: columns that go by number count without the label's."""
