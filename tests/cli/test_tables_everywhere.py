@@ -190,7 +190,9 @@ def test_infinity_is_a_gap_in_a_table_in_every_verb(cli: Any, ending: str) -> No
         said = cli(*words, "--strict")
         assert said.code == 2
         assert "row 8, column 'a' holds 'inf', not a number" in said.last
-    assert cli("predict", "m.btn", path).out.count("\n") == 401
+    said = cli("predict", "m.btn", path)
+    assert said.out.count("\n") == 401
+    assert note in said.err
     assert "holds 'inf'" in cli("predict", "m.btn", path, "--strict").last
 
 

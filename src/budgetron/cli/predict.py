@@ -18,6 +18,7 @@ from budgetron._text import shown, spreadsheet
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import layout_in
 from budgetron.cli._console import Ticker, fail, note, progress
+from budgetron.cli._inferred import tell_unparsed
 from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def predict(
     write([])  # the header, if there was no row
     if stream.skipped:
         note(stream.skipped)
+    tell_unparsed(stream)
 
 
 def _by_name(learner: Any) -> Layout | None:

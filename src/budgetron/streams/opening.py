@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from budgetron.errors import BudgetronError
 from budgetron.streams.base import CHUNK_ROWS, StreamError
+from budgetron.streams.table.roles import Roles
 
 if TYPE_CHECKING:
     from budgetron.streams.base import Position, RowStream
-    from budgetron.streams.table.roles import Column, Layout
 
 FORMATS = ("libsvm", "csv", "parquet", "arrow", "jsonl", "npz")
 TABLES = ("csv", "parquet", "arrow", "jsonl")
@@ -34,27 +34,16 @@ _ENDINGS = {
 
 
 @dataclass(frozen=True)
-class SourceOptions:
+class SourceOptions(Roles):
     """How to read a source; what does not concern its format must be left as it is.
+
+    What concerns tables (label, columns and their kinds) is as of `Roles`; of an npz file `label`
+    is the name of the labels' array, and `columns` and kinds are as of a table.
 
     Parameters
     ----------
     format : "libsvm", "csv", "parquet", "arrow", "jsonl" or "npz"; None: by the file's ending, else
         libsvm
-    label : tables: name or number (from 0; -1 is the last) of the label's column; None: the one
-        called label, target, class or y; False: there is none. npz: name of the labels' array
-    columns : tables and npz: names or numbers of the features, in this order; None: all but the
-        label. With a layout: those that stand for its columns
-    types : tables: the kind of columns by name or number, as of `TableEncoder`: number, category,
-        date, boolean, text, hash (words that are hashed only) or ignore. The others are inferred
-        from the first 1,000 rows. Gaps in numbers are NaN
-    categorical, hashed : columns that are of kind category, and hash. The label's may be a
-        category: its labels are then words, whatever they look like
-    hash_width : how many features texts and hashed words of a column have
-    decimal, fill_gaps, strict : tables: as of `TableEncoder`
-    ids : tables: False: leave out columns of which every value is another one
-    labelled : tables: False: do not look at labels; the label's column may be missing
-    layout : tables: how an earlier table was read; nothing is inferred
     delimiter : csv: None: the first line decides
     part : npz: "train" or "test", where the file holds both, or rows from START to before STOP as
         "START:STOP"; None: all, one part after the other
@@ -69,18 +58,6 @@ class SourceOptions:
     """
 
     format: str | None = None
-    label: Column | Literal[False] | None = None
-    columns: Sequence[Column] | None = None
-    types: Mapping[Any, str] | None = None
-    categorical: Sequence[Column] = field(default=())
-    hashed: Sequence[Column] = field(default=())
-    hash_width: int = 1024
-    decimal: str = "auto"
-    fill_gaps: bool = False
-    strict: bool = False
-    ids: bool = True
-    labelled: bool = True
-    layout: Layout | None = None
     delimiter: str | None = None
     header: bool | None = None
     part: str | None = None
@@ -92,6 +69,7 @@ class SourceOptions:
     dtype: Any = "float32"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.format is not None and self.format not in FORMATS:
             raise BudgetronError(f"format must be one of {', '.join(FORMATS)}, not {self.format!r}")
 
@@ -202,13 +180,6 @@ def _libsvm(source: Any, options: SourceOptions, position: Position) -> RowStrea
     )
 
 
-def _roles(options: SourceOptions, **changes: Any) -> Any:
-    from budgetron.streams.table.roles import Roles
-
-    chosen = {each.name: getattr(options, each.name) for each in fields(Roles)}
-    return Roles(**{**chosen, **changes})
-
-
 def open_batches(name: str, kind: str, options: SourceOptions) -> Callable[[], Any]:
     """What opens the table of a file, of one of the formats TABLES."""
     from budgetron.streams.table import ParquetBatches
@@ -233,7 +204,7 @@ def _file_table(name: str, kind: str, options: SourceOptions, position: Position
 
     return TableStream(
         open_batches(name, kind, options),
-        _roles(options),
+        options,
         skip_bad=options.skip_bad,
         gaps=options.gaps,
         **_common(options, position),
@@ -251,7 +222,7 @@ def _table(table: Any, options: SourceOptions, position: Position, **roles: Any)
     _refuse(name, "tables", options, "delimiter", "header")
     return TableStream(
         partial(FrameBatches, table, name),
-        _roles(options, **roles),
+        replace(options, **roles),
         skip_bad=options.skip_bad,
         gaps=options.gaps,
         **_common(options, position),

@@ -300,26 +300,13 @@ class Text(Coding):
 
 
 @dataclass(frozen=True)
-class Checksum(Coding):
-    """Buckets by zlib.crc32 of the column's name and the text, as older files have them (older.py).
+class Checksum(Text):
+    """Whole texts by zlib.crc32 of the column's name and theirs, as older files have them.
 
-    A gap has no bucket.
+    A gap has no bucket. See older.py.
     """
 
-    others: int = 1024
     kind: ClassVar[str] = "checksum"
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.others <= 2**20:
-            raise BudgetronError(f"the words of column {self.name!r} take 1 to 2^20 buckets")
-
-    @property
-    def features(self) -> list[str]:
-        return [f"{self.name}#{i}" for i in range(self.others)]
-
-    @property
-    def width(self) -> int:
-        return self.others
 
     def encode(self, column: Any) -> Cells:
         codes, texts = words_of(column)

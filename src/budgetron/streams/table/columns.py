@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from budgetron.streams.base import StreamError
 
 if TYPE_CHECKING:
-    from budgetron.streams.opening import SourceOptions
     from budgetron.streams.table.roles import Column, Roles
     from budgetron.tables.kinds import Column as Found
 
@@ -58,7 +57,7 @@ class Columns:
         what = "which column is the label? Name it, or its number from 0, with label (--label); "
         raise StreamError(self._source, None, what + self._all())
 
-    def kinds(self, roles: Roles | SourceOptions) -> dict[str, str]:
+    def kinds(self, roles: Roles) -> dict[str, str]:
         """The kinds that are said, by name."""
         said = list((roles.types or {}).items())
         said += [(each, "category") for each in roles.categorical]

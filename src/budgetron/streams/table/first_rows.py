@@ -12,7 +12,6 @@ from budgetron.tables.kinds import Column, Limits, look
 from budgetron.tables.parsing import whole
 
 if TYPE_CHECKING:
-    from budgetron.streams.opening import SourceOptions
     from budgetron.streams.table import Batches
     from budgetron.streams.table.roles import Roles
 
@@ -59,7 +58,7 @@ def first_rows(
         batches.close()
 
 
-def looked_at(source: str, table: Any, roles: Roles | SourceOptions) -> list[Column]:
+def looked_at(source: str, table: Any, roles: Roles) -> list[Column]:
     """What the columns of an Arrow table are, by its rows or as it is said.
 
     Parameters
