@@ -989,3 +989,23 @@ def test_json_lines_with_keys_that_come_and_go(tmp_path: Path) -> None:
     path.write_text("".join(lines))
     with pytest.raises(StreamError, match="row 4, column 'a' has no value"):
         list(open_stream(path, gaps=False))
+
+
+def test_json_lines_of_several_types_in_a_column(tmp_path: Path) -> None:
+    """What is no number is a gap, as in CSV."""
+    path = tmp_path / "t.jsonl"
+    good = [{"a": i, "y": i % 2} for i in range(60)]
+    good[40]["a"] = "many"
+    path.write_text("".join(json.dumps(row) + "\n" for row in good))
+    with open_stream(path) as stream:
+        [(X, y)] = stream
+    assert np.isnan(X[40, 0])
+    assert X[59, 0] == 59
+    assert y.tolist() == [i % 2 for i in range(60)]
+    assert stream.unparsed == {"a": 1}
+    for wrong, what in (
+        ("{", "row 61: is no JSON object"),
+        ("[1]", "row 61: is no JSON object, in"),
+    ):
+        path.write_text("".join(json.dumps(row) + "\n" for row in good) + wrong + "\n")
+        assert what in error_of(path)

@@ -109,7 +109,7 @@ class Encoding:
         if not found.coded:
             left = ", ".join(f"{c.name} ({c.kind})" for c in found.columns[:8])
             what = f"no column is left for the features: {left}"
-            raise BudgetronError(f"{what}; say what they are by types")
+            raise BudgetronError(f"{what}; say what they are (types, --numeric, --categorical)")
         return found
 
     # ---- what it is --------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """JSON lines as batches: one object per line, its keys the columns; pyarrow parses block by block.
 
 The keys of the first block are the columns. A key that a line does not have is a gap. Types are
-those of a block: a column may be whole numbers in one block and decimals in the next.
+those of a block: a column may be whole numbers in one block and decimals in the next. A block in
+which a column is of several types is read by Python, its values as text.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from budgetron.streams.base import StreamError
 from budgetron.streams.source import Source
 from budgetron.streams.table import arrow, arrow_reason, check_start, off_main
+from budgetron.tables.frames import column_of
 
 if TYPE_CHECKING:
     from budgetron.streams.table import Wanted
@@ -108,8 +111,28 @@ class JsonBatches:
         try:
             return off_main(lambda: arrow_json.read_json(pa.BufferReader(memory), read))
         except pa.ArrowException as error:
-            what = f"row {self._rows + 1} or later: {arrow_reason(error)}"
-            raise StreamError(self.name, None, what) from error
+            return self._mixed(block, arrow_reason(error))
+
+    def _mixed(self, block: bytes, reason: str) -> Any:
+        """A block that pyarrow does not read: `reason` says why, if Python does not either."""
+        import pyarrow as pa
+
+        rows: list[dict[str, Any]] = []
+        for line in filter(bytes.strip, block.split(b"\n")):
+            try:
+                rows.append(json.loads(line))
+            except ValueError:
+                what = f"row {self._rows + len(rows) + 1}: is no JSON object"
+                raise StreamError(self.name, None, what) from None
+            if not isinstance(rows[-1], dict):
+                what = f"row {self._rows + len(rows)}: is no JSON object, in braces"
+                raise StreamError(self.name, None, what)
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        try:
+            return pa.table({name: column_of(row.get(name) for row in rows) for name in names})
+        except (pa.ArrowException, ValueError):
+            what = f"row {self._rows + 1} or later: {reason}"
+            raise StreamError(self.name, None, what) from None
 
     def line_of(self, row: int) -> int | None:
         return None
