@@ -818,9 +818,9 @@ def test_columns_that_are_no_words(option: str) -> None:
 OLDER = {
     "numbers": ["age"],
     "hashed": ["sex"],
-    "hash_width": 4,
+    "hash_width": 64,
     "categorical": ["town"],
-    "categories": [{"Ulm": 5, "Bonn": 6}],
+    "categories": [{"Ulm": 65, "Bonn": 66}],
 }
 
 
@@ -832,11 +832,11 @@ def test_tables_as_older_files_have_them() -> None:
         "age": [3, 4, 5, 6],
     }
     X, _ = read(pa.table(rows), label=False, layout=Layout.from_json(OLDER))
-    expected = np.zeros((4, 7), np.float32)
+    expected = np.zeros((4, 67), np.float32)
     expected[:, 0] = rows["age"]
-    expected[0, 6] = expected[1, 5] = 1
+    expected[0, 66] = expected[1, 65] = 1
     for i, word in enumerate("fmf"):
-        expected[i, 1 + zlib.crc32(f"sex={word}".encode()) % 4] = 1
+        expected[i, 1 + zlib.crc32(f"sex={word}".encode()) % 64] = 1
     assert_array_equal(X, expected)
     again = Layout.from_json(json.loads(json.dumps(Layout.from_json(OLDER).to_json())))
     assert_array_equal(read(pa.table(rows), label=False, layout=again)[0], expected)
@@ -851,13 +851,13 @@ def test_a_layout_that_makes_no_sense_is_refused() -> None:
         {**OLDER, "categories": []},
         {**OLDER, "categories": [[]]},
     ]
-    wrong += [{**OLDER, "categories": [{"Ulm": 5, "Bonn": 7}]}]
+    wrong += [{**OLDER, "categories": [{"Ulm": 65, "Bonn": 67}]}]
     sound = Layout.from_json(OLDER).to_json()
     wrong += [
         {**sound, "label": 3},
         {**sound, "label": {"name": "y", "numeric": 1, "decimal": "."}},
     ]
-    for places in ([0], "0", [0] * 8, [99] * 9):
+    for places in ([0], "0", [0] * 68, [99] * 69, ["0"] * 69):
         wrong.append({"encoding": {**sound["encoding"], "places": places}})
     for each in wrong:
         with pytest.raises(ValueError, match="makes no sense"):
