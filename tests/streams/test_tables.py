@@ -327,7 +327,7 @@ def test_npz_of_other_kinds(tmp_path: Path, kind: Any) -> None:
 
 # ---- what is wrong, in one line ----------------------------------------------------------------
 
-ADVICE = "has no value: fill it in or pass over such rows (skip_bad, --skip-bad)"
+ADVICE = "has no value: fill it in, or add --skip-bad"
 NUMBER = (
     'has no value: scale="auto" (--scale auto) treats it as missing; or fill it in, leave the '
     "column out (columns, --columns) or pass over such rows (skip_bad, --skip-bad)"
@@ -397,10 +397,10 @@ def test_missing_values_name_row_and_column(tmp_path: Path, nothing: str, column
         (b"a,y\n" + b"1,1\n" * 30 + b"-inf,1\n", {"strict": True}, "holds '-inf', not a number"),
         (b"a,y\n" + b"1,1\n" * 30 + b"1,inf\n", {}, ": row 31, column 'y' is not a finite number"),
         (b"a,a,y\n1,1,1\n", {}, ": two columns are called 'a'"),
-        (b"a y\n1 1\n", {}, ":1: there is but one column in 'a y': is the delimiter another"),
+        (b"a y\n1 1\n", {}, ":1: there is but one column in 'a y': add --delimiter ' '"),
         (b"a;y\n1;1\n", {"delimiter": ","}, ":1: there is but one column in 'a;y'"),
         (b"1 1:2 4:1\n", {}, ":1: this is LIBSVM text, not CSV"),
-        ("a,y\n1,2\n".encode("utf-16"), {}, ":1: the text is UTF-16, not UTF-8"),
+        ("a,y\n1,2\n".encode("utf-16"), {}, ": is UTF-16, not UTF-8 text"),
         ("stra\xdfe,y\n1,2\n".encode("latin-1"), {}, ":1: is not UTF-8 text (byte 0xdf)"),
         ("a,y\nK\xf6ln,2\n".encode("latin-1"), {"categorical": ["a"]}, "is not UTF-8 text"),
         (b"\x00\x01\x02,\n", {}, ":1: byte 0x00 has no place in CSV text"),
@@ -675,7 +675,9 @@ def test_kinds_that_were_no_numbers() -> None:
 
 def test_options_that_do_not_go_with_a_format(tmp_path: Path, files: dict[str, Any]) -> None:
     (tmp_path / "rows").write_text("1 1:1\n")
-    assert error_of(tmp_path / "rows", label="y").endswith("label does not go with LIBSVM text")
+    assert "is read as LIBSVM; add --format csv" in error_of(tmp_path / "rows", label="y")
+    error = error_of(tmp_path / "rows", label="y", format="libsvm")
+    assert error.endswith("label does not go with LIBSVM text")
     assert "delimiter does not go with Parquet" in error_of(files["rows.parquet"], delimiter=";")
     assert "columns does not go with synthetic" in error_of("synthetic:sea", columns=["a"])
     with pytest.raises(ValueError, match="format must be one of"):

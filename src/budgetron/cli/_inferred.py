@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from budgetron.cli._checkpoint import layout_in
 from budgetron.cli._console import fail, note
+from budgetron.cli._tally import plain
 
 if TYPE_CHECKING:
     from budgetron.streams import RowStream, SourceOptions
@@ -51,6 +52,14 @@ def tell_columns(stream: RowStream) -> None:
     """What the columns of a table are taken for."""
     for text in stream.told_of_columns:
         note(text)
+
+
+def tell_one_class(model: Any) -> None:
+    """That all labels are one: whoever names the wrong column sees no mistake otherwise."""
+    classes: Any = getattr(model, "classes_", None)
+    if classes is not None and len(classes) == 1:
+        label = plain(classes[0])
+        note(f"warning: all labels are {label!r}: is this the label's column (--label)?")
 
 
 def tell_unparsed(stream: RowStream) -> None:

@@ -16,7 +16,14 @@ from budgetron._text import bytes_text, shown
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import Checkpoint, check_place, layout_extra, reason
 from budgetron.cli._console import Ticker, fail, note, output, progress
-from budgetron.cli._inferred import layout_of, settings_of, task_of, tell_columns, tell_unparsed
+from budgetron.cli._inferred import (
+    layout_of,
+    settings_of,
+    task_of,
+    tell_columns,
+    tell_one_class,
+    tell_unparsed,
+)
 from budgetron.cli._interruption import Interruption
 from budgetron.cli._tally import Errors, Mistakes
 from budgetron.cli.algorithms import (
@@ -152,7 +159,6 @@ def run(
             first = open_stream(file, options, position=keep.bookmark if keep else 0)
         with first as stream:
             waits = not sources.readable_twice(file)
-            tell_columns(stream)
             tally.label = getattr(stream, "label", None)
             seconds = _learn(model, stream, tally, keep, waits=waits)
     except StreamError as error:
@@ -167,6 +173,7 @@ def run(
     if stream.skipped:
         note(stream.skipped)
     tell_unparsed(stream)
+    tell_one_class(model)
     if as_json:
         print(json.dumps(result))
     else:
@@ -267,6 +274,7 @@ def _learn(
 
     now_and_then = Ticker()
     code = None
+    told = False
     start = time.perf_counter() - (keep.seconds if keep else 0.0)
     with (
         progress(Path(stream.name).name, stream.bytes_total) as report,
@@ -275,6 +283,9 @@ def _learn(
     ):
         try:
             for place, (X, y) in chunks:
+                if place.position > len(y) and not told:  # a mistake in the first rows is all told
+                    tell_columns(stream)
+                    told = True
                 _learn_chunk(model, place, X, y, tally)
                 code = asked.code
                 if keep is not None:
@@ -293,6 +304,8 @@ def _learn(
             where += f"; the same command goes on after row {keep.position:,}"
         note(f"interrupted: {where}")
         raise typer.Exit(code)
+    if not told:
+        tell_columns(stream)
     if not stream.position:
         fail(f"{stream.name}: no rows to learn from")
     if keep is not None:

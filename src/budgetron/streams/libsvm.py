@@ -27,6 +27,7 @@ from budgetron.streams.base import (
     noted,
     rows_of,
 )
+from budgetron.streams.contents import looks_else, looks_like_table
 from budgetron.streams.source import Source
 
 if TYPE_CHECKING:
@@ -37,6 +38,15 @@ if TYPE_CHECKING:
 # A chunk ends after this much text even if it has few rows: a row can be of any width.
 CHUNK_BYTES = 1 << 20
 _MAX_INDEX = 2**31 - 1
+_HEAD = 4096
+
+
+def read_as_libsvm(name: str, line: int | None = None) -> StreamError:
+    """What to say of a table whose format is neither given nor in its name."""
+    if name in ("-", "<stdin>"):
+        what = "standard input is read as LIBSVM; add --format csv"
+        return StreamError("<stdin>", line, what)
+    return StreamError(name, line, "is read as LIBSVM; add --format csv, or the format it has")
 
 
 class LibsvmStream(RowStream):
@@ -98,6 +108,7 @@ class LibsvmStream(RowStream):
         self._width = n_features
         self.grows = n_features is None
         self._block = b""
+        self._head = b""  # the first bytes, in which a file of another format shows
         self._used = 0  # of the block
         self._start = 0  # of the text the parser sees, in the file
         self._earlier_bad = 0
@@ -202,10 +213,19 @@ class LibsvmStream(RowStream):
             else:
                 self._read_block()
             if parser.failed and self._error is None:
-                self._stop(StreamError(self.name, *parser.bad[0]))
+                self._stop(self._complaint(*parser.bad[0]))
         if not parser.rows and self._error is not None:
             raise self._error
         return int(parser.rows)
+
+    def _complaint(self, line: int, what: str) -> StreamError:
+        """What is wrong with a line; if it is the first, the file may be no LIBSVM text at all."""
+        head = self._head.lstrip()
+        if line == 1 and (other := looks_else(head, "libsvm")):
+            return StreamError(self.name, line, other)
+        if line == 1 and looks_like_table(head) and "is not a number (a line" in what:
+            return read_as_libsvm(self.name, line)
+        return StreamError(self.name, line, what)
 
     def _jump(self, mark: Mapping[str, Any]) -> None:
         """Go on at a bookmark, which must stand at the start of a line."""
@@ -230,6 +250,8 @@ class LibsvmStream(RowStream):
     def _read_block(self) -> None:
         try:
             self._block, self._used = self._source.read(), 0
+            if len(self._head) < _HEAD:
+                self._head += self._block[:_HEAD]
         except OSError as error:
             self._stop(StreamError(self.name, self._parser.lines + 1, str(error)))
             return

@@ -167,10 +167,15 @@ _FLAGS = {"types": " (--types, --numeric, --ignore, --text)", "hashed": " (--has
 
 
 def _libsvm(source: Any, options: SourceOptions, position: Position) -> RowStream:
-    from budgetron.streams.libsvm import LibsvmStream
+    from budgetron.streams.libsvm import LibsvmStream, read_as_libsvm
 
     name = os.fspath(source)
-    _refuse(name, "LIBSVM text", options, *_OF_TABLES, "delimiter", "header")
+    of_tables = (*_OF_TABLES, "delimiter", "header")
+    if options.format is None and any(
+        getattr(options, each) != getattr(SourceOptions(), each) for each in of_tables
+    ):
+        raise read_as_libsvm(name)
+    _refuse(name, "LIBSVM text", options, *of_tables)
     return LibsvmStream(
         source,
         n_features=options.n_features,
@@ -188,7 +193,8 @@ def open_batches(name: str, kind: str, options: SourceOptions) -> Callable[[], A
     from budgetron.streams.table.json_lines import JsonBatches
 
     if kind == "csv":
-        return partial(CsvBatches, name, options.delimiter, options.header, options.skip_bad)
+        how = (options.delimiter, options.header, options.skip_bad)
+        return partial(CsvBatches, name, *how, lone=not options.labelled)
     readers: dict[str, tuple[str, Any]] = {
         "parquet": ("Parquet", ParquetBatches),
         "arrow": ("Arrow", ArrowBatches),

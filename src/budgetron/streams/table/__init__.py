@@ -26,6 +26,7 @@ from budgetron.streams.base import (
     noted,
     rows_of,
 )
+from budgetron.streams.contents import looks_else, looks_like_table
 from budgetron.streams.packed import BY_HAND
 from budgetron.streams.source import compression
 from budgetron.streams.table import told
@@ -346,7 +347,7 @@ class ParquetBatches:
             self.bytes_total: int | None = os.stat(path).st_size
             self._file = pq.ParquetFile(path)
         except (OSError, pa.ArrowException) as error:
-            raise StreamError(self.name, None, arrow_reason(error)) from error
+            raise unreadable(self.name, "Parquet", b"PAR1", error) from error
         self.names = self._file.schema_arrow.names
         self.bytes_read = 0
         self.bad_messages = []
@@ -369,7 +370,7 @@ class ParquetBatches:
                     yield batch.slice(drop)
                 self.bytes_read = (self.bytes_total or 0) * (each + 1) // meta.num_row_groups
         except (OSError, pa.ArrowException) as error:
-            raise StreamError(self.name, None, arrow_reason(error)) from error
+            raise unreadable(self.name, "Parquet", b"PAR1", error) from error
 
     def line_of(self, row: int) -> int | None:
         return None
@@ -403,11 +404,24 @@ def arrow(name: str) -> Any:
     return pyarrow
 
 
-def arrow_reason(error: BaseException) -> str:
-    """What pyarrow or the system says, on one line, without its advice to programmers."""
-    text = getattr(error, "strerror", None) or str(error)
-    text = " ".join(text.split()).split(". Detail:")[0]
-    return text[:1].lower() + text[1:200]
+def unreadable(name: str, title: str, magic: bytes, error: BaseException) -> StreamError:
+    """Why a file of a format that begins with `magic` cannot be read, and what to do."""
+    if isinstance(error, OSError) and error.errno and error.strerror:
+        return StreamError(name, None, error.strerror[:1].lower() + error.strerror[1:])
+    try:
+        with open(name, "rb") as file:
+            head = file.read(4096)
+    except OSError as reason:  # a folder
+        return StreamError(name, None, str(reason.strerror).lower())
+    damaged = f"is damaged, or an incomplete copy of a{'n'[: title == 'Arrow']} {title} file"
+    what = looks_else(head, title.lower()) or f"is no {title} file"
+    if not head:
+        what = "is empty"
+    elif head.startswith(magic):
+        what = f"{damaged}: copy it again"
+    elif what.startswith("is no") and looks_like_table(head):
+        what += ": is it CSV text (--format csv)?"
+    return StreamError(name, None, what)
 
 
 def off_main(call: Callable[[], Any]) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from budgetron.streams.base import StreamError
-from budgetron.streams.table import arrow, arrow_reason, check_start, refuse_packed
+from budgetron.streams.table import arrow, check_start, refuse_packed, unreadable
 
 if TYPE_CHECKING:
     from budgetron.streams.table import Wanted
@@ -31,7 +31,7 @@ class ArrowBatches:
             self._file = pa.memory_map(self.name)
             self._open()
         except (OSError, pa.ArrowException) as error:
-            raise StreamError(self.name, None, arrow_reason(error)) from error
+            raise unreadable(self.name, "Arrow", b"ARROW1", error) from error
         self.names = list(self._schema.names)
         self.bytes_read = 0
         self.bad_messages = []
@@ -63,7 +63,7 @@ class ArrowBatches:
                         yield part.slice(drop)
                 self.bytes_read = self._file.tell()
         except (OSError, pa.ArrowException) as error:
-            raise StreamError(self.name, None, arrow_reason(error)) from error
+            raise unreadable(self.name, "Arrow", b"ARROW1", error) from error
         check_start(self.name, start, rows)
 
     def line_of(self, row: int) -> int | None:

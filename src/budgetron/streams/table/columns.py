@@ -17,6 +17,21 @@ if TYPE_CHECKING:
 LABELS = ("label", "target", "class", "y")
 FEW = 20  # different values that may be classes
 LISTED = 100  # names in a message
+COMPARED = 1000  # names that a name is compared with, if it is none of them
+# A table with more columns is refused: all that is kept of a column would take too much memory.
+MOST_COLUMNS = 100_000
+TOO_WIDE = f"has more than {MOST_COLUMNS:,} columns: keep fewer, or write it as LIBSVM text"
+
+
+def check_names(source: str, names: Sequence[str]) -> None:
+    """Refuse a table with too many columns, or with two of one name."""
+    if len(names) > MOST_COLUMNS:
+        raise StreamError(source, None, TOO_WIDE)
+    doubled = min((each for each, count in Counter(names).items() if count > 1), default=None)
+    if doubled == "":
+        raise StreamError(source, None, "two columns have no name: name them")
+    if doubled is not None:
+        raise StreamError(source, None, f"two columns are called {doubled!r}: rename one")
 
 
 class Columns:
@@ -35,9 +50,7 @@ class Columns:
         names: Sequence[str],
         likely: Callable[[], str | None] = lambda: None,
     ) -> None:
-        doubled = [each for each, count in Counter(names).items() if count > 1]
-        if doubled:
-            raise StreamError(source, None, f"two columns are called {min(doubled)!r}")
+        check_names(source, names)
         self._source = source
         self.names = list(names)
         self._known = frozenset(names)
@@ -80,9 +93,11 @@ class Columns:
         try:
             return self.names[int(column)]
         except (ValueError, IndexError):
-            near = get_close_matches(str(column), self.names, n=1)
+            near = get_close_matches(str(column), self.names[:COMPARED], n=1)
             hint = f"did you mean {near[0]!r}?" if near else self._listed(self.names, 8)
-            if label:
+            if self.names == [str(i) for i in range(len(self.names))]:
+                hint = f"columns go by number, 0 to {len(self.names) - 1} (or --header)"
+            elif label:
                 hint = self._all(near[0] if near else None)
             what = f"there is no column {column!r}; {hint}"
             raise StreamError(self._source, None, what) from None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from budgetron.streams.base import StreamError
-from budgetron.streams.table.columns import Columns
+from budgetron.streams.table.columns import Columns, check_names
 from budgetron.tables.kinds import Column, Limits, look
 from budgetron.tables.parsing import whole
 
@@ -45,6 +45,7 @@ def first_rows(
 
     batches = open_batches()
     try:
+        check_names(batches.name, batches.names)
         found: list[Any] = []
         seen = 0
         reader = batches.read(AsTheyAre(columns or batches.names), 0, rows)

@@ -1,8 +1,8 @@
 """JSON lines as batches: one object per line, its keys the columns; pyarrow parses block by block.
 
 The keys of the first block are the columns. A key that a line does not have is a gap. Types are
-those of a block: a column may be whole numbers in one block and decimals in the next. A block in
-which a column is of several types is read by Python, its values as text.
+those of a block: a column may be whole numbers in one block and decimals in the next. A column of
+several types in one block has no Arrow type: its values become text.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from budgetron.streams.base import StreamError
+from budgetron.streams.contents import looks_else, looks_like_table
 from budgetron.streams.source import Source
-from budgetron.streams.table import arrow, arrow_reason, check_start, off_main
+from budgetron.streams.table import arrow, check_start, off_main
 from budgetron.tables.frames import column_of
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ class JsonBatches:
             block = next(self._blocks, None)
             if block is None:
                 raise StreamError(self.name, None, "is empty: not even a first line")
+            if other := looks_else(block[:4096], "jsonl"):
+                raise StreamError(self.name, None, other)
+            if block.lstrip()[:1] not in b"{[" and looks_like_table(block[:4096]):
+                raise StreamError(self.name, None, "is no JSON: is it CSV text (--format csv)?")
             self._first = self._parsed(block)
         except StreamError:
             self.close()
@@ -88,7 +93,7 @@ class JsonBatches:
         text, ended = b"", False
         while not ended:
             parts, size = [text], len(text)
-            while not ended and size < (len(text) + 1 if self._source.live else _BLOCK):
+            while not ended and size < len(text) + (1 if self._source.live else _BLOCK):
                 parts.append(self._source.read())
                 ended = not parts[-1]
                 size += len(parts[-1])
@@ -99,7 +104,7 @@ class JsonBatches:
             text = text[end:]
             if len(text) > _LONGEST:
                 what = f"row {self._rows + 1} or later is longer than {_LONGEST >> 20} MiB"
-                raise StreamError(self.name, None, what)
+                raise StreamError(self.name, None, f"{what}: write an object a line")
 
     def _parsed(self, block: bytes) -> Any:
         import pyarrow as pa
@@ -110,28 +115,30 @@ class JsonBatches:
         memoryview(memory).cast("B")[:] = block
         try:
             return off_main(lambda: arrow_json.read_json(pa.BufferReader(memory), read))
-        except pa.ArrowException as error:
-            return self._mixed(block, arrow_reason(error))
+        except pa.ArrowException:
+            return self._mixed(block)
 
-    def _mixed(self, block: bytes, reason: str) -> Any:
-        """A block that pyarrow does not read: `reason` says why, if Python does not either."""
+    def _mixed(self, block: bytes) -> Any:
+        """A block that Arrow refuses: columns of several types, or a line that is no object."""
         import pyarrow as pa
 
         rows: list[dict[str, Any]] = []
         for line in filter(bytes.strip, block.split(b"\n")):
+            where = f"row {self._rows + len(rows) + 1}"
             try:
                 rows.append(json.loads(line))
-            except ValueError:
-                what = f"row {self._rows + len(rows) + 1}: is no JSON object"
+            except (ValueError, RecursionError):
+                what = f"{where} is no JSON object: write an object a line"
                 raise StreamError(self.name, None, what) from None
-            if not isinstance(rows[-1], dict):
-                what = f"row {self._rows + len(rows)}: is no JSON object, in braces"
+            if type(rows[-1]) is not dict:
+                what = f"{where} is no JSON object: write an object a line"
                 raise StreamError(self.name, None, what)
-        names = list(dict.fromkeys(name for row in rows for name in row))
+        names = dict.fromkeys(name for row in rows for name in row)
         try:
-            return pa.table({name: column_of(row.get(name) for row in rows) for name in names})
+            columns = [column_of([row.get(name) for row in rows]) for name in names]
+            return pa.table(columns, names=list(names))
         except (pa.ArrowException, ValueError):
-            what = f"row {self._rows + 1} or later: {reason}"
+            what = f"row {self._rows + 1} or later holds text that is not UTF-8"
             raise StreamError(self.name, None, what) from None
 
     def line_of(self, row: int) -> int | None:

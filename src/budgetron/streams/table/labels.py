@@ -20,7 +20,7 @@ CLASSES = 20  # numbers with more different values are a target, not classes
 MOST_CLASSES = 200  # more are hardly classes: learning them would take long, and learn nothing
 LONGEST_LABEL = 1000  # characters
 AS_WORDS = "keep labels as words by naming their column in categorical (--categorical)"
-ABSENT = "has no value: fill it in or pass over such rows (skip_bad, --skip-bad)"
+ABSENT = "has no value: fill it in, or add --skip-bad"
 
 
 @dataclass(frozen=True)
