@@ -35,6 +35,8 @@ _MICROSECONDS_A_DAY = 86_400_000_000
 # A longer text is no category of its own, and is not kept: it would make the encoder large.
 LONGEST = 200
 KEPT = 500  # texts of a column whose features are kept
+_ONE = np.ones(1)
+_ONE.flags.writeable = False
 _PARTS = ("elapsed", "hour", "weekday", "month")
 
 
@@ -51,6 +53,18 @@ class Cells(NamedTuple):
     values: NDArray[np.float64]
     wrong: NDArray[np.bool_]
     ends: NDArray[np.int64] | None = None
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether every cell has one feature of value 1, as `one_hot` makes them."""
+        return self.values.strides == (0, 0)
+
+
+def one_hot(places: NDArray[np.int64]) -> Cells:
+    """Cells of which each has one feature, of value 1; the ones take no memory."""
+    n = len(places)
+    ones: NDArray[np.float64] = np.ndarray((n, 1), np.float64, _ONE, strides=(0, 0))
+    return Cells(places[:, None], ones, np.zeros(n, bool))
 
 
 @dataclass(frozen=True)
@@ -219,14 +233,16 @@ class Category(Coding):
 
     def encode(self, column: Any) -> Cells:
         codes, texts = dictionary_of(column)
-        places = self._looked_up(texts) if len(texts) <= KEPT else self._places(texts)
-        places = np.append(places, len(self.categories))  # null is a gap
-        n = len(codes)
-        return Cells(places[codes][:, None], np.ones((n, 1)), np.zeros(n, bool))
+        gap = len(self.categories)  # the place of null, which has the code -1
+        if len(texts) <= KEPT:
+            places = np.array([*self._looked_up(texts), gap], np.int64)
+        else:
+            places = np.append(self._places(texts), gap)
+        return one_hot(places[codes])
 
-    def _looked_up(self, texts: Any) -> NDArray[np.int64]:
+    def _looked_up(self, texts: Any) -> list[int]:
         seen = self.seen
-        listed = texts.to_pylist()
+        listed = texts.to_numpy(zero_copy_only=False).tolist()
         places = [seen.get(text, -1) for text in listed]
         if -1 in places:
             new = self._places(texts).tolist()
@@ -235,7 +251,7 @@ class Category(Coding):
                 seen.clear()
             seen.update(short)
             places = new
-        return np.array(places, np.int64)
+        return places
 
     def _places(self, texts: Any) -> NDArray[np.int64]:
         """The feature of each text."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Bytes of an encoder: 64 MB hold half a million categories.
 LARGEST = 64_000_000
-BLOCK = 1024  # rows that are put side by side at once: they lie in the cache
+BLOCK = 4096  # rows that are put side by side at once: they lie in the cache
 NOT_A = {"number": "a number", "boolean": "true or false, yes or no", "date": "a date"}
 
 
@@ -123,6 +123,10 @@ class Encoding:
     def coded(self) -> list[Coding]:
         """The codings of the columns that become features."""
         return [each.coding for each in self.columns if each.coding is not None]
+
+    @cached_property
+    def _coded_names(self) -> list[str]:
+        return [each.name for each in self.coded]
 
     @cached_property
     def starts(self) -> list[int]:
@@ -227,8 +231,12 @@ class Encoding:
 
     def cells(self, table: Any) -> list[Cells]:
         """The features of each coded column's cells."""
-        self.check(table.column_names)
-        return [_encoded(each, whole(table.column(each.name))) for each in self.coded]
+        names = table.column_names
+        if names != self._coded_names:
+            self.check(names)
+            table = table.select(self._coded_names)
+        pairs = zip(self.coded, table.columns, strict=True)
+        return [_encoded(coding, whole(column)) for coding, column in pairs]
 
     def count(self, cells: Sequence[Cells], unread: Counter[str]) -> None:
         """Add, of each column, the cells that could not be read."""
@@ -272,8 +280,8 @@ class Encoding:
         self.count(cells, unread)
         return self.rows(cells, table.num_rows)
 
-    def rows(self, cells: Sequence[Cells], rows: int) -> Any:
-        """So many rows of `cells` as CSR, float64."""
+    def rows(self, cells: Sequence[Cells], rows: int, dtype: Any = np.float64) -> Any:
+        """So many rows of `cells` as CSR."""
         width = self.starts[-1]
         parts = []
         pending: list[tuple[int, Cells]] = []  # codings with as many features in every row
@@ -281,13 +289,14 @@ class Encoding:
             if each.ends is None:
                 pending.append((start, each))
                 continue
-            parts += [_fixed(pending, rows, width)] if pending else []
+            parts += [_fixed(pending, rows, width, dtype)] if pending else []
             pending = []
             ends = np.concatenate([[0], each.ends])
             indices = start + each.places
             shape = (rows, width)
-            parts.append(scipy.sparse.csr_array((each.values, indices, ends), shape=shape))
-        parts += [_fixed(pending, rows, width)] if pending else []
+            values = each.values.astype(dtype)
+            parts.append(scipy.sparse.csr_array((values, indices, ends), shape=shape))
+        parts += [_fixed(pending, rows, width, dtype)] if pending else []
         X = parts[0]
         for part in parts[1:]:  # no two have a feature in common
             X = X + part
@@ -320,29 +329,36 @@ def _encoded(coding: Coding, column: Any) -> Cells:
         raise BudgetronError(what) from None
 
 
-def _fixed(found: list[tuple[int, Cells]], rows: int, width: int) -> Any:
-    """CSR of codings with as many features in every row; zeros are left out."""
-    count = sum(each.values.shape[1] for _, each in found)
-    indices = np.empty((min(rows, BLOCK), count), np.int32)
-    values = np.empty((min(rows, BLOCK), count))
-    parts = []
-    for first in range(0, rows, BLOCK):
-        n = min(BLOCK, rows - first)
-        at = 0
-        for start, each in found:
-            more = each.values.shape[1]
-            here = (slice(n), slice(at, at + more))
-            places = each.places if len(each.places) == 1 else each.places[first : first + n]
-            np.add(places, start, out=indices[here], casting="unsafe")
-            values[here] = each.values[first : first + n]
-            at += more
-        kept = values[:n] != 0
-        parts.append((values[:n][kept], indices[:n][kept], kept.sum(axis=1)))
-    if not parts:
-        return scipy.sparse.csr_array((rows, width))
-    flat, places, lengths = (np.concatenate(each) for each in zip(*parts, strict=True))
+def _fixed(found: list[tuple[int, Cells]], rows: int, width: int, dtype: Any) -> Any:
+    """CSR of codings with as many features in every row; zeros are left out.
+
+    A row's features are written one after the other, column by column for a block of rows, each
+    where the row's last one ends.
+    """
+    lengths = np.full(rows, sum(each.one_hot for _, each in found), np.int64)
+    kept = [None if each.one_hot else each.values != 0 for _, each in found]
+    for mask in kept:
+        if mask is not None:
+            lengths += mask[:, 0] if mask.shape[1] == 1 else np.count_nonzero(mask, axis=1)
     ends = np.concatenate([[0], np.cumsum(lengths)])
-    return scipy.sparse.csr_array((flat, places, ends), shape=(rows, width))
+    values = np.ones(ends[-1], dtype)
+    indices = np.empty(ends[-1], np.int32)
+    for first in range(0, rows, BLOCK):
+        block = slice(first, min(first + BLOCK, rows))
+        at = ends[block].copy()
+        for (start, each), mask in zip(found, kept, strict=True):
+            places = each.places if len(each.places) == 1 else each.places[block]
+            if mask is None:
+                indices[at] = places[:, 0] + start
+                at += 1
+                continue
+            for j in range(mask.shape[1]):
+                here = mask[block, j]
+                where = at[here]
+                values[where] = each.values[block, j][here]
+                indices[where] = (places[:, j] if len(places) == 1 else places[here, j]) + start
+                at += here
+    return scipy.sparse.csr_array((values, indices, ends), shape=(rows, width))
 
 
 def joined(columns: list[Any]) -> Any:

@@ -203,8 +203,10 @@ class Encoder:
         bad: dict[int, StreamError] = {}
         try:
             cells = encoding.cells(features)
-            for coding, here, each in zip(encoding.coded, self._features, cells, strict=True):
-                self._check(coding, each, batch.column(here), partial(self._wrong, bad, row, here))
+            if self._strict or not self._gaps:
+                for coding, here, each in zip(encoding.coded, self._features, cells, strict=True):
+                    wrong = partial(self._wrong, bad, row, here)
+                    self._check(coding, each, batch.column(here), wrong)
             y = self._read_labels(table, partial(self._wrong, bad, row, self.label))
         except BudgetronError as error:
             raise StreamError(self._name, None, str(error)) from None
@@ -246,11 +248,14 @@ class Encoder:
     def _rows(self, cells: list[Cells], rows: int) -> Any:
         assert self.encoding is not None
         with np.errstate(over="ignore"):
-            if self._dense:
-                return _in_range(np.hstack([each.values for each in cells]).astype(self._dtype))
-            X = self.encoding.rows(cells, rows)
-            X.data = _in_range(X.data.astype(self._dtype))
-            return X
+            if not self._dense:
+                X = self.encoding.rows(cells, rows, self._dtype)
+                _in_range(X.data)
+                return X
+            dense = np.empty((rows, self.encoding.width), self._dtype)
+            for start, each in zip(self.encoding.starts, cells, strict=False):
+                dense[:, start : start + each.values.shape[1]] = each.values
+            return _in_range(dense)
 
 
 def _in_range(values: NDArray[Any]) -> NDArray[Any]:

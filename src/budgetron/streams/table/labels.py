@@ -20,6 +20,8 @@ CLASSES = 20  # numbers with more different values are a target, not classes
 MOST_CLASSES = 200  # more are hardly classes: learning them would take long, and learn nothing
 LONGEST_LABEL = 1000  # characters
 AS_WORDS = "keep labels as words by naming their column in categorical (--categorical)"
+# The least number with so many digits.
+_POWERS = np.concatenate([[0.0], 10.0 ** np.arange(300)])
 ABSENT = "has no value: fill it in, or add --skip-bad"
 
 
@@ -185,6 +187,20 @@ def refusal(label: Label | None, classes: int, *, numeric: bool) -> str:
     return f"{many}: {what} Name another column (--label), or list all classes (--classes)"
 
 
+def _longer(column: Any, y: NDArray[np.float64]) -> bool:
+    """Whether a text that is a whole number has more characters than the number has digits."""
+    from pyarrow import compute
+
+    length = compute.binary_length(column)
+    if column.null_count:
+        length = length.fill_null(0)
+    length = length.to_numpy(zero_copy_only=False)
+    if length.max(initial=0) < 2:
+        return False
+    least = _POWERS[np.minimum(length, len(_POWERS) - 1)]
+    return bool(((length > 1) & (np.abs(y) < least) & (y == np.floor(y))).any())
+
+
 def _lossy(column: Any, y: NDArray[np.float64]) -> Iterator[tuple[int, str]]:
     """Whole numbers, as digits or not, that are other ones as float64, or had leading zeros.
 
@@ -193,7 +209,7 @@ def _lossy(column: Any, y: NDArray[np.float64]) -> Iterator[tuple[int, str]]:
     from pyarrow import compute
 
     suspect = np.abs(y) >= 2**53
-    if is_text(column.type):
+    if is_text(column.type) and _longer(column, y):
         zeros = compute.match_substring_regex(column, r"^\s*[+-]?0[0-9]+\s*$")
         suspect |= zeros.fill_null(False).to_numpy(zero_copy_only=False)
     for i in np.nonzero(suspect & np.isfinite(y))[0].tolist():
