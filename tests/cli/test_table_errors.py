@@ -127,6 +127,12 @@ CASES = {
         "t.csv:201: row 200, column 'town' is not UTF-8 text: iconv -f latin1 -t utf8",
         "run inspect predict",
     ),
+    "a row in Latin-1 that is too short": Case(
+        "t.csv",
+        lambda: LATIN.replace(b"1,2,caf\xe9,1", b"1,caf\xe9,1"),
+        "t.csv: row 1 or later is not UTF-8 text: iconv -f latin1 -t utf8",
+        "inspect",
+    ),
     "a header in Latin-1": Case(
         "t.csv",
         lambda: text(header="age,pay,caf,label").replace(b"caf", b"caf\xe9"),

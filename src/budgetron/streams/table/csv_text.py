@@ -39,6 +39,7 @@ _LONGEST = 4 << 20
 # Beyond this row nobody waits for its line to be counted.
 _FAR = 1_000_000
 _NOTHING = [*GAPS, " ?"]
+NOT_UTF8 = "is not UTF-8 text: iconv -f latin1 -t utf8"
 _COMPLAINT = re.compile(
     r"^(?:In CSV column #(?P<column>\d+): )?(?:CSV parse error: )?(?:Row #(?P<row>\d+): )?"
     r"(?P<what>.*)$",
@@ -201,18 +202,18 @@ class CsvBatches:
             use_threads=False, column_names=self.names, block_size=len(block)
         )
         wrong: list[Any] = []
+        # Arrow shows a row of the wrong length as text, and complains past us where it is none.
+        passes = self._skip_bad and _is_text(block)
         parse = arrow_csv.ParseOptions(
             delimiter=self._delimiter,
-            invalid_row_handler=partial(_pass_over, wrong) if self._skip_bad else None,
+            invalid_row_handler=partial(_pass_over, wrong) if passes else None,
         )
         try:
             table = off_main(
                 lambda: arrow_csv.read_csv(pa.BufferReader(memory), read, parse, convert)
             )
         except UnicodeDecodeError as error:
-            raise StreamError(
-                self.name, None, "is not UTF-8 text: iconv -f latin1 -t utf8 converts"
-            ) from error
+            raise StreamError(self.name, None, NOT_UTF8) from error
         self._count(wrong)
         self._rows_parsed += table.num_rows + len(wrong)
         return table
@@ -301,12 +302,23 @@ class CsvBatches:
         what = " ".join(found["what"].split())[:160]
         if found["column"] is not None:
             where.append(f"column {self.names[int(found['column'])]!r}")
-        if fields := re.match(r"Expected (\d+) columns, got (\d+)", what):
+        fields = re.match(r"Expected (\d+) columns, got (\d+)", what)
+        if fields and self._skip_bad:
+            where, what = [f"row {self._rows_parsed + 1} or later"], NOT_UTF8
+        elif fields:
             what = f"has {fields[2]} fields, not {fields[1]}: mend it, or add --skip-bad"
         elif "UTF8" in what:
-            what = "is not UTF-8 text: iconv -f latin1 -t utf8"
+            what = NOT_UTF8
         line = None if row is None else self.line_of(row)
         return StreamError(self.name, line, f"{', '.join(where)} {what}")
+
+
+def _is_text(block: memoryview) -> bool:
+    try:
+        str(block, "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _pass_over(wrong: list[Any], row: Any) -> str:
