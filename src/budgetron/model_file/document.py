@@ -1,5 +1,8 @@
 """A learner as a document and arrays, and back: what a model file says of it (model_file.py).
 
+Of a pipeline the document is that of its last step, the learner; `pipeline` says what comes before
+it (steps.py).
+
 The document names an estimator of this package, its parameters, and what the engine was built from.
 `restore` builds it anew from these, by the way that learning takes, so parameters pass their
 checks; only then does the core take the arrays, and checks them in turn. Nothing in a document is
@@ -23,6 +26,8 @@ from budgetron.estimators._base.classifier import OnlineClassifier
 from budgetron.estimators._base.estimator import Origin
 from budgetron.estimators._base.regressor import OnlineRegressor
 from budgetron.model_file.limits import Arrays, least_bytes
+from budgetron.model_file.plain import PREFIX
+from budgetron.model_file.steps import describe_pipeline, is_pipeline, restore_pipeline
 from budgetron.model_file.values import decode, decode_labels, encode, encode_labels
 from budgetron.parts import Spec
 
@@ -36,9 +41,14 @@ _PLAIN = (int, bool, float, str)
 
 def describe(model: Any) -> tuple[Document, Arrays]:
     """What is to be known of a model, and its arrays; TypeError if it cannot be written."""
+    if is_pipeline(model):
+        before, more = describe_pipeline(model)
+        document, arrays = describe(model.steps[-1][1])
+        return {**document, "pipeline": before}, {**arrays, **more}
     kind = type(model)
     if _estimator(kind.__name__) is not kind:
-        raise TypeError(f"{kind.__name__} is no estimator of budgetron: it cannot be saved")
+        what = f"{kind.__name__} is no estimator of budgetron: it cannot be saved"
+        raise TypeError(f"{what}, nor a pipeline that ends with it")
     model._validate_params()
     with model._turn:
         return _described(model)
@@ -127,11 +137,19 @@ def _estimator(name: str) -> type[Estimator] | None:
 # ---- and back ------------------------------------------------------------------------------------
 
 
-def restore(document: Document, arrays: Arrays, most: float = inf) -> Estimator:
+def restore(document: Document, arrays: Arrays, most: float = inf) -> Any:
     """The model, or any exception at all where document and arrays make none.
 
     One that would take more than `most` bytes is not even built.
     """
+    if "pipeline" not in document:
+        return _restored(document, arrays, most)
+    before = {name: array for name, array in arrays.items() if name.startswith(PREFIX)}
+    own = {name: array for name, array in arrays.items() if name not in before}
+    return restore_pipeline(document["pipeline"], before, _restored(document, own, most))
+
+
+def _restored(document: Document, arrays: Arrays, most: float) -> Estimator:
     kind = _estimator(document["estimator"])
     if kind is None:
         raise BudgetronError(f"there is no estimator {document['estimator']!r}")

@@ -187,7 +187,11 @@ class Encoding:
                 rest = {"coding": coding, "examples": tuple(each["examples"])}
                 columns.append(Column(**{**each, **rest}))
             made = cls(tuple(columns))
-            sound = all(isinstance(each.name, str) for each in columns) and made.width > 0
+            texts = [(each.name, each.kind, each.why, *each.examples) for each in columns]
+            sound = 0 < made.width < 2**31 and len(set(made.names)) == len(made.names)
+            sound &= all(isinstance(each, str) for row in texts for each in row)
+            counts = [(each.rows, each.gaps, each.distinct) for each in columns]
+            sound &= all(type(each) is int for row in counts for each in row)
         except (TypeError, ValueError, LookupError, AttributeError):
             sound = False
         if not sound:
