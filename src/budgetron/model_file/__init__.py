@@ -27,7 +27,7 @@ import numpy as np
 import budgetron
 from budgetron.errors import BudgetronError
 from budgetron.model_file.atomic import write_whole
-from budgetron.model_file.document import Document, describe, restore
+from budgetron.model_file.document import Document, Estimator, Steps, describe, restore
 from budgetron.model_file.formats import FORMAT, PIPELINE, READ, of_this_format
 from budgetron.model_file.limits import Arrays, allowed_bytes
 
@@ -42,7 +42,7 @@ class ModelFileError(BudgetronError):
 # ---- saving --------------------------------------------------------------------------------------
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Estimator | Steps, path: str | os.PathLike[str]) -> None:
     """Write a learner to a file, from which `load` makes one that goes on to the bit.
 
     The file is replaced in one step: at any moment it is the old one or the new one, whole. It
@@ -80,7 +80,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     write_whole(path, to_bytes(model))
 
 
-def to_bytes(model: Any, extra: Document | None = None) -> bytes:
+def to_bytes(model: Estimator | Steps, extra: Document | None = None) -> bytes:
     """What `save` writes. `extra` is kept in the document, for whoever wrote it.
 
     Equal models have equal bytes. What `load` would refuse is refused here.
@@ -143,7 +143,7 @@ def _checksum(document: Document, arrays: Arrays) -> str:
 # ---- loading -------------------------------------------------------------------------------------
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int | str | None = None) -> Any:
+def load(path: str | os.PathLike[str], *, max_bytes: int | str | None = None) -> Estimator | Steps:
     """The learner that `save` wrote: predicts, and goes on learning, to the bit as it would have.
 
     Of a pipeline, the pipeline: with the same steps, parameters, categories and names.
@@ -163,7 +163,8 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | str | None = None) ->
     OSError
         If it cannot be opened.
     """
-    return read(path, max_bytes)[0]
+    model: Estimator | Steps = read(path, max_bytes)[0]
+    return model
 
 
 def read(path: str | os.PathLike[str], max_bytes: int | str | None = None) -> tuple[Any, Document]:

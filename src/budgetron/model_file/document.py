@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, fields
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,6 +34,14 @@ from budgetron.parts import Spec
 Document = dict[str, Any]
 Estimator = OnlineClassifier | OnlineRegressor
 _PLAIN = (int, bool, float, str)
+
+
+class Steps(Protocol):
+    """A scikit-learn Pipeline, as far as types go: it has none of its own."""
+
+    steps: list[tuple[str, Any]]
+
+    def predict(self, X: Any) -> Any: ...
 
 
 # ---- to a document -------------------------------------------------------------------------------

@@ -84,8 +84,11 @@ class Coding:
         raise NotImplementedError
 
     def decode(self, values: NDArray[np.float64]) -> Cell:
-        """What a cell with these features held; `values` are all of them, NaN where missing."""
-        raise NotImplementedError
+        """What a cell with these features held; `values` are all of them, NaN where missing.
+
+        Of words that are hashed it is known only that there are some.
+        """
+        return "(hashed)" if (np.nan_to_num(values) > OFF).any() else None
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}
