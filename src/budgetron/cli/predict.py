@@ -18,6 +18,8 @@ from budgetron._text import shown, spreadsheet
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import layout_in
 from budgetron.cli._console import Ticker, fail, note, progress
+from budgetron.cli._explained import explainer
+from budgetron.cli._known_columns import taken_apart
 from budgetron.errors import BudgetronError
 
 
@@ -37,6 +39,9 @@ def predict(
     ] = Output.labels,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object a line instead of CSV.")
+    ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Tell which columns and stored examples decided.")
     ] = False,
     format: sources.Format = None,
     label: sources.Label = None,
@@ -60,6 +65,7 @@ def predict(
         fail(str(error))
     except OSError as error:
         fail(f"{model}: {(error.strerror or str(error)).lower()}")
+    learner, document = taken_apart(model, learner, document)
     if not hasattr(learner, "_engine"):
         fail(f"{model}: the model in it has not learned anything yet")
     answer, names = _answers(learner, output, model)
@@ -79,6 +85,7 @@ def predict(
     if layout is not None and columns is None and hashed is None and _is_table(file, format):
         layout = layout.unlabelled() if options.label is False else layout
         options = replace(options, label=False, **layout.options)
+    tell = explainer(learner, document, as_json=as_json) if explain else None
     now_and_then = Ticker()
     try:
         with (
@@ -88,7 +95,8 @@ def predict(
         ):
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             for X, _ in stream:
-                write(answer(_in_width(learner, X)))
+                X = _in_width(learner, X)
+                write(answer(X)) if tell is None else tell(X)
                 sys.stdout.flush()
                 if now_and_then():
                     report(stream.bytes_read, f"{stream.position:,} rows")
@@ -96,7 +104,8 @@ def predict(
         fail(str(error))
     except BudgetronError as error:  # another width than the model's
         fail(f"{file}: {error}")
-    write([])  # the header, if there was no row
+    if tell is None:
+        write([])  # the header, if there was no row
     if stream.skipped:
         note(stream.skipped)
 
