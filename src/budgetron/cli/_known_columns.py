@@ -23,6 +23,8 @@ def taken_apart(path: str, model: Any, document: dict[str, Any]) -> tuple[Any, d
     A pipeline of a TableEncoder and a learner reads tables as `run --save` left them; of others a
     command cannot know what their rows are.
     """
+    if "river" in document:
+        fail(f"{path}: a River model, whose rows are dicts: use budgetron.load in Python")
     steps = getattr(model, "steps", None)
     if steps is None:
         return model, document
@@ -84,7 +86,7 @@ def columns_in(document: dict[str, Any]) -> list[tuple[str, str, str]]:
                 for each in written:
                     look(each)
 
-    look(document.get("pipeline"))
+    look([document.get("pipeline"), document.get("river")])
     return found
 
 
@@ -107,6 +109,10 @@ def _few(names: Sequence[str]) -> str:
 
 def steps_in(document: dict[str, Any]) -> str | None:
     """The steps of a pipeline in a line; None if the file has no pipeline."""
+    if "river" in document:
+        river = document["river"]
+        steps = [*river["encoders"], [river["learner"][0], {"model": True}]]
+        return f"River: {_steps(steps, document['estimator'])}"
     pipeline = document.get("pipeline")
     return None if pipeline is None else _steps(pipeline["steps"], document["estimator"])
 

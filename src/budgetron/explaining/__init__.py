@@ -78,7 +78,7 @@ def explain(model: Any, rows: Any, *, examples: int = 3) -> Reasons:
     >>> reason.prediction, [move.column for move in reason.moves]
     ('yes', ['town', 'age'])
     """
-    if hasattr(model, "steps") and not isinstance(model, OnlineEstimator):
+    if isinstance(getattr(model, "steps", None), list):
         estimator = _ours(model.steps[-1][1])
         rows = _table(rows)
         X = rows

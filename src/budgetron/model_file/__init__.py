@@ -27,7 +27,7 @@ import numpy as np
 import budgetron
 from budgetron.errors import BudgetronError
 from budgetron.model_file.atomic import write_whole
-from budgetron.model_file.document import Document, Estimator, Steps, describe, restore
+from budgetron.model_file.document import Document, Estimator, Rows, Steps, describe, restore
 from budgetron.model_file.formats import FORMAT, PIPELINE, READ, of_this_format
 from budgetron.model_file.limits import Arrays, allowed_bytes
 
@@ -42,7 +42,7 @@ class ModelFileError(BudgetronError):
 # ---- saving --------------------------------------------------------------------------------------
 
 
-def save(model: Estimator | Steps, path: str | os.PathLike[str]) -> None:
+def save(model: Estimator | Steps | Rows, path: str | os.PathLike[str]) -> None:
     """Write a learner to a file, from which `load` makes one that goes on to the bit.
 
     The file is replaced in one step: at any moment it is the old one or the new one, whole. It
@@ -53,7 +53,8 @@ def save(model: Estimator | Steps, path: str | os.PathLike[str]) -> None:
     model : an estimator of this package, fitted or not, or a scikit-learn Pipeline that ends with
         one. Steps before it may be TableEncoder, StandardScaler, OneHotEncoder, OrdinalEncoder,
         SimpleImputer, FeatureHasher, "passthrough" and "drop", also in a ColumnTransformer or an
-        inner Pipeline
+        inner Pipeline. Or a model of `budgetron.river`, alone or behind its TableEncoder in a
+        pipeline of River
     path : by custom it ends in .btn
 
     Raises
@@ -80,7 +81,7 @@ def save(model: Estimator | Steps, path: str | os.PathLike[str]) -> None:
     write_whole(path, to_bytes(model))
 
 
-def to_bytes(model: Estimator | Steps, extra: Document | None = None) -> bytes:
+def to_bytes(model: Estimator | Steps | Rows, extra: Document | None = None) -> bytes:
     """What `save` writes. `extra` is kept in the document, for whoever wrote it.
 
     Equal models have equal bytes. What `load` would refuse is refused here.
@@ -93,7 +94,7 @@ def to_bytes(model: Estimator | Steps, extra: Document | None = None) -> bytes:
         raise ModelFileError(str(error)) from None
     _check_loads(described, arrays)
     document: Document = {
-        "format": PIPELINE if "pipeline" in described else FORMAT,
+        "format": PIPELINE if {"pipeline", "river"} & described.keys() else FORMAT,
         "budgetron": budgetron.__version__,
         "versions": _versions(),
         **described,

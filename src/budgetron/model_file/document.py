@@ -1,7 +1,8 @@
 """A learner as a document and arrays, and back: what a model file says of it (model_file.py).
 
 Of a pipeline the document is that of its last step, the learner; `pipeline` says what comes before
-it (steps.py).
+it (steps.py). Of a River model it is that of the estimator inside, and `river` says what is around
+it (river_models.py).
 
 The document names an estimator of this package, its parameters, and what the engine was built from.
 `restore` builds it anew from these, by the way that learning takes, so parameters pass their
@@ -27,6 +28,12 @@ from budgetron.estimators._base.estimator import Origin
 from budgetron.estimators._base.regressor import OnlineRegressor
 from budgetron.model_file.limits import Arrays, least_bytes
 from budgetron.model_file.plain import PREFIX
+from budgetron.model_file.river_models import (
+    describe_river,
+    estimator_in,
+    is_river,
+    restore_river,
+)
 from budgetron.model_file.steps import describe_pipeline, is_pipeline, restore_pipeline
 from budgetron.model_file.values import decode, decode_labels, encode, encode_labels
 from budgetron.parts import Spec
@@ -44,6 +51,12 @@ class Steps(Protocol):
     def predict(self, X: Any) -> Any: ...
 
 
+class Rows(Protocol):
+    """A model of River, or a pipeline of it, as far as types go."""
+
+    def predict_one(self, x: Any) -> Any: ...
+
+
 # ---- to a document -------------------------------------------------------------------------------
 
 
@@ -53,6 +66,10 @@ def describe(model: Any) -> tuple[Document, Arrays]:
         before, more = describe_pipeline(model)
         document, arrays = describe(model.steps[-1][1])
         return {**document, "pipeline": before}, {**arrays, **more}
+    if is_river(model):
+        document, arrays = describe(estimator_in(model))
+        around, more = describe_river(model)
+        return {**document, "river": around}, {**arrays, **more}
     kind = type(model)
     if _estimator(kind.__name__) is not kind:
         what = f"{kind.__name__} is no estimator of budgetron: it cannot be saved"
@@ -150,11 +167,13 @@ def restore(document: Document, arrays: Arrays, most: float = inf) -> Any:
 
     One that would take more than `most` bytes is not even built.
     """
-    if "pipeline" not in document:
-        return _restored(document, arrays, most)
     before = {name: array for name, array in arrays.items() if name.startswith(PREFIX)}
     own = {name: array for name, array in arrays.items() if name not in before}
-    return restore_pipeline(document["pipeline"], before, _restored(document, own, most))
+    if "pipeline" in document:
+        return restore_pipeline(document["pipeline"], before, _restored(document, own, most))
+    if "river" in document:
+        return restore_river(document["river"], before, _restored(document, own, most))
+    return _restored(document, arrays, most)
 
 
 def _restored(document: Document, arrays: Arrays, most: float) -> Estimator:

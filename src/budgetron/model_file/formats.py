@@ -20,7 +20,7 @@ from budgetron.model_file.document import Document
 from budgetron.model_file.limits import Arrays
 
 FORMAT = 4
-PIPELINE = 5  # of files with a pipeline, which earlier versions would take for its last step
+PIPELINE = 5  # of pipelines and River models, which earlier versions would take for the learner
 READ = (2, 3, FORMAT, PIPELINE)
 UNITS = "preparation/units/"
 _STATISTICS = ("features", "marks", "numbers")
