@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from safetensors.numpy import save_file
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.impute import SimpleImputer
@@ -24,7 +25,13 @@ from sklearn.preprocessing import (
 )
 
 import budgetron
-from budgetron import BudgetronClassifier, BudgetronRegressor, ModelFileError, TableEncoder
+from budgetron import (
+    BudgetronClassifier,
+    BudgetronRegressor,
+    ModelFileError,
+    TableEncoder,
+    model_file,
+)
 from budgetron.model_file import read_header, to_bytes
 
 ROWS = 300
@@ -52,7 +59,7 @@ def y(frame: pd.DataFrame) -> np.ndarray:
 
 def columns() -> ColumnTransformer:
     numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
-    words = OneHotEncoder(min_frequency=50, handle_unknown="infrequent_if_exist")
+    words = OneHotEncoder(min_frequency=60, handle_unknown="infrequent_if_exist")
     return ColumnTransformer(
         [("n", numbers, ["age"]), ("w", words, ["town", "kids"]), ("d", "drop", ["since"])],
         remainder="passthrough",
@@ -278,6 +285,11 @@ def test_a_file_cut_short(share: float, frame: pd.DataFrame, y: np.ndarray, tmp_
     assert "\n" not in str(refused.value)
 
 
+def sign(document: dict[str, Any], arrays: dict[str, np.ndarray], path: Path) -> None:
+    document["sha256"] = model_file._checksum(document, arrays)
+    save_file(arrays, path, {"budgetron": json.dumps(document)})
+
+
 FORGED: list[tuple[str, list[Any], Any]] = [
     ("columns", ["w", "fitted", "_n_features_outs"], {"list": [1, 2]}),
     ("columns", ["w", "fitted", "categories_"], {"list": []}),
@@ -286,6 +298,9 @@ FORGED: list[tuple[str, list[Any], Any]] = [
     ("columns", ["w", "step"], "Popen"),
     ("columns", ["n", "steps", 1, 1, "fitted", "mean_"], {"float": "nan"}),
     ("columns", ["n", "steps", 1, 1, "fitted", "mean_"], {"array": "pipeline/99"}),
+    ("columns", ["n", "steps", 1, 1, "fitted", "mean_"], {"array": "pipeline/0"}),  # twice
+    ("columns", ["w", "fitted", "_infrequent_indices"], {"list": [None]}),
+    ("columns", ["n", "steps", 0, 1, "fitted", "indicator_"], None),
 ]
 
 
@@ -293,10 +308,6 @@ FORGED: list[tuple[str, list[Any], Any]] = [
 def test_a_forged_step_is_refused(
     name: str, way: list[Any], value: Any, frame: pd.DataFrame, y: np.ndarray, tmp_path: Path
 ) -> None:
-    from safetensors.numpy import save_file
-
-    from budgetron import model_file
-
     path = tmp_path / "model.btn"
     budgetron.save(make_pipeline(ENCODERS[name], BudgetronClassifier(budget=9)).fit(frame, y), path)
     document, arrays = model_file._take_apart(path)[:2]
@@ -308,11 +319,40 @@ def test_a_forged_step_is_refused(
     for step in way[1:-1]:
         inner = inner[step]
     inner[way[-1]] = value
-    document["sha256"] = model_file._checksum(document, arrays)
-    save_file(arrays, path, {"budgetron": json.dumps(document)})
+    sign(document, arrays, path)
     with pytest.raises(ModelFileError, match="unreadable") as refused:
         budgetron.load(path)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("n_jobs", 10**6), ("n_jobs", -(10**6)), ("remainder", 3), ("transformers", {"list": [3]})],
+)
+def test_parameters_that_scikit_learn_does_not_look_at(
+    name: str, value: Any, frame: pd.DataFrame, y: np.ndarray, tmp_path: Path
+) -> None:
+    """A file cannot start a million processes."""
+    path = tmp_path / "model.btn"
+    budgetron.save(make_pipeline(columns(), BudgetronClassifier(budget=9)).fit(frame, y), path)
+    document, arrays = model_file._take_apart(path)[:2]
+    document["pipeline"]["steps"][0][1]["params"][name] = value
+    sign(document, arrays, path)
+    with pytest.raises(ModelFileError, match="unreadable"):
+        budgetron.load(path)
+
+
+def test_numbers_that_are_searched_must_be_sorted(tmp_path: Path) -> None:
+    """scikit-learn looks categories up by halves: unsorted ones give places behind the last."""
+    path = tmp_path / "model.btn"
+    X = np.repeat([[1.0], [2.0], [3.0]], 5, axis=0)
+    pipeline = make_pipeline(OneHotEncoder(), BudgetronClassifier(budget=9))
+    budgetron.save(pipeline.fit(X, X[:, 0] > 1), path)
+    document, arrays = model_file._take_apart(path)[:2]
+    arrays["pipeline/0"] = arrays["pipeline/0"][::-1].copy()
+    sign(document, arrays, path)
+    with pytest.raises(ModelFileError, match="categories make no sense"):
+        budgetron.load(path)
 
 
 def test_a_text_cannot_ask_for_the_memory_of_all(tmp_path: Path) -> None:
