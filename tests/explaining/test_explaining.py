@@ -134,6 +134,20 @@ def test_numbers_are_in_the_units_of_the_rows(scale: str | None, exact: bool) ->
         np.testing.assert_allclose(values, X[example.round], rtol=1e-9 if exact else 0.5)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_zero_is_told_as_zero(dtype: type) -> None:
+    """Scaled and back it is not: (0 - c)/s s + c is off by rounding."""
+    X = np.random.default_rng(2).normal(size=(ROWS, 2)) * [1, 20] + [3, 7]
+    X[::2, 1] = 0
+    X = X.astype(dtype)
+    model = BudgetronClassifier(budget=50).partial_fit(X, X[:, 0] > 3)
+    told = budgetron.explain(model, X[:20], examples=20)
+    values = {
+        each.values["x1"] for reason in told for each in reason.examples if each.round % 2 == 0
+    }
+    assert values == {0.0}
+
+
 def test_means_where_rows_stay_as_they_come() -> None:
     """Of the stored examples: no others are kept."""
     X = np.random.default_rng(3).normal(size=(200, 2)) + 5

@@ -251,7 +251,10 @@ class Explainer:
         """Stored examples in the units of the rows; NaN where a flag says that it was missing."""
         stored = _dense(examples[:, self._features])
         centres, sizes = self._units
-        values: Floats = np.where(np.isinf(sizes), 0.0, sizes) * stored.astype(float) + centres
+        sizes = np.where(np.isinf(sizes), 0.0, sizes)
+        values: Floats = sizes * stored.astype(float) + centres
+        rounding = 16 * np.finfo(self.estimator._engine.dtype).eps * (np.abs(centres) + sizes)
+        values[np.abs(values) <= rounding] = 0.0  # as it was before it was scaled
         if self.estimator._engine.preparation.flags:
             flags = _dense(examples[:, self.estimator.n_features_in_ + self._features])
             values[flags != 0] = np.nan

@@ -69,7 +69,7 @@ def cell(value: Any, width: int) -> str:
     """What a cell held, in so many characters; a gap is a question mark.
 
     >>> cell(1234567890.0, 8), cell(None, 8), cell(True, 8), cell("Constantinople", 8)
-    ('1.23e+09', '?', 'yes', 'Const...')
+    ('1.23e+09', '?', 'yes', 'Constan…')
     >>> cell("2024-11-05 06:15:00", 12)
     '2024-11-05'
     """
@@ -90,7 +90,7 @@ def cut(text: str, width: int) -> str:
     """Text from outside in so many characters.
 
     >>> cut("occupation code", 10)
-    'occupat...'
+    'occupatio…'
     """
     text = shown(text)
-    return text if len(text) <= width else text[: width - 3] + "..."
+    return text if len(text) <= width else text[: width - 1] + "…"
