@@ -18,7 +18,7 @@ def explainer(learner: Any, document: dict[str, Any], *, as_json: bool) -> Calla
     document : of the file it is from, which may say what the columns were
     as_json : one JSON object a row, instead of a table for people
     """
-    from budgetron.explaining import LEGEND, of_features
+    from budgetron.explaining import LEGEND, looked_at, of_features
     from budgetron.explaining.columns import of_encoding
     from budgetron.explaining.reasons import Explainer
 
@@ -27,6 +27,7 @@ def explainer(learner: Any, document: dict[str, Any], *, as_json: bool) -> Calla
 
     def explain(X: Any) -> None:
         nonlocal rows
+        X = looked_at(learner, X)
         columns = of_features(learner, X) if encoding is None else of_encoding(encoding)
         for reason in Explainer(learner, columns).reasons(X, first=rows + 1):
             print(json.dumps(reason.to_dict()) if as_json else f"{reason}\n")

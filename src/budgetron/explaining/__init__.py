@@ -7,7 +7,6 @@ use the estimators, the tables and what is below them.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -90,10 +89,7 @@ def explain(model: Any, rows: Any, *, examples: int = 3) -> Reasons:
         estimator = _ours(model)
         rows = X = one_row(rows)
         columns = []
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        X = estimator._rows(X)
-    X = X if isinstance(X, np.ndarray) else X.matrix()
+    X = looked_at(estimator, X)
     columns = columns or of_features(estimator, X)
     explainer = Explainer(estimator, columns, examples)
     return Reasons(explainer.reasons(X, _cells(rows, columns)))
@@ -105,6 +101,12 @@ def _ours(model: Any) -> Any:
         raise BudgetronError(f"{what}, nor a pipeline that ends with one")
     model._deciding  # noqa: B018 (raises if nothing was learned)
     return model
+
+
+def looked_at(estimator: Any, X: Any) -> Any:
+    """Rows that the estimator takes, an array or CSR; BudgetronError for others."""
+    rows = estimator._rows(X)
+    return rows if isinstance(rows, np.ndarray) else rows.matrix()
 
 
 def of_features(estimator: Any, X: Any) -> list[Known]:

@@ -10,7 +10,6 @@ in regression as the prediction itself.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +18,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from budgetron._csr import sparse_rows
+from budgetron._csr import SparseRows, sparse_rows
 from budgetron.explaining.columns import Floats, Known
 from budgetron.explaining.text import as_text
 from budgetron.tables.codings import Cell
@@ -144,7 +143,7 @@ class Explainer:
 
         Parameters
         ----------
-        X : rows as the estimator takes them
+        X : rows that the estimator has looked at (`_rows`), an array or CSR
         raw : what the columns of each row held, by name, where that is known
         first : number of the first row
         """
@@ -154,9 +153,7 @@ class Explainer:
             shape=(rows.shape[0], max(rows.shape[1], self.estimator.n_features_in_)),
         )
         known: Sequence[dict[str, Any]] = [{}] * rows.shape[0] if raw is None else raw
-        with warnings.catch_warnings():  # sparse rows have no names
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            return [self._reason(first + i, rows[[i]], cells) for i, cells in enumerate(known)]
+        return [self._reason(first + i, rows[[i]], cells) for i, cells in enumerate(known)]
 
     def _reason(self, number: int, x: Any, raw: dict[str, Any]) -> Reason:
         estimator = self.estimator
@@ -202,9 +199,12 @@ class Explainer:
         return scipy.sparse.csr_array(parts, shape=(len(ends), width))
 
     def _outputs(self, rows: Any) -> Floats:
-        rows = rows.astype(self.estimator._engine.dtype)
-        outputs: Floats = self.estimator._answer(self.estimator._rows(sparse_rows(rows)))[0]
+        outputs: Floats = self.estimator._answer(self._checked(rows))[0]
         return outputs
+
+    def _checked(self, rows: Any) -> SparseRows:
+        """Rows as the compiled model reads them; `reasons` takes none that were not looked at."""
+        return sparse_rows(rows.astype(self.estimator._engine.dtype))
 
     def _read(self, x: Any, outputs: Floats) -> tuple[Floats, Any, float | None, Any]:
         """The direction of f towards the prediction, the prediction, its probability, the other."""
@@ -224,14 +224,13 @@ class Explainer:
             second = int(np.argmax(rest))
             lead[code], lead[second] = 1.0, -1.0
             other = labels[second]
-        rows = self.estimator._rows(sparse_rows(x.astype(self.estimator._engine.dtype)))
-        shares = self.estimator._answer(rows, probabilities=True)[0]
+        shares = self.estimator._answer(self._checked(x), probabilities=True)[0]
         return lead, labels[code], float(shares[0, code]), other
 
     # ---- the examples behind it --------------------------------------------------------------
 
     def _behind(self, x: Any, lead: Floats) -> tuple[list[Example], int]:
-        why = self.estimator.explain(x.astype(self.estimator._engine.dtype))
+        why = self.estimator._explained(self._checked(x)).by_size()
         shares = why.shares @ lead
         order = np.argsort(-np.abs(shares), kind="stable")[: self.examples]
         stored = self._unscaled(why.examples[order])
