@@ -170,6 +170,20 @@ def test_categories_of_any_plain_type(values: np.ndarray, more: Any, tmp_path: P
     np.testing.assert_array_equal(loaded.predict_proba(X), pipeline.predict_proba(X))
 
 
+def test_frames_between_the_steps(frame: pd.DataFrame, y: np.ndarray, tmp_path: Path) -> None:
+    words = ("w", OneHotEncoder(sparse_output=False), ["town", "kids"])
+    encoder = ColumnTransformer([words, ("n", StandardScaler(), ["age"])])
+    pipeline = make_pipeline(encoder, BudgetronClassifier(budget=20)).set_output(transform="pandas")
+    budgetron.save(pipeline.fit(frame, y), tmp_path / "model.btn")
+    loaded = budgetron.load(tmp_path / "model.btn")
+    assert to_bytes(loaded) == to_bytes(pipeline)
+    assert loaded[-1].feature_names_in_.tolist() == pipeline[-1].feature_names_in_.tolist()
+    pd.testing.assert_frame_equal(loaded[:-1].transform(frame), pipeline[:-1].transform(frame))
+    np.testing.assert_array_equal(loaded.predict(frame), pipeline.predict(frame))
+    [reason] = budgetron.explain(loaded, frame[:1])
+    assert {each.column for each in reason.moves} == {"town", "kids", "age"}
+
+
 def test_texts_that_are_hashed(tmp_path: Path) -> None:
     rows = [[f"w{i % 7}", f"v{i % 3}"] for i in range(60)]
     pipeline = make_pipeline(

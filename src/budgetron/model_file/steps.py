@@ -8,7 +8,7 @@ index is below a width, and would go wrong without a word.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, UserList
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, NoReturn
@@ -79,6 +79,7 @@ def _kept() -> dict[str, Kept]:
                 "_transformer_to_input_indices",
                 "_remainder",
                 "_n_features",
+                "_transformers_feature_names_out",
                 "sparse_output_",
                 "output_indices_",
             ),
@@ -123,6 +124,11 @@ class _Writing(Writer):
         super().__init__(self._step)
         self._way: list[str] = []
         self._within = ""  # and to the parameter
+
+    def write(self, value: Any) -> Any:
+        if isinstance(value, UserList):  # as scikit-learn 1.6 has the columns of the remainder
+            value = list(value.data)
+        return super().write(value)
 
     def named(self, name: str, step: Any) -> Any:
         self._way.append(name)
@@ -466,6 +472,9 @@ def _check_columns(step: Any, width: int) -> None:
     _require(isinstance(step._columns, list) and len(step._columns) == len(names), "columns")
     _require(isinstance(step._remainder, tuple) and len(step._remainder) == 3, "columns")
     _require(type(step.sparse_output_) is bool, "columns")
+    out = getattr(step, "_transformers_feature_names_out", np.empty(0, object))
+    _require(isinstance(out, np.ndarray) and out.ndim == 1, "names of features")
+    _require(all(isinstance(each, str) for each in out.tolist()), "names of features")
     for name, each in step.output_indices_.items():
         sound = name in inputs and type(each) is slice
         _require(sound and type(each.start) is type(each.stop) is int, "places of columns")
