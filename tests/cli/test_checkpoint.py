@@ -368,7 +368,7 @@ def test_a_resumed_run_reports_the_bad_rows_of_all_of_it(
         lines.insert(0, "label,a,b")
         options += ["--format", "csv"]
         options += ["--categorical" if "categories" in kind else "--hash", "b"]
-        options += ["--columns", "a,b"]  # by which a gap is a bad row
+        options += ["--numeric", "a", "--strict"]  # by which infinity makes its row a bad one
     source.write_text("\n".join(lines) + "\n")
     kept = str(tmp_path / "kept")
     keep = ["--checkpoint", kept, "--every", "10"]
@@ -402,7 +402,7 @@ def test_a_checkpoint_without_messages_is_resumed(
     rows[3] = "inf,1"
     (tmp_path / "rows.csv").write_text("a,label\n" + "\n".join(rows) + "\n")
     arguments = [str(tmp_path / "rows.csv"), "--skip-bad", "--gamma", "0.5", "--algorithm", "rbp"]
-    arguments += ["--columns", "a", "--checkpoint", str(tmp_path / "c.btn"), "--every", "10"]
+    arguments += ["--strict", "--checkpoint", str(tmp_path / "c.btn"), "--every", "10"]
     with monkeypatch.context() as patch:
         for module in (libsvm, table):
             patch.setattr(module, "noted", lambda **of_bad_rows: {})

@@ -246,11 +246,11 @@ def test_predict_reads_a_table_as_it_was_learned(
     rows = [("m", "Jena", 1.5), ("f", "Köln", 2.0), ("f", "Ulm", 3.0)]
     text = "sex,note,town,age\n" + "".join(f"{s},x,{t},{a}\n" for s, t, a in rows)
     (towns / "new.csv").write_text(text)
-    options = {"categorical": ["town", "sex"], "infer": True, "dtype": "float64"}
+    options = {"categorical": ["town", "sex"], "dtype": "float64"}
     with open_stream(towns / "towns.csv", **options) as learned:
         layout = learned.layout
     frame = pd.DataFrame(rows, columns=["sex", "town", "age"])
-    [(X, _)] = open_stream(frame, label=False, dtype="float64", **layout.options)
+    [(X, _)] = open_stream(frame, label=False, dtype="float64", layout=layout)
     capsys.readouterr()
     assert call("predict", towns / model, towns / "new.csv", "--output", "decisions") == 0
     said = [float(f) for (f,) in lines(capsys.readouterr().out)[1:]]

@@ -152,11 +152,32 @@ def test_info_tells_the_label_and_the_columns_of_run(
     pipeline: Any, table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = table.with_suffix(".btn")
-    learned = {"encoding": pipeline[0].to_dict(), "label": {"name": "buys\x1b"}}
+    label = {"name": "buys\x1b", "numeric": False, "decimal": "."}
+    learned = {"encoding": pipeline[0].to_dict(), "label": label}
     path.write_bytes(to_bytes(pipeline[-1], {"table": learned}))
     text = " ".join(shown(path, capsys).replace("│", " ").split())
     assert "label buys\\x1b" in text
     assert "town category 3: Bern, Oslo, Rome" in text
+
+
+def test_info_tells_the_label_of_run(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = table.with_suffix(".btn")
+    assert call("run", table, "--label", "buys", "--save", model) == 0
+    text = " ".join(shown(model, capsys).replace("│", " ").split())
+    assert " label buys " in text
+    assert "town category 3: Bern, Oslo, Rome since date" in text
+
+
+def test_models_of_older_tables_are_explained() -> None:
+    """Their features lie in the order in which categories first appeared, some nowhere."""
+    from budgetron.explaining.columns import of_encoding
+    from budgetron.tables.older import of_older
+
+    lists = {"numbers": ["age"], "hashed": [], "hash_width": 1, "categorical": ["town"]}
+    age, town = of_encoding(of_older({**lists, "categories": [{"Ulm": 1, "Bonn": 2}]}))
+    assert (age.features.tolist(), sorted(town.features.tolist())) == ([0], [1, 2])
+    row = np.array([50.0, 1.0, 0.0])
+    assert (age.decode(row[age.features]), town.decode(row[town.features])) == (50.0, "Ulm")
 
 
 @pytest.mark.parametrize(

@@ -199,12 +199,13 @@ def test_the_printed_command_reads_the_table_the_same_way(cli: Any, tmp_path: Pa
     reading = ["--format", "csv", "--label", "kind", "--columns", "left,side", "--dtype", "float64"]
     reading += ["--categorical", "side", "--delimiter", ";", "--header", "--skip-bad"]
     out, err = cli("tune", *arguments, *reading, "--rows", "400", "--processes", "1")
-    assert err.startswith("1 bad row skipped; the first: people.data")
+    assert err.startswith("people.data: columns: 1 number, 1 category ")
+    assert "\n1 bad row skipped; the first: people.data" in err
     command = shlex.split(out.splitlines()[-1])
     assert command[:3] == ["budgetron", "run", "people.data"]
     result = json.loads(cli(*command[1:], "--json")[0])
     assert result["rows"] == len(Y)
-    assert result["n_features"] == 3
+    assert result["n_features"] == 1 + 2 + 9
     assert result["bad_lines"] == 1
     assert cli("tune", *arguments, "--label", "none", code=2)[1].startswith("budgetron: learning")
 

@@ -20,6 +20,9 @@ from budgetron.errors import BudgetronError
 if TYPE_CHECKING:
     from budgetron.streams.table.roles import Layout
 
+# Settings that older checkpoints may lack, and those that only they have.
+_WITHOUT = {"decimal": "auto", "fill_gaps": False, "strict": False}
+_GONE = {"infer", "categories"}
 _ENDS = 1 << 20  # bytes at either end of the source that a checkpoint knows it by
 
 
@@ -116,7 +119,8 @@ class Checkpoint:
 
     def _compare(self, before: dict[str, Any], bookmark: Any) -> None:
         """End the command if the checkpoint is of another run; a log that grew is the same one."""
-        for name in sorted(self._run.keys() | before.keys()):
+        before = {**_WITHOUT, **before}  # of an older version, which had no such options
+        for name in sorted((self._run.keys() | before.keys()) - _GONE):
             was, now = before.get(name), self._run.get(name)
             if was == now or (name == "source" and self._grew(was, bookmark)):
                 continue

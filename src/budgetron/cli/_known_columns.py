@@ -35,19 +35,17 @@ def taken_apart(path: str, model: Any, document: dict[str, Any]) -> tuple[Any, d
     encoder, learner = steps[0][1], steps[1][1]
     if not hasattr(encoder, "_encoding"):
         fail(f"{path}: the model in it has not learned anything yet")
-    lists = {"numbers": [], "hashed": [], "hash_width": 1, "categorical": [], "categories": []}
-    table = {**lists, "encoding": encoder._encoding.to_dict()}
+    table = {"encoding": encoder._encoding.to_dict()}
     return learner, {**document, "extra": {"table": table}}
 
 
 def encoding_in(document: dict[str, Any]) -> Encoding | None:
     """The encoding of the table that a model was learned from; None if the file has none."""
-    from budgetron.tables.encoding import Encoding
+    from budgetron.streams.table.roles import Layout
 
     extra = document.get("extra")
     table = extra.get("table") if isinstance(extra, dict) else None
-    found = table.get("encoding") if isinstance(table, dict) else None
-    return None if found is None else Encoding.from_dict(found)
+    return None if table is None else Layout.from_json(table).encoding
 
 
 def label_in(document: dict[str, Any]) -> str | None:

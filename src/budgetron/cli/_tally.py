@@ -9,21 +9,27 @@ from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
     from budgetron.streams.read_ahead import Place
+    from budgetron.streams.table.labels import Label
 
 
 class Mistakes:
     """Learns rows as classes; the model counts its mistakes.
 
-    `fixed`: no row is wider than the first.
+    `fixed`: no row is wider than the first. `label`: what is known of the labels.
     """
+
+    label: Label | None = None
 
     def __init__(self, labels: list[Any] | None, fixed: bool = False) -> None:
         self._labels = labels
         self._fixed = fixed
+        self._seen: set[Any] = set()
 
     def learn(self, model: Any, place: Place, X: Any, y: Any) -> None:
         if self._labels is not None:
             self._check(place, y, self._labels)
+        else:
+            self._count(model, place, y)
         learn = model.prequential if self._fixed else model._prequential_growing
         learn(X, y, classes=self._labels)
 
@@ -49,6 +55,18 @@ class Mistakes:
             "mistake rate": f"{result['mistake_rate']:.2%}",
         }
 
+    def _count(self, model: Any, place: Place, y: Any) -> None:
+        """End the command before more classes are learned than are classes."""
+        import numpy as np
+
+        from budgetron.streams.table.labels import refusal
+
+        self._seen = self._seen or set(getattr(model, "classes_", np.zeros(0)).tolist())
+        self._seen.update(np.unique(y).tolist())
+        refused = refusal(self.label, len(self._seen), numeric=y.dtype.kind != "U")
+        if refused:
+            fail(f"{place.name}: {refused}")
+
     def _check(self, place: Place, y: Any, labels: list[Any]) -> None:
         import numpy as np
 
@@ -64,8 +82,10 @@ class Mistakes:
 class Errors:
     """Learns rows as numbers, and sums the errors of the predictions before.
 
-    `fixed`: no row is wider than the first.
+    `fixed`: no row is wider than the first. `label`: what is known of the targets.
     """
+
+    label: Label | None = None
 
     def __init__(self, fixed: bool = False) -> None:
         self._fixed = fixed

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,8 +19,13 @@ from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import layout_in
 from budgetron.cli._console import Ticker, fail, note, progress
 from budgetron.cli._explained import explainer
+from budgetron.cli._inferred import tell_unparsed
 from budgetron.cli._known_columns import taken_apart
 from budgetron.errors import BudgetronError
+
+if TYPE_CHECKING:
+    from budgetron.streams import SourceOptions
+    from budgetron.streams.table.roles import Layout
 
 
 class Output(StrEnum):
@@ -31,6 +36,7 @@ class Output(StrEnum):
     probabilities = "probabilities"
 
 
+@sources.reads_rows("rows", "n_features", "dtype")
 def predict(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Of `budgetron run --save`.")],
     file: sources.Source,
@@ -43,13 +49,8 @@ def predict(
     explain: Annotated[
         bool, typer.Option("--explain", help="Tell which columns and stored examples decided.")
     ] = False,
-    format: sources.Format = None,
-    label: sources.Label = None,
-    columns: sources.Columns = None,
-    hashed: sources.Hashed = None,
-    delimiter: sources.Delimiter = None,
-    header: sources.Header = None,
-    skip_bad: sources.SkipBad = False,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Predict the rows of FILE, whose own labels are not looked at.
 
@@ -70,21 +71,16 @@ def predict(
         fail(f"{model}: the model in it has not learned anything yet")
     answer, names = _answers(learner, output, model)
     write = _writer(names, as_json=as_json)
-    options = sources.source_options(
-        format=format,
-        label=label,
-        columns=columns,
-        hashed=hashed,
-        delimiter=delimiter,
-        header=header,
-        dtype=learner._engine.dtype.name,
-        skip_bad=skip_bad,
-    )
+    options = sources.source_options(**reading, dtype=learner._engine.dtype.name)
     options = replace(options, labelled=False, gaps=learner._takes_gaps)
-    layout = layout_in(model, document) or (None if header is False else _by_name(learner))
-    if layout is not None and columns is None and hashed is None and _is_table(file, format):
+    layout = layout_in(model, document) or (None if options.header is False else _by_name(learner))
+    if layout is None:
+        options = replace(options, ids=True)  # of arrays every column is a feature
+    elif sources.is_table(file, options.format):
+        _check_kinds(model, layout, options)
         layout = layout.unlabelled() if options.label is False else layout
-        options = replace(options, label=False, **layout.options)
+        said: dict[str, Any] = {"types": None, "categorical": (), "hashed": ()}
+        options = replace(options, label=False, layout=layout, **said)
     tell = explainer(learner, document, as_json=as_json) if explain else None
     now_and_then = Ticker()
     try:
@@ -108,20 +104,28 @@ def predict(
         write([])  # the header, if there was no row
     if stream.skipped:
         note(stream.skipped)
+    tell_unparsed(stream)
 
 
-def _is_table(file: str, format: str | None) -> bool:
-    from budgetron.streams.opening import TABLES, format_of
-
-    return file.startswith("data:") or format_of(file, format) in TABLES
-
-
-def _by_name(learner: Any) -> Any:
+def _by_name(learner: Any) -> Layout | None:
     """The layout of a table for a model that knows its features by name; None for others."""
     from budgetron.streams.table.roles import Layout
+    from budgetron.tables.older import of_numbers
 
     names = getattr(learner, "feature_names_in_", None)
-    return None if names is None else Layout(names.tolist(), [], 1, [], [])
+    return None if names is None else Layout.of(of_numbers(names.tolist()))
+
+
+def _check_kinds(model: str, layout: Layout, options: SourceOptions) -> None:
+    """End the command where a flag says that a column is something else than was learned."""
+    said = {**(options.types or {}), **dict.fromkeys(options.categorical, "category")}
+    said |= dict.fromkeys(options.hashed, "category")
+    for column in layout.encoding.columns:
+        kind = said.get(column.name, "").partition(":")[0].replace("hash", "category")
+        learned = "ignore" if column.coding is None else column.coding.kind
+        if kind and kind != learned:
+            what = f"column {column.name!r} was learned as {learned}, not as {kind}"
+            fail(f"{model}: {what}: predict reads it so; leave that option out")
 
 
 def _in_width(learner: Any, X: Any) -> Any:

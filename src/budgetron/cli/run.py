@@ -16,13 +16,7 @@ from budgetron._text import bytes_text, shown
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import Checkpoint, check_place, layout_extra, reason
 from budgetron.cli._console import Ticker, fail, note, output, progress
-from budgetron.cli._inferred import (
-    settings_of,
-    task_of_label,
-    tell_columns,
-    tell_unparsed,
-    with_encoding_in,
-)
+from budgetron.cli._inferred import layout_of, settings_of, task_of, tell_columns, tell_unparsed
 from budgetron.cli._interruption import Interruption
 from budgetron.cli._tally import Errors, Mistakes
 from budgetron.cli.algorithms import (
@@ -48,9 +42,7 @@ SHOWN = 4  # columns with missing values
 def run(
     file: sources.Source,
     algorithm: AlgorithmName = "budgetron",
-    budget: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Most examples to store, or bytes (256KB).")
-    ] = None,
+    budget: sources.Budget = None,
     gamma: Annotated[str | None, typer.Option(metavar="X", help=sources.GAMMA_HELP)] = None,
     kernel: sources.Kernel = None,
     scale: sources.Scale = None,
@@ -81,11 +73,6 @@ def run(
     every: Annotated[
         int, typer.Option(min=1, metavar="N", help="Rows between two checkpoints.")
     ] = 100_000,
-    numeric: sources.Numeric = None,
-    ignore: sources.Ignore = None,
-    types: sources.Types = None,
-    decimal: sources.Decimal = "auto",
-    strict: sources.Strict = False,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -94,18 +81,7 @@ def run(
     With --scale auto an empty cell or NaN is a missing value.
     """
     found = find(algorithm, task)
-    options = sources.inferring(
-        file,
-        sources.learning_options(**reading),
-        numeric=numeric,
-        ignore=ignore,
-        types=types,
-        decimal=decimal,
-        strict=strict,
-    )
-    if task is None and options.infer and "regression" in found.tasks and classes is None:
-        task = task_of_label(file, options)
-    task = task or found.tasks[0]
+    options = sources.learning_options(**reading)
     given = {
         "budget": None if budget is None else parse_value(budget),
         "kernel": kernel,
@@ -118,14 +94,11 @@ def run(
     if scale is not None:  # none is a value too
         parameters["scale"] = parse_value(scale)
     parameters.update(parse_setting(text) for text in settings or [])
-    check_parameters(found, parameters)
     for name in ("n_epochs", "shuffle"):
         if name in parameters:
             fail(f"budgetron: {name} is of fit; run goes over the rows once, in their order")
     missing = {**found.parameters, **parameters}.get("scale") == "auto"
     options = replace(options, gaps=missing)
-    if classes is not None and task == "regression":
-        fail("budgetron: --classes is for classification; regression has none")
     for option, place in (("--save", save), ("--checkpoint", checkpoint)):
         if place is not None:
             check_place(option, place, file)
@@ -146,8 +119,19 @@ def run(
     from budgetron.streams import StreamError, open_stream
 
     keep: Checkpoint | None = None
-    options = with_encoding_in(checkpoint, options)
+    first: RowStream | None = None  # standard input is opened but once
+    layout, before = layout_of(checkpoint)
+    options = replace(options, layout=layout)
     try:
+        asked = options
+        if sources.is_table(file, options.format) and (task, before) == (None, None):
+            first = open_stream(file, options)
+            task = None if classes is not None else task_of(first)
+        task = task or before or found.tasks[0]
+        found = find(algorithm, task)
+        check_parameters(found, parameters)
+        if classes is not None and task == "regression":
+            fail("budgetron: --classes is for classification; regression has none")
         if in_bytes:
             options, labels = _fix_shape(file, task, options, labels)
         options = _resolve_width(file, found, parameters, options)
@@ -161,9 +145,15 @@ def run(
                 model = keep.model
                 keep.restore(tally)
             options = replace(options, chunk_rows=min(every, options.chunk_rows))
-        with open_stream(file, options, position=keep.bookmark if keep else 0) as stream:
+        if first is not None and (keep is not None or options != asked):
+            first.close()
+            first = None
+        if first is None:
+            first = open_stream(file, options, position=keep.bookmark if keep else 0)
+        with first as stream:
             waits = not sources.readable_twice(file)
             tell_columns(stream)
+            tally.label = getattr(stream, "label", None)
             seconds = _learn(model, stream, tally, keep, waits=waits)
     except StreamError as error:
         fail(str(error))
@@ -359,10 +349,8 @@ def _by_column(model: Any, stream: RowStream) -> dict[str, int]:
     A date without a value misses all its features: it counts once.
     """
     layout = stream.layout
-    columns = [] if layout is None else layout.numbers
-    inferred = [each for each in getattr(stream, "columns", ()) if each.coding is not None]
-    if inferred:
-        columns = [each.name for each in inferred for _ in range(each.coding.width)]
+    coded = [] if layout is None else layout.encoding.coded
+    columns = [each.name for each in coded for _ in range(each.width)]
     found: dict[str, int] = {}
     for at, count in model.missing_counts_.items():
         name = columns[at] if at < len(columns) else str(at)

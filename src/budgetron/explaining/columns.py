@@ -52,10 +52,25 @@ def of_names(names: Sequence[Any]) -> list[Known]:
 def of_encoding(encoding: Encoding) -> list[Known]:
     """The columns of a table that are not left out."""
     starts = zip(encoding.starts, encoding.starts[1:], strict=False)
+    where = range(encoding.starts[-1]) if encoding.places is None else encoding.places
     return [
-        Known(coding.name, np.arange(first, last), coding.decode)
+        _placed(coding.name, np.array(where[first:last], np.int64), coding.decode)
         for coding, (first, last) in zip(encoding.coded, starts, strict=True)
     ]
+
+
+def _placed(name: str, places: NDArray[np.int64], decode: Decode) -> Known:
+    """A column whose features lie there; those that lie nowhere (-1) are 0."""
+    kept = places >= 0
+    if kept.all():
+        return Known(name, places, decode)
+
+    def spread(values: Floats) -> Cell:
+        whole = np.zeros(len(places))
+        whole[kept] = values
+        return decode(whole)
+
+    return Known(name, places[kept], spread)
 
 
 def of_steps(steps: Sequence[tuple[str, Any]], width: int) -> list[Known]:

@@ -158,6 +158,16 @@ class RowStream:
         first = "".join(f"; the first: {each}" for each in self.bad_messages[:1])
         return f"{self.n_bad} bad {rows} skipped{first}"  # an old bookmark has no messages
 
+    @property
+    def told_of_columns(self) -> list[str]:
+        """What to tell a user of what a table's columns are taken for."""
+        return []
+
+    @property
+    def told_of_cells(self) -> list[str]:
+        """What to tell a user of a table's values that could not be read."""
+        return []
+
     def at(self, position: Position) -> Self:
         """The same stream made anew, to go on behind `position` rows or at a bookmark."""
         made: Self = self._again(position=position)
@@ -209,8 +219,8 @@ class RowStream:
         self.close()
 
 
-def noted(**of_bad_rows: int | list[str]) -> Bookmark:
-    """What a bookmark keeps of bad rows: counts and copied lists, if not 0 or empty."""
+def noted(**of_bad_rows: int | list[str] | dict[str, int]) -> Bookmark:
+    """What a bookmark keeps of bad rows and cells: counts and copied lists, if not 0 or empty."""
     return {name: copy(value) for name, value in of_bad_rows.items() if value}
 
 
@@ -247,4 +257,7 @@ def checked_bookmark(written: Any) -> Bookmark:
         counts = name.removeprefix("in_") in _COUNTED
         if counts and (type(number) is not int or not 0 <= number < 2**62):
             raise BudgetronError(f"the bookmark's {name} is no number")
+    cells = written.get("unparsed", {})
+    if not isinstance(cells, dict) or not all(type(each) is int for each in cells.values()):
+        raise BudgetronError("the bookmark's unparsed are no numbers")
     return written

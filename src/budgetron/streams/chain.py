@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from budgetron.streams.base import (
     CHUNK_ROWS,
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from budgetron.streams.base import Bookmark, Chunk, Position
+    from budgetron.streams.table.roles import Layout
 
 
 class ChainStream(RowStream):
@@ -27,7 +28,7 @@ class ChainStream(RowStream):
     Parameters
     ----------
     name : what to call it
-    links : what opens each, given `position`
+    links : what opens each, given `position`, and `layout` if they are tables
     chunk_rows : largest number of rows in a chunk; the links' own
     dtype : of X; the links' own
     rows : end after this many rows
@@ -63,7 +64,11 @@ class ChainStream(RowStream):
             if self._link >= len(self._links) or "rows" not in inner:
                 what = "the bookmark stands in none of its files: they have changed"
                 raise StreamError(name, None, what)
-        self._stream = self._links[self._link](position=inner)
+        self._layout: Layout | None = None
+        if self._link > 0:  # columns are what the first one says
+            with self._links[0](position=0) as first:
+                self._layout = first.layout
+        self._stream = self._opened(inner)
         while self._position < behind:
             chunk = self._take(min(chunk_rows, behind - self._position))
             if chunk is None:
@@ -110,9 +115,18 @@ class ChainStream(RowStream):
             self._read += self._stream.bytes_read
             self._bad += self._stream.bad_messages
             self._stream.close()
+            self._layout = self._stream.layout
             self._link += 1
-            opened: Any = self._links[self._link](position=0)
-            self._stream = opened
+            self._stream = self._opened(0)
+
+    def _opened(self, position: Position) -> RowStream:
+        """The link, which is read as the first one was."""
+        known = {} if self._layout is None else {"layout": self._layout, "columns": None}
+        return self._links[self._link](position=position, **known)
+
+    @property
+    def layout(self) -> Layout | None:
+        return self._stream.layout
 
     def close(self) -> None:
         """Close the file that is open."""

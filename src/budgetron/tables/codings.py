@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from zlib import crc32
 
 import numpy as np
 
@@ -352,7 +353,25 @@ class Text(Coding):
         return None if words == 0 else "(1 word)" if words == 1 else f"({words} words)"
 
 
-CODINGS: dict[str, type[Coding]] = {c.kind: c for c in (Number, Boolean, Date, Category, Text)}
+@dataclass(frozen=True)
+class Checksum(Text):
+    """Whole texts by zlib.crc32 of the column's name and theirs, as older files have them.
+
+    A gap has no bucket. See older.py.
+    """
+
+    kind: ClassVar[str] = "checksum"
+
+    def encode(self, column: Any) -> Cells:
+        codes, texts = words_of(column)
+        names = [f"{self.name}={text}".encode() for text in texts.to_pylist()]
+        places = np.array([crc32(each) % self.others for each in names] + [0], np.int64)
+        values = np.append(np.ones(len(texts)), 0.0)
+        return Cells(places[codes][:, None], values[codes][:, None], np.zeros(len(codes), bool))
+
+
+_ALL = (Number, Boolean, Date, Category, Text, Checksum)
+CODINGS: dict[str, type[Coding]] = {each.kind: each for each in _ALL}
 
 
 # What the fields of codings hold, as `to_dict` writes them.

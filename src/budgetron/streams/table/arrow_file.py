@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from budgetron.streams.base import StreamError
-from budgetron.streams.table import arrow, arrow_reason, check_start
+from budgetron.streams.table import arrow, arrow_reason, check_start, refuse_packed
 
 if TYPE_CHECKING:
     from budgetron.streams.table import Wanted
@@ -26,6 +26,7 @@ class ArrowBatches:
             what = "Arrow files are read from their end: save standard input to a file first"
             raise StreamError("<stdin>", None, what)
         try:
+            refuse_packed(self.name, "Arrow")
             self.bytes_total: int | None = os.stat(path).st_size
             self._file = pa.memory_map(self.name)
             self._open()

@@ -1,8 +1,8 @@
 """CSV text as Arrow batches: the first line decides delimiter and header, pyarrow reads the rest.
 
 Columns that are numbers are read as such whatever the first rows look like, so that a column does
-not change its type in mid-file; all others are read as text. Where that is asked for, a block with
-a word among the numbers is read again as text.
+not change its type in mid-file; all others are read as text. A block with a word among the numbers
+is read again as text.
 
 pyarrow parses one block of whole rows after the other, each from memory of its own. It never reads
 from a Python file: its reader reads ahead on a thread that may still be in Python's `read` when the
@@ -23,7 +23,6 @@ from budgetron.errors import BudgetronError
 from budgetron.streams.base import KEPT, StreamError
 from budgetron.streams.source import Source
 from budgetron.streams.table import arrow, arrow_reason, check_start, off_main
-from budgetron.streams.table.columns import WORDS
 from budgetron.streams.table.csv_rows import rows_end, unclosed
 from budgetron.tables.parsing import GAPS
 
@@ -113,13 +112,12 @@ class CsvBatches:
             try:
                 table = self._parsed(block, wanted)
             except pa.ArrowInvalid as error:
-                if not (wanted.lenient and wanted.numbers):
+                if not wanted.numbers:
                     raise self._stream_error(error) from error
                 table = self._texts(block, wanted)
             except pa.ArrowException as error:
                 raise self._stream_error(error) from error
             for batch in table.to_batches():
-                wanted.look(batch)
                 drop = min(max(start - rows, 0), batch.num_rows)
                 rows += batch.num_rows
                 if drop < batch.num_rows:
@@ -287,12 +285,9 @@ class CsvBatches:
         row = None if found["row"] is None else self._rows_parsed + int(found["row"])
         where = [] if row is None else [f"row {row}"]
         what = " ".join(found["what"].split())[:160]
-        value = re.search(r"invalid value '(.*)'", what)
         if found["column"] is not None:
             where.append(f"column {self.names[int(found['column'])]!r}")
-        if value is not None:
-            what = f"holds {value[1][:40]!r}, not a number: {WORDS}"
-        elif fields := re.match(r"Expected (\d+) columns, got (\d+)", what):
+        if fields := re.match(r"Expected (\d+) columns, got (\d+)", what):
             what = f"has {fields[2]} fields, not {fields[1]}"
         elif "UTF8" in what:
             what = "is not UTF-8 text; convert it: iconv -f latin1 -t utf8"
