@@ -152,7 +152,8 @@ def test_info_tells_the_label_and_the_columns_of_run(
     pipeline: Any, table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = table.with_suffix(".btn")
-    learned = {"encoding": pipeline[0].to_dict(), "label": {"name": "buys\x1b"}}
+    label = {"name": "buys\x1b", "numeric": False, "decimal": "."}
+    learned = {"encoding": pipeline[0].to_dict(), "label": label}
     path.write_bytes(to_bytes(pipeline[-1], {"table": learned}))
     text = " ".join(shown(path, capsys).replace("│", " ").split())
     assert "label buys\\x1b" in text
