@@ -9,6 +9,7 @@
 #endif
 
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -183,6 +184,25 @@ nb::tuple support(PythonModel<Real>& model) {
   Examples<Real> examples;
   look_at_examples(model, [&](const Expansion<Real>& f) { examples.take(f); });
   return examples.give();
+}
+
+// How features are shown to the learner: centres, sizes, and their means over the rows.
+template <class Real>
+nb::tuple units(PythonModel<Real>& model, const Vector<std::int32_t>& features) {
+  std::vector<double> centres(features.size(), 0.0);
+  std::vector<double> sizes(features.size(), 1.0);
+  std::vector<double> means(features.size(), std::numeric_limits<double>::quiet_NaN());
+  model.inspect([&](const auto&) {
+    if (model.preparation() == nullptr) return;
+    for (std::size_t k = 0; k < features.size(); ++k) {
+      const auto shown = model.preparation()->shown(features.data()[k]);
+      centres[k] = shown.centre;
+      sizes[k] = shown.size;
+      means[k] = shown.mean;
+    }
+  });
+  return nb::make_tuple(to_numpy(std::move(centres)), to_numpy(std::move(sizes)),
+                        to_numpy(std::move(means)));
 }
 
 // Explains the answer to a sparse row: the stored examples, their ids, k(x_i, x), the share of each
@@ -389,6 +409,7 @@ void bind(nb::module_& m, const char* name) {
       .def("support", &support<Real>)
       .def("coefs", &coefs<Real>)
       .def("ids", &ids<Real>)
+      .def("units", &units<Real>, "features"_a.noconvert())
       .def("explain", &explain<Real>, "indices"_a.noconvert(), "values"_a.noconvert())
       .def(
           "learn_named",

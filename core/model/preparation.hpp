@@ -37,6 +37,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -158,6 +159,20 @@ class Preparation {
   Sample<Real> in_units(const Sample<Real>& x, OwnedSample<Real>& out) const {
     if (scale_ != Scale::units) return x;
     return has_gaps(x) ? units_.transform_gaps(x, out) : units_.transform(x, out);
+  }
+
+  // How a value x of a feature is shown now, (x - centre)/size, where nothing is clipped; size is
+  // infinite where it is 0. And the feature's mean over the rows; NaN where none is kept.
+  struct Shown {
+    double centre = 0.0;
+    double size = 1.0;
+    double mean = std::numeric_limits<double>::quiet_NaN();
+  };
+  [[nodiscard]] Shown shown(std::int32_t feature) const {
+    if (scale_ == Scale::none) return {};
+    if (scale_ == Scale::standard) return {0.0, scaler_.size(feature), scaler_.mean(feature)};
+    const Unit unit = units_.unit_of(feature);
+    return {unit.centre, unit.size, units_.stand_in(feature)};
   }
 
   // Whether the first pass of `fit` has to show it more rows.

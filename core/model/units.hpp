@@ -216,6 +216,24 @@ class Units final : public UnitChange {
     }
   }
 
+  // The unit in force of a feature.
+  [[nodiscard]] Unit unit_of(std::int32_t feature) const {
+    if (static_cast<std::size_t>(feature) < shown_) {
+      const auto at = static_cast<std::size_t>(feature);
+      return {shown_centres_[at], shown_sizes_[at]};
+    }
+    const std::uint32_t slot = slots_.find(feature);
+    if (slot != kNoSlot) return states_[slot].in_force;
+    return uneven_ ? shared_.in_force : Unit{0.0, 1.0};
+  }
+  // The mean of a feature over all rows; 0 if it had no value.
+  [[nodiscard]] double stand_in(std::int32_t feature) const {
+    const std::uint32_t slot = slots_.find(feature);
+    if (slot == kNoSlot) return 0.0;
+    const FeatureCounts c = counts(slot);
+    return share(c) * c.mean;
+  }
+
   // Another number whenever rows are shown otherwise than before.
   [[nodiscard]] std::uint64_t stamp() const { return stamp_; }
 
@@ -303,15 +321,6 @@ class Units final : public UnitChange {
   [[nodiscard]] double clip() const {
     return uneven_ ? kClip : std::numeric_limits<double>::infinity();
   }
-  [[nodiscard]] Unit unit_of(std::int32_t feature) const {
-    if (static_cast<std::size_t>(feature) < shown_) {
-      const auto at = static_cast<std::size_t>(feature);
-      return {shown_centres_[at], shown_sizes_[at]};
-    }
-    const std::uint32_t slot = slots_.find(feature);
-    if (slot != kNoSlot) return states_[slot].in_force;
-    return uneven_ ? shared_.in_force : Unit{0.0, 1.0};
-  }
   template <class Real>
   [[nodiscard]] Real coordinate(std::int32_t feature, double value) const {
     const Unit unit = unit_of(feature);
@@ -351,13 +360,6 @@ class Units final : public UnitChange {
     out.values.resize(count);
     out.indices.resize(count);
     return out.view();
-  }
-  // The mean of a feature over all rows; 0 if it had no value.
-  [[nodiscard]] double stand_in(std::int32_t feature) const {
-    const std::uint32_t slot = slots_.find(feature);
-    if (slot == kNoSlot) return 0.0;
-    const FeatureCounts c = counts(slot);
-    return share(c) * c.mean;
   }
 
   // ---- counting -------------------------------------------------------------------------------

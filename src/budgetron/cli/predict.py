@@ -18,7 +18,9 @@ from budgetron._text import shown, spreadsheet
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import layout_in
 from budgetron.cli._console import Ticker, fail, note, progress
+from budgetron.cli._explained import explainer
 from budgetron.cli._inferred import tell_unparsed
+from budgetron.cli._known_columns import taken_apart
 from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ def predict(
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object a line instead of CSV.")
     ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Tell which columns and stored examples decided.")
+    ] = False,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -61,6 +66,7 @@ def predict(
         fail(str(error))
     except OSError as error:
         fail(f"{model}: {(error.strerror or str(error)).lower()}")
+    learner, document = taken_apart(model, learner, document)
     if not hasattr(learner, "_engine"):
         fail(f"{model}: the model in it has not learned anything yet")
     answer, names = _answers(learner, output, model)
@@ -75,6 +81,7 @@ def predict(
         layout = layout.unlabelled() if options.label is False else layout
         said: dict[str, Any] = {"types": None, "categorical": (), "hashed": ()}
         options = replace(options, label=False, layout=layout, **said)
+    tell = explainer(learner, document, as_json=as_json) if explain else None
     now_and_then = Ticker()
     try:
         with (
@@ -84,7 +91,8 @@ def predict(
         ):
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             for X, _ in stream:
-                write(answer(_in_width(learner, X)))
+                X = _in_width(learner, X)
+                write(answer(X)) if tell is None else tell(X)
                 sys.stdout.flush()
                 if now_and_then():
                     report(stream.bytes_read, f"{stream.position:,} rows")
@@ -92,7 +100,8 @@ def predict(
         fail(str(error))
     except BudgetronError as error:  # another width than the model's
         fail(f"{file}: {error}")
-    write([])  # the header, if there was no row
+    if tell is None:
+        write([])  # the header, if there was no row
     if stream.skipped:
         note(stream.skipped)
     tell_unparsed(stream)

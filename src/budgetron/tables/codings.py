@@ -11,13 +11,18 @@
 A coding is plain data, frozen: it changes with no row, so that a cell becomes the same features
 whatever came before it. Cost: O(cells) in NumPy and Arrow; work in Python is per distinct text at
 most.
+
+`decode` is the way back, as far as there is one: from the features of a cell to what a person would
+write there. Features may be a little off, by rounding or because a learner has moved them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -37,7 +42,13 @@ LONGEST = 200
 KEPT = 500  # texts of a column whose features are kept
 _ONE = np.ones(1)
 _ONE.flags.writeable = False
+OFF = 0.01  # how far a feature may be off and still be decoded
+_EARLIEST, _LATEST = -62_135_596_800, 253_402_300_799  # seconds: the years 1 to 9999
 _PARTS = ("elapsed", "hour", "weekday", "month")
+
+
+# What a decoded cell may be; None is a gap.
+Cell: TypeAlias = float | bool | str | None
 
 
 class Cells(NamedTuple):
@@ -87,6 +98,13 @@ class Coding:
         """The features of the cells of an Arrow array of any type."""
         raise NotImplementedError
 
+    def decode(self, values: NDArray[np.float64]) -> Cell:
+        """What a cell with these features held; `values` are all of them, NaN where missing.
+
+        Of words that are hashed it is known only that there are some.
+        """
+        return "(hashed)" if (np.nan_to_num(values) > OFF).any() else None
+
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}
 
@@ -122,6 +140,9 @@ class Number(Coding):
     def encode(self, column: Any) -> Cells:
         return _filled(numbers(column, self.decimal), self.fill)
 
+    def decode(self, values: NDArray[np.float64]) -> Cell:
+        return None if np.isnan(values[0]) else float(values[0])
+
 
 @dataclass(frozen=True)
 class Boolean(Coding):
@@ -136,6 +157,11 @@ class Boolean(Coding):
 
     def encode(self, column: Any) -> Cells:
         return _filled(booleans(column), self.fill)
+
+    def decode(self, values: NDArray[np.float64]) -> Cell:
+        """True or False; a number between them, as a learner puts it for a gap, is a gap."""
+        near = round(float(values[0])) if np.isfinite(values[0]) else -1
+        return bool(near) if near in (0, 1) and abs(values[0] - near) <= OFF else None
 
 
 @dataclass(frozen=True)
@@ -191,6 +217,21 @@ class Date(Coding):
             columns[absent, 0] = self.fill
         return _dense(columns, wrong)
 
+    def decode(self, values: NDArray[np.float64]) -> Cell:
+        """The day, with its time where days have times; away from the circles it is a gap."""
+        points = values[1:].reshape(-1, 2)
+        radii = np.sqrt((points**2).sum(axis=1))
+        if np.isnan(values).any() or (np.abs(radii - 1) > OFF).any():
+            return None
+        seconds = self.origin / 1e6 + float(values[0]) * 86_400
+        if not _EARLIEST <= seconds <= _LATEST:
+            return None
+        whole = 60 if "hour" in self.parts else 86_400
+        stamp = np.datetime64(round(seconds / whole) * whole, "s")
+        if self.order == "hms":
+            return str(stamp)[11:16]
+        return str(stamp)[:16].replace("T", " ") if "hour" in self.parts else str(stamp)[:10]
+
 
 @dataclass(frozen=True)
 class Category(Coding):
@@ -239,6 +280,14 @@ class Category(Coding):
         else:
             places = np.append(self._places(texts), gap)
         return one_hot(places[codes])
+
+    def decode(self, values: NDArray[np.float64]) -> Cell:
+        """The category, "(other)" for one without a feature of its own, "(unknown)" for none."""
+        place = 0 if np.isnan(values).all() else int(np.nanargmax(values))
+        if not values[place] > OFF:
+            return "(unknown)"
+        k = len(self.categories)
+        return self.categories[place] if place < k else None if place == k else "(other)"
 
     def _looked_up(self, texts: Any) -> list[int]:
         seen = self.seen
@@ -314,6 +363,11 @@ class Text(Coding):
         taken = np.repeat(starts[codes], per_cell) + within
         return Cells(place[taken], value[taken], np.zeros(len(codes), bool), ends)
 
+    def decode(self, values: NDArray[np.float64]) -> Cell:
+        """How many buckets its words are in: the words themselves are not kept."""
+        words = int(np.count_nonzero(np.nan_to_num(values) > OFF))
+        return None if words == 0 else "(1 word)" if words == 1 else f"({words} words)"
+
 
 @dataclass(frozen=True)
 class Checksum(Text):
@@ -336,7 +390,35 @@ _ALL = (Number, Boolean, Date, Category, Text, Checksum)
 CODINGS: dict[str, type[Coding]] = {each.kind: each for each in _ALL}
 
 
-def coding_of(found: dict[str, Any]) -> Coding:
-    """The coding as `to_dict` wrote it."""
+# What the fields of codings hold, as `to_dict` writes them.
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "name": lambda value: _is_word(value),
+    "decimal": lambda value: isinstance(value, str),
+    "order": lambda value: isinstance(value, str),
+    "parts": lambda value: len(value) > 0 and all(isinstance(each, str) for each in value),
+    "fill": lambda value: value is None or (type(value) is float and isfinite(value)),
+    "origin": lambda value: type(value) is int and -(2**63) <= value < 2**63,
+    "categories": lambda value: isinstance(value, list | tuple) and all(map(_is_word, value)),
+    "others": lambda value: type(value) is int and 0 < value < 2**31,
+}
+
+
+def _is_word(value: Any) -> bool:
+    """Whether it is text that Arrow can hold: no half of a character."""
+    return isinstance(value, str) and value.encode("utf-8", "replace").decode() == value
+
+
+def coding_of(found: Mapping[str, Any]) -> Coding:
+    """The coding as `to_dict` wrote it.
+
+    Raises
+    ------
+    BudgetronError, TypeError or LookupError
+        If it is not a coding.
+    """
     given = dict(found)
-    return CODINGS[given.pop("kind")](**given)
+    kind = CODINGS[given.pop("kind")]
+    wrong = [name for name, value in given.items() if not _FIELDS[name](value)]
+    if wrong:
+        raise BudgetronError(f"{wrong[0]} of a coding makes no sense")
+    return kind(**given)

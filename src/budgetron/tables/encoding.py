@@ -197,7 +197,11 @@ class Encoding:
                 columns.append(Column(**{**each, **rest}))
             places = found.get("places")
             made = cls(tuple(columns), None if places is None else tuple(places))
-            sound = all(isinstance(each.name, str) for each in columns) and made.width > 0
+            texts = [(each.name, each.kind, each.why, *each.examples) for each in columns]
+            sound = 0 < made.width < 2**31 and len(set(made.names)) == len(made.names)
+            sound &= all(isinstance(each, str) for row in texts for each in row)
+            counts = [(each.rows, each.gaps, each.distinct) for each in columns]
+            sound &= all(type(each) is int for row in counts for each in row)
             if places is not None:
                 sound &= len(places) == made.starts[-1] and all(
                     type(each) is int and -1 <= each < len(places) for each in places

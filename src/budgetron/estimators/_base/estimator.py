@@ -470,7 +470,7 @@ class OnlineEstimator(Parameters, Budgeted):
         BudgetronError
             If the learner stores no examples, as FOGD.
         """
-        native = self._deciding
+        self._deciding  # noqa: B018 (raises if nothing was learned)
         if not self._stores_examples:
             raise BudgetronError(
                 f"{type(self).__name__} stores no examples, so none can explain its decisions"
@@ -480,7 +480,12 @@ class OnlineEstimator(Parameters, Budgeted):
             raise BudgetronError(f"explain takes one row, not {rows.shape[0]}")
         if isinstance(rows, np.ndarray):
             rows = sparse_rows(scipy.sparse.csr_array(rows))
-        examples, rounds, kernels, shares, constant = native.explain(rows.indices, rows.values)
+        return self._explained(rows)
+
+    def _explained(self, rows: SparseRows) -> Explanation:
+        """The explanation of one row that was checked."""
+        found = self._native.explain(rows.indices, rows.values)
+        examples, rounds, kernels, shares, constant = found
         return Explanation(
             classes=getattr(self, "classes_", None),
             examples=self._as_rows(*examples),
