@@ -216,7 +216,7 @@ def test_a_model_that_does_not_learn_is_told_once(
     found = capfd.readouterr()
     told = [line for line in found.err.splitlines() if "kernel values" in line]
     assert len(told) == 1
-    assert told[0].startswith("warning: the model says nothing")
+    assert told[0].startswith("budgetron: warning: the model says nothing")
     assert ".py" not in found.err
     assert "kernel values" in json.loads(found.out)["warning"]
     assert call("info", saved) == 0

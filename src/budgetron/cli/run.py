@@ -15,7 +15,15 @@ import typer
 from budgetron._text import bytes_text, shown
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import Checkpoint, check_place, layout_extra, reason
-from budgetron.cli._console import Ticker, fail, note, output, progress
+from budgetron.cli._console import (
+    Ticker,
+    fail,
+    note,
+    output,
+    print_table,
+    progress,
+    shortened,
+)
 from budgetron.cli._inferred import (
     settings_of,
     task_of_label,
@@ -24,7 +32,8 @@ from budgetron.cli._inferred import (
     with_encoding_in,
 )
 from budgetron.cli._interruption import Interruption
-from budgetron.cli._tally import Errors, Mistakes
+from budgetron.cli._plot import check_plot, draw_plot
+from budgetron.cli._tally import CLASSES, Errors, Mistakes, digits
 from budgetron.cli.algorithms import (
     AlgorithmName,
     check_parameters,
@@ -67,7 +76,15 @@ def run(
     classes: Annotated[
         str | None, typer.Option(metavar="LIST", help="All labels, as in -1,1; others are errors.")
     ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The class whose F1 is shown."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw the errors over the rows (.png .svg .pdf)."),
+    ] = None,
     save: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Write the model to this file at the end.")
     ] = None,
@@ -91,7 +108,8 @@ def run(
 ) -> None:
     """Learn FILE in one pass and report the mistakes or errors made on the way.
 
-    With --scale auto an empty cell or NaN is a missing value.
+    Each row is predicted before it is learned. With --scale auto an empty cell or NaN is a missing
+    value.
     """
     found = find(algorithm, task)
     options = sources.inferring(
@@ -126,7 +144,11 @@ def run(
     options = replace(options, gaps=missing)
     if classes is not None and task == "regression":
         fail("budgetron: --classes is for classification; regression has none")
-    for option, place in (("--save", save), ("--checkpoint", checkpoint)):
+    if positive is not None and task == "regression":
+        fail("budgetron: --positive is for classification; regression has no classes")
+    if plot is not None:
+        check_plot(plot)
+    for option, place in (("--save", save), ("--checkpoint", checkpoint), ("--plot", plot)):
         if place is not None:
             check_place(option, place, file)
     if (
@@ -151,7 +173,9 @@ def run(
         if in_bytes:
             options, labels = _fix_shape(file, task, options, labels)
         options = _resolve_width(file, found, parameters, options)
-        tally = Errors(in_bytes) if task == "regression" else Mistakes(labels, in_bytes)
+        tally: Mistakes | Errors = (
+            Errors(in_bytes) if task == "regression" else Mistakes(labels, in_bytes, positive)
+        )
         model = _make(algorithm, task, parameters)
         if checkpoint is not None:
             run_of = {"algorithm": algorithm, "task": task, "classes": labels}
@@ -172,8 +196,10 @@ def run(
             keep.close()
     if save is not None:  # before anything is printed: a pipe may break
         _save(model, save, stream)
-    result = _result(algorithm, model, stream, seconds, tally)
+    result = _result(algorithm, task, model, stream, seconds, tally)
     result["resumed_from"] = keep.resumed_from if keep else 0
+    if plot is not None:
+        draw_plot(plot, result, tally)
     if stream.skipped:
         note(stream.skipped)
     tell_unparsed(stream)
@@ -279,7 +305,7 @@ def _learn(
     code = None
     start = time.perf_counter() - (keep.seconds if keep else 0.0)
     with (
-        progress(Path(stream.name).name, stream.bytes_total) as report,
+        progress(Path(stream.name).name, stream.amount) as report,
         closing(read_ahead(stream, waits=waits)) as chunks,
         Interruption(wanted=keep is not None) as asked,
     ):
@@ -293,7 +319,8 @@ def _learn(
                 if code is not None:
                     break
                 if now_and_then():
-                    report(place.bytes_read, _status(model, tally, time.perf_counter() - start))
+                    done = stream.amount_done(place.position, place.bytes_read)
+                    report(done, _status(model, tally, time.perf_counter() - start))
         except KeyboardInterrupt:
             code = 130
     seconds = time.perf_counter() - start
@@ -327,12 +354,20 @@ def _status(model: Any, tally: Mistakes | Errors, seconds: float) -> str:
 
 
 def _result(
-    algorithm: str, model: Any, stream: RowStream, seconds: float, tally: Mistakes | Errors
+    algorithm: str,
+    task: str,
+    model: Any,
+    stream: RowStream,
+    seconds: float,
+    tally: Mistakes | Errors,
 ) -> dict[str, Any]:
     rows = int(model.n_seen_)
+    params = jsonable(model.get_params())
     return {
         "algorithm": algorithm,
+        "task": task,
         "source": stream.name,
+        "budget": params.get(model._budget_name),
         "rows": rows,
         **tally.result(model),
         "seconds": seconds,
@@ -342,9 +377,9 @@ def _result(
         "memory_bytes": int(model.memory_bytes_),
         "n_features": stream.n_features,
         "gamma": model.gamma_,
-        "scale": model.scale_,
+        "scale": model.scale_ or "none",
         "warning": model.not_learning_,
-        "params": jsonable(model.get_params()),
+        "params": params,
         "bad_lines": stream.n_bad,
         "bad_messages": stream.bad_messages,
         "missing": int(model.n_missing_),
@@ -398,3 +433,21 @@ def _print_table(result: dict[str, Any], tally: Mistakes | Errors) -> None:
     console = output()
     console.print(Text(shown(f"{result['algorithm']} on {result['source']}"), style="bold"))
     console.print(table)
+    if result.get("per_class"):
+        _print_classes(result["per_class"])
+
+
+def _print_classes(classes: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table()
+    table.add_column("class")
+    for name in ("rows", "precision", "recall", "F1"):
+        table.add_column(name, justify="right")
+    largest = sorted(classes, key=lambda each: -each["rows"])[:CLASSES]
+    for each in classes if len(classes) <= CLASSES else largest:
+        shares = (digits(each[name]) for name in ("precision", "recall", "f1"))
+        table.add_row(shortened(str(each["label"])), f"{each['rows']:,}", *shares)
+    print_table(table)
+    if len(classes) > CLASSES:
+        output().print(f"(the largest of {len(classes):,} classes; --json has all)")

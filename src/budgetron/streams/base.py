@@ -145,6 +145,21 @@ class RowStream:
         return list(self._bad)
 
     @property
+    def amount(self) -> int | None:
+        """How much there is to read, in bytes or rows; None: nobody knows."""
+        return self._rows or self.bytes_total
+
+    def amount_done(self, position: int, bytes_read: int) -> int:
+        """How much of `amount` lies before a place.
+
+        Where only the first rows are wanted these count, or the bytes, which may end before.
+        """
+        if not self._rows:
+            return bytes_read
+        share = bytes_read / self.bytes_total if self.bytes_total else 0.0
+        return max(position, int(self._rows * min(share, 1.0)))
+
+    @property
     def layout(self) -> Layout | None:
         """How a table's columns became features, so far; None if there are no columns."""
         return None
