@@ -258,7 +258,11 @@ def test_empty_cells_are_missing_values_with_units(cli: Cli, tmp_path: Path) -> 
         )
         assert cli.json(*learn, scale, "--skip-bad")["bad_lines"] == 18
     cli(*learn, "none", "--skip-bad", "--save", model)
-    assert "row 2, column 'age' has no value" in cli("predict", model, str(path), code=2)[1]
+    strict = cli("predict", model, str(path), "--strict", code=2)[1]
+    assert "row 2, column 'age' has no value" in strict
+    out, err = cli("predict", model, str(path))
+    assert (out.splitlines()[2], out.count("\n")) == ("2,", 37)
+    assert err.startswith("budgetron: 18 bad rows without a prediction; the first: ")
 
 
 def test_nan_in_libsvm_text_is_a_missing_value_with_units(cli: Cli, tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def status_line(what: str, per_cent: float | None, left: int | None, text: str, 
     >>> status_line("a.csv", 42.1, 75, "8,000 rows · 5.1% mistakes · 9,000 rows/s", 60)
     'a.csv · 42 % · 1:15 left · 8,000 rows · 5.1% mistakes'
     """
-    parts = [shortened(what, 20)]
+    parts = [what]
     if per_cent is not None:
         parts.append(f"{math.floor(per_cent)} %")
     if left is not None:
@@ -166,6 +166,8 @@ def status_line(what: str, per_cent: float | None, left: int | None, text: str, 
         clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
         parts.append(f"{clock} left")
     parts += [part for part in text.split(" · ") if part]
+    if len(" · ".join(parts)) > width:
+        parts[0] = shortened(what, 20)
     while len(parts) > 1 and len(" · ".join(parts)) > width:
         parts.pop()
     return " · ".join(parts)

@@ -61,7 +61,7 @@ def settings_of(options: SourceOptions) -> dict[str, Any]:
     """The options as checkpoints compare them; of inferred columns only where they count."""
     kept = asdict(options)
     del kept["gaps"]  # which follows from the parameters
-    del kept["encoding"], kept["renamed"]
+    del kept["encoding"], kept["renamed"], kept["carry"]
     if not options.infer:
         for name in ("infer", "types", "decimal", "fill_gaps", "strict"):
             del kept[name]

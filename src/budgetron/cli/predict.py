@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -14,10 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from budgetron._text import shown, spreadsheet
 from budgetron.cli import _sources as sources
-from budgetron.cli._checkpoint import layout_in
+from budgetron.cli._checked import Checked
+from budgetron.cli._checkpoint import check_place, layout_in
 from budgetron.cli._console import Ticker, fail, note, progress
+from budgetron.cli._lines import lines_to
+from budgetron.cli._verbs import READING
 from budgetron.errors import BudgetronError
 
 
@@ -38,18 +37,40 @@ def predict(
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object a line instead of CSV.")
     ] = False,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write here: .csv, .jsonl or .parquet."),
+    ] = None,
+    id: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column to name rows by. Default: their numbers."),
+    ] = None,
     format: sources.Format = None,
-    label: sources.Label = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Label column, to tell the error: its name or number; or none.",
+            rich_help_panel=READING,
+        ),
+    ] = None,
     columns: sources.Columns = None,
     hashed: sources.Hashed = None,
     delimiter: sources.Delimiter = None,
     header: sources.Header = None,
-    skip_bad: sources.SkipBad = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", hidden=True)] = True,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Stop at a row that cannot be read.", rich_help_panel=READING
+        ),
+    ] = False,
 ) -> None:
-    """Predict the rows of FILE, whose own labels are not looked at.
+    """Predict the rows of FILE: one line for each, in their order.
 
-    A table is read as that of `run --save` was: the same columns, categories as the same features.
-    A model that learned a frame in Python finds its columns by their names.
+    A row that cannot be read has a line without a prediction. A table is read as that of `run
+    --save` was: the same columns, categories as the same features. A model that learned a frame in
+    Python finds its columns by their names.
     """
     from budgetron.model_file import ModelFileError, read
     from budgetron.streams import StreamError, open_stream
@@ -63,7 +84,6 @@ def predict(
     if not hasattr(learner, "_engine"):
         fail(f"{model}: the model in it has not learned anything yet")
     answer, names = _answers(learner, output, model)
-    write = _writer(names, as_json=as_json)
     options = sources.source_options(
         format=format,
         label=label,
@@ -72,33 +92,52 @@ def predict(
         delimiter=delimiter,
         header=header,
         dtype=learner._engine.dtype.name,
-        skip_bad=skip_bad,
+        skip_bad=not strict,
     )
     options = replace(options, labelled=False, gaps=learner._takes_gaps)
     layout = layout_in(model, document) or (None if header is False else _by_name(learner))
-    if layout is not None and columns is None and hashed is None and _is_table(file, format):
+    table = _is_table(file, format)
+    if layout is not None and columns is None and hashed is None and table:
         layout = layout.unlabelled() if options.label is False else layout
         options = replace(options, label=False, **layout.options)
+    truth = label if label is not None and label != "none" else None
+    for option, column in (("--id", id), ("--label", truth)):
+        if column is not None and not table:
+            fail(f"{option} names a column, and {file} is no table")
+    options = replace(options, carry=tuple(each for each in (id, truth) if each is not None))
+    if out is not None:
+        check_place("--out", out, file)
     now_and_then = Ticker()
-    try:
-        with (
-            open_stream(file, options) as stream,
-            progress(Path(stream.name).name, stream.bytes_total) as report,
-            warnings.catch_warnings(),
-        ):
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            for X, _ in stream:
-                write(answer(_in_width(learner, X)))
-                sys.stdout.flush()
-                if now_and_then():
-                    report(stream.bytes_read, f"{stream.position:,} rows")
-    except StreamError as error:
-        fail(str(error))
-    except BudgetronError as error:  # another width than the model's
-        fail(f"{file}: {error}")
-    write([])  # the header, if there was no row
+    checked = Checked(learner) if truth is not None else None
+    digits = _digits(learner, output)
+    with lines_to(out, id, names, digits, as_json=as_json) as lines:
+        try:
+            with (
+                open_stream(file, options) as stream,
+                progress(Path(stream.name).name, stream.amount) as report,
+                warnings.catch_warnings(),
+            ):
+                warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                for X, _ in stream:
+                    X = _in_width(learner, X)
+                    carried = list(stream.carried.values())
+                    lines.write(stream.row_numbers, answer(X), carried[0] if id else None)
+                    if checked is not None:
+                        checked.count(X, carried[-1])
+                    if now_and_then():
+                        done = stream.amount_done(stream.position, stream.bytes_read)
+                        report(done, f"{stream.position:,} rows")
+        except StreamError as error:
+            fail(str(error))
+        except BudgetronError as error:  # another width than the model's
+            fail(f"{file}: {error}")
+        if not table and stream.n_bad and not stream.position:  # of another format, then
+            fail(f"no row can be read; {stream.bad_messages[0]}")
+        lines.finish(stream.position + stream.n_bad)
     if stream.skipped:
-        note(stream.skipped)
+        note(stream.skipped.replace("skipped", "without a prediction"))
+    if checked is not None:
+        note(f"{stream.name}: {checked.text}")
 
 
 def _is_table(file: str, format: str | None) -> bool:
@@ -131,7 +170,7 @@ def _in_width(learner: Any, X: Any) -> Any:
 def _answers(
     learner: Any, output: Output, path: str
 ) -> tuple[Callable[[Any], list[list[Any]]], list[str]]:
-    """The function from rows to lines of the output, and what its columns are called."""
+    """The function from rows to what the output says of each, and what its columns are called."""
     regression = not hasattr(learner, "classes_")
     classes = [] if regression else [_plain(label) for label in learner.classes_.tolist()]
     if output is Output.labels:
@@ -147,31 +186,18 @@ def _answers(
     return lambda X: [[each] for each in decide(X).tolist()], ["decision"]
 
 
+def _digits(learner: Any, output: Output) -> int | None:
+    """Significant digits worth printing; None: all.
+
+    Probabilities are fitted to some thousand rows. Nine tell all numbers of float32 apart, in which
+    the rows came.
+    """
+    if output is Output.probabilities:
+        return 6
+    labels = output is Output.labels and hasattr(learner, "classes_")
+    return 9 if learner._engine.dtype.name == "float32" and not labels else None
+
+
 def _plain(label: Any) -> Any:
     """A label as it stood in the source: 1 and not 1.0."""
     return int(label) if isinstance(label, float) and label.is_integer() else label
-
-
-def _writer(columns: list[str], *, as_json: bool) -> Callable[[Iterable[list[Any]]], None]:
-    if as_json:
-
-        def write(lines: Iterable[list[Any]]) -> None:
-            for line in lines:
-                print(json.dumps(dict(zip(columns, line, strict=True))))
-
-        return write
-    on_terminal = sys.stdout.isatty()
-
-    def cell(value: Any) -> Any:
-        safe = spreadsheet(value)
-        return shown(safe) if on_terminal and isinstance(safe, str) else safe
-
-    table = csv.writer(sys.stdout, lineterminator="\n")
-    header = [columns]  # waits for the first answer: what fails prints nothing
-
-    def write_rows(lines: Iterable[list[Any]]) -> None:
-        while header:
-            table.writerow(map(cell, header.pop()))
-        table.writerows(map(cell, line) for line in lines)
-
-    return write_rows

@@ -55,6 +55,7 @@ class SourceOptions:
     types, decimal, fill_gaps, strict : if so, as of `TableEncoder`
     encoding, renamed : if so, that of an earlier table, as data, and the names that its columns
         have in this one
+    carry : tables: columns whose cells are kept beside the rows (`RowStream.carried`)
     delimiter : csv: None: the first line decides
     part : npz: "train" or "test", where the file holds both, or rows from START to before STOP as
         "START:STOP"; None: all, one part after the other
@@ -83,6 +84,7 @@ class SourceOptions:
     strict: bool = False
     encoding: Mapping[str, Any] | None = None
     renamed: Mapping[str, str] | None = None
+    carry: Sequence[Column] = field(default=())
     delimiter: str | None = None
     header: bool | None = None
     part: str | None = None
@@ -184,7 +186,7 @@ def _refuse(name: str, kind: str, options: SourceOptions, *unfit: str) -> None:
             raise StreamError(name, None, f"{option} does not go with {kind}")
 
 
-_OF_TABLES = ("label", "columns", "categorical", "hashed")
+_OF_TABLES = ("label", "columns", "categorical", "hashed", "carry")
 
 
 def _libsvm(source: Any, options: SourceOptions, position: Position) -> RowStream:
@@ -219,6 +221,7 @@ def _roles(options: SourceOptions, **changes: Any) -> Any:
         "strict": options.strict,
         "encoding": options.encoding,
         "renamed": options.renamed,
+        "carry": options.carry,
     }
     return Roles(**{**chosen, **changes})
 
@@ -239,7 +242,7 @@ def open_batches(name: str, kind: str, options: SourceOptions) -> Callable[[], A
     }
     title, reader = readers[kind]
     _refuse(name, title, options, "delimiter", "header")
-    return partial(reader, name)
+    return partial(reader, name, options.skip_bad) if kind == "jsonl" else partial(reader, name)
 
 
 def _file_table(name: str, kind: str, options: SourceOptions, position: Position) -> RowStream:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -30,7 +31,7 @@ from budgetron.streams.table.inferred import INFER_ROWS, InferredEncoder
 from budgetron.streams.table.roles import Layout, Roles
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
     from budgetron.streams.base import Bookmark, Chunk, Position
     from budgetron.tables.kinds import Column
@@ -63,7 +64,8 @@ class Wanted(Protocol):
 class Batches(Protocol):
     """An open table: its columns' names, and its rows as Arrow record batches.
 
-    `n_bad` rows of the wrong length so far are in no batch; `bad_messages` is about the first.
+    `n_bad` rows of the wrong length so far are in no batch; `bad_messages` is about the first, and
+    `malformed` has their numbers, from 1, until someone takes them out.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Batches(Protocol):
     bytes_total: int | None
     n_bad: int
     bad_messages: list[str]
+    malformed: deque[int]
 
     @property
     def bytes_read(self) -> int: ...
@@ -143,6 +146,8 @@ class TableStream(RowStream):
             self._encoder = made(self.name, names, roles, self.dtype, n_features, gaps=gaps)
             self.grows = self._encoder.grows
             self._raw = 0  # rows of the table used up, good or not
+            self._passed = 0  # malformed rows before them
+            self._carried: dict[str, list[Any]] = {}
             self._pending: Any = None
             self._error: StreamError | None = None
             passed = 0 if isinstance(position, int) else position.get("bad", 0)
@@ -232,10 +237,34 @@ class TableStream(RowStream):
                 bad = []
             for error in bad:
                 self._note_bad(error)
+            numbers = self._numbered(part.num_rows)
             self._raw += part.num_rows
             self._pending = batch.slice(part.num_rows)
             if good.any():
+                self._numbers = numbers[good]
+                cells = self._encoder.carried(part)
+                self._carried = {name: each.filter(good).to_pylist() for name, each in cells}
                 return chunk
+
+    def _numbered(self, rows: int) -> NDArray[np.int64]:
+        """The numbers of the next rows of the batches; malformed rows, which are in none, count."""
+        malformed = self._batches.malformed
+        numbers = np.empty(rows, np.int64)
+        start = 0
+        while start < rows:
+            number = self._raw + start + self._passed + 1
+            while malformed and malformed[0] <= number:
+                malformed.popleft()
+                self._passed += 1
+                number += 1
+            end = min(rows, start + (malformed[0] - number)) if malformed else rows
+            numbers[start:end] = np.arange(number, number + end - start)
+            start = end
+        return numbers
+
+    @property
+    def carried(self) -> dict[str, list[Any]]:
+        return self._carried
 
     def _infer(self, open_batches: Callable[[], Batches], encoder: InferredEncoder) -> None:
         """Decide what the columns are, by the first rows; these are read again, or kept."""
@@ -280,11 +309,13 @@ class FrameBatches:
     bytes_read = 0
     n_bad = 0
     bad_messages: list[str]
+    malformed: deque[int]
 
     def __init__(self, table: Any, name: str) -> None:
         pa = arrow(name)
         self.name = name
         self.bad_messages = []
+        self.malformed = deque()
         if hasattr(table, "columns") and hasattr(table, "index"):  # pandas: its index is no column
             table = pa.Table.from_pandas(table, preserve_index=False)
         self._table = pa.table(table)
@@ -313,6 +344,7 @@ class ParquetBatches:
 
     n_bad = 0
     bad_messages: list[str]
+    malformed: deque[int]
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
@@ -330,6 +362,7 @@ class ParquetBatches:
         self.names = self._file.schema_arrow.names
         self.bytes_read = 0
         self.bad_messages = []
+        self.malformed = deque()
 
     def read(self, wanted: Wanted, start: int, batch_rows: int) -> Iterator[Any]:
         import pyarrow as pa

@@ -107,12 +107,18 @@ class Encoder:
         ]
         self.grows = bool(self.categorical) and width is None and not self._fixed_categories
         self._numeric_label: bool | None = False if self.words_as_labels else None
+        self._carry = self._find_all(roles.carry)
 
     @property
     def needed(self) -> list[str]:
         """The columns to read."""
         label = [] if self.label is None else [self.label]
-        return [*self.numbers, *self.hashed, *self.categorical, *label]
+        read = [*self.numbers, *self.hashed, *self.categorical, *label, *self._carry]
+        return list(dict.fromkeys(read))
+
+    def carried(self, batch: Any) -> list[tuple[str, Any]]:
+        """The columns to carry, by name."""
+        return [(name, batch.column(name)) for name in self._carry]
 
     @property
     def layout(self) -> Layout:

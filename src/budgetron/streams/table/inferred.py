@@ -102,7 +102,8 @@ class InferredEncoder(Encoder):
 
     @property
     def needed(self) -> list[str]:
-        return [*self._features, *([] if self.label is None else [self.label])]
+        label = [] if self.label is None else [self.label]
+        return list(dict.fromkeys([*self._features, *label, *self._carry]))
 
     @property
     def width(self) -> int:

@@ -6,11 +6,13 @@ those of a block: a column may be whole numbers in one block and decimals in the
 
 from __future__ import annotations
 
+import json
 import os
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from budgetron.streams.base import StreamError
+from budgetron.streams.base import KEPT, StreamError
 from budgetron.streams.source import Source
 from budgetron.streams.table import arrow, arrow_reason, check_start, off_main
 
@@ -22,16 +24,20 @@ _LONGEST = 4 << 20
 
 
 class JsonBatches:
-    """Rows of JSON lines: a file, plain or compressed, or "-" for standard input."""
+    """Rows of JSON lines: a file, plain or compressed, or "-" for standard input.
 
-    n_bad = 0
-    bad_messages: list[str]
+    `skip_bad`: pass over lines that are no JSON objects.
+    """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], skip_bad: bool = False) -> None:
         arrow(os.fspath(path))
         self._source = Source(path)
         self.name = self._source.name
-        self.bad_messages = []
+        self._skip_bad = skip_bad
+        self.n_bad = 0
+        self.bad_messages: list[str] = []
+        self.malformed: deque[int] = deque()
+        self._passed = 0
         self._rows = 0
         self._blocks = self._lines()
         try:
@@ -108,8 +114,32 @@ class JsonBatches:
         try:
             return off_main(lambda: arrow_json.read_json(pa.BufferReader(memory), read))
         except pa.ArrowException as error:
+            good = self._objects(block) if self._skip_bad else block
+            if good != block:
+                return self._parsed(good) if good else pa.table({})
             what = f"row {self._rows + 1} or later: {arrow_reason(error)}"
             raise StreamError(self.name, None, what) from error
+
+    def _objects(self, block: bytes) -> bytes:
+        """The lines that are JSON objects; the others are counted, but for a bookmark's."""
+        good = []
+        row = self._rows + self._passed
+        for line in block.splitlines(keepends=True):
+            row += bool(line.strip())
+            try:
+                sound = not line.strip() or isinstance(json.loads(line), dict)
+            except ValueError:
+                sound = False
+            if sound:
+                good.append(line)
+                continue
+            self.malformed.append(row)
+            self._passed += 1
+            if self._passed > self.n_bad:
+                self.n_bad += 1
+                if len(self.bad_messages) < KEPT:
+                    self.bad_messages.append(f"{self.name}: row {row} is no JSON object")
+        return b"".join(good)
 
     def line_of(self, row: int) -> int | None:
         return None

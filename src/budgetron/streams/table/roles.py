@@ -48,6 +48,7 @@ class Roles:
     types, decimal, fill_gaps, strict : if so, as of `TableEncoder`
     encoding : if so, that of an earlier table, as data
     renamed : of columns of the encoding that have other names in this table, these names
+    carry : columns whose cells are kept as they are beside the rows, features or not
     """
 
     label: Column | Literal[False] | None = None
@@ -64,6 +65,7 @@ class Roles:
     strict: bool = False
     encoding: Mapping[str, Any] | None = None
     renamed: Mapping[str, str] | None = None
+    carry: Sequence[Column] = ()
 
     def __post_init__(self) -> None:
         if self.hash_width < 1:
