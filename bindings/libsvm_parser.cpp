@@ -81,7 +81,9 @@ void bind_parser(nb::module_& m, const char* name) {
            "Parse data[start:] until it ends, max_rows rows wait, or a bad line stops the parser; "
            "return where in data it stopped.")
       .def("finish", &P::finish, "Take an unfinished last line as a line.")
-      .def("take", &P::take, "The waiting rows: labels, indptr, indices (from 0), values; and where bad lines were passed "
+      .def("take", &P::take,
+           "The waiting rows: labels, indptr, indices (from 0), values; and where bad lines were "
+           "passed "
            "over, pairs of the rows before them and how many they are.")
       .def(
           "discard", [](P& p) { p.with([](auto& parser) { parser.discard(); }); },

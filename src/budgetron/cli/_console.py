@@ -182,7 +182,7 @@ def shortened(text: str, most: int = 40) -> str:
     if len(text) <= most:
         return text
     end = (most - 1) * 2 // 5
-    return text[: most - 1 - end] + "…" + text[-end:]
+    return text[: most - 1 - end] + "…" + text[len(text) - end :]
 
 
 class Bar:

@@ -41,13 +41,13 @@ class _Tally:
         self._check(place, y)
         labels = None if self._labels is None else np.asarray(self._labels)
         learner = face(model, self._task, labels, growing=not self._fixed)
-        answers = learner.test_then_train(X, y)
-        start = 0
+        rows = self._count(y, learner.test_then_train(X, y))
+        before, start = self.metrics.rows - len(y), 0
         while start < len(y):
-            end = min(len(y), start + self.curve.next - self.metrics.rows)
-            self._count(y, answers, slice(start, end))
+            end = min(len(y), self.curve.next - before)
+            self._follow(rows, start, end)
             start = end
-            if self.metrics.rows == self.curve.next:
+            if before + end == self.curve.next:
                 self.curve.add(self.point())
 
     def state(self) -> dict[str, Any]:
@@ -55,6 +55,7 @@ class _Tally:
         return {**self.metrics.state(), **self.curve.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
+        """Go on from such a state."""
         self.metrics.restore(state)
         self.curve.restore(state, self.metrics.rows)
 
@@ -66,7 +67,12 @@ class _Tally:
         """End the command where a label is none for this task."""
         raise NotImplementedError
 
-    def _count(self, y: Any, answers: Answers, rows: slice) -> None:
+    def _count(self, y: Any, answers: Answers) -> Any:
+        """Count answers; the rows as the metrics have them."""
+        raise NotImplementedError
+
+    def _follow(self, rows: Any, start: int, end: int) -> None:
+        """Move the curve's sums on over these rows."""
         raise NotImplementedError
 
 
@@ -90,6 +96,8 @@ class Mistakes(_Tally):
         super().__init__(labels, fixed)
         self.metrics: ClassificationMetrics = ClassificationMetrics(None, None)
         self._positive = positive
+        self._wrong = 0
+        self._rows: Any = None  # of each class, by its code
         if positive is not None and labels is not None:
             self._find_positive(labels)
 
@@ -103,9 +111,14 @@ class Mistakes(_Tally):
     def point(self) -> Point:
         from budgetron.evaluate.curve import Point
 
+        rows = int(self._rows.sum())
+        return Point(rows, rows, self._wrong, rows - int(self._rows.max()))
+
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
         sums = self.metrics.sums
-        rows = float(sums.actual.sum())
-        return Point(rows, rows, rows - float(sums.right.sum()), rows - float(sums.actual.max()))
+        self._rows = sums.actual.astype(int)
+        self._wrong = int(sums.actual.sum() - sums.right.sum())
 
     def status(self, model: Any) -> str:
         return f"{model.n_mistakes_ / max(model.n_seen_, 1):.2%} mistakes"
@@ -170,15 +183,26 @@ class Mistakes(_Tally):
             what = f"label {plain(y[at])} of row {row} is not among --classes {known}"
             fail(f"{place.name}: {what}")
 
-    def _count(self, y: Any, answers: Answers, rows: slice) -> None:
-        self.metrics.add(
-            y[rows],
-            answers.values[rows],
-            known=answers.known[rows],
-            margins=answers.margins[rows],
-            scores=answers.scores[rows],
-            chances=answers.chances[rows],
+    def _count(self, y: Any, answers: Answers) -> Any:
+        return self.metrics.add(
+            y,
+            answers.values,
+            known=answers.known,
+            margins=answers.margins,
+            scores=answers.scores,
+            chances=answers.chances,
         )
+
+    def _follow(self, rows: Any, start: int, end: int) -> None:
+        import numpy as np
+
+        truth = rows["truth"][start:end]
+        self._wrong += int((truth != rows["guess"][start:end]).sum())
+        before = 0 if self._rows is None else len(self._rows)
+        counted = np.bincount(truth, minlength=before)
+        if before:
+            counted[:before] += self._rows
+        self._rows = counted
 
 
 class Errors(_Tally):
@@ -194,12 +218,27 @@ class Errors(_Tally):
 
         super().__init__(None, fixed)
         self.metrics: RegressionMetrics = RegressionMetrics(None, None)
+        self._rows = 0
+        self._squares = self._of_mean = 0.0
+
+    def state(self) -> dict[str, Any]:
+        from budgetron.evaluate.metrics import packed
+
+        return {**super().state(), "squares": packed([self._squares, self._of_mean])}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        import numpy as np
+
+        from budgetron.evaluate.metrics import unpacked
+
+        super().restore(state)
+        self._rows = self.metrics.rows
+        self._squares, self._of_mean = unpacked(state["squares"], np.dtype(float)).tolist()
 
     def point(self) -> Point:
         from budgetron.evaluate.curve import Point
 
-        sums = self.metrics.sums
-        return Point(sums.weight, sums.scored, sums.squared, sums.mean_squared)
+        return Point(self._rows, max(self._rows - 1, 0), self._squares, self._of_mean)
 
     def status(self, model: Any) -> str:
         return f"RMSE {self.metrics.values()['rmse']:.4g}"
@@ -221,11 +260,25 @@ class Errors(_Tally):
         if y.dtype.kind not in "fiub":
             fail(f"{place.name}: label {y[0]!s} is not a number: regression takes numbers")
 
-    def _count(self, y: Any, answers: Answers, rows: slice) -> None:
+    def _count(self, y: Any, answers: Answers) -> Any:
         import numpy as np
 
-        known = np.arange(rows.start, rows.stop) + self.metrics.rows > rows.start
-        self.metrics.add(y[rows], answers.values[rows], known=known)
+        known = np.arange(len(y)) + self.metrics.rows > 0
+        return self.metrics.add(y, answers.values, known=known)
+
+    def _follow(self, rows: Any, start: int, end: int) -> None:
+        self._rows += end - start
+        self._squares = added(self._squares, rows["error"][start:end], rows["known"][start:end])
+        self._of_mean = added(self._of_mean, rows["of_mean"][start:end], rows["known"][start:end])
+
+
+def added(total: float, errors: Any, known: Any) -> float:
+    """The total with these errors squared, one after the other: the same bits in any pieces."""
+    import numpy as np
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.where(known, np.square(errors), 0.0)
+        return float(np.cumsum(np.append(total, squares))[-1])
 
 
 def plain(label: Any) -> Any:

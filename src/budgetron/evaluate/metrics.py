@@ -124,7 +124,7 @@ class RegressionMetrics(_Metrics[RegressionSums]):
     Examples
     --------
     >>> metrics = RegressionMetrics()
-    >>> metrics.add([1.0, 2.0, 3.0], [1.0, 2.0, 6.0])
+    >>> _ = metrics.add([1.0, 2.0, 3.0], [1.0, 2.0, 6.0])
     >>> metrics.values()["mae"]
     1.0
     """
@@ -135,8 +135,11 @@ class RegressionMetrics(_Metrics[RegressionSums]):
         super().__init__(window, fading)
         self._total = 0.0  # of the targets
 
-    def add(self, targets: Any, predictions: Any, *, known: Any = True) -> None:
-        """Count rows: what was so, and what was predicted; `known` False: it could not be yet."""
+    def add(self, targets: Any, predictions: Any, *, known: Any = True) -> NDArray[Any]:
+        """Count rows: what was so, and what was predicted; `known` False: it could not be yet.
+
+        Returns the rows as they are counted (`sums.REGRESSED`).
+        """
         targets, predictions = np.asarray(targets, np.float64), np.asarray(predictions)
         rows = np.empty(len(targets), self._sums.dtype)
         rows["target"] = targets
@@ -149,6 +152,7 @@ class RegressionMetrics(_Metrics[RegressionSums]):
             rows["of_mean"] = targets - totals[:-1] / np.maximum(seen, 1)
         self._total = float(totals[-1])
         self._add(rows)
+        return rows
 
     def state(self) -> dict[str, Any]:
         return {**super().state(), "total": packed(self._total)}
@@ -188,7 +192,7 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
     Examples
     --------
     >>> metrics = ClassificationMetrics()
-    >>> metrics.add([1, 1, -1, -1], [1, -1, -1, -1])
+    >>> _ = metrics.add([1, 1, -1, -1], [1, -1, -1, -1])
     >>> values = metrics.values()
     >>> values["mistake_rate"], values["recall"], values["kappa"]
     (0.25, 0.5, 0.5)
@@ -219,7 +223,7 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         margins: Any = np.nan,
         scores: Any = np.nan,
         chances: Any = np.nan,
-    ) -> None:
+    ) -> NDArray[Any]:
         """Count rows.
 
         Parameters
@@ -229,6 +233,10 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         margins : (n,) y f(x), or beyond two classes f_y - max f_z, for the hinge loss
         scores : (n,) larger the surer it is the larger label, for the AUC
         chances : (n,) probability that was given to the label, for the log loss
+
+        Returns
+        -------
+        rows : as they are counted (`sums.CLASSIFIED`)
         """
         labels, predicted = np.asarray(labels), np.asarray(predicted)
         rows = np.empty(len(labels), self._sums.dtype)
@@ -241,6 +249,7 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         rows["bin"] = self._bins.numbers(rows["score"])
         rows["chance"] = chances
         self._add(rows)
+        return rows
 
     def _encode(self, labels: NDArray[Any]) -> NDArray[np.intp]:
         """Codes of labels, in the order in which labels first occurred."""
