@@ -104,25 +104,23 @@ def progress(what: str, total: int | None) -> Iterator[Report]:
 
     console = _console(stderr=True)
     with (
-        Progress(_line(), console=console, transient=True) as bars,
+        Progress(_line(console), console=console, transient=True) as bars,
         plain_warnings(lambda text: bars.console.print(prefixed(text))),
     ):
         bar = bars.add_task(shown(what), total=total, text="")
         yield lambda done, text: bars.update(bar, completed=done, text=shown(text))
 
 
-def _line() -> Any:
+def _line(console: Console) -> Any:
     """The live line as a column of Rich's."""
-    from rich.progress import ProgressColumn, SpinnerColumn
+    from rich.progress import ProgressColumn
+    from rich.table import Column
     from rich.text import Text
 
     class Line(ProgressColumn):
         max_refresh = 0.1
-        spinner = SpinnerColumn()
 
-        def get_table_column(self) -> Any:
-            from rich.table import Column
-
+        def get_table_column(self) -> Column:
             return Column(no_wrap=True, overflow="ellipsis")
 
         def render(self, task: Any) -> Text:
@@ -132,12 +130,9 @@ def _line() -> Any:
                 None if task.total is None else task.percentage,
                 None if left is None else int(left),
                 task.fields["text"],
-                _width(),
+                console.width,
             )
             return Text(text, overflow="ellipsis")
-
-    def _width() -> int:
-        return _console(stderr=True).width
 
     return Line()
 

@@ -68,9 +68,9 @@ def predict(
 ) -> None:
     """Predict the rows of FILE: one line for each, in their order.
 
-    A row that cannot be read has a line without a prediction. A table is read as that of `run
-    --save` was: the same columns, categories as the same features. A model that learned a frame in
-    Python finds its columns by their names.
+    A row that cannot be read has a line without a prediction. A table is read
+    as that of `run --save` was: the same columns, categories as the same
+    features. A model of a frame finds its columns by their names.
     """
     from budgetron.model_file import ModelFileError, read
     from budgetron.streams import StreamError, open_stream

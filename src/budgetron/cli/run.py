@@ -108,8 +108,8 @@ def run(
 ) -> None:
     """Learn FILE in one pass and report the mistakes or errors made on the way.
 
-    Each row is predicted before it is learned. With --scale auto an empty cell or NaN is a missing
-    value.
+    Each row is predicted before it is learned. With --scale auto an empty cell
+    or NaN is a missing value.
     """
     found = find(algorithm, task)
     options = sources.inferring(
