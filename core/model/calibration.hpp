@@ -230,8 +230,7 @@ class Calibration {
       }
     }
 
-   private:
-    // The rows that wait, as they came.
+    // Adds the rows that wait, as they came: answers look at the sums too.
     void flush() {
       for (std::size_t i = 0; i < waiting_; ++i) {
         calibration_->classes_[0].count(rows_[i].margin, rows_[i].weight > 0.0,
@@ -240,6 +239,7 @@ class Calibration {
       waiting_ = 0;
     }
 
+   private:
     struct Row {
       double margin;
       double weight;  // negative: of the other class

@@ -556,7 +556,13 @@ class Model : private InstanceCount {
   void learn_decided(const LabelledRow<Real>& now, Row<Real>& row, Calibration::Counter& counter,
                      bool learns) {
     if (counter.counts() && classes_ > 1) {
-      counter.count(answer(row), static_cast<std::size_t>(now.target), now.weight);
+      const auto code = static_cast<std::size_t>(now.target);
+      const std::span<const double> said = answer(row);
+      if (now.chance != nullptr) {
+        counter.flush();
+        *now.chance = chance(said, code);
+      }
+      counter.count(said, code, now.weight);
     }
     Turn<Real> turn{
         {.self = row.self, .round = counts_.seen}, now.x, &row, outputs_, direction_, &random_};
@@ -592,6 +598,15 @@ class Model : private InstanceCount {
     averaged_ = outputs_;
     averaging_->decide(*learner_, row, averaged_);
     return averaged_;
+  }
+
+  // The probability of a class by what predict says of a row.
+  double chance(std::span<const double> said, std::size_t code) {
+    double two[2];
+    if (classes_ > 2) probabilities_.resize(classes_);
+    const std::span<double> shares = classes_ > 2 ? std::span<double>(probabilities_) : two;
+    calibration_->answer(said, shares);
+    return shares[code];
   }
 
   // Compares the decision with the target: sets margin and direction, in regression the error.

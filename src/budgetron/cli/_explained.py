@@ -2,37 +2,72 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from budgetron.cli._known_columns import encoding_in
 
+# What a program is told of a row: the keys of `Reason.to_dict`.
+HEADS = [
+    "prediction",
+    "probability",
+    "decision",
+    "against",
+    "columns",
+    "examples",
+    "n_examples",
+]
 
-def explainer(learner: Any, document: dict[str, Any], *, as_json: bool) -> Callable[[Any], None]:
-    """The function that prints the reasons for the rows of a chunk, which are counted from 1.
+
+def explainer(
+    learner: Any, document: dict[str, Any], *, whole: bool
+) -> Callable[[Any], list[list[Any]]]:
+    """The function from rows to the reason for each, as the cells of a line.
 
     Parameters
     ----------
     learner : a fitted estimator
     document : of the file it is from, which may say what the columns were
-    as_json : one JSON object a row, instead of a table for people
+    whole : a line has the reason as one cell, for `Told`; else one for each of `HEADS`
     """
-    from budgetron.explaining import LEGEND, looked_at, of_features
+    from budgetron.explaining import looked_at, of_features
     from budgetron.explaining.columns import of_encoding
     from budgetron.explaining.reasons import Explainer
 
     encoding = encoding_in(document)
-    rows = 0
 
-    def explain(X: Any) -> None:
-        nonlocal rows
+    def explain(X: Any) -> list[list[Any]]:
         X = looked_at(learner, X)
         columns = of_features(learner, X) if encoding is None else of_encoding(encoding)
-        for reason in Explainer(learner, columns).reasons(X, first=rows + 1):
-            print(json.dumps(reason.to_dict()) if as_json else f"{reason}\n")
-        rows += X.shape[0]
-        if not as_json:
-            print(f"{LEGEND}\n")
+        reasons = Explainer(learner, columns).reasons(X)
+        return [[each] if whole else _cells(each.to_dict()) for each in reasons]
 
     return explain
+
+
+def _cells(reason: dict[str, Any]) -> list[Any]:
+    for name in ("prediction", "against"):
+        reason[name] = as_written(reason[name])
+    return [reason[name] for name in HEADS]
+
+
+def as_written(label: Any) -> Any:
+    """A label as it stood in the source: 1 and not 1.0."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
+
+
+class Told:
+    """Lines with reasons as tables for people, on standard output."""
+
+    def write(self, lines: list[list[Any]]) -> None:
+        from budgetron.explaining import LEGEND
+
+        for row, reason in lines:
+            if reason is None:
+                name = "a row" if row is None else f"row {row}"
+                print(f"{name} could not be read\n")
+            else:
+                print(f"{replace(reason, row=row)}\n")
+        if lines:
+            print(f"{LEGEND}\n", flush=True)

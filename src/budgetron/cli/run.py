@@ -15,7 +15,15 @@ import typer
 from budgetron._text import bytes_text, shown
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import Checkpoint, check_place, layout_extra, reason
-from budgetron.cli._console import Ticker, fail, note, output, progress
+from budgetron.cli._console import (
+    Ticker,
+    fail,
+    note,
+    output,
+    print_table,
+    progress,
+    shortened,
+)
 from budgetron.cli._inferred import (
     layout_of,
     settings_of,
@@ -25,7 +33,8 @@ from budgetron.cli._inferred import (
     tell_unparsed,
 )
 from budgetron.cli._interruption import Interruption
-from budgetron.cli._tally import Errors, Mistakes
+from budgetron.cli._plot import check_plot, draw_plot
+from budgetron.cli._tally import CLASSES, Errors, Mistakes, digits
 from budgetron.cli.algorithms import (
     AlgorithmName,
     check_parameters,
@@ -66,7 +75,15 @@ def run(
     classes: Annotated[
         str | None, typer.Option(metavar="LIST", help="All labels, as in -1,1; others are errors.")
     ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The class whose F1 is shown."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw the errors over the rows (.png .svg .pdf)."),
+    ] = None,
     save: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Write the model to this file at the end.")
     ] = None,
@@ -85,7 +102,8 @@ def run(
 ) -> None:
     """Learn FILE in one pass and report the mistakes or errors made on the way.
 
-    With --scale auto an empty cell or NaN is a missing value.
+    Each row is predicted before it is learned. With --scale auto an empty cell
+    or NaN is a missing value.
     """
     found = find(algorithm, task)
     options = sources.learning_options(**reading)
@@ -106,7 +124,9 @@ def run(
             fail(f"budgetron: {name} is of fit; run goes over the rows once, in their order")
     missing = {**found.parameters, **parameters}.get("scale") == "auto"
     options = replace(options, gaps=missing)
-    for option, place in (("--save", save), ("--checkpoint", checkpoint)):
+    if plot is not None:
+        check_plot(plot)
+    for option, place in (("--save", save), ("--checkpoint", checkpoint), ("--plot", plot)):
         if place is not None:
             check_place(option, place, file)
     if (
@@ -131,18 +151,25 @@ def run(
     options = replace(options, layout=layout)
     try:
         asked = options
-        if sources.is_table(file, options.format) and (task, before) == (None, None):
+        once = not sources.readable_twice(file)
+        unsaid = (task, before) == (None, None)
+        if sources.is_table(file, options.format) and (unsaid or once):
             first = open_stream(file, options)
-            task = None if classes is not None else task_of(first)
+            task = task_of(first) if unsaid and classes is None else task
         task = task or before or found.tasks[0]
         found = find(algorithm, task)
         check_parameters(found, parameters)
         if classes is not None and task == "regression":
             fail("budgetron: --classes is for classification; regression has none")
+        if positive is not None and task == "regression":
+            fail("budgetron: --positive is for classification; regression has no classes")
         if in_bytes:
             options, labels = _fix_shape(file, task, options, labels)
-        options = _resolve_width(file, found, parameters, options)
-        tally = Errors(in_bytes) if task == "regression" else Mistakes(labels, in_bytes)
+        width = first.n_features if first is not None and once and not first.grows else None
+        options = _resolve_width(file, found, parameters, options, width)
+        tally: Mistakes | Errors = (
+            Errors(in_bytes) if task == "regression" else Mistakes(labels, in_bytes, positive)
+        )
         model = _make(algorithm, task, parameters)
         if checkpoint is not None:
             run_of = {"algorithm": algorithm, "task": task, "classes": labels}
@@ -158,9 +185,8 @@ def run(
         if first is None:
             first = open_stream(file, options, position=keep.bookmark if keep else 0)
         with first as stream:
-            waits = not sources.readable_twice(file)
             tally.label = getattr(stream, "label", None)
-            seconds = _learn(model, stream, tally, keep, waits=waits)
+            seconds = _learn(model, stream, tally, keep, waits=once)
     except StreamError as error:
         fail(str(error))
     finally:
@@ -168,8 +194,10 @@ def run(
             keep.close()
     if save is not None:  # before anything is printed: a pipe may break
         _save(model, save, stream)
-    result = _result(algorithm, model, stream, seconds, tally)
+    result = _result(algorithm, task, model, stream, seconds, tally)
     result["resumed_from"] = keep.resumed_from if keep else 0
+    if plot is not None:
+        draw_plot(plot, result, tally)
     if stream.skipped:
         note(stream.skipped)
     tell_unparsed(stream)
@@ -222,19 +250,23 @@ def _fix_shape(
 
 
 def _resolve_width(
-    file: str, algorithm: Any, parameters: dict[str, Any], options: SourceOptions
+    file: str,
+    algorithm: Any,
+    parameters: dict[str, Any],
+    options: SourceOptions,
+    known: int | None = None,
 ) -> SourceOptions:
     """The options with the width of the data, where something needs it first, and gamma="auto".
 
     gamma="auto" is 1/width, and AVM's rectangles have sides of delta/sqrt(width); a stream whose
-    width grows tells it only at the end. It is --n-features, or takes a pass over the file. What
-    cannot be read twice gets gamma="median" instead of "auto".
+    width grows tells it only at the end. It is --n-features, `known` of a table that is open, or
+    takes a pass over the file. What else cannot be read twice gets gamma="median", not "auto".
     """
     choice = {**algorithm.parameters, **parameters}
     automatic = choice.get("gamma") == "auto" and choice.get("kernel") not in _WITHOUT_GAMMA
     if not automatic and choice.get("cover") != "rectangle":
         return options
-    width = sources.full_width(file, options)
+    width = known or sources.full_width(file, options)
     if width is None:
         if choice.get("cover") == "rectangle":
             fail(
@@ -245,7 +277,7 @@ def _resolve_width(
         return options
     if automatic:
         parameters["gamma"] = 1 / width
-    return replace(options, n_features=width)
+    return options if known else replace(options, n_features=width)
 
 
 def _make(algorithm: str, task: str, parameters: dict[str, Any]) -> Any:
@@ -277,7 +309,7 @@ def _learn(
     told = False
     start = time.perf_counter() - (keep.seconds if keep else 0.0)
     with (
-        progress(Path(stream.name).name, stream.bytes_total) as report,
+        progress(Path(stream.name).name, stream.amount) as report,
         closing(read_ahead(stream, waits=waits)) as chunks,
         Interruption(wanted=keep is not None) as asked,
     ):
@@ -294,7 +326,8 @@ def _learn(
                 if code is not None:
                     break
                 if now_and_then():
-                    report(place.bytes_read, _status(model, tally, time.perf_counter() - start))
+                    done = stream.amount_done(place.position, place.bytes_read)
+                    report(done, _status(model, tally, time.perf_counter() - start))
         except KeyboardInterrupt:
             code = 130
     seconds = time.perf_counter() - start
@@ -330,12 +363,20 @@ def _status(model: Any, tally: Mistakes | Errors, seconds: float) -> str:
 
 
 def _result(
-    algorithm: str, model: Any, stream: RowStream, seconds: float, tally: Mistakes | Errors
+    algorithm: str,
+    task: str,
+    model: Any,
+    stream: RowStream,
+    seconds: float,
+    tally: Mistakes | Errors,
 ) -> dict[str, Any]:
     rows = int(model.n_seen_)
+    params = jsonable(model.get_params())
     return {
         "algorithm": algorithm,
+        "task": task,
         "source": stream.name,
+        "budget": params.get(model._budget_name),
         "rows": rows,
         **tally.result(model),
         "seconds": seconds,
@@ -345,9 +386,9 @@ def _result(
         "memory_bytes": int(model.memory_bytes_),
         "n_features": stream.n_features,
         "gamma": model.gamma_,
-        "scale": model.scale_,
+        "scale": model.scale_ or "none",
         "warning": model.not_learning_,
-        "params": jsonable(model.get_params()),
+        "params": params,
         "bad_lines": stream.n_bad,
         "bad_messages": stream.bad_messages,
         "missing": int(model.n_missing_),
@@ -399,3 +440,21 @@ def _print_table(result: dict[str, Any], tally: Mistakes | Errors) -> None:
     console = output()
     console.print(Text(shown(f"{result['algorithm']} on {result['source']}"), style="bold"))
     console.print(table)
+    if result.get("per_class"):
+        _print_classes(result["per_class"])
+
+
+def _print_classes(classes: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table()
+    table.add_column("class")
+    for name in ("rows", "precision", "recall", "F1"):
+        table.add_column(name, justify="right")
+    largest = sorted(classes, key=lambda each: -each["rows"])[:CLASSES]
+    for each in classes if len(classes) <= CLASSES else largest:
+        shares = (digits(each[name]) for name in ("precision", "recall", "f1"))
+        table.add_row(shortened(str(each["label"])), f"{each['rows']:,}", *shares)
+    print_table(table)
+    if len(classes) > CLASSES:
+        output().print(f"(the largest of {len(classes):,} classes; --json has all)")

@@ -67,7 +67,7 @@ class Reason:
 
     Attributes
     ----------
-    row : its number among those that were asked about
+    row : its number among those that were asked about, or its name
     prediction : a label, or a number
     probability : of the predicted class; None in regression
     decision : f towards the prediction, or the prediction
@@ -77,7 +77,7 @@ class Reason:
     n_examples : how many there are
     """
 
-    row: int
+    row: Any
     prediction: Any
     probability: float | None
     decision: float

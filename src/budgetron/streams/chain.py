@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from budgetron.streams.base import (
     CHUNK_ROWS,
@@ -50,6 +50,7 @@ class ChainStream(RowStream):
         self._link = 0
         self._before = 0  # bad rows of the links done with
         self._read = 0  # bytes of the links done with
+        self._rows_before = 0  # of the links done with, bad ones too
         behind = rows_of(position)
         inner: Position = 0
         if isinstance(position, Mapping) and "link" in position:
@@ -106,12 +107,19 @@ class ChainStream(RowStream):
     def bytes_read(self) -> int:  # type: ignore[override]
         return self._read + self._stream.bytes_read
 
+    @property
+    def carried(self) -> dict[str, list[Any]]:
+        return self._stream.carried
+
     def _take(self, rows: int) -> Chunk | None:
         while True:
             chunk = self._stream.next_chunk(rows)
+            if chunk is not None:
+                self._numbers = self._rows_before + self._stream.row_numbers
             if chunk is not None or self._link + 1 == len(self._links):
                 return chunk
             self._before += self._stream.n_bad
+            self._rows_before += self._stream.position + self._stream.n_bad
             self._read += self._stream.bytes_read
             self._bad += self._stream.bad_messages
             self._stream.close()

@@ -31,7 +31,7 @@ from budgetron.streams.contents import looks_else, looks_like_table
 from budgetron.streams.source import Source
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
     from budgetron.streams.base import Bookmark, Chunk, Position
 
@@ -112,6 +112,7 @@ class LibsvmStream(RowStream):
         self._used = 0  # of the block
         self._start = 0  # of the text the parser sees, in the file
         self._earlier_bad = 0
+        self._read = 0  # rows, bad ones too
         self._ended = False
         self._error: StreamError | None = None
         mark = position if isinstance(position, Mapping) and "byte" in position else {}
@@ -178,12 +179,21 @@ class LibsvmStream(RowStream):
         taken = self._fill(rows)
         if not taken:
             return None
-        y, indptr, indices, values = self._parser.take()
+        y, indptr, indices, values, passed = self._parser.take()
+        self._number(taken, passed.reshape(-1, 2))
         width = self._width or max(self.max_index, 1)
         # Of one dtype, or SciPy makes both int64; a chunk's bytes are far fewer than 2**31.
         X = csr_array((values, indices, indptr.astype(np.int32)), shape=(taken, width))
         X.has_canonical_format = True  # the parser sorts and refuses duplicates
         return X, y
+
+    def _number(self, rows: int, passed: NDArray[np.int64]) -> None:
+        """Find the numbers of the rows taken, among which bad lines were passed over."""
+        before, counts = passed.T
+        bad = np.repeat(before, counts)
+        self._numbers = self._read + np.arange(1, rows + 1)
+        self._numbers += np.searchsorted(bad, np.arange(rows), side="right")
+        self._read += rows + len(bad)
 
     def skim(self) -> Iterator[int]:
         """Read on without making arrays (for `max_index`, or to count); yields rows per chunk."""
@@ -193,6 +203,7 @@ class LibsvmStream(RowStream):
     def _skim(self, rows: int) -> int:
         read = self._fill(min(rows, self._chunk_rows))
         self._parser.discard()
+        self._read = self._position + read + self.n_bad
         self._position += read
         return read
 
@@ -245,6 +256,7 @@ class LibsvmStream(RowStream):
         self._start = byte
         self._position = mark["rows"]
         self._earlier_bad = mark.get("bad", 0)
+        self._read = mark["rows"] + self._earlier_bad
         self._bad = messages_in(mark)
 
     def _read_block(self) -> None:

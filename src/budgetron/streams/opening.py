@@ -161,7 +161,7 @@ def _refuse(name: str, kind: str, options: SourceOptions, *unfit: str) -> None:
             raise StreamError(name, None, f"{option}{flag} does not go with {kind}")
 
 
-_OF_COLUMNS = ("columns", "types", "categorical", "hashed", "decimal", "strict")
+_OF_COLUMNS = ("columns", "types", "categorical", "hashed", "decimal", "strict", "carry")
 _OF_TABLES = ("label", *_OF_COLUMNS)
 _FLAGS = {"types": " (--types, --numeric, --ignore, --text)", "hashed": " (--hash)"}
 
@@ -202,7 +202,7 @@ def open_batches(name: str, kind: str, options: SourceOptions) -> Callable[[], A
     }
     title, reader = readers[kind]
     _refuse(name, title, options, "delimiter", "header")
-    return partial(reader, name)
+    return partial(reader, name, options.skip_bad) if kind == "jsonl" else partial(reader, name)
 
 
 def _file_table(name: str, kind: str, options: SourceOptions, position: Position) -> RowStream:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -37,7 +37,7 @@ from budgetron.streams.table.roles import INFER_ROWS, Layout, Roles
 from budgetron.tables.frames import table_of
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
     from budgetron.streams.base import Bookmark, Chunk, Position
     from budgetron.streams.table.labels import Label
@@ -64,7 +64,8 @@ class Wanted(Protocol):
 class Batches(Protocol):
     """An open table: its columns' names, and its rows as Arrow record batches.
 
-    `n_bad` rows of the wrong length so far are in no batch; `bad_messages` is about the first.
+    `n_bad` rows of the wrong length so far are in no batch; `bad_messages` is about the first, and
+    `malformed` has their numbers, from 1, until someone takes them out.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Batches(Protocol):
     bytes_total: int | None
     n_bad: int
     bad_messages: list[str]
+    malformed: deque[int]
 
     @property
     def bytes_read(self) -> int: ...
@@ -133,6 +135,8 @@ class TableStream(RowStream):
             likely = partial(self._likely_label, open_batches)
             self._encoder = Encoder(self.name, names, roles, self.dtype, gaps=gaps, likely=likely)
             self._raw = 0  # rows of the table used up, good or not
+            self._passed = 0  # malformed rows before them
+            self._carried: dict[str, list[Any]] = {}
             self._pending: Any = None
             self._error: StreamError | None = None
             self._unread: Counter[str] = Counter()
@@ -225,7 +229,8 @@ class TableStream(RowStream):
             if batch is None:
                 return None
             part = batch.slice(0, rows)
-            chunk, good, bad, unread = self._encoder.encode(part, self._raw)
+            numbers = self._numbered(part.num_rows)
+            chunk, good, bad, unread = self._encoder.encode(part, numbers)
             if bad and not self._skip_bad:
                 before = int(np.argmin(good))
                 line = self._batches.line_of(self._raw + before + 1)
@@ -233,7 +238,8 @@ class TableStream(RowStream):
                 if before == 0:
                     raise self._error
                 part = batch.slice(0, before)
-                chunk, good, _, unread = self._encoder.encode(part, self._raw)
+                numbers = numbers[:before]
+                chunk, good, _, unread = self._encoder.encode(part, numbers)
                 bad = []
             for error in bad:
                 self._note_bad(error)
@@ -241,7 +247,30 @@ class TableStream(RowStream):
             self._raw += part.num_rows
             self._pending = batch.slice(part.num_rows)
             if good.any():
+                self._numbers = numbers[good]
+                cells = self._encoder.carried(part)
+                self._carried = {name: each.filter(good).to_pylist() for name, each in cells}
                 return chunk
+
+    def _numbered(self, rows: int) -> NDArray[np.int64]:
+        """The numbers of the next rows of the batches; malformed rows, which are in none, count."""
+        malformed = self._batches.malformed
+        numbers = np.empty(rows, np.int64)
+        start = 0
+        while start < rows:
+            number = self._raw + start + self._passed + 1
+            while malformed and malformed[0] <= number:
+                malformed.popleft()
+                self._passed += 1
+                number += 1
+            end = min(rows, start + (malformed[0] - number)) if malformed else rows
+            numbers[start:end] = np.arange(number, number + end - start)
+            start = end
+        return numbers
+
+    @property
+    def carried(self) -> dict[str, list[Any]]:
+        return self._carried
 
     def _infer(self, open_batches: Callable[[], Batches], *, may_be_empty: bool) -> None:
         """Decide what the columns are, by the first rows; these are read again, or kept."""
@@ -299,11 +328,13 @@ class FrameBatches:
     bytes_read = 0
     n_bad = 0
     bad_messages: list[str]
+    malformed: deque[int]
 
     def __init__(self, table: Any, name: str) -> None:
         arrow(name)
         self.name = name
         self.bad_messages = []
+        self.malformed = deque()
         try:
             self._table = table_of(table)
         except BudgetronError as error:
@@ -333,6 +364,7 @@ class ParquetBatches:
 
     n_bad = 0
     bad_messages: list[str]
+    malformed: deque[int]
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
@@ -351,6 +383,7 @@ class ParquetBatches:
         self.names = self._file.schema_arrow.names
         self.bytes_read = 0
         self.bad_messages = []
+        self.malformed = deque()
 
     def read(self, wanted: Wanted, start: int, batch_rows: int) -> Iterator[Any]:
         import pyarrow as pa

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ class ArrowBatches:
 
     n_bad = 0
     bad_messages: list[str]
+    malformed: deque[int]
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
@@ -35,6 +37,7 @@ class ArrowBatches:
         self.names = list(self._schema.names)
         self.bytes_read = 0
         self.bad_messages = []
+        self.malformed = deque()
 
     def _open(self) -> None:
         import pyarrow as pa

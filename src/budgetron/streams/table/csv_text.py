@@ -15,6 +15,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections import deque
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -78,6 +79,7 @@ class CsvBatches:
         self._skip_bad = skip_bad
         self.n_bad = 0
         self.bad_messages: list[str] = []
+        self.malformed: deque[int] = deque()
         self._rows_parsed = 0  # of any length
         self._passed = 0  # of the wrong length
         try:
@@ -284,6 +286,7 @@ class CsvBatches:
     def _count(self, wrong: list[Any]) -> None:
         """Rows of the wrong length, but for those that a bookmark has counted."""
         self._passed += len(wrong)
+        self.malformed += (self._rows_parsed + row.number for row in wrong if row.number)
         for row in wrong[max(0, len(wrong) - (self._passed - self.n_bad)) :]:
             self.n_bad += 1
             if len(self.bad_messages) < KEPT:

@@ -91,6 +91,7 @@ class Encoder:
         self._features = chosen or [each for each in names if each != label]
         if not self._features or chosen == []:
             raise StreamError(name, None, "no column is left for the features")
+        self._carry = columns.find_all(roles.carry)
         self._label_wish: str | None = None
         self._renamed: dict[str, str] = {}  # names of the encoding -> names in the table
         self.labels: Label | None = None
@@ -179,7 +180,12 @@ class Encoder:
     @property
     def needed(self) -> list[str]:
         """The columns to read."""
-        return [*self._features, *([] if self.label is None else [self.label])]
+        label = [] if self.label is None else [self.label]
+        return list(dict.fromkeys([*self._features, *label, *self._carry]))
+
+    def carried(self, batch: Any) -> list[tuple[str, Any]]:
+        """The columns to carry, by name."""
+        return [(name, batch.column(name)) for name in self._carry]
 
     @property
     def width(self) -> int:
@@ -191,8 +197,8 @@ class Encoder:
         """The columns as features."""
         return None if self.encoding is None else Layout.of(self.encoding, self.labels)
 
-    def encode(self, batch: Any, row: int) -> Encoded:
-        """Rows of an Arrow record batch that starts behind `row` rows."""
+    def encode(self, batch: Any, numbers: NDArray[np.int64]) -> Encoded:
+        """Rows of an Arrow record batch, which have these numbers in messages."""
         import pyarrow as pa
 
         assert self.encoding is not None
@@ -205,9 +211,9 @@ class Encoder:
             cells = encoding.cells(features)
             if self._strict or not self._gaps:
                 for coding, here, each in zip(encoding.coded, self._features, cells, strict=True):
-                    wrong = partial(self._wrong, bad, row, here)
+                    wrong = partial(self._wrong, bad, numbers, here)
                     self._check(coding, each, batch.column(here), wrong)
-            y = self._read_labels(table, partial(self._wrong, bad, row, self.label))
+            y = self._read_labels(table, partial(self._wrong, bad, numbers, self.label))
         except BudgetronError as error:
             raise StreamError(self._name, None, str(error)) from None
         X = self._rows(cells, batch.num_rows)
@@ -221,9 +227,14 @@ class Encoder:
         return Encoded((X, y), good, [bad[i] for i in sorted(bad)], unread)
 
     def _wrong(
-        self, bad: dict[int, StreamError], row: int, column: str | None, i: int, what: str
+        self,
+        bad: dict[int, StreamError],
+        numbers: NDArray[np.int64],
+        column: str | None,
+        i: int,
+        what: str,
     ) -> None:
-        where = f"row {row + i + 1}, column {column!r}"
+        where = f"row {numbers[i]}, column {column!r}"
         bad.setdefault(i, StreamError(self._name, None, f"{where} {what}"))
 
     def _check(

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from budgetron.streams.base import StreamError
+from budgetron.streams.base import KEPT, StreamError
 from budgetron.streams.contents import looks_else, looks_like_table
 from budgetron.streams.source import Source
 from budgetron.streams.table import arrow, check_start, off_main
@@ -26,16 +27,20 @@ _LONGEST = 4 << 20
 
 
 class JsonBatches:
-    """Rows of JSON lines: a file, plain or compressed, or "-" for standard input."""
+    """Rows of JSON lines: a file, plain or compressed, or "-" for standard input.
 
-    n_bad = 0
-    bad_messages: list[str]
+    `skip_bad`: pass over lines that are no JSON objects.
+    """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], skip_bad: bool = False) -> None:
         arrow(os.fspath(path))
         self._source = Source(path)
         self.name = self._source.name
-        self.bad_messages = []
+        self._skip_bad = skip_bad
+        self.n_bad = 0
+        self.bad_messages: list[str] = []
+        self.malformed: deque[int] = deque()
+        self._passed = 0
         self._rows = 0
         self._blocks = self._lines()
         try:
@@ -123,16 +128,17 @@ class JsonBatches:
         import pyarrow as pa
 
         rows: list[dict[str, Any]] = []
+        number = self._rows + self._passed
         for line in filter(bytes.strip, block.split(b"\n")):
-            where = f"row {self._rows + len(rows) + 1}"
+            number += 1
             try:
-                rows.append(json.loads(line))
+                row = json.loads(line)
             except (ValueError, RecursionError):
-                what = f"{where} is no JSON object: write an object a line"
-                raise StreamError(self.name, None, what) from None
-            if type(rows[-1]) is not dict:
-                what = f"{where} is no JSON object: write an object a line"
-                raise StreamError(self.name, None, what)
+                row = None
+            if type(row) is dict:
+                rows.append(row)
+            else:
+                self._pass_over(number)
         names = dict.fromkeys(name for row in rows for name in row)
         try:
             columns = [column_of([row.get(name) for row in rows]) for name in names]
@@ -140,6 +146,18 @@ class JsonBatches:
         except (pa.ArrowException, ValueError):
             what = f"row {self._rows + 1} or later holds text that is not UTF-8"
             raise StreamError(self.name, None, what) from None
+
+    def _pass_over(self, number: int) -> None:
+        """Count a line that is no object, but for a bookmark's; or end there."""
+        what = f"row {number} is no JSON object"
+        if not self._skip_bad:
+            raise StreamError(self.name, None, f"{what}: write an object a line")
+        self.malformed.append(number)
+        self._passed += 1
+        if self._passed > self.n_bad:
+            self.n_bad += 1
+            if len(self.bad_messages) < KEPT:
+                self.bad_messages.append(f"{self.name}: {what}")
 
     def line_of(self, row: int) -> int | None:
         return None

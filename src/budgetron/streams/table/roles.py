@@ -113,6 +113,7 @@ class Roles:
     ids : columns of which every value is another one are features too
     labelled : False: labels are not looked at; the label's column, if there is one, is left out
     layout : how an earlier table was read; nothing is inferred
+    carry : columns whose cells are kept as they are beside the rows, features or not
     """
 
     label: Column | Literal[False] | None = None
@@ -127,6 +128,7 @@ class Roles:
     ids: bool = True
     labelled: bool = True
     layout: Layout | None = None
+    carry: Sequence[Column] = ()
 
     def __post_init__(self) -> None:
         if self.hash_width < 1:
