@@ -316,7 +316,7 @@ def command(verb: str, name: str, model: str) -> list[str]:
     if verb == "compare":
         more = ["-arbp", "-b5", "--repeats=1", "--processes=1", "--out=folder", "--columns=age,pay"]
         return ["compare", name, "--label=label", *more]
-    return ["predict", model, name] if verb == "predict" else ["inspect", name]
+    return ["predict", model, name, "--strict"] if verb == "predict" else ["inspect", name]
 
 
 OURS = ["pyarrow", "scikit", "sklearn", "pandas", "parquet.cpp", "Traceback", "Errno", "numpy"]
@@ -342,7 +342,7 @@ def test_a_table_that_is_none_is_one_line(
     assert (out, exit.value.code) == ("", 2), err
     if verb == "inspect":  # passes over rows that are too short, so it does not count lines
         says = re.sub(r":\d+: (row \d)", r": \1", says)
-    assert err == f"{says}\n"
+    assert err == f"budgetron: {says}\n"
     assert len(says) <= 86
     assert not any(word in err for word in OURS)
     assert os.listdir() == [name]
@@ -352,7 +352,7 @@ def test_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit:
         main(["run", str(tmp_path), "--format=csv", "--label=y"])
     assert exit.value.code == 2
-    assert capsys.readouterr().err == f"{tmp_path}: is a directory\n"
+    assert capsys.readouterr().err == f"budgetron: {tmp_path}: is a directory\n"
 
 
 @pytest.mark.parametrize("more", [[], ["--label=label"]])
@@ -363,8 +363,8 @@ def test_csv_on_standard_input(
     with pytest.raises(SystemExit) as exit:
         main(["run", "-", *more])
     assert exit.value.code == 2
-    said = "standard input is read as LIBSVM; add --format csv\n"
-    assert capsys.readouterr().err.partition(": ")[2] == said
+    said = ": standard input is read as LIBSVM; add --format csv\n"
+    assert capsys.readouterr().err.endswith(said)
 
 
 # ---- what is right although it looks strange -----------------------------------------------------

@@ -378,9 +378,9 @@ class ParquetBatches:
             refuse_packed(self.name, "Parquet")
             self.bytes_total: int | None = os.stat(path).st_size
             self._file = pq.ParquetFile(path)
-        except (OSError, pa.ArrowException) as error:
+            self.names = list(self._file.schema_arrow.names)
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             raise unreadable(self.name, "Parquet", b"PAR1", error) from error
-        self.names = self._file.schema_arrow.names
         self.bytes_read = 0
         self.bad_messages = []
         self.malformed = deque()

@@ -32,9 +32,9 @@ class ArrowBatches:
             self.bytes_total: int | None = os.stat(path).st_size
             self._file = pa.memory_map(self.name)
             self._open()
-        except (OSError, pa.ArrowException) as error:
+            self.names = list(self._schema.names)
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             raise unreadable(self.name, "Arrow", b"ARROW1", error) from error
-        self.names = list(self._schema.names)
         self.bytes_read = 0
         self.bad_messages = []
         self.malformed = deque()

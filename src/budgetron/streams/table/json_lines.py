@@ -115,6 +115,14 @@ class JsonBatches:
         import pyarrow as pa
         from pyarrow import json as arrow_json
 
+        try:
+            str(block, "utf-8")
+        except UnicodeDecodeError as error:
+            if self._skip_bad:
+                return self._mixed(block)
+            row = self._rows + block.count(b"\n", 0, error.start) + 1
+            what = f"row {row} is not UTF-8 text: iconv -f latin1 -t utf8"
+            raise StreamError(self.name, None, what) from None
         read = arrow_json.ReadOptions(use_threads=False, block_size=len(block) + 1)
         memory = pa.allocate_buffer(len(block))
         memoryview(memory).cast("B")[:] = block
