@@ -238,6 +238,7 @@ CASES = {
         "t.jsonl",
         lambda: b'{"age": 1, "label": 0}\n' * 300 + b'{"age": 2, "lab',
         "t.jsonl: row 301 is no JSON object: write an object a line",
+        "run compare predict",
     ),
     "JSON arrays": Case(
         "t.jsonl",
@@ -420,7 +421,7 @@ def test_one_column_without_a_label_can_be_predicted(
         with pytest.raises(SystemExit) as exit:
             main(arguments)
         assert exit.value.code == 0
-    assert capsys.readouterr().out.splitlines()[-6:] == ["False", "True"] * 3
+    assert capsys.readouterr().out.splitlines()[-6:] == [f"{i + 1},{i % 2 == 1}" for i in range(6)]
 
 
 # ---- memory --------------------------------------------------------------------------------------

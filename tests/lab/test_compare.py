@@ -660,9 +660,11 @@ def test_a_folder_that_cannot_be_used_is_one_line_before_the_work(
 
 
 def test_streams_that_cannot_be_read(cli: Any, tmp_path: Path) -> None:
-    assert cli("missing", "-a", "rbp", code=2)[1] == "missing: no such file or directory\n"
+    assert (
+        cli("missing", "-a", "rbp", code=2)[1] == "budgetron: missing: no such file or directory\n"
+    )
     (tmp_path / "empty").touch()
-    assert cli("empty", "-a", "rbp", code=2)[1] == "empty: no rows to learn from\n"
+    assert cli("empty", "-a", "rbp", code=2)[1] == "budgetron: empty: no rows to learn from\n"
 
 
 def test_tables_are_read_by_the_options(cli: Any, tmp_path: Path) -> None:
@@ -674,8 +676,8 @@ def test_tables_are_read_by_the_options(cli: Any, tmp_path: Path) -> None:
     for words in (["--categorical", "1"], ["--hash", "1"]):
         out, err = cli(*arguments, *reading, *words)
         assert "rbp" in out
-        assert err.startswith("table: columns: 1 number, 1 category ")
-        assert "\n1 bad row skipped; the first: table" in err
+        assert err.startswith("budgetron: table: columns: 1 number, 1 category ")
+        assert "\nbudgetron: 1 bad row skipped; the first: table" in err
     cli(*arguments, *reading, "--columns", "0")
     assert len(Store(Path("comparison"))) == 3 * 3  # each reading gave other rows
     cli(*arguments, *reading)
@@ -737,7 +739,7 @@ def test_a_warning_is_one_line_without_a_path(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "own_learners.py").write_text(OWN)
     arguments = ["-a", "rbp,own_learners:Warns", "-b", "5", "--repeats", "2", "--rows", "50"]
     _, err = cli("noisy.libsvm", *arguments)
-    assert err == "warning: odd rows (2 times)\n"
+    assert err == "budgetron: warning: odd rows (2 times)\n"
     assert "warned: odd rows (2 cells)" in Path("comparison/report.html").read_text(
         encoding="utf-8"
     )

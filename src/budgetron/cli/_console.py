@@ -172,7 +172,7 @@ def shortened(text: str, most: int = 40) -> str:
     """A text of at most so many characters, with dots in its middle if it had more.
 
     >>> shortened("a_file_with_a_very_long_name.csv.gz", 20)
-    'a_file_wi….csv.gz'
+    'a_file_with_….csv.gz'
     """
     if len(text) <= most:
         return text

@@ -96,16 +96,16 @@ def predict(
     if not hasattr(learner, "_engine"):
         fail(f"{model}: the model in it has not learned anything yet")
     answer, names = _answers(learner, output, model)
+    table = sources.is_table(file, reading["format"])
     options = sources.source_options(
         **reading,
         label=label,
-        strict=strict,
+        strict=strict and table,
         skip_bad=not strict,
         dtype=learner._engine.dtype.name,
     )
     options = replace(options, labelled=False, gaps=learner._takes_gaps)
     layout = layout_in(model, document) or (None if options.header is False else _by_name(learner))
-    table = sources.is_table(file, options.format)
     if layout is None:
         options = replace(options, ids=True)  # of arrays every column is a feature
     elif table:

@@ -244,7 +244,7 @@ class Encoder:
         if self._strict:
             for i in np.nonzero(cells.wrong)[0].tolist():
                 wrong(i, not_of_kind(coding, column[i]))
-        elif not self._gaps and coding.kind in _DENSE:
+        if not self._gaps and coding.kind in _DENSE:
             for i in np.nonzero(np.isnan(cells.values).any(axis=1))[0].tolist():
                 unread = cells.wrong[i]
                 wrong(i, f"{not_of_kind(coding, column[i])}: {UNREAD}" if unread else ABSENT)

@@ -52,6 +52,10 @@ class JsonBatches:
             if block.lstrip()[:1] not in b"{[" and looks_like_table(block[:4096]):
                 raise StreamError(self.name, None, "is no JSON: is it CSV text (--format csv)?")
             self._first = self._parsed(block)
+            if self._passed and not self._first.num_columns:
+                raise StreamError(
+                    self.name, None, "row 1 is no JSON object: write an object a line"
+                )
         except StreamError:
             self.close()
             raise
