@@ -259,3 +259,69 @@ def test_row_numbers_of_streams(tmp_path: Path, chunk_rows: int) -> None:
     with open_stream((np.eye(4), [0, 1, 0, 1]), chunk_rows=3) as arrays:
         found: list[Any] = [arrays.row_numbers.tolist() for _ in arrays]
     assert found == [[1, 2, 3], [4]]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_reasons_are_lines_too(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str
+) -> None:
+    rows = text(tmp_path / "rows.csv", [*GOOD[:3], "k,1,2", *GOOD[3:5]])
+    explain = ["predict", folder / "words.btn", rows, "--explain"]
+    out, _ = said(capsys, *explain, "--json")
+    wanted = [json.loads(line) for line in out.splitlines()]
+    assert [each["row"] for each in wanted] == [1, 2, 3, 4, 5, 6]
+    assert wanted[3]["prediction"] is None
+    assert {each["column"] for each in wanted[0]["columns"]} == {"a", "b"}
+    place = tmp_path / f"reasons.{ending}"
+    assert said(capsys, *explain, "--id", "key", "--out", place)[0] == ""
+    if ending == "parquet":
+        found = pq.read_table(place).to_pylist()
+    elif ending == "csv":
+        with open(place, newline="") as file:
+            found = list(csv.DictReader(file))
+    else:
+        found = [json.loads(line) for line in place.read_text().splitlines()]
+    names = [None if i == 3 else f"k{i - (i > 3):04}" for i in range(6)]
+    assert [each["key"] or None for each in found] == names
+    labels = [each["prediction"] or None for each in found]
+    assert labels == [each["prediction"] for each in wanted]
+    for each, reason in zip(found, wanted, strict=True):
+        for name in ("columns", "examples"):
+            cell = each[name] or None
+            assert (json.loads(cell) if isinstance(cell, str) else cell) == reason[name]
+
+
+def test_reasons_for_people_go_by_number_or_name(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = text(tmp_path / "rows.csv", [GOOD[0], "k,1,2", GOOD[1]])
+    explain = ["predict", folder / "words.btn", rows, "--explain"]
+    out, err = said(capsys, *explain)
+    heads = [line.partition(":")[0] for line in out.splitlines() if line.startswith("row ")]
+    assert heads == ["row 1", "row 2 could not be read", "row 3"]
+    assert "1 bad row without a prediction" in err
+    out, _ = said(capsys, *explain, "--id", "key")
+    heads = [line.partition(":")[0] for line in out.splitlines() if line.startswith("row ")]
+    assert heads == ["row k0000", "row k0001"]
+
+
+def test_json_lines_of_several_types_and_of_no_object(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    lines = ['{"a": 1, "b": 2}', "[3]", '{"a": "no number", "b": 2}', "{", '{"a": 1.5}']
+    rows.write_bytes("\n".join(lines).encode() + b'\n{"a": "\xff", "b": 1}\n')
+    out, err = said(capsys, "predict", folder / "words.btn", rows)
+    found = table(out)[1:]
+    assert [line[0] for line in found] == ["1", "2", "3", "4", "5", "6"]
+    assert [bool(line[1]) for line in found] == [True, False, True, False, True, False]
+    assert "3 bad rows without a prediction; the first" in err
+    assert "row 2 is no JSON object" in err
+
+
+def test_a_bad_row_is_told_by_the_number_of_its_line(tmp_path: Path) -> None:
+    rows = text(tmp_path / "rows.csv", [GOOD[0], "k,1,2", "k,1,2,", GOOD[1]])
+    with open_stream(rows, label="buys", skip_bad=True) as stream:
+        [numbers] = [stream.row_numbers.tolist() for _ in stream]
+    assert numbers == [1, 4]
+    assert any("row 3, column 'buys' has no value" in each for each in stream.bad_messages)

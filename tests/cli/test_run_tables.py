@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -183,3 +185,40 @@ def test_a_short_log_that_grew_keeps_its_encoding(tmp_path: Path, budgetron_says
         assert second["n_features"] == first["n_features"]
         if algorithm == "rbp":
             assert second["gamma"] == first["gamma"] == 1 / first["n_features"]
+
+
+@pytest.mark.parametrize("more", [[], ["--task", "classification"]])
+def test_standard_input_has_the_width_of_its_table(
+    tmp_path: Path, budgetron_says: Any, monkeypatch: pytest.MonkeyPatch, more: list[str]
+) -> None:
+    path = written(tmp_path, FRAME)
+    learn = ["--format", "csv", "--label", "buys", "--gamma", "auto", "--json", *more]
+    wanted = budgetron_says("run", path, *learn).json
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    found = budgetron_says("run", "-", *learn).json
+    assert found["gamma"] == wanted["gamma"] == 1 / wanted["n_features"]
+    assert found["mistakes"] == wanted["mistakes"]
+
+
+def test_kinds_are_shown_in_a_short_table(tmp_path: Path, budgetron_says: Any) -> None:
+    wide = FRAME.assign(**{f"a rather long name {i}": AGE + i for i in range(9)})
+    out = budgetron_says("run", written(tmp_path, wide), "--label", "buys").out
+    cells = [[each.strip() for each in line.split("│")[1:-1]] for line in out.splitlines()]
+    kinds = {line[0]: line[1:] for line in cells if len(line) == 3}
+    assert kinds["id, left out"] == ["1", "id"]
+    assert kinds["category"] == ["1", "town"]
+    assert kinds["number"][0] == "11"
+    assert kinds["number"][1].endswith(", ...")
+    assert max(map(len, out.splitlines())) <= 80
+    numbers = written(tmp_path, FRAME[["price", "buys"]])
+    assert "┃ kind" not in budgetron_says("run", numbers, "--label", "buys").out
+
+
+def test_strict_refuses_a_gap_where_the_model_takes_none(
+    tmp_path: Path, budgetron_says: Any
+) -> None:
+    said = budgetron_says(
+        "run", written(tmp_path, FRAME), "--label", "buys", "--strict", "--scale", "none"
+    )
+    assert said.code == 2
+    assert "column 'age' has no value" in said.err

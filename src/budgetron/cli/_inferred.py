@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from budgetron._text import shown
 from budgetron.cli._checkpoint import layout_in
-from budgetron.cli._console import fail, note
+from budgetron.cli._console import fail, note, output, print_table
 from budgetron.cli._tally import plain
 
 if TYPE_CHECKING:
@@ -52,6 +53,39 @@ def tell_columns(stream: RowStream) -> None:
     """What the columns of a table are taken for."""
     for text in stream.told_of_columns:
         note(text)
+
+
+def print_kinds(stream: RowStream) -> None:
+    """A short table of what the columns are taken for, unless all are numbers: a line a kind."""
+    from rich.table import Table
+
+    if not stream.told_of_columns:
+        return
+    kinds: dict[str, list[str]] = {}
+    for each in getattr(stream, "columns", ()):
+        kind = each.kind if each.coding is not None else f"{each.kind}, left out"
+        kinds.setdefault(kind, []).append(shown(each.name))
+    room = max(20, output().width - max(map(len, kinds)) - len("count") - 10)
+    table = Table()
+    table.add_column("kind", no_wrap=True)
+    table.add_column("count", justify="right", no_wrap=True)
+    table.add_column("columns", no_wrap=True)
+    for kind, names in kinds.items():
+        table.add_row(kind, f"{len(names):,}", _first(names, room))
+    print_table(table)
+
+
+def _first(names: list[str], width: int) -> str:
+    """The first names, as many as so many characters hold.
+
+    >>> _first(["age", "pay", "town"], 13)
+    'age, pay, ...'
+    """
+    text = ", ".join(names)
+    if len(text) <= width:
+        return text
+    end = text.rfind(", ", 0, width - 3)
+    return f"{text[: end + 2 if end >= 0 else width - 3]}..."
 
 
 def tell_one_class(model: Any) -> None:

@@ -148,7 +148,7 @@ def predict(
                         done = stream.amount_done(stream.position, stream.bytes_read)
                         report(done, f"{stream.position:,} rows")
         except StreamError as error:
-            fail(str(error))
+            fail(str(error).replace("add --skip-bad", "leave --strict out"))
         except BudgetronError as error:  # another width than the model's
             fail(f"{file}: {error}")
         if not table and stream.n_bad and not stream.position:  # of another format, then

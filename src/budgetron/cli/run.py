@@ -26,6 +26,7 @@ from budgetron.cli._console import (
 )
 from budgetron.cli._inferred import (
     layout_of,
+    print_kinds,
     settings_of,
     task_of,
     tell_columns,
@@ -205,6 +206,7 @@ def run(
     if as_json:
         print(json.dumps(result))
     else:
+        print_kinds(stream)
         _print_table(result, tally)
 
 
