@@ -125,7 +125,9 @@ def test_predict_reads_columns_as_they_were_learned(cli: Any) -> None:
     assert cli("run", path, "--label", "buys", "-b", "10", "--save", "m.btn").code == 0
     said = cli("predict", "m.btn", path, "--categorical", "age")
     assert said.code == 2
-    assert said.last.startswith("m.btn: column 'age' was learned as number, not as category")
+    assert said.last.startswith(
+        "budgetron: m.btn: column 'age' was learned as number, not as category"
+    )
     # a table with a decimal point, where the first had a comma
     other = FRAME.assign(pay=FRAME["pay"].str.replace(",", "."))
     first = cli("predict", "m.btn", path, "--output", "decisions")
@@ -149,6 +151,11 @@ def test_flags_of_tables_do_not_go_with_other_files(cli: Any) -> None:
     for flags in (["--numeric", "a"], ["--text", "a"], ["--strict"], ["--decimal", ","]):
         for verb in (["run"], ["tune"], ["compare", "-a", "rbp"]):
             said = cli(*verb, "rows", *flags)
+            assert said.code == 2
+            assert said.last.endswith(
+                "rows: is read as LIBSVM; add --format csv, or the format it has"
+            )
+            said = cli(*verb, "rows", "--format", "libsvm", *flags)
             assert said.code == 2
             assert "does not go with LIBSVM text" in said.last
 
@@ -320,7 +327,7 @@ def test_the_label_that_is_missing_comes_before_what_is_ragged(cli: Any) -> None
         said = cli(*verb, "rows.csv", "--label", "outcome")
         assert said.code == 2
         end = "there is no column 'outcome'; the columns are buys, age, town"
-        assert said.last == f"rows.csv: {end}"
+        assert said.last == f"budgetron: rows.csv: {end}"
         assert (
             "did you mean 'buys'? the columns are buys, age, town"
             in cli(*verb, "rows.csv", "--label", "bys").last
@@ -335,10 +342,11 @@ def test_the_label_that_is_missing_comes_before_what_is_ragged(cli: Any) -> None
 def test_models_of_the_older_reader_predict_as_they_did(cli: Any) -> None:
     """Categories in the order of their coming, words hashed by their checksum; and numbers."""
     for model, answers in (("words.btn", "words.csv"), ("numbers.checkpoint", "numbers.csv")):
-        said = cli("predict", OLDER / model, OLDER / "people.csv", "--output", "decisions")
+        read = ("predict", OLDER / model, OLDER / "people.csv", "--output", "decisions")
+        said = cli(*read, "--out", "all_digits.parquet")
         assert said.code == 0, said.err
         expected = np.loadtxt(OLDER / answers, skiprows=1)
-        found = np.array([float(line) for line in said.out.split()[1:]])
+        found = pd.read_parquet("all_digits.parquet")["decision"].to_numpy()
         np.testing.assert_allclose(found[: len(expected)], expected, rtol=1e-9)
 
 
@@ -347,7 +355,10 @@ def test_checkpoints_of_the_older_reader(cli: Any) -> None:
     shutil.copy(OLDER / "numbers.checkpoint", "numbers")
     shutil.copy(OLDER / "words.checkpoint", "words")
     read = ("run", "people.csv", "--label", "buys", "-b", "20", "--json", "--checkpoint")
-    assert cli(*read, "numbers", "--columns", "pay,age").json["resumed_from"] == 400
+    said = cli(*read, "numbers", "--columns", "pay,age")
+    assert said.json["resumed_from"] == 400
+    assert said.json["rows"] == 400 + sum(each["rows"] for each in said.json["per_class"])
+    assert "all but the mistakes is counted from here on" in said.err
     said = cli(*read, "words", "--columns", "age,town", "--categorical", "town")
     assert said.code == 2
     assert "remove it and start anew" in said.last

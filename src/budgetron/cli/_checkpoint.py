@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # Settings that older checkpoints may lack, and those that only they have.
 _WITHOUT = {"decimal": "auto", "fill_gaps": False, "strict": False}
 _GONE = {"infer", "categories"}
+# What older checkpoints kept of the rows before.
+_COUNTED: tuple[set[str], ...] = (set(), {"rows", "squares", "sizes"})
 _ENDS = 1 << 20  # bytes at either end of the source that a checkpoint knows it by
 
 
@@ -151,6 +153,10 @@ class Checkpoint:
 
     def restore(self, tally: Any) -> None:
         """Have a tally go on from what was counted before."""
+        if isinstance(self.tally, dict) and set(self.tally) in _COUNTED:
+            what = "written by an older version: all but the mistakes is counted from here on"
+            note(f"{self.path}: {what}")
+            return
         try:
             tally.restore(self.tally)
         except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
