@@ -148,9 +148,20 @@ class Preparation {
     return finds_gamma_ ? spec_.with("kernel", "gamma", gamma_) : spec_;
   }
 
-  // x as the learner is to see it now: itself, or scaled into `out`. Changes nothing.
-  Sample<Real> prepare(const Sample<Real>& x, OwnedSample<Real>& out) const {
-    return scale_ == Scale::standard ? scaler_.transform(x, out) : in_units(x, out);
+  // x becomes what the learner is to see now: it stays, or is scaled into `out`. `gaps`: values are
+  // missing.
+  void prepare(Sample<Real>& x, OwnedSample<Real>& out, bool gaps) const {
+    if (scale_ == Scale::standard) {
+      x = scaler_.transform(x, out);
+    } else if (scale_ == Scale::units && gaps) {
+      x = units_.transform_gaps(x, out);
+    } else if (scale_ == Scale::units && !units_.identity()) {
+      if (x.dense()) {
+        x.values = units_.show(x, out);  // and nothing else is to be copied
+      } else {
+        x = units_.transform(x, out);
+      }
+    }
   }
   // A dense row in units, into `out`. Precondition: `scales`, and not by row.
   void show(const Sample<Real>& x, Real* out) const { units_.show(x, out); }
@@ -202,14 +213,12 @@ class Preparation {
   template <class Rebuild, class Change>
   void count(const Sample<Real>& x, const LabelledRow<Real>& seen, Rebuild rebuild, Change change) {
     const bool surveyed = seen.surveyed && settled_;
-    // A row that is shown as it came has none.
-    const bool gaps = scale_ == Scale::units && seen.x.values != x.values && has_gaps(x);
-    if (gaps && !seen.again) gaps_.count(x, most_counted());
+    if (seen.gaps && !seen.again) gaps_.count(x, most_counted());
     if (warming_up_) {
       count_first(x, seen, surveyed, rebuild);
     } else if (scale_ == Scale::standard) {
       scaler_.count(x);
-    } else if (scale_ == Scale::units && !surveyed && units_.count(x, gaps)) {
+    } else if (scale_ == Scale::units && !surveyed && units_.count(x, seen.gaps)) {
       change_units(change);
     }
   }

@@ -170,13 +170,7 @@ class Units final : public UnitChange {
   template <class Real>
   Sample<Real> transform(const Sample<Real>& x, OwnedSample<Real>& out) const {
     if (identity_) return x;
-    if (x.dense()) {
-      out.dense = true;
-      out.indices.clear();
-      out.values.resize(x.count);
-      show(x, out.values.data());
-      return out.view();
-    }
+    if (x.dense()) return {show(x, out), nullptr, x.count};
     return list(x, out, [](std::int32_t, Real value) { return static_cast<double>(value); });
   }
   // The same of a row with gaps.
@@ -205,7 +199,16 @@ class Units final : public UnitChange {
     return out.view();
   }
 
-  // A dense row in the units in force, into `out`.
+  // A dense row in the units in force, in `out`: its values.
+  template <class Real>
+  const Real* show(const Sample<Real>& x, OwnedSample<Real>& out) const {
+    out.dense = true;
+    out.indices.clear();
+    if (out.values.size() != x.count) out.values.resize(x.count);
+    show(x, out.values.data());
+    return out.values.data();
+  }
+  // The same, into an array.
   template <class Real>
   void show(const Sample<Real>& x, Real* out) const {
     const std::size_t known = std::min(x.count, shown_);
@@ -507,9 +510,34 @@ class Units final : public UnitChange {
   void count_all(const Sample<Real>& x) {
     catch_up();
     if (widest_ < x.count) {
-      const auto zeros = std::count(x.values, x.values + x.count, Real(0));
-      widest_ = std::max(widest_, x.count - static_cast<std::size_t>(zeros));
+      std::uint32_t zeros = 0;  // which is as wide as a value: the loop is vector instructions
+      for (std::size_t j = 0; j < x.count; ++j) zeros += x.values[j] == Real(0);
+      widest_ = std::max(widest_, x.count - zeros);
     }
+    if (any_new(x)) note_new(x);
+    if (in_order_) {
+      unit_count_functions<Real>().count_values(counts_.data(), x.values, x.count, row_);
+      return;
+    }
+    for (std::size_t slot = 0; slot < x.count; ++slot) {
+      dense_[slot] = static_cast<double>(x.values[static_cast<std::size_t>(features_[slot])]);
+    }
+    unit_count_functions<double>().count_values(counts_.data(), dense_.data(), x.count, row_);
+  }
+  // Whether a feature of at most two values has another one here, or had none yet. Without
+  // branches.
+  template <class Real>
+  [[nodiscard]] bool any_new(const Sample<Real>& x) const {
+    bool any = false;
+    for (const std::uint32_t slot : few_) {
+      const FeatureState& f = states_[slot];
+      const auto value = static_cast<double>(x.values[static_cast<std::size_t>(features_[slot])]);
+      any |= (f.values == 0) | ((value != 0.0) & (value != f.first) & (value != f.second));
+    }
+    return any;
+  }
+  template <class Real>
+  [[gnu::noinline]] void note_new(const Sample<Real>& x) {
     bool many = false;  // a feature has more than two values now
     for (const std::uint32_t slot : few_) {
       const FeatureState& f = states_[slot];
@@ -519,14 +547,6 @@ class Units final : public UnitChange {
       many |= f.values > 2;
     }
     if (many) note_few();
-    if (in_order_) {
-      unit_count_functions<Real>().count_values(counts_.data(), x.values, x.count, row_);
-      return;
-    }
-    for (std::size_t slot = 0; slot < x.count; ++slot) {
-      dense_[slot] = static_cast<double>(x.values[static_cast<std::size_t>(features_[slot])]);
-    }
-    unit_count_functions<double>().count_values(counts_.data(), dense_.data(), x.count, row_);
   }
   void make_place(std::uint32_t slot);
   void order_slots();

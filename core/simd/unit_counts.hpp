@@ -1,5 +1,5 @@
-// Statistics of features, value by value, and values in units (model/units.hpp says what they are
-// for).
+// Statistics of features, value by value, values in units, and whether any is missing
+// (model/units.hpp says what they are for).
 //
 //   e = x - mean, at most 8 sqrt(square) ;  gain g = row/recent
 //   mean += g e ;   square = (1 - g)(square + g e^2)
@@ -76,6 +76,8 @@ struct UnitCountFunctions {
   // shown_value of `count` features; `out` is not x.
   void (*show_values)(const Real* x, const double* centres, const double* sizes, double most,
                       Real* out, std::size_t count);
+  // Whether one of `count` values is NaN.
+  bool (*any_nan)(const Real* x, std::size_t count);
 };
 
 // Of the instruction set that row_functions picked.
