@@ -566,8 +566,10 @@ class Model : private InstanceCount {
   // The rest of the round of a row that was decided. It is learned if `learns` and if it is sound.
   void learn_decided(const LabelledRow<Real>& now, Row<Real>& row, Calibration::Counter& counter,
                      bool learns) {
-    if (counter.counts() && classes_ > 1) {
-      counter.count(answer(row), static_cast<std::size_t>(now.target), now.weight);
+    if (counter.counts()) {
+      // One class alone is the positive one, as in `aim_at_class`.
+      const std::size_t code = classes_ == 1 ? 1 : static_cast<std::size_t>(now.target);
+      counter.count(answer(row), code, now.weight);
     }
     Turn<Real> turn{
         {.self = row.self, .round = counts_.seen}, now.x, &row, outputs_, direction_, &random_};
