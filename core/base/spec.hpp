@@ -56,6 +56,11 @@ class Spec {
     return changed;
   }
 
+  // Sets `name` of its part `part`, also for whoever shares the part.
+  void set_in(const std::string& part, const std::string& name, Value value) {
+    std::get<std::shared_ptr<Spec>>(values_.at(part))->set(name, std::move(value));
+  }
+
   // What it holds, texts and the nodes of its trees included (three pointers and a colour each).
   [[nodiscard]] std::size_t bytes() const {
     constexpr std::size_t node = 4 * sizeof(void*);

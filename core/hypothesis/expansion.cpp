@@ -87,6 +87,7 @@ void Expansion<Real>::reserve(const ByteLimit& limit) {
   reserve_sample(side_sample_);
   if (!limit.changes) return;
   reserve_sample(converted_);
+  if (!limit.finds_gamma) return;
   order_.reserve(capacity_);
   distances_.reserve(std::min(kPairs, capacity_ * (capacity_ - 1) / 2));
 }

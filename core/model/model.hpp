@@ -100,6 +100,7 @@ class Model : private InstanceCount {
       preparation_ =
           std::make_unique<Preparation<Real>>(spec, rules, classes, seed, learner_->most_coefs());
       limit_.changes = limit_.given() && preparation_->may_scale() && rules.scale == "auto";
+      limit_.finds_gamma = limit_.changes && preparation_->follows_width();
     }
     if (target_units && task == Task::regression) units_ = std::make_unique<TargetUnits>();
     if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());

@@ -96,6 +96,7 @@ class Preparation {
     finds_gamma_ = rules.gamma == "median" && part.has("gamma") && (by_distance_ || width_ == 0);
     rule_ = scale_;
     warming_up_ = finds_gamma_ || scale_ == Scale::units;
+    if (finds_gamma_) spec_ = spec.with("kernel", "gamma", gamma_);  // a kernel of its own
     units_.follow_width(finds_gamma_ && by_distance_);
     units_.set_flags(static_cast<std::int32_t>(rules.flags));
     units_.gamma_factor = gamma_factor_;
@@ -118,6 +119,8 @@ class Preparation {
   [[nodiscard]] bool scales() const {
     return scale_ == Scale::standard || (scale_ == Scale::units && !units_.identity());
   }
+  // Whether gamma is found anew when units change.
+  [[nodiscard]] bool follows_width() const { return finds_gamma_ && by_distance_; }
   // Whether each row changes how the next one is shown; else that changes with `stamp` alone.
   [[nodiscard]] bool scales_by_row() const { return scale_ == Scale::standard; }
   [[nodiscard]] std::uint64_t stamp() const { return units_.stamp(); }
@@ -134,7 +137,7 @@ class Preparation {
       gaps_.reserve(units_.reserved());
     }
     if (!warming_up_) return;
-    warmup_.reserve(rules.rows, rules.values, finds_gamma_ && by_distance_);
+    warmup_.reserve(rules.rows, rules.values, rules.width, finds_gamma_ && by_distance_);
     if (scale_ == Scale::units && finds_gamma_)
       warmup_.reserve_shown(most_shown(limit.width, limit));
   }
@@ -143,9 +146,10 @@ class Preparation {
     if (scale_ != Scale::units) return width;
     return std::min(width, limit.slots + units_.reserved());
   }
-  // What to build, with the gamma in force.
-  [[nodiscard]] Spec spec() const {
-    return finds_gamma_ ? spec_.with("kernel", "gamma", gamma_) : spec_;
+  // What to build, with the gamma in force. Nothing is copied: with a byte limit that would count.
+  [[nodiscard]] const Spec& spec() {
+    if (finds_gamma_) spec_.set_in("kernel", "gamma", gamma_);
+    return spec_;
   }
 
   // x becomes what the learner is to see now: it stays, or is scaled into `out`. `gaps`: values are
@@ -236,8 +240,7 @@ class Preparation {
   }
 
   void visit_state(StateVisitor& visitor) {
-    // While warming up the learner may be made anew, from a copy of the spec.
-    visitor.object(sizeof(*this) - sizeof(spec_) + (warming_up_ ? 3 : 1) * spec_.bytes());
+    visitor.object(sizeof(*this) - sizeof(spec_) + spec_.bytes());
     auto scale = static_cast<std::int64_t>(scale_);
     visitor.field("scale", scale);
     require(scale >= 0 && scale <= 2, "scale");

@@ -324,7 +324,11 @@ class Units final : public UnitChange {
   // taken for it.
   template <class Real, class Known>
   Sample<Real> list(const Sample<Real>& x, OwnedSample<Real>& out, Known known) const {
-    const std::size_t most = x.count + centred_.size();
+    // No more than there are features: that is what memory was reserved for.
+    const std::int32_t last = std::max(x.count > 0 ? x.feature(x.count - 1) : -1,
+                                       centred_.empty() ? -1 : centred_.back());
+    const std::size_t most =
+        std::min(x.count + centred_.size(), static_cast<std::size_t>(std::int64_t{last} + 1));
     out.dense = false;
     out.values.resize(most);
     out.indices.resize(most);
