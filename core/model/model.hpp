@@ -493,6 +493,7 @@ class Model : private InstanceCount {
                   });
     counts_ = counts;
     outputs_ = decision_;
+    if (!limit_.given()) std::vector<double>().swap(decision_);
     learner_->watch(log_.get());
     if (log_ != nullptr && warmup.size() > 0) log_->add({EventKind::restart});
   }

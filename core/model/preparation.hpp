@@ -320,6 +320,7 @@ class Preparation {
   }
   void end_warmup() {
     warmup_.free();
+    units_.forget_rows();
     warming_up_ = false;
   }
 

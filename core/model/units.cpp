@@ -52,6 +52,14 @@ void Units::reserve(std::size_t width, std::size_t slots, std::size_t rows) {
   apart_.reserve(rows);
 }
 
+void Units::forget_rows() {
+  if (reserved_ > 0) return;
+  std::vector<double>().swap(apart_);
+  std::vector<double>().swap(numbers_);
+  numbers_.reserve(states_.size());  // of checks
+  features_.shrink_to_fit();         // as when they are loaded
+}
+
 std::uint32_t Units::new_slot(std::int32_t feature) {
   if (states_.size() >= most()) return kNoSlot;
   const auto slot = static_cast<std::uint32_t>(states_.size());

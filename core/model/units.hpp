@@ -161,6 +161,9 @@ class Units final : public UnitChange {
   // to start with.
   void reserve(std::size_t width, std::size_t slots, std::size_t rows);
 
+  // `start` is not called again: frees what it needs, unless memory was reserved.
+  void forget_rows();
+
   // Features that have a state.
   [[nodiscard]] std::size_t features() const { return states_.size(); }
   // Features that memory was taken for.
