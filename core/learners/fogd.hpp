@@ -66,7 +66,7 @@ class Fogd final : public Learner<Real> {
   }
 
   // Nothing is stored: f stays what it is of a row's coordinates.
-  UnitsChanged change_units(const UnitChange&) override { return {kernel_.gamma, 0.0}; }
+  UnitsChanged change_units(const UnitChange&) override { return {.gamma = kernel_.gamma}; }
 
   bool learn(const Turn<Real>& turn) override {
     if (turn.row->new_features > 0) remember(turn.x, turn.row->new_features);

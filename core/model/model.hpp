@@ -132,6 +132,10 @@ class Model : private InstanceCount {
   [[nodiscard]] double gamma() const {
     return preparation_ != nullptr ? preparation_->gamma() : gamma_;
   }
+  // The diameter of the cells that distances give (avm.hpp); 0 if none is found.
+  [[nodiscard]] double delta() const {
+    return preparation_ != nullptr ? preparation_->delta() : 0.0;
+  }
   // How often units have changed (units.hpp).
   [[nodiscard]] std::int64_t unit_changes() const {
     return preparation_ != nullptr ? preparation_->unit_changes() : 0;
@@ -462,6 +466,7 @@ class Model : private InstanceCount {
   // Converts what the learner stores.
   UnitsChanged change_units(const UnitChange& change) {
     const UnitsChanged changed = learner_->change_units(change);
+    if (averaging_ != nullptr) averaging_->follow(*learner_);
     look_ahead_.start();
     if (log_ != nullptr) log_->add({EventKind::units, -1, -1, changed.moved});
 #ifndef NDEBUG

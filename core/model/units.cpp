@@ -512,14 +512,13 @@ bool Units::check() {
     now = jumps > 0 && 2 * jumps >= varying_;
     turns_ = now || any_trend() || (largest_ > 1.0 && largest_ > 2.0 * middle_) ||
              (comparable && off_by(kCommonOff, common_, reference_));
-    width = !turns_ && follows_width_ && comparable && off_by(kWidthOff, common_, reference_);
+    width = !turns_ && by_distance() && comparable && off_by(kWidthOff, common_, reference_);
     off = turns_ || width;
   }
   off_ = off ? off_ + 1 : 0;
   if (!(off_ >= kRunning || now) || credit_ < kChangeEvery) return false;
   find_shared();
   converts = !width;
-  finds_gamma = follows_width_;
   moved_.clear();
   if (!converts) return true;
   if (shared_.next.none()) shared_.next = shared_.in_force;

@@ -284,7 +284,6 @@ class Units final : public UnitChange {
   [[nodiscard]] std::span<const std::int32_t> moved_zeros() const override { return moved_; }
   using UnitChange::convert;
 
-  void follow_width(bool follows) { follows_width_ = follows; }
   // The number of the first flag, above those of all features; 0: no flags.
   void set_flags(std::int32_t first) { flags_ = first; }
 
@@ -601,7 +600,6 @@ class Units final : public UnitChange {
   std::size_t examples_;
   std::size_t value_bytes_;
   std::size_t reserved_ = 0;  // features that memory was taken for; 0: as many as come
-  bool follows_width_ = false;
   std::int32_t flags_ = 0;
   double flag_ = 1.0;  // what a flag is
   bool uneven_ = false;
