@@ -80,11 +80,24 @@ class Warmup {
   }
 
   // Median of the squared distances other than 0 between all pairs of rows, each as show(x, out)
-  // has it; 0 if there is none.
+  // has it; 0 if there is none. A row that makes up more than half of them counts once: most pairs
+  // would have it in them.
   template <class Show>
   [[nodiscard]] double median_squared_distance(Show show) {
     look();
     distances_.clear();
+    const auto equal = [&](std::size_t i, std::size_t j) {
+      const Sample<Real> x = show(views_[i], shown_);
+      return squared_distance(x, show(views_[j], other_)) == 0.0;
+    };
+    const std::size_t most = majority(equal);
+    if (most < views_.size()) {  // its first place stays
+      std::size_t left = most + 1;
+      for (std::size_t i = left; i < views_.size(); ++i) {
+        if (!equal(i, most)) views_[left++] = views_[i];
+      }
+      views_.resize(left);
+    }
     for (std::size_t i = 1; i < views_.size(); ++i) {
       const Sample<Real> x = show(views_[i], shown_);
       for (std::size_t j = 0; j < i; ++j) {
@@ -167,6 +180,25 @@ class Warmup {
 
  private:
   static constexpr std::int32_t kSparse = -1;
+
+  // The first place of the row that more than half are equal to; size() if there is none (Boyer and
+  // Moore's vote, and a count). Precondition: views_ is set.
+  template <class Equal>
+  [[nodiscard]] std::size_t majority(Equal equal) const {
+    std::size_t leader = 0;
+    std::size_t votes = 0;
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (votes == 0) leader = i;
+      votes = votes == 0 || equal(i, leader) ? votes + 1 : votes - 1;
+    }
+    std::size_t first = size();
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (!equal(i, leader)) continue;
+      if (count++ == 0) first = i;
+    }
+    return 2 * count > size() ? first : size();
+  }
 
   void append(const Sample<Real>& x) {
     if (!x.dense() && dense_width_ > 0) {
