@@ -28,6 +28,8 @@ RUNNING, RUNNING_DOWN = 2, 3  # checks
 UP, DOWN, FAR_DOWN = 4.0, 0.1, 0.01  # a jump
 BEFORE = 3.9  # units from the centre: stored before the jump
 COMMON_OFF, WIDTH_OFF = 30.0, 4.0  # of the size of an even stream
+LARGEST, SMALLEST = 1e6, 1e-3  # deviation of an even stream
+ABOVE, BELOW, FEW = 2.0, 2.5, 16  # how far from the median one; features per one that is smaller
 ALL_ROWS, EVERY = 1000, 8  # rows that are all counted; then one of so many
 RARE, RARER = 0.01, 0.008  # share of rows: a feature is rare below, until it is that again
 SORTED_ROWS, TREND, TREND_LEFT, MOST_TREND = 16, 10, 3, 12  # rows; checks
@@ -145,8 +147,7 @@ class Units:
     def settle(self) -> None:
         self.find_units()
         self.shared = self.shared_next
-        self.uneven = self.largest > 1 and self.largest > 2 * self.middle
-        self.uneven = self.uneven or any(f.trend for f in self.features)
+        self.uneven = self.sizes_differ() or any(f.trend for f in self.features)
         for f in self.features:
             f.own = f.next
             constant = self.centres and self.different(f) < 2 and f.values
@@ -247,6 +248,19 @@ class Units:
         self.largest, self.middle = max(sizes, default=0.0), float(np.median(sizes or [0.0]))
         if len(sizes) == 2:  # of which the larger is never twice their median
             self.middle = min(sizes)
+        own = sorted(
+            f.next.size
+            for f in self.features
+            if f.next.size < inf and self.different(f) > 1 and not (f.trend or f.rare)
+        )
+        self.small = own[len(own) // FEW] if own else inf
+
+    def sizes_differ(self) -> bool:
+        """Whether features are too unlike, or too large or small, to be shown as they come."""
+        if self.largest > LARGEST or 0 < self.largest < SMALLEST:
+            return True
+        unlike = self.largest > ABOVE * self.middle or self.middle > BELOW * self.small
+        return self.largest > 1 and unlike
 
     # ---- checks ----------------------------------------------------------------------------------
 
@@ -278,7 +292,7 @@ class Units:
             self.turns = bool(
                 now
                 or any(f.trend for f in self.features)
-                or (self.largest > 1 and self.largest > 2 * self.middle)
+                or self.sizes_differ()
                 or (known_size and off_by(COMMON_OFF, self.common, self.reference))
             )
             width = not self.turns and known_size and self.centres
@@ -424,8 +438,25 @@ def off_by(factor: float, a: float, b: float) -> bool:
     return a > factor * b or b > factor * a
 
 
+def gamma_of_rows(rows: Vector) -> float:
+    """1 over the median squared distance between the first rows; 1/width if all are equal.
+
+    A row that makes up more than half of them counts once.
+    """
+    for i, row in enumerate(rows):
+        copies = (rows == row).all(axis=1)
+        if 2 * copies.sum() > len(rows):
+            rows = rows[~copies | (np.arange(len(rows)) == i)]
+            break
+    apart = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)[np.triu_indices(len(rows), 1)]
+    return float(1 / np.median(apart[apart != 0])) if apart.any() else 1 / rows.shape[1]
+
+
 def gamma_of_stored(stored: Vector, gamma: float) -> float:
-    """1 over the median squared distance between stored examples, the oldest first."""
+    """1 over the median squared distance between stored examples, the oldest first.
+
+    AVM's delta="auto" is a share of the root of that distance.
+    """
     n = len(stored)
     if n < FEWEST:
         return gamma

@@ -7,8 +7,13 @@ namespace {
 
 constexpr double kOff = 1.5;         // a unit is off by this factor
 constexpr double kCommonOff = 30.0;  // and the size of an even stream, so that it becomes uneven
-constexpr double kWidthOff = 4.0;    // or so that gamma is found anew
-constexpr int kRunning = 2;          // checks
+constexpr double kLargest = 1e6;     // deviation of an even stream
+constexpr double kSmallest = 1e-3;
+constexpr double kAbove = 2.0;     // the largest deviation is more than this times the median one
+constexpr double kBelow = 2.5;     // or that one more than this times a small size
+constexpr std::size_t kFew = 16;   // one of so many features may be smaller than small
+constexpr double kWidthOff = 4.0;  // or so that gamma is found anew
+constexpr int kRunning = 2;        // checks
 constexpr int kRunningDown = 3;
 constexpr double kBlock = 10.0;  // values in a block at least
 constexpr double kUp = 4.0;      // a jump is by more than this
@@ -320,11 +325,34 @@ void Units::find_sizes() {
   middle_ = n == 2 ? below : (below + middle_) / 2.0;
 }
 
+// Of an even stream. Precondition: the unit of rare features is of no interest.
+void Units::find_small() {
+  numbers_.clear();
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    const FeatureState& f = states_[slot];
+    const FeatureCounts c = counts(slot);
+    if (f.rare || f.trend || different(f, c) < 2) continue;
+    const Unit unit = own_unit(f, c);
+    if (!unit.none()) numbers_.push_back(unit.size);
+  }
+  small_ = std::numeric_limits<double>::infinity();
+  if (numbers_.empty()) return;
+  const auto at = numbers_.begin() + static_cast<std::ptrdiff_t>(numbers_.size() / kFew);
+  std::nth_element(numbers_.begin(), at, numbers_.end());
+  small_ = *at;
+}
+
+bool Units::sizes_differ() const {
+  if (largest_ > kLargest || (largest_ > 0.0 && largest_ < kSmallest)) return true;
+  return largest_ > 1.0 && (largest_ > kAbove * middle_ || middle_ > kBelow * small_);
+}
+
 // The units after `start`.
 void Units::settle() {
   find_shared();
   find_sizes();
-  uneven_ = (largest_ > 1.0 && largest_ > 2.0 * middle_) || any_trend();
+  find_small();
+  uneven_ = sizes_differ() || any_trend();
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
     FeatureState& f = states_[slot];
     const FeatureCounts c = counts(slot);
@@ -475,6 +503,7 @@ bool Units::check() {
     if (check_block(f, c, jumped)) set_counts(slot, c);
   }
   find_sizes();
+  if (!uneven_) find_small();
   if (uneven_) find_shared();
   if (uneven_ && shared_.in_force.none()) shared_.in_force = shared_.next;
   bool born = false;
@@ -510,7 +539,7 @@ bool Units::check() {
     }
     const bool comparable = reference_ > 0.0 && common_ > 0.0;
     now = jumps > 0 && 2 * jumps >= varying_;
-    turns_ = now || any_trend() || (largest_ > 1.0 && largest_ > 2.0 * middle_) ||
+    turns_ = now || any_trend() || sizes_differ() ||
              (comparable && off_by(kCommonOff, common_, reference_));
     width = !turns_ && by_distance() && comparable && off_by(kWidthOff, common_, reference_);
     off = turns_ || width;
@@ -662,7 +691,7 @@ void Units::load(const std::vector<double>& numbers, const std::vector<std::int6
   require(count <= most() && numbers.size() == kNumbers * count && marks.size() == kMarks * count,
           what);
   const auto sized = [](double size) { return size > 0.0; };  // infinity: none
-  const auto sound = [](double value) { return std::abs(value) <= 1e300; };
+  const auto sound = [](double value) { return std::isfinite(value); };
   require(std::isfinite(total_) && total_ >= static_cast<double>(rows_) &&
               (total_ == 0.0) == (rows_ == 0) && credit_ <= kChanges * kChangeEvery &&
               sound(reference_) && reference_ >= 0.0 && sound(shared_.weight) &&

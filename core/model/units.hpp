@@ -42,11 +42,14 @@
 // that have a state. A mean square counts as at most 64 times that of the unit in force.
 //
 // A stream is even until the largest deviation exceeds 1 and twice the median one (of two features
-// the other one), or until the
-// root of the summed variances is off by 30 from that at the last change, or until half of the
-// features jump at once, or a feature is a trend. While it is even, c = 0 and s = 1 (none for a
-// constant other than 0), and nothing is clipped. Then it is uneven for good: features have their
-// own units.
+// the other one), or 1 while the median one exceeds 2.5 times a small size; or until it exceeds 1e6
+// or is below 1e-3, where squares soon overflow or vanish; or until the root of the summed
+// variances is off by 30 from that at the last change, or half of the features jump at once, or a
+// feature is a trend. The small size is the least s of their own units, rare features aside, or of
+// n features the one with n/16 smaller ones. It is s and not a deviation, so that what is often 0
+// (a flag, a pixel near the border) is not called small. While it is even, c = 0 and s = 1 (none
+// for a constant other than 0), and nothing is clipped. Then it is uneven for good: features have
+// their own units.
 //
 // Every 100 rows each feature with 10 values in its block is checked:
 //
@@ -592,6 +595,9 @@ class Units final : public UnitChange {
   }
   [[nodiscard]] double convert(const FeatureState& f, const Unit& next, double z) const;
   [[nodiscard]] bool any_trend() const;
+  void find_small();
+  // Whether the sizes call for units.
+  [[nodiscard]] bool sizes_differ() const;
   static void follow_trend(FeatureState& f, double mean, double width);
   void look();
   void load(const std::vector<double>& numbers, const std::vector<std::int64_t>& marks);
@@ -618,6 +624,7 @@ class Units final : public UnitChange {
   double reference_ = 0.0;  // the same at the last change
   double largest_ = 0.0;    // deviation
   double middle_ = 0.0;
+  double small_ = 0.0;       // size of a unit, while the stream is even
   std::size_t varying_ = 0;  // features
   struct {
     double weight = 0.0;  // R and mean square of the features without a state

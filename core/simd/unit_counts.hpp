@@ -30,7 +30,7 @@ enum UnitCount : std::size_t {
 };
 inline constexpr std::size_t kGroupNumbers = 8 * kGroup;
 inline constexpr double kFarSquare = 64.0;   // squared deviations; a value counts as no farther
-inline constexpr double kCountable = 1e140;  // larger values count as this: squares overflow
+inline constexpr double kCountable = 1e152;  // larger values count as this: squares overflow
 
 // One value other than 0 of the feature whose weight is *f, the other statistics kGroup apart.
 inline void count_value(double* f, double x, double row) {

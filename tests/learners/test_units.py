@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 import budgetron
-from papers.units import CHANGE_EVERY, CHANGES, Units, gamma_of_stored
+from papers.units import CHANGE_EVERY, CHANGES, Units, gamma_of_rows, gamma_of_stored
 from tests.support.cases import BY_NAME, KINDS, Case, same_state
 from tests.support.native import native_of, state_of
 
@@ -52,8 +52,9 @@ def streams() -> dict[str, np.ndarray]:
     rare[:, :2] *= rng.random((ROWS, 2)) < [0.004, 0.008]
     rare[1100:, 1] *= rng.random(ROWS - 1100) < 0.5
     small_set = uneven.copy()
-    equal = uneven.copy()
+    equal, many_equal = uneven.copy(), uneven.copy()
     equal[:WARM_UP] = equal[0]
+    many_equal[:150] = many_equal[0]
     gaps, even_gaps = uneven.copy(), plain.copy()
     for rows in (gaps, even_gaps):
         rows[rng.random(rows.shape) < 0.15] = np.nan
@@ -89,6 +90,7 @@ def streams() -> dict[str, np.ndarray]:
         "rare": rare,
         "nothing": small_set,
         "first rows equal": equal,
+        "many of the first rows equal": many_equal,
         "gaps": gaps,
         "gaps while even": even_gaps,
         "gaps among flags": gap_flags,
@@ -119,10 +121,7 @@ def in_force(model: Any, width: int) -> np.ndarray:
 
 
 def median_gamma(stored: np.ndarray) -> float:
-    """1 over the median squared distance between rows, all pairs of them."""
-    rows = stored.astype(np.float64)
-    apart = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)[np.triu_indices(len(rows), 1)]
-    return float(1 / np.median(apart[apart != 0])) if apart.any() else 1 / rows.shape[1]
+    return gamma_of_rows(stored.astype(np.float64))
 
 
 @pytest.mark.parametrize("layout", ["dense", "csr"])
