@@ -1,12 +1,14 @@
 """Streams that attack the units of scale="auto": a learner lives through each as if it began there.
 
-y = [x0 x1 + x2/2 > 0] with 5 % noise. The error of rows 1,000 to 3,000 after the attack is at most
-1.2 times that of a learner that starts with it, over two streams.
+y = [x0 x1 + x2/2 > 0] with 5 % noise, or x0 x1 + x2/2 with noise of deviation 0.3. The error of
+rows 1,000 to 3,000 after the attack is at most 1.2 times that of a learner that starts with it,
+over three streams. CANNOT names the learners that do worse for a reason of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,76 +18,91 @@ import scipy.sparse
 import budgetron
 
 BUDGET = 100
-LEARNERS = ["budgetron", "bpas", "ahpatron"]
-Attacked = tuple[np.ndarray, np.ndarray, int]  # rows, labels, where the attack is over
+STREAMS = 3
+CLASSIFIERS = [entry.name for entry in budgetron.algorithms("classification")]
+REGRESSORS = [entry.name for entry in budgetron.algorithms("regression")]
+Rng = np.random.Generator
+Attacked = tuple[np.ndarray, np.ndarray, int]  # rows, answers, where the attack is over
+Answers = Callable[[np.ndarray, Rng], np.ndarray]
+Attack = Callable[[int, Answers], Attacked]
 
 
-def clean(seed: int, rows: int) -> tuple[np.ndarray, np.random.Generator]:
+def clean(seed: int, rows: int) -> tuple[np.ndarray, Rng]:
     rng = np.random.default_rng(seed)
     return rng.standard_normal((rows, 5)), rng
 
 
-def labels(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def labels(X: np.ndarray, rng: Rng) -> np.ndarray:
     y = X[:, 0] * X[:, 1] + X[:, 2] / 2 > 0
     return (y ^ (rng.random(len(y)) < 0.05)).astype(int)
 
 
-def changed(rows: Any, columns: Any, factor: float, over: int, add: float = 0.0) -> Any:
+def numbers(X: np.ndarray, rng: Rng) -> np.ndarray:
+    return X[:, 0] * X[:, 1] + X[:, 2] / 2 + 0.3 * rng.standard_normal(len(X))
+
+
+# ---- streams -------------------------------------------------------------------------------------
+
+
+def changed(rows: Any, columns: Any, factor: float, over: int, add: float = 0.0) -> Attack:
     """An attack that multiplies some values, and where it is over."""
 
-    def attack(seed: int) -> Attacked:
+    def attack(seed: int, answers: Answers) -> Attacked:
         X, rng = clean(seed, over + 3000)
-        y = labels(X, rng)
+        y = answers(X, rng)
         X[rows, columns] = X[rows, columns] * factor + add
         return X, y, over
 
     return attack
 
 
-def constant(seed: int) -> Attacked:
+def constant(seed: int, answers: Answers) -> Attacked:
     X, rng = clean(seed, 13_000)
     X[:10_000, 2] = 0.5
-    y = labels(X, rng)
+    y = answers(X, rng)
     X[:, 2] *= 100
     return X, y, 10_000
 
 
-def constant_elsewhere(value: float, rows: int) -> Any:
-    """Constant, far from where the values come to lie; the labels of these rows do not use it."""
+def constant_elsewhere(value: float, rows: int) -> Attack:
+    """Constant, far from where the values come to lie; the answers of these rows do not use it."""
 
-    def attack(seed: int) -> Attacked:
+    def attack(seed: int, answers: Answers) -> Attacked:
         X, rng = clean(seed, rows + 3000)
-        y = labels(X, rng)
-        y[:rows] = X[:rows, 2] > 0
+        y = answers(X, rng)
+        y[:rows] = X[:rows, 2] > 0 if answers is labels else X[:rows, 2]
         X[:rows, 0] = value
         return X, y, rows
 
     return attack
 
 
-def one_class(seed: int) -> Attacked:
+def one_class(seed: int, answers: Answers) -> Attacked:
+    """The first 200 rows are of one class, or have the largest answers."""
     X, rng = clean(seed, 3400)
-    y = labels(X, rng)
-    first = np.flatnonzero(y == 1)[:200]
+    y = answers(X, rng)
+    first = np.flatnonzero(y == 1)[:200] if answers is labels else np.argsort(-y)[:200]
     order = np.r_[first, np.setdiff1d(np.arange(len(y)), first)]
     return X[order], y[order], 200
 
 
-def beside(column: Callable[[np.ndarray], np.ndarray]) -> Any:
-    def attack(seed: int) -> Attacked:
+def beside(column: Callable[[np.ndarray], np.ndarray]) -> Attack:
+    def attack(seed: int, answers: Answers) -> Attacked:
         X, rng = clean(seed, 7000)
-        return np.column_stack([X, column(np.arange(len(X)))]), labels(X, rng), 4000
+        return np.column_stack([X, column(np.arange(len(X)))]), answers(X, rng), 4000
 
     return attack
 
 
-def cauchy(seed: int) -> Attacked:
+def cauchy(seed: int, answers: Answers) -> Attacked:
     X, rng = clean(seed, 5000)
-    X = np.tan(np.pi * (rng.random(X.shape) - 0.5))
-    return X, labels(X, rng), 2000
+    tails = np.tan(np.pi * (rng.random(X.shape) - 0.5))
+    if answers is labels:
+        return tails, labels(tails, rng), 2000
+    return np.column_stack([X, tails]), answers(X, rng), 2000
 
 
-ATTACKS: dict[str, Callable[[int], Attacked]] = {
+ATTACKS: dict[str, Attack] = {
     "one value times 1,000 among the first": changed(50, 0, 1e3, 200),
     "one value of 1e9 among the first": changed(3, 1, 0.0, 200, 1e9),
     "the first 200 constant": changed(slice(200), slice(None), 0.0, 200, 1.5),
@@ -107,33 +124,121 @@ ATTACKS: dict[str, Callable[[int], Attacked]] = {
     "Cauchy": cauchy,
 }
 
+# ---- learners that cannot ------------------------------------------------------------------------
 
-def errors(name: str, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    model = budgetron.make(name, budget=BUDGET, scale="auto", gamma="median", random_state=0)
-    decisions = model.prequential(X, y, classes=[0, 1])
-    assert np.isfinite(decisions).all()
-    assert model.n_support_ <= BUDGET
-    return (decisions >= 0) != y
+# What a learner that keeps its examples for good knows of a feature that was constant while it took
+# them is one value: what it stores is the same for all values that come now.
+CONSTANT = ("constant for long", "constant at 7", "constant at -20 for long")
+KEEPS = "what it stores stays for good, and all of it has one value of the feature"
+# name: the most that its error is times that of one that starts there, attacks, reason
+CANNOT: dict[str, tuple[float, tuple[str, ...], str]] = {
+    "stoptron": (
+        1.4,
+        ("and back again", "and all back again", *CONSTANT),
+        "it is full before the attack is over, and then learns nothing",
+    ),
+    "projectron": (2.3, CONSTANT, KEEPS),
+    "projectron++": (2.3, CONSTANT, KEEPS),
+    "nogd": (2.5, CONSTANT, KEEPS),
+    "avm": (2.1, CONSTANT, KEEPS),
+    "pomdr": (2.3, CONSTANT, "when it halves its support the older half stays, so: " + KEEPS),
+}
+
+# Not yet mended.
+LATER = {
+    ("classification", "fogd", "the first 200 times 1e-6"),
+    ("classification", "fogd", "the first 200 times 1e6"),
+    ("classification", "bsgd-project", "the first 200 times 1e6"),
+    ("classification", "bsgd-project", "and all back again"),
+    ("classification", "bsgd-merge", "and all back again"),
+    ("regression", "fogd", "the first 200 times 1e-6"),
+    ("regression", "fogd", "the first 200 times 1e6"),
+    ("regression", "nogd", "the first 200 times 1e-6"),
+    ("regression", "nogd", "one class first"),
+    ("regression", "budgetron", "one class first"),
+    ("regression", "budgetron", "constant for long"),
+    ("regression", "budgetron", "constant at 7"),
+    ("regression", "budgetron", "constant at -20 for long"),
+}
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_a_learner_lives_through_it(attack: str, name: str) -> None:
+def cells(task: str, names: list[str]) -> list[Any]:
+    later = pytest.mark.xfail(strict=True, reason="not yet mended")
+    return [
+        pytest.param(attack, name, marks=[later] if (task, name, attack) in LATER else [])
+        for attack in ATTACKS
+        for name in names
+    ]
+
+
+# ---- the test ------------------------------------------------------------------------------------
+
+
+@cache
+def attacked(attack: str, answers: Answers) -> list[Attacked]:
+    return [ATTACKS[attack](seed, answers) for seed in range(STREAMS)]
+
+
+def made(name: str, task: str) -> Any:
+    takes = budgetron.make(name, task=task).get_params()
+    size = {part: BUDGET for part in ("budget", "n_components") if part in takes}
+    return budgetron.make(name, task=task, scale="auto", gamma="median", random_state=0, **size)
+
+
+def errors(name: str, X: Any, y: np.ndarray, task: str = "classification") -> np.ndarray:
+    model = made(name, task)
+    if task == "regression":
+        found = model.prequential(X, y)
+        wrong = np.abs(found - y)
+    else:
+        found = model.prequential(X, y, classes=[0, 1])
+        wrong = (found >= 0) != y
+    assert np.isfinite(found).all()
+    if "budget" in model.get_params():
+        assert model.n_support_ <= BUDGET
+    return wrong
+
+
+def held(attack: str, name: str, task: str) -> None:
     lived, began = 0.0, 0.0
-    for seed in range(2):
-        X, y, over = ATTACKS[attack](seed)
-        lived += errors(name, X, y)[over + 1000 : over + 3000].mean()
-        began += errors(name, X[over:], y[over:])[1000:3000].mean()
-    assert lived <= 1.2 * began, f"{lived / 2:.1%} for {began / 2:.1%}"
+    for X, y, over in attacked(attack, labels if task == "classification" else numbers):
+        lived += errors(name, X, y, task)[over + 1000 : over + 3000].mean()
+        began += errors(name, X[over:], y[over:], task)[1000:3000].mean()
+    most, attacks, _ = CANNOT.get(name, (0.0, (), ""))
+    bar = most if attack in attacks else 1.2
+    assert lived <= bar * began, f"{lived / STREAMS:.3f} for {began / STREAMS:.3f}"
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("attack", "name"), cells("classification", CLASSIFIERS))
+def test_a_classifier_lives_through_it(attack: str, name: str) -> None:
+    held(attack, name, "classification")
+
+
+@pytest.mark.parametrize(("attack", "name"), cells("regression", REGRESSORS))
+def test_a_regressor_lives_through_it(attack: str, name: str) -> None:
+    held(attack, name, "regression")
+
+
+def test_what_a_learner_cannot_is_known_of_learners_and_attacks() -> None:
+    assert set(CANNOT) <= set(CLASSIFIERS)
+    assert all(set(attacks) <= set(ATTACKS) for _, attacks, _ in CANNOT.values())
+
+
+@pytest.mark.filterwarnings("ignore::budgetron.NotLearningWarning")
+@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_all_rows_equal(name: str) -> None:
     X = np.full((2500, 5), 3.0)
     errors(name, X, np.arange(2500) % 2)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.filterwarnings("ignore::budgetron.NotLearningWarning")
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_all_rows_equal_in_regression(name: str) -> None:
+    X = np.full((2500, 5), 3.0)
+    errors(name, X, np.arange(2500.0) % 2, "regression")
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_million_columns_of_which_ten_are_used(name: str) -> None:
     X, rng = clean(0, 3000)
     y = labels(X, rng)
@@ -142,4 +247,7 @@ def test_a_million_columns_of_which_ten_are_used(name: str) -> None:
     wide = scipy.sparse.csr_array(
         (X.ravel(), np.tile(places, len(X)), np.arange(0, X.size + 1, 5)), shape=(len(X), 10**6)
     )
-    np.testing.assert_array_equal(errors(name, wide, y), errors(name, X, y))
+    if name == "fogd":  # its frequencies are drawn from a feature's number
+        assert errors(name, wide, y)[1000:].mean() <= 1.2 * errors(name, X, y)[1000:].mean()
+    else:
+        np.testing.assert_array_equal(errors(name, wide, y), errors(name, X, y))
