@@ -509,10 +509,20 @@ double Expansion<Real>::norm_share(std::size_t i) const {
 }
 
 template <class Real>
-void Expansion<Real>::refresh_norm() {
+double Expansion<Real>::pull_of_all() const {
   double norm = 0.0;
   for (std::size_t i = 0; i < size(); ++i) norm += pull(i);
-  squared_norm_ = std::max(0.0, norm);
+  return std::max(0.0, norm);
+}
+
+template <class Real>
+double Expansion<Real>::find_squared_norm() const {
+  return factor() * factor() * pull_of_all();
+}
+
+template <class Real>
+void Expansion<Real>::refresh_norm() {
+  squared_norm_ = pull_of_all();
 }
 
 template <class Real>

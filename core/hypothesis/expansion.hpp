@@ -205,6 +205,8 @@ class Expansion {
   [[nodiscard]] bool keeps_norm() const { return keeps_norm_; }
   [[nodiscard]] double squared_norm() const { return factor() * factor() * squared_norm_; }
   void set_squared_norm(double value) { squared_norm_ = value / (factor() * factor()); }
+  // ||f||^2 from the stored examples. O(B^2 K); without the Gram matrix B rows.
+  [[nodiscard]] double find_squared_norm() const;
   // ||f||^2 anew, after coefs were changed in place. O(B^2 K); without the Gram matrix B rows.
   void refresh_norm();
   [[nodiscard]] Real gram(std::size_t i, std::size_t j) const {
@@ -229,6 +231,8 @@ class Expansion {
   void fold();  // scale into the stored coefs
   // <a_i, f(x_i)> of the stored numbers, before scale and rate.
   [[nodiscard]] double pull(std::size_t i) const;
+  // ||f||^2, before scale and rate.
+  [[nodiscard]] double pull_of_all() const;
   // What the squared norm (of the stored numbers) changes by when example i leaves.
   [[nodiscard]] double norm_share(std::size_t i) const;
   void forget(std::size_t i, EventKind why);  // coefs of i to 0, norm accordingly

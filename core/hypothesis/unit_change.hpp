@@ -23,6 +23,9 @@ class UnitChange {
   double gamma_factor = 1.0;
   // So many median distances are a diameter of cells (avm.hpp); 0: it stays.
   double delta_factor = 0.0;
+  // How many times as large squared distances between rows are afterwards; for learners that store
+  // none.
+  double spread = 1.0;
 
   // Whether anything depends on the distances between examples.
   [[nodiscard]] bool by_distance() const { return finds_gamma || delta_factor > 0.0; }

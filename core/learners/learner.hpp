@@ -119,6 +119,7 @@ class ExpansionLearner : public Learner<Real> {
     std::vector<double> before;
     std::vector<double> after;
     if (f_.watched()) f_.decide_examples(before);
+    const double norm = f_.capacity() > 0 ? f_.find_squared_norm() : 0.0;
     f_.convert(change);
     const double squared = change.by_distance() ? f_.median_squared_distance() : 0.0;
     UnitsChanged changed;
@@ -128,6 +129,10 @@ class ExpansionLearner : public Learner<Real> {
     united_.clear();
     changed.delta = resize_cells(change, squared);
     f_.set_gamma(changed.gamma);
+    if (f_.capacity() > 0) {  // a budget: coefs may cancel out, which another kernel undoes
+      const double now = f_.find_squared_norm();
+      if (now > norm) f_.multiply(std::sqrt(norm / now));
+    }
     follow_units(change);
     if (f_.watched()) f_.decide_examples(after);
     changed.moved = mean_move(before, after);

@@ -5,9 +5,11 @@
 namespace budgetron {
 namespace {
 
-constexpr double kOff = 1.5;         // a unit is off by this factor
-constexpr double kCommonOff = 30.0;  // and the size of an even stream, so that it becomes uneven
-constexpr double kLargest = 1e6;     // deviation of an even stream
+constexpr double kOff = 1.5;          // a unit is off by this factor
+constexpr double kCentreOff = 2.0;    // and its centre by so many units
+constexpr double kFarthest = 1000.0;  // deviations from 0: distances are rounded
+constexpr double kCommonOff = 30.0;   // and the size of an even stream, so that it becomes uneven
+constexpr double kLargest = 1e6;      // deviation of an even stream
 constexpr double kSmallest = 1e-3;
 constexpr double kAbove = 2.0;     // the largest deviation is more than this times the median one
 constexpr double kBelow = 2.5;     // or that one more than this times a small size
@@ -18,6 +20,7 @@ constexpr int kRunningDown = 3;
 constexpr double kBlock = 10.0;  // values in a block at least
 constexpr double kUp = 4.0;      // a jump is by more than this
 constexpr double kDown = 0.1;
+constexpr double kAside = 3.0;           // units; a jump aside is by more than this
 constexpr double kFarDown = 0.01;        // is seen sooner
 constexpr double kBefore = 3.9;          // units from the centre: stored before the jump
 constexpr std::size_t kSortedRows = 16;  // at least, in whose order a trend is seen
@@ -297,6 +300,7 @@ void Units::find_sizes() {
   numbers_.clear();
   double largest = 0.0;
   double sum = 0.0;
+  farthest_ = 0.0;
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
     const FeatureState& f = states_[slot];
     const FeatureCounts c = counts(slot);
@@ -309,6 +313,7 @@ void Units::find_sizes() {
     }
     numbers_.push_back(variance);
     largest = std::max(largest, variance);
+    farthest_ = std::max(farthest_, std::abs(c.mean));
     sum += variance;
   }
   largest_ = std::sqrt(largest);
@@ -344,6 +349,7 @@ void Units::find_small() {
 
 bool Units::sizes_differ() const {
   if (largest_ > kLargest || (largest_ > 0.0 && largest_ < kSmallest)) return true;
+  if (centres_ && farthest_ > kFarthest * common_) return true;
   return largest_ > 1.0 && (largest_ > kAbove * middle_ || middle_ > kBelow * small_);
 }
 
@@ -449,7 +455,13 @@ bool Units::check_block(FeatureState& f, FeatureCounts& c, bool& jumped) {
   } else {
     const bool still = f.size_before > 0.0 &&
                        std::abs(c.block_mean - f.mean_before) < std::max(size, f.size_before);
-    const bool up = far && still && (c.square == 0.0 || size > kUp * before);
+    const bool wider = far && (c.square == 0.0 || size > kUp * before);
+    const bool placed = centres_ && !f.own.none() && size > 0.0 && f.low <= f.high;
+    const double out = std::max(c.block_mean - f.high, f.low - c.block_mean);
+    const bool leaps = placed && out > kAside * std::max(size, f.own.size);
+    const bool aside =
+        placed && still && f.up > 0 && std::abs(c.block_mean - f.own.centre) > kAside * f.own.size;
+    const bool up = leaps || aside || (still && wider);
     const double unit = std::max(before, f.own.none() ? 0.0 : f.own.size);
     const bool down = size > 0.0 && still && c.square > 0.0 && size < kDown * unit &&
                       f.size_before < kDown * unit;
@@ -458,7 +470,8 @@ bool Units::check_block(FeatureState& f, FeatureCounts& c, bool& jumped) {
     const int falls = std::max(size, f.size_before) < kFarDown * unit ? kRunning : kRunningDown;
     if (f.up >= kRunning || f.down >= falls) {
       if (!f.rare) {
-        f.jump = f.up > 0 ? Jump::up : Jump::down;
+        const bool all = std::abs(c.block_mean - f.own.centre) > reference_;
+        f.jump = aside && all ? Jump::aside : f.up > 0 ? Jump::up : Jump::down;
         f.jump_age = 0;
         jumped = true;
       }
@@ -521,28 +534,45 @@ bool Units::check() {
   bool now = uneven_ && jumped;
   bool off = false;
   bool width = false;
+  spread = 1.0;
   turns_ = false;
   converts = true;
   if (uneven_) {
     const auto is_off = [](const Unit& next, const Unit& in_force) {
-      return !next.none() && !in_force.none() && off_by(kOff, next.size, in_force.size);
+      return !next.none() && !in_force.none() &&
+             (off_by(kOff, next.size, in_force.size) ||
+              std::abs(next.centre - in_force.centre) > kCentreOff * in_force.size);
     };
     off = is_off(shared_.next, shared_.in_force);
     for (std::size_t slot = 0; slot < states_.size() && !off; ++slot) {
-      off = is_off(next_unit(slot), states_[slot].in_force);
+      const FeatureState& f = states_[slot];
+      off = f.up == 0 && is_off(next_unit(slot), f.in_force);
     }
   } else {
     std::size_t jumps = 0;
+    std::size_t coming = 0;  // jumps that the next check will see
+    bool aside = false;
     for (FeatureState& f : states_) {
       if (f.jump_age > kRunning) f.jump = Jump::none;
       jumps += f.jump != Jump::none;
+      aside |= f.jump == Jump::aside;
+      coming += f.up > 0;
     }
-    const bool comparable = reference_ > 0.0 && common_ > 0.0;
-    now = jumps > 0 && 2 * jumps >= varying_;
-    turns_ = now || any_trend() || sizes_differ() ||
+    const bool waits = coming > 0 && 2 * coming >= varying_;
+    const bool comparable = reference_ > 0.0 && common_ > 0.0 && !waits;
+    now = aside || (jumps > 0 && 2 * jumps >= varying_);
+    turns_ = now || any_trend() || (!waits && sizes_differ()) ||
              (comparable && off_by(kCommonOff, common_, reference_));
     width = !turns_ && by_distance() && comparable && off_by(kWidthOff, common_, reference_);
+    if (width && changes_ > 0) {  // for the second time
+      width = false;
+      turns_ = true;
+    }
     off = turns_ || width;
+    if (comparable && (turns_ || width)) {
+      const double after = width ? common_ * common_ : static_cast<double>(varying_);
+      spread = after / (reference_ * reference_);
+    }
   }
   off_ = off ? off_ + 1 : 0;
   if (!(off_ >= kRunning || now) || credit_ < kChangeEvery) return false;
@@ -719,7 +749,7 @@ void Units::load(const std::vector<double>& numbers, const std::vector<std::int6
                 (any ? c.recent > 0.0 : c.recent == 0.0) && sound(c.recent) && c.square >= 0.0 &&
                 sound(c.square) && c.block_square >= 0.0 && sound(c.block_square) &&
                 sound(f.size_before) && sized(f.in_force.size) && sized(f.own.size) &&
-                f.values <= 3 && f.jump <= Jump::down && c.block_far <= c.block_count,
+                f.values <= 3 && f.jump <= Jump::aside && c.block_far <= c.block_count,
             what);
     for (const double value : {c.mean, c.block_mean, f.first, f.second, f.mean_before, f.low,
                                f.high, f.in_force.centre, f.own.centre}) {

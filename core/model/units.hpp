@@ -44,26 +44,30 @@
 // A stream is even until the largest deviation exceeds 1 and twice the median one (of two features
 // the other one), or 1 while the median one exceeds 2.5 times a small size; or until it exceeds 1e6
 // or is below 1e-3, where squares soon overflow or vanish; or until the root of the summed
-// variances is off by 30 from that at the last change, or half of the features jump at once, or a
-// feature is a trend. The small size is the least s of their own units, rare features aside, or of
-// n features the one with n/16 smaller ones. It is s and not a deviation, so that what is often 0
-// (a flag, a pixel near the border) is not called small. While it is even, c = 0 and s = 1 (none
-// for a constant other than 0), and nothing is clipped. Then it is uneven for good: features have
-// their own units.
+// variances is off by 30 from that at the last change, or half of the features jump at once, or one
+// aside by more than that root, or a feature is a trend, or a mean is 1,000 times that root: then
+// distances would be rounded. The small size is the least s of their own units, rare features
+// aside, or of n features the one with n/16 smaller ones. It is s and not a deviation, so that what
+// is often 0 (a flag, a pixel near the border) is not called small. While it is even, c = 0 and
+// s = 1 (none for a constant other than 0), and nothing is clipped. Then it is uneven for good:
+// features have their own units.
 //
 // Every 100 rows each feature with 10 values in its block is checked:
 //
 //   jump up    two checks running with most values far, the block 4 times as wide as before and its
 //              mean where that of the block before was (no trend)
+//   aside      the block's mean leaves the range of all means of blocks so far by more than 3 units
+//              and 3 of its own deviations, and at the next check is there still
 //   jump down  three checks running with blocks below a tenth of the unit, or two below a hundredth
 //              then m, v and Q are those of the block
 //   birth      a feature without unit that varies at two checks running gets its own; m, v and Q
 //              are those of the block, and stored examples have coordinate 0
 //
-// Units change when one is off by 1.5 at two checks running, at a jump, or when the stream becomes
+// Units change when one is off by 1.5, or its centre by 2 units, at two checks running (not of a
+// feature that may be about to jump up or aside), at a jump, or when the stream becomes
 // uneven: all features then take their own, and stored examples are converted. At a jump by more
 // than 4 those stored before it keep their coordinates: "1 km is now 1,000 m". An even stream off
-// by 4 changes gamma alone. At most 10 + t/2000 changes.
+// by 4 changes gamma alone, and at the second time is uneven. At most 10 + t/2000 changes.
 //
 // The first pass of `fit` takes rows in a random order, which has no trend: it begins with the
 // first of them, counts all the others, w = t, without a check, and then decides: units are found
@@ -105,7 +109,7 @@ struct Unit {
   [[nodiscard]] bool none() const { return std::isinf(size); }
 };
 
-enum class Jump : std::uint8_t { none, up, down };
+enum class Jump : std::uint8_t { none, up, down, aside };
 
 // What values move: one column of `Units::counts_`, in the order of UnitCount.
 struct FeatureCounts {
@@ -625,6 +629,7 @@ class Units final : public UnitChange {
   double largest_ = 0.0;    // deviation
   double middle_ = 0.0;
   double small_ = 0.0;       // size of a unit, while the stream is even
+  double farthest_ = 0.0;    // mean from 0
   std::size_t varying_ = 0;  // features
   struct {
     double weight = 0.0;  // R and mean square of the features without a state

@@ -43,6 +43,16 @@ def streams() -> dict[str, np.ndarray]:
     flags[700:, 3] = 0.0
     wider = plain.copy()
     wider[400:] *= 6.0
+    aside, far, twice, moves = (
+        plain.copy(),
+        plain + np.array([0.0, 0.0, 0.0, 1e5]),
+        wider.copy(),
+        uneven.copy(),
+    )
+    aside[late, 3] += 8.0
+    far[late, 3] += 1e5
+    twice[1000:] *= 6.0
+    moves[:, 3] += 0.01 * np.maximum(0, np.arange(ROWS) - 500) * rng.random(ROWS)
     heavy = rng.standard_cauchy(size=(ROWS, 4)) * [0.1, 10, 1, 1]
     number = uneven.copy()
     number[:, 0] = np.arange(ROWS) + 1.7e9
@@ -83,6 +93,10 @@ def streams() -> dict[str, np.ndarray]:
         "births while even": even_born,
         "flags": flags,
         "wider": wider,
+        "aside while even": aside,
+        "far from 0": far,
+        "wider twice": twice,
+        "moves slowly": moves,
         "heavy tails": heavy,
         "row number": number,
         "a trend that ends": resets,
