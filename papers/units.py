@@ -20,6 +20,7 @@ Vector = NDArray[np.float64]
 
 KEPT = 200  # rows that units begin with
 FAR = 8.0  # deviations; a value counts as no farther
+SPARSE_FAR = 4.0  # of a feature that is 0 in most rows
 CLIP = 4.0  # units; a coordinate is no farther from its centre
 CHECK = 100  # rows
 BLOCK = 10  # values that a block needs
@@ -188,9 +189,10 @@ class Units:
         if begins:  # it is shown as before, in the unit of rare features
             f.in_force = Unit(0.0, self.shared) if self.uneven else Unit(0.0, 1.0)
             f.own = f.in_force if self.uneven else f.own
+        far = FAR if 2 * f.weight >= self.total else SPARSE_FAR
         f.weight += weight
         f.recent += weight
-        gain, e, most = weight / f.recent, x - f.mean, FAR * sqrt(f.square)
+        gain, e, most = weight / f.recent, x - f.mean, far * sqrt(f.square)
         if abs(e) > most and not begins:
             f.far += 1
             e = copysign(most, e) if most > 0 else e
@@ -304,7 +306,7 @@ class Units:
             )
             width = not self.turns and known_size and self.centres
             width = width and off_by(WIDTH_OFF, self.common, self.reference)
-            if width and self.changes > 0:  # for the second time
+            if width and self.changes > 1:  # for the third time
                 width, self.turns = False, True
             off = self.turns or width
         self.off = self.off + 1 if off else 0
@@ -334,7 +336,8 @@ class Units:
         else:
             still = f.size_before > 0 and abs(mean - f.mean_before) < max(size, f.size_before)
             wider = far and (f.square == 0 or size > UP * before)
-            placed = self.centres and size > 0 and f.own.size < inf and f.low <= f.high
+            placed = self.centres and 2 * f.weight >= self.total and f.own.size < inf
+            placed = placed and size > 0 and f.low <= f.high
             out = max(mean - f.high, f.low - mean)
             leaps = placed and out > ASIDE * max(size, f.own.size)
             by = abs(mean - f.own.centre)

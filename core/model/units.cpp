@@ -456,7 +456,8 @@ bool Units::check_block(FeatureState& f, FeatureCounts& c, bool& jumped) {
     const bool still = f.size_before > 0.0 &&
                        std::abs(c.block_mean - f.mean_before) < std::max(size, f.size_before);
     const bool wider = far && (c.square == 0.0 || size > kUp * before);
-    const bool placed = centres_ && !f.own.none() && size > 0.0 && f.low <= f.high;
+    const bool placed =
+        centres_ && 2.0 * c.weight >= total_ && !f.own.none() && size > 0.0 && f.low <= f.high;
     const double out = std::max(c.block_mean - f.high, f.low - c.block_mean);
     const bool leaps = placed && out > kAside * std::max(size, f.own.size);
     const bool aside =
@@ -564,7 +565,7 @@ bool Units::check() {
     turns_ = now || any_trend() || (!waits && sizes_differ()) ||
              (comparable && off_by(kCommonOff, common_, reference_));
     width = !turns_ && by_distance() && comparable && off_by(kWidthOff, common_, reference_);
-    if (width && changes_ > 0) {  // for the second time
+    if (width && changes_ > 1) {  // for the third time
       width = false;
       turns_ = true;
     }

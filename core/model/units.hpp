@@ -14,8 +14,8 @@
 //             more
 //   Q         as R, begun anew at a jump; a value moves centre and square by the gain g = w/Q
 //   m, v      centre and mean square deviation of its values:
-//             e = x - m, at most 8 sqrt(v);  m += g e;  v = (1 - g)(v + g e^2)
-//   block     of the values since the last check: count, how many were far (|e| > 8 sqrt(v)),
+//             e = x - m, at most 8 sqrt(v), or 4 if p < 1/2;  m += g e;  v = (1 - g)(v + g e^2)
+//   block     of the values since the last check: count, how many were farther than that,
 //             mean and squares; mean and deviation of the block before
 //   values    the first two different ones, and whether there were more
 //
@@ -57,7 +57,7 @@
 //   jump up    two checks running with most values far, the block 4 times as wide as before and its
 //              mean where that of the block before was (no trend)
 //   aside      the block's mean leaves the range of all means of blocks so far by more than 3 units
-//              and 3 of its own deviations, and at the next check is there still
+//              and 3 of its own deviations, and at the next check is there still (p >= 1/2)
 //   jump down  three checks running with blocks below a tenth of the unit, or two below a hundredth
 //              then m, v and Q are those of the block
 //   birth      a feature without unit that varies at two checks running gets its own; m, v and Q
@@ -67,7 +67,7 @@
 // feature that may be about to jump up or aside), at a jump, or when the stream becomes
 // uneven: all features then take their own, and stored examples are converted. At a jump by more
 // than 4 those stored before it keep their coordinates: "1 km is now 1,000 m". An even stream off
-// by 4 changes gamma alone, and at the second time is uneven. At most 10 + t/2000 changes.
+// by 4 changes gamma alone, and at the third time is uneven. At most 10 + t/2000 changes.
 //
 // The first pass of `fit` takes rows in a random order, which has no trend: it begins with the
 // first of them, counts all the others, w = t, without a check, and then decides: units are found
@@ -455,7 +455,7 @@ class Units final : public UnitChange {
     }
     x = countable(x);
     if (values < 3) note_first(slot, x);
-    count_value(f, x, row_);
+    count_value(f, x, row_, total_ / 2.0);
   }
   // Of a feature that had at most two values.
   void note_first(std::uint32_t slot, double x) {
@@ -529,13 +529,15 @@ class Units final : public UnitChange {
     }
     if (any_new(x)) note_new(x);
     if (in_order_) {
-      unit_count_functions<Real>().count_values(counts_.data(), x.values, x.count, row_);
+      unit_count_functions<Real>().count_values(counts_.data(), x.values, x.count, row_,
+                                                total_ / 2.0);
       return;
     }
     for (std::size_t slot = 0; slot < x.count; ++slot) {
       dense_[slot] = static_cast<double>(x.values[static_cast<std::size_t>(features_[slot])]);
     }
-    unit_count_functions<double>().count_values(counts_.data(), dense_.data(), x.count, row_);
+    unit_count_functions<double>().count_values(counts_.data(), dense_.data(), x.count, row_,
+                                                total_ / 2.0);
   }
   // Whether a feature of at most two values has another one here, or had none yet. Without
   // branches.

@@ -22,7 +22,7 @@ inline bool any(Mask mask) {
 
 // One part of a group. False, and nothing has changed, if a value is far: then it goes value by
 // value.
-inline bool count_part(double* f, const Doubles& x, double row) {
+inline bool count_part(double* f, const Doubles& x, double row, double half) {
   const auto at = [f](std::size_t count) -> Doubles& {
     return *reinterpret_cast<Doubles*>(f + count * kGroup);
   };
@@ -32,7 +32,9 @@ inline bool count_part(double* f, const Doubles& x, double row) {
   const Doubles e2 = e * e;
   const Mask there = x != 0.0;
   const Mask begins = at(kRecent) == 0.0;
-  if (any((e2 > kFarSquare * square) & there & ~begins)) return false;
+  const Doubles dense = Doubles{} + kFarSquare;
+  const Doubles far = at(kWeight) < Doubles{} + half ? Doubles{} + kSparseFar : dense;
+  if (any((e2 > far * square) & there & ~begins)) return false;
   const Doubles zero{};
   const Doubles one = zero + 1.0;
   const Doubles weight = there ? zero + row : zero;
@@ -55,7 +57,7 @@ inline bool count_part(double* f, const Doubles& x, double row) {
 }
 
 template <class Real>
-void count_values(double* groups, const Real* x, std::size_t count, double row) {
+void count_values(double* groups, const Real* x, std::size_t count, double row, double half) {
   typedef Real Part
       __attribute__((vector_size(kPart * sizeof(Real)), aligned(sizeof(Real)), may_alias));
   alignas(64) Real last[kGroup] = {};  // values of the last group if it is not full; written first,
@@ -70,9 +72,9 @@ void count_values(double* groups, const Real* x, std::size_t count, double row) 
       const Doubles most = Doubles{} + kCountable;
       v = v > most ? most : v;
       v = v < -most ? -most : v;
-      if (count_part(f, v, row)) continue;
+      if (count_part(f, v, row, half)) continue;
       for (std::size_t l = 0; l < kPart; ++l) {
-        if (v[l] != 0.0) count_value(f + l, v[l], row);
+        if (v[l] != 0.0) count_value(f + l, v[l], row, half);
       }
     }
   }

@@ -104,6 +104,21 @@ def cauchy(seed: int, answers: Answers) -> Attacked:
     return np.column_stack([X, tails]), answers(X, rng), 2000
 
 
+def log_normal(seed: int, answers: Answers) -> Attacked:
+    """Two features without use, as amounts are: the largest is 1e4 times the middle one."""
+    X, rng = clean(seed, 5000)
+    y = answers(X, rng)
+    X[:, 3:] = np.exp(3 * X[:, 3:])
+    return X, y, 2000
+
+
+def copies(seed: int, answers: Answers) -> Attacked:
+    X, rng = clean(seed, 10_000)
+    y = answers(X, rng)
+    X[2000:7000], y[2000:7000] = X[2000], y[2000]
+    return X, y, 7000
+
+
 ATTACKS: dict[str, Attack] = {
     "one value times 1,000 among the first": changed(50, 0, 1e3, 200),
     "one value of 1e9 among the first": changed(3, 1, 0.0, 200, 1e9),
@@ -124,6 +139,10 @@ ATTACKS: dict[str, Attack] = {
     "unix time in float32": beside(lambda t: (1.6e9 + 60.0 * t).astype(np.float32)),
     "row number": beside(lambda t: t + 1.0),
     "Cauchy": cauchy,
+    "a feature moves by 5": changed(slice(2000, None), 0, 1.0, 2000, 5.0),
+    "all move by 100": changed(slice(2000, None), slice(None), 1.0, 2000, 100.0),
+    "log-normal": log_normal,
+    "5,000 copies of a row": copies,
 }
 
 # ---- learners that cannot ------------------------------------------------------------------------

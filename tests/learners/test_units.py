@@ -339,6 +339,17 @@ def test_rare_features_share_a_unit_until_they_are_frequent() -> None:
     assert sizes[11] == pytest.approx(200, rel=0.25)
 
 
+def test_a_code_among_counts_leaves_their_unit_near_them() -> None:
+    """Of the values other than 0 one of 25 is 98: the unit would follow it to 20."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3)) * [1.0, 100.0, 1.0]
+    X[:, 2] = rng.integers(1, 4, len(X)) * (rng.random(len(X)) < 0.05)
+    X[(X[:, 2] != 0) & (rng.random(len(X)) < 0.04), 2] = 98.0
+    model = budgetron.make("rbp", scale="auto", gamma="median", random_state=0)
+    model.partial_fit(X, (X[:, 0] > 0).astype(int))
+    assert 1.0 < in_force(model, 3)[2, 1] < 5.0
+
+
 def test_small_sets_are_scaled() -> None:
     from sklearn.datasets import load_wine
 
