@@ -32,6 +32,7 @@ COMMON_OFF, WIDTH_OFF = 30.0, 4.0  # of the size of an even stream
 LARGEST, SMALLEST = 1e6, 1e-3  # deviation of an even stream
 ABOVE, BELOW, FEW = 2.0, 2.5, 16  # how far from the median one; features per one that is smaller
 FARTHEST = 1000.0  # deviations of all features, of a mean from 0
+STANDARD = 4.0  # no deviation of standardised features exceeds it
 ALL_ROWS, EVERY = 1000, 8  # rows that are all counted; then one of so many
 RARE, RARER = 0.01, 0.008  # share of rows: a feature is rare below, until it is that again
 SORTED_ROWS, TREND, TREND_LEFT, MOST_TREND = 16, 10, 3, 12  # rows; checks
@@ -265,8 +266,8 @@ class Units:
             return True
         if self.centres and self.farthest > FARTHEST * self.common:
             return True
-        unlike = self.largest > ABOVE * self.middle or self.middle > BELOW * self.small
-        return self.largest > 1 and unlike
+        above = self.largest > 1 and self.largest > ABOVE * self.middle
+        return above or (self.largest > STANDARD and self.middle > BELOW * self.small)
 
     # ---- checks ----------------------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ constexpr double kCommonOff = 30.0;   // and the size of an even stream, so that
 constexpr double kLargest = 1e6;      // deviation of an even stream
 constexpr double kSmallest = 1e-3;
 constexpr double kAbove = 2.0;     // the largest deviation is more than this times the median one
-constexpr double kBelow = 2.5;     // or that one more than this times a small size
+constexpr double kStandard = 4.0;  // no deviation of standardised features exceeds it,
+constexpr double kBelow = 2.5;     // above it: the median one is more than this times a small size
 constexpr std::size_t kFew = 16;   // one of so many features may be smaller than small
 constexpr double kWidthOff = 4.0;  // or so that gamma is found anew
 constexpr int kRunning = 2;        // checks
@@ -350,7 +351,8 @@ void Units::find_small() {
 bool Units::sizes_differ() const {
   if (largest_ > kLargest || (largest_ > 0.0 && largest_ < kSmallest)) return true;
   if (centres_ && farthest_ > kFarthest * common_) return true;
-  return largest_ > 1.0 && (largest_ > kAbove * middle_ || middle_ > kBelow * small_);
+  return (largest_ > 1.0 && largest_ > kAbove * middle_) ||
+         (largest_ > kStandard && middle_ > kBelow * small_);
 }
 
 // The units after `start`.

@@ -42,15 +42,16 @@
 // that have a state. A mean square counts as at most 64 times that of the unit in force.
 //
 // A stream is even until the largest deviation exceeds 1 and twice the median one (of two features
-// the other one), or 1 while the median one exceeds 2.5 times a small size; or until it exceeds 1e6
+// the other one), or 4 while the median one exceeds 2.5 times a small size; or until it exceeds 1e6
 // or is below 1e-3, where squares soon overflow or vanish; or until the root of the summed
 // variances is off by 30 from that at the last change, or half of the features jump at once, or one
 // aside by more than that root, or a feature is a trend, or a mean is 1,000 times that root: then
 // distances would be rounded. The small size is the least s of their own units, rare features
 // aside, or of n features the one with n/16 smaller ones. It is s and not a deviation, so that what
-// is often 0 (a flag, a pixel near the border) is not called small. While it is even, c = 0 and
-// s = 1 (none for a constant other than 0), and nothing is clipped. Then it is uneven for good:
-// features have their own units.
+// is often 0 (a flag, a pixel near the border) is not called small; and standardised features, of
+// which a skewed one has a small robust s, are below 4. While it is even, c = 0 and s = 1 (none for
+// a constant other than 0), and nothing is clipped. Then it is uneven for good: features have their
+// own units.
 //
 // Every 100 rows each feature with 10 values in its block is checked:
 //

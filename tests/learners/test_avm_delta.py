@@ -216,7 +216,7 @@ def test_a_forged_delta_is_refused() -> None:
         assert state["preparation/delta"][0] == model.delta_
         state["preparation/delta"] = np.array([bad])
         with pytest.raises(ValueError, match="delta"):
-            pickle.loads(pickle.dumps(model))._engine.native.load(state)
+            native_of(pickle.loads(pickle.dumps(model))).load(state)
 
 
 @pytest.mark.parametrize("value", ["median", "2*auto", "", None, 0.0])

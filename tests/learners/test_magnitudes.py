@@ -96,3 +96,12 @@ def test_what_is_often_zero_is_not_small() -> None:
     X, digits = load_digits(return_X_y=True)
     assert made("rbp").partial_fit(X, digits).scale_ is None
     assert made("rbp").partial_fit(rng.standard_normal((ROWS, 8)) * 1.2, y).scale_ is None
+
+
+def test_standardised_rows_stay_as_they_are() -> None:
+    """Also with a feature that is nearly constant, whose robust size is small."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((ROWS, 6))
+    X[:, 5] = np.where(rng.random(ROWS) < 0.03, 5.0, -0.15) + 1e-3 * rng.standard_normal(ROWS)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert made("rbp").partial_fit(X, np.arange(ROWS) % 2).scale_ is None
