@@ -42,8 +42,8 @@
 // that have a state. A mean square counts as at most 64 times that of the unit in force.
 //
 // A stream is even until the largest deviation exceeds 1 and twice the median one (of two features
-// the other one), or 4 while the median one exceeds 2.5 times a small size; or until it exceeds 1e6
-// or is below 1e-3, where squares soon overflow or vanish; or until the root of the summed
+// the other one), or 4 while the median one exceeds 2.5 times a small size; or until it exceeds
+// 1e12 or is below 1e-12, where squares soon overflow or vanish; or until the root of the summed
 // variances is off by 30 from that at the last change, or half of the features jump at once, or one
 // aside by more than that root, or a feature is a trend, or a mean is 1,000 times that root: then
 // distances would be rounded. The small size is the least s of their own units, rare features
