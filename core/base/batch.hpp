@@ -21,6 +21,7 @@ struct LabelledRow {
   bool unseen = false;       // its class has just joined: no prediction of it could be right
   bool surveyed = false;     // it was part of the first pass of `fit` (Model::survey)
   bool again = false;        // it was learned before, in an earlier epoch
+  bool gaps = true;          // values may be missing, NaN; false: none is
   double* chance = nullptr;  // takes the probability its class had before; null: not asked for
 };
 
@@ -43,6 +44,7 @@ struct Batch {
   bool unseen = false;    // the class of the first row has just joined
   bool calibrate = true;  // rows not learned before: their decisions may fit probabilities
   bool surveyed = false;  // the rows were part of the first pass of `fit` (Model::survey)
+  bool gaps = true;       // values may be missing, NaN; false: none is
 
   [[nodiscard]] bool dense() const { return ends == nullptr; }
   [[nodiscard]] Sample<Real> operator[](std::size_t i) const {
@@ -59,7 +61,14 @@ struct Batch {
             joined,
             surveyed,
             !calibrate,
+            gaps,
             chances != nullptr && !joined ? chances + i : nullptr};
+  }
+  // The values of all rows as one.
+  [[nodiscard]] Sample<Real> all() const {
+    if (dense()) return {values, nullptr, count * width};
+    const auto begin = static_cast<std::size_t>(ends[0]);
+    return {values + begin, indices + begin, static_cast<std::size_t>(ends[count]) - begin};
   }
   // Rows [begin, end), to be learned as the whole is.
   [[nodiscard]] Batch piece(std::size_t begin, std::size_t end) const {

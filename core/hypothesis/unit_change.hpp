@@ -5,6 +5,7 @@
 // values; coefs stay (docs/develop/decisions/0037).
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,11 +16,19 @@ namespace budgetron {
 
 class UnitChange {
  public:
-  // Whether coordinates change, and whether gamma is to be found anew: so many times 1 over the
-  // median squared distance.
+  // Whether coordinates change.
   bool converts = false;
+  // Whether gamma is to be found anew: so many times 1 over the median squared distance.
   bool finds_gamma = false;
   double gamma_factor = 1.0;
+  // So many median distances are a diameter of cells (avm.hpp); 0: it stays.
+  double delta_factor = 0.0;
+  // How many times as large squared distances between rows are afterwards; for learners that store
+  // none.
+  double spread = 1.0;
+
+  // Whether anything depends on the distances between examples.
+  [[nodiscard]] bool by_distance() const { return finds_gamma || delta_factor > 0.0; }
 
   // What coordinate z of this feature becomes, in float64.
   [[nodiscard]] virtual double convert(std::int32_t feature, double z) const = 0;
@@ -63,11 +72,19 @@ class UnitChange {
   }
 };
 
-// What a learner made of it: the gamma in force, and the mean |change of f| at the stored examples,
-// 0 if nobody listens.
+// What a learner made of it: the gamma in force, the mean |change of f| at the stored examples, 0
+// if nobody listens, and the diameter of its cells, 0 if it has none.
 struct UnitsChanged {
   double gamma = 1.0;
   double moved = 0.0;
+  double delta = 0.0;
 };
+
+// `gamma` as a learner of rows of this type can use it: neither 0 nor infinite in it.
+template <class Real>
+[[nodiscard]] bool usable_gamma(double gamma) {
+  const Real usable = static_cast<Real>(gamma);
+  return std::isfinite(usable) && usable > Real(0);
+}
 
 }  // namespace budgetron

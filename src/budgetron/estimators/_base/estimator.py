@@ -590,7 +590,12 @@ class OnlineEstimator(Parameters, Budgeted):
 
     @property
     def memory_bytes_(self) -> int:
-        """Bytes the compiled model holds: support, coefs, matrices, buffers and scratch."""
+        """Bytes the compiled model holds: support, coefs, matrices, buffers and scratch.
+
+        Buffers are as large as they have had to be so far. A model out of a file begins with those
+        that its state needs, so that it may hold less than the one that was saved, or more where
+        there is no budget. With a budget in bytes both hold the same.
+        """
         return int(self._native.memory_bytes)
 
 
