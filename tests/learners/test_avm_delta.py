@@ -89,12 +89,15 @@ def test_rounds_and_changes_of_units_follow_the_page(
         if changes:
             order = np.argsort(page.ids)
             page.keep(order)
+            norm = page.norm()
             page.support = np.array([units.convert(z) for z in page.support])
             page.support = page.support.astype(dtype).astype(float)
             gamma = gamma_of_stored(page.support, gamma)
             units.commit()
             page.delta = AUTO / np.sqrt(gamma)
             page.unite()
+            page.kernel = make_kernel("rbf", gamma, 3, 0.0)
+            page.coef *= min(1.0, norm / max(page.norm(), 1e-300))  # f is not larger than before
             fewer += page.size < stored
             assert model.gamma_ == pytest.approx(gamma, rel=rtol)
         assert model.delta_ == pytest.approx(page.delta, rel=rtol)
