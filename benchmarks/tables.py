@@ -67,14 +67,14 @@ def by_pyarrow(path: Path) -> None:
 
 
 def encoded(path: Any, label: str) -> None:
-    with open_stream(path, label=label, infer=True) as stream:
+    with open_stream(path, label=label) as stream:
         for _ in stream:
             pass
 
 
 def learned(path: Any, label: Any) -> None:
     model = BudgetronClassifier(budget=100, scale="auto", gamma="median")
-    with open_stream(path, label=label, infer=True) as stream:
+    with open_stream(path, label=label) as stream:
         for X, y in stream:
             model.partial_fit(X, y, classes=["- 50000.", "50000+."])
 

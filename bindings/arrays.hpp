@@ -17,6 +17,10 @@ template <class T>
 using Matrix =
     nanobind::ndarray<const T, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
 
+// An array to write into.
+using Writable =
+    nanobind::ndarray<double, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+
 }  // namespace budgetron
 
 // Arrays that own their memory.

@@ -49,7 +49,8 @@ class Parser {
   nb::tuple take() {
     auto rows = with([](auto& parser) { return parser.take(); });
     return nb::make_tuple(to_numpy(std::move(rows.labels)), to_numpy(std::move(rows.indptr)),
-                          to_numpy(std::move(rows.indices)), to_numpy(std::move(rows.values)));
+                          to_numpy(std::move(rows.indices)), to_numpy(std::move(rows.values)),
+                          to_numpy(std::move(rows.passed)));
   }
 
   // Calls with the locked parser. The GIL is released while waiting, or the thread that has the
@@ -80,7 +81,10 @@ void bind_parser(nb::module_& m, const char* name) {
            "Parse data[start:] until it ends, max_rows rows wait, or a bad line stops the parser; "
            "return where in data it stopped.")
       .def("finish", &P::finish, "Take an unfinished last line as a line.")
-      .def("take", &P::take, "The waiting rows: labels, indptr, indices (from 0), values.")
+      .def("take", &P::take,
+           "The waiting rows: labels, indptr, indices (from 0), values; and where bad lines were "
+           "passed "
+           "over, pairs of the rows before them and how many they are.")
       .def(
           "discard", [](P& p) { p.with([](auto& parser) { parser.discard(); }); },
           "Forget the waiting rows.")

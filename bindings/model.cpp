@@ -9,6 +9,7 @@
 #endif
 
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -183,6 +184,25 @@ nb::tuple support(PythonModel<Real>& model) {
   Examples<Real> examples;
   look_at_examples(model, [&](const Expansion<Real>& f) { examples.take(f); });
   return examples.give();
+}
+
+// How features are shown to the learner: centres, sizes, and their means over the rows.
+template <class Real>
+nb::tuple units(PythonModel<Real>& model, const Vector<std::int32_t>& features) {
+  std::vector<double> centres(features.size(), 0.0);
+  std::vector<double> sizes(features.size(), 1.0);
+  std::vector<double> means(features.size(), std::numeric_limits<double>::quiet_NaN());
+  model.inspect([&](const auto&) {
+    if (model.preparation() == nullptr) return;
+    for (std::size_t k = 0; k < features.size(); ++k) {
+      const auto shown = model.preparation()->shown(features.data()[k]);
+      centres[k] = shown.centre;
+      sizes[k] = shown.size;
+      means[k] = shown.mean;
+    }
+  });
+  return nb::make_tuple(to_numpy(std::move(centres)), to_numpy(std::move(sizes)),
+                        to_numpy(std::move(means)));
 }
 
 // Explains the answer to a sparse row: the stored examples, their ids, k(x_i, x), the share of each
@@ -367,10 +387,11 @@ void bind(nb::module_& m, const char* name) {
              std::uint64_t seed, bool wide, const std::string& scale, const std::string& gamma,
              std::size_t width, const std::string& average, std::size_t slots,
              std::size_t warmup_rows, std::size_t warmup_values, const std::string& target_scale,
-             std::size_t flags, double gamma_factor, bool metric, bool race) {
+             std::size_t flags, double gamma_factor, double delta_factor, bool metric, bool race) {
             const Task kind = task == "regression" ? Task::regression : Task::classification;
-            const PreparationRules rules{scale,         gamma,        width,  flags, warmup_rows,
-                                         warmup_values, gamma_factor, metric, race};
+            const PreparationRules rules{scale,       gamma,         width,        flags,
+                                         warmup_rows, warmup_values, gamma_factor, delta_factor,
+                                         metric,      race};
             const ByteLimit limit{flags > 0 ? 2 * width : width, slots};  // a flag per feature
             new (self) M(*to_spec(spec), kind, classes, seed, wide, rules, average, limit,
                          target_scale == "auto");
@@ -378,7 +399,7 @@ void bind(nb::module_& m, const char* name) {
           "spec"_a, "task"_a, "classes"_a, "seed"_a, "wide"_a = false, "scale"_a = "none",
           "gamma_rule"_a = "fixed", "width"_a = 0, "average"_a = "last", "slots"_a = 0,
           "warmup_rows"_a = 0, "warmup_values"_a = 0, "target_scale"_a = "none", "flags"_a = 0,
-          "gamma_factor"_a = 1.0, "metric"_a = false, "race"_a = false)
+          "gamma_factor"_a = 1.0, "delta_factor"_a = 0.0, "metric"_a = false, "race"_a = false)
       .def("learn", &M::learn, "batch"_a)
       .def_prop_ro("surveys", &look<&Model<Real>::surveys, Real>)
       .def("survey", &M::survey, "batch"_a)
@@ -433,6 +454,7 @@ void bind(nb::module_& m, const char* name) {
                    })
       .def_prop_ro("gamma", &look<&Model<Real>::gamma, Real>)
       .def("relevance", &relevance<Real>)
+      .def_prop_ro("delta", &look<&Model<Real>::delta, Real>)
       .def_prop_ro("unit_changes", &look<&Model<Real>::unit_changes, Real>)
       .def_prop_ro("takes_gaps", &look<&Model<Real>::takes_gaps, Real>)
       .def_prop_ro("gaps", &gaps<Real>)
@@ -453,6 +475,7 @@ void bind(nb::module_& m, const char* name) {
       .def("coefs", &coefs<Real>, "own"_a = false)
       .def("straight", &straight<Real>)
       .def("ids", &ids<Real>)
+      .def("units", &units<Real>, "features"_a.noconvert())
       .def("explain", &explain<Real>, "indices"_a.noconvert(), "values"_a.noconvert())
       .def(
           "learn_named",

@@ -24,8 +24,8 @@ struct AttributeNames {
   const nanobind::handle indptr = name("indptr"), indices = name("indices"),
                          values = name("values"), rows = name("rows"), y = name("y"),
                          weights = name("weights"), record = name("record"),
-                         unseen = name("unseen"), calibrate = name("calibrate"),
-                         surveyed = name("surveyed");
+                         chances = name("chances"), unseen = name("unseen"),
+                         calibrate = name("calibrate"), surveyed = name("surveyed");
 
   static const AttributeNames& get() {
     static const AttributeNames names;
@@ -91,7 +91,15 @@ class PythonBatch {
       view_.weights = weights_.data();
       fits = fits && weights_.size() == view_.count;
     }
-    if (!fits) throw std::invalid_argument("rows, targets and weights differ in number");
+    const nanobind::object chances = batch.attr(names.chances);
+    if (!chances.is_none()) {
+      if (!nanobind::try_cast(chances, chances_, false)) {
+        throw nanobind::type_error("chances is not a 1-d C-ordered float64 array to write into");
+      }
+      view_.chances = chances_.data();
+      fits = fits && chances_.size() == view_.count;
+    }
+    if (!fits) throw std::invalid_argument("rows, targets, weights and chances differ in number");
     record_ = nanobind::cast<bool>(batch.attr(names.record));
     view_.unseen = nanobind::cast<bool>(batch.attr(names.unseen));
     view_.calibrate = nanobind::cast<bool>(batch.attr(names.calibrate));
@@ -106,6 +114,7 @@ class PythonBatch {
   Batch<Real> view_;
   Vector<double> targets_;
   Vector<double> weights_;
+  Writable chances_;
   bool record_ = false;
 };
 

@@ -140,6 +140,10 @@ class Page:
         """||f||, from the whole Gram matrix: slow and plain."""
         return float(np.sqrt(max(0.0, float(self.inner(self.coef, self.gram() @ self.coef).sum()))))
 
+    def copies(self, i: int, among: Any) -> Any:
+        """Which of the stored examples `among` (indices) are the same row as i."""
+        return (self.support[among] == self.support[i]).all(axis=1)
+
     @property
     def size(self) -> int:
         return int(self.ids.size)

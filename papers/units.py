@@ -20,14 +20,19 @@ Vector = NDArray[np.float64]
 
 KEPT = 200  # rows that units begin with
 FAR = 8.0  # deviations; a value counts as no farther
+SPARSE_FAR = 4.0  # of a feature that is 0 in most rows
 CLIP = 4.0  # units; a coordinate is no farther from its centre
 CHECK = 100  # rows
 BLOCK = 10  # values that a block needs
-OFF = 1.5  # a unit is off by this factor
+OFF, CENTRE_OFF = 1.5, 2.0  # a unit is off by this factor, its centre by so many units
 RUNNING, RUNNING_DOWN = 2, 3  # checks
-UP, DOWN, FAR_DOWN = 4.0, 0.1, 0.01  # a jump
+UP, DOWN, FAR_DOWN, ASIDE = 4.0, 0.1, 0.01, 3.0  # a jump
 BEFORE = 3.9  # units from the centre: stored before the jump
 COMMON_OFF, WIDTH_OFF = 30.0, 4.0  # of the size of an even stream
+LARGEST, SMALLEST = 1e12, 1e-12  # deviation of an even stream
+ABOVE, BELOW, FEW = 2.0, 2.5, 16  # how far from the median one; features per one that is smaller
+FARTHEST = 1000.0  # deviations of all features, of a mean from 0
+STANDARD = 4.0  # no deviation of standardised features exceeds it
 ALL_ROWS, EVERY = 1000, 8  # rows that are all counted; then one of so many
 RARE, RARER = 0.01, 0.008  # share of rows: a feature is rare below, until it is that again
 SORTED_ROWS, TREND, TREND_LEFT, MOST_TREND = 16, 10, 3, 12  # rows; checks
@@ -88,7 +93,7 @@ class Units:
         self.t, self.total = 0, 0.0
         self.shared, self.shared_next = inf, inf  # size of the unit of rare features
         self.credit, self.off, self.changes = CHANGES * CHANGE_EVERY, 0, 0
-        self.reference = self.common = self.largest = self.middle = 0.0
+        self.reference = self.common = self.largest = self.middle = self.farthest = 0.0
         self.converts, self.turns, self.varying = False, False, 0
 
     # ---- rows ------------------------------------------------------------------------------------
@@ -145,8 +150,7 @@ class Units:
     def settle(self) -> None:
         self.find_units()
         self.shared = self.shared_next
-        self.uneven = self.largest > 1 and self.largest > 2 * self.middle
-        self.uneven = self.uneven or any(f.trend for f in self.features)
+        self.uneven = self.sizes_differ() or any(f.trend for f in self.features)
         for f in self.features:
             f.own = f.next
             constant = self.centres and self.different(f) < 2 and f.values
@@ -186,9 +190,10 @@ class Units:
         if begins:  # it is shown as before, in the unit of rare features
             f.in_force = Unit(0.0, self.shared) if self.uneven else Unit(0.0, 1.0)
             f.own = f.in_force if self.uneven else f.own
+        far = FAR if 2 * f.weight >= self.total else SPARSE_FAR
         f.weight += weight
         f.recent += weight
-        gain, e, most = weight / f.recent, x - f.mean, FAR * sqrt(f.square)
+        gain, e, most = weight / f.recent, x - f.mean, far * sqrt(f.square)
         if abs(e) > most and not begins:
             f.far += 1
             e = copysign(most, e) if most > 0 else e
@@ -237,16 +242,32 @@ class Units:
 
     def find_units(self) -> None:
         self.find_shared()
-        sizes = []
+        sizes, self.farthest = [], 0.0
         for f in self.features:
             f.next = self.own_unit(f)
             if f.next.size < inf and self.different(f) > 1 and not f.trend:
                 sizes.append(self.deviation(f) or f.next.size)
+                self.farthest = max(self.farthest, abs(f.mean))
         self.varying = len(sizes)
         self.common = sqrt(sum(size**2 for size in sizes))
         self.largest, self.middle = max(sizes, default=0.0), float(np.median(sizes or [0.0]))
         if len(sizes) == 2:  # of which the larger is never twice their median
             self.middle = min(sizes)
+        own = sorted(
+            f.next.size
+            for f in self.features
+            if f.next.size < inf and self.different(f) > 1 and not (f.trend or f.rare)
+        )
+        self.small = own[len(own) // FEW] if own else inf
+
+    def sizes_differ(self) -> bool:
+        """Whether features are too unlike, or too large or small, to be shown as they come."""
+        if self.largest > LARGEST or 0 < self.largest < SMALLEST:
+            return True
+        if self.centres and self.farthest > FARTHEST * self.common:
+            return True
+        above = self.largest > 1 and self.largest > ABOVE * self.middle
+        return above or (self.largest > STANDARD and self.middle > BELOW * self.small)
 
     # ---- checks ----------------------------------------------------------------------------------
 
@@ -267,22 +288,27 @@ class Units:
         if self.uneven:
             both = [f for f in self.features if f.next.size < inf and f.in_force.size < inf]
             off = self.shared_next < inf and off_by(OFF, self.shared_next, self.shared)
-            off = off or any(off_by(OFF, f.next.size, f.in_force.size) for f in both)
+            off = off or any(f.up == 0 and is_off(f.next, f.in_force) for f in both)
         else:
             for f in self.features:
                 if f.jump_age > RUNNING:
                     f.jump = ""
             jumps = sum(f.jump != "" for f in self.features)
-            known_size = self.reference > 0 and self.common > 0
-            now = jumps > 0 and 2 * jumps >= self.varying
+            coming = sum(f.up > 0 for f in self.features)  # the next check will see them
+            waits = coming > 0 and 2 * coming >= self.varying
+            known_size = self.reference > 0 and self.common > 0 and not waits
+            aside = any(f.jump == "aside" for f in self.features)
+            now = aside or (jumps > 0 and 2 * jumps >= self.varying)
             self.turns = bool(
                 now
                 or any(f.trend for f in self.features)
-                or (self.largest > 1 and self.largest > 2 * self.middle)
+                or (not waits and self.sizes_differ())
                 or (known_size and off_by(COMMON_OFF, self.common, self.reference))
             )
             width = not self.turns and known_size and self.centres
             width = width and off_by(WIDTH_OFF, self.common, self.reference)
+            if width and self.changes > 1:  # for the third time
+                width, self.turns = False, True
             off = self.turns or width
         self.off = self.off + 1 if off else 0
         if not (self.off >= RUNNING or now) or self.credit < CHANGE_EVERY:
@@ -313,7 +339,14 @@ class Units:
             takes = f.wait >= RUNNING and size > 0 and count >= BLOCK
         else:
             still = f.size_before > 0 and abs(mean - f.mean_before) < max(size, f.size_before)
-            up = far and still and (f.square == 0 or size > UP * before)
+            wider = far and (f.square == 0 or size > UP * before)
+            placed = self.centres and 2 * f.weight >= self.total and f.own.size < inf
+            placed = placed and size > 0 and f.low <= f.high
+            out = max(mean - f.high, f.low - mean)
+            leaps = placed and out > ASIDE * max(size, f.own.size)
+            by = abs(mean - f.own.centre)
+            aside = placed and still and f.up > 0 and by > ASIDE * f.own.size
+            up = leaps or aside or (still and wider)
             unit = max(before, f.own.size if f.own.size < inf else 0.0)
             down = 0 < size < DOWN * unit and still and f.square > 0 and f.size_before < DOWN * unit
             f.up, f.down = (f.up + 1) * up, (f.down + 1) * down
@@ -321,7 +354,8 @@ class Units:
             takes = f.up >= RUNNING or f.down >= (RUNNING if far_down else RUNNING_DOWN)
             jumps = takes and not f.rare
             if jumps:
-                f.jump, f.jump_age = "up" if f.up else "down", 0
+                f.jump = "aside" if aside and by > self.reference else "up" if f.up else "down"
+                f.jump_age = 0
             if takes:
                 f.up = f.down = 0
         if takes:
@@ -440,12 +474,34 @@ def robust_moments(x: Vector) -> tuple[float, float]:
     return centre + float(e.mean()), max(0.0, float((e**2).mean() - e.mean() ** 2))
 
 
+def is_off(unit: Unit, in_force: Unit) -> bool:
+    aside = abs(unit.centre - in_force.centre) > CENTRE_OFF * in_force.size
+    return aside or off_by(OFF, unit.size, in_force.size)
+
+
 def off_by(factor: float, a: float, b: float) -> bool:
     return a > factor * b or b > factor * a
 
 
+def gamma_of_rows(rows: Vector) -> float:
+    """1 over the median squared distance between the first rows; 1/width if all are equal.
+
+    A row that makes up more than half of them counts once.
+    """
+    for i, row in enumerate(rows):
+        copies = (rows == row).all(axis=1)
+        if 2 * copies.sum() > len(rows):
+            rows = rows[~copies | (np.arange(len(rows)) == i)]
+            break
+    apart = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)[np.triu_indices(len(rows), 1)]
+    return float(1 / np.median(apart[apart != 0])) if apart.any() else 1 / rows.shape[1]
+
+
 def gamma_of_stored(stored: Vector, gamma: float) -> float:
-    """1 over the median squared distance between stored examples, the oldest first."""
+    """1 over the median squared distance between stored examples, the oldest first.
+
+    AVM's delta="auto" is a share of the root of that distance.
+    """
     n = len(stored)
     if n < FEWEST:
         return gamma

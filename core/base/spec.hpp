@@ -47,13 +47,24 @@ class Spec {
     return *as<std::shared_ptr<Spec>>(name, get(name));
   }
 
-  // A spec like this one but for `name` of its part `part`; this one stays as it is.
+  // A spec like this one but for `name`; this one stays as it is.
+  [[nodiscard]] Spec with(const std::string& name, Value value) const {
+    Spec changed = *this;
+    changed.set(name, std::move(value));
+    return changed;
+  }
+  // But for `name` of its part `part`.
   [[nodiscard]] Spec with(const std::string& part, const std::string& name, Value value) const {
     Spec changed = *this;
     auto inner = std::make_shared<Spec>(this->part(part));
     inner->set(name, std::move(value));
     changed.set(part, std::move(inner));
     return changed;
+  }
+
+  // Sets `name` of its part `part`, also for whoever shares the part.
+  void set_in(const std::string& part, const std::string& name, Value value) {
+    std::get<std::shared_ptr<Spec>>(values_.at(part))->set(name, std::move(value));
   }
 
   // What it holds, texts and the nodes of its trees included (three pointers and a colour each).

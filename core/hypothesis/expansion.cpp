@@ -87,6 +87,7 @@ void Expansion<Real>::reserve(const ByteLimit& limit) {
   reserve_sample(side_sample_);
   if (!limit.changes) return;
   reserve_sample(converted_);
+  if (!limit.finds_gamma) return;
   order_.reserve(capacity_);
   distances_.reserve(std::min(kPairs, capacity_ * (capacity_ - 1) / 2));
 }
@@ -409,9 +410,9 @@ void Expansion<Real>::convert(const UnitChange& change) {
 }
 
 template <class Real>
-double Expansion<Real>::find_gamma(double factor) {
+double Expansion<Real>::median_squared_distance() {
   const std::size_t n = size();
-  if (n < kFewest || !kernel_.isotropic()) return kernel_.gamma;
+  if (n < kFewest || !kernel_.isotropic()) return 0.0;
   const bool reserved = distances_.capacity() > 0;
   order_.resize(n);
   std::iota(order_.begin(), order_.end(), std::uint32_t{0});
@@ -433,13 +434,12 @@ double Expansion<Real>::find_gamma(double factor) {
       if (distance != 0.0) distances_.push_back(distance);
     }
   }
-  const double gamma = factor / median(distances_);
+  const double found = median(distances_);
   if (!reserved) {
     order_ = {};
     distances_ = {};
   }
-  const Real usable = static_cast<Real>(gamma);
-  return std::isfinite(usable) && usable > Real(0) ? gamma : kernel_.gamma;
+  return found;
 }
 
 template <class Real>
@@ -509,10 +509,20 @@ double Expansion<Real>::norm_share(std::size_t i) const {
 }
 
 template <class Real>
-void Expansion<Real>::refresh_norm() {
+double Expansion<Real>::pull_of_all() const {
   double norm = 0.0;
   for (std::size_t i = 0; i < size(); ++i) norm += pull(i);
-  squared_norm_ = std::max(0.0, norm);
+  return std::max(0.0, norm);
+}
+
+template <class Real>
+double Expansion<Real>::find_squared_norm() const {
+  return factor() * factor() * pull_of_all();
+}
+
+template <class Real>
+void Expansion<Real>::refresh_norm() {
+  squared_norm_ = pull_of_all();
 }
 
 template <class Real>
@@ -597,6 +607,30 @@ void Expansion<Real>::remove(std::size_t i, Row<Real>& row, EventKind why) {
   }
   if (keeps_gram_) gram_.resize(last * (last + 1) / 2);
   support_.remove(i);
+}
+
+template <class Real>
+void Expansion<Real>::keep(std::span<const std::uint32_t> stays, EventKind why) {
+  const std::size_t before = size();
+  std::size_t to = 0;
+  for (std::size_t i = 0; i < before; ++i) {
+    if (stays[i] != i) {
+      if (why != EventKind::none) report(why, i);
+      continue;
+    }
+    if (to != i) {
+      support_.extract(i, side_sample_);
+      support_.replace(to, side_sample_.view());
+      for (std::size_t k = 0; k < outputs_; ++k) stored_coefs(k)[to] = stored_coefs(k)[i];
+      ids_[to] = ids_[i];
+    }
+    ++to;
+  }
+  for (std::size_t last = before; last > to; --last) {
+    for (std::size_t k = 0; k < outputs_; ++k) stored_coefs(k)[last - 1] = 0.0;
+    support_.remove(last - 1);
+  }
+  if (keeps_gram_) gram_.resize(to * (to + 1) / 2);
 }
 
 template <class Real>

@@ -163,6 +163,9 @@ class Expansion {
                EventKind why = EventKind::evict) {
     replace(i, turn.x, *turn.row, coefs, turn.round, why);
   }
+  // Example i stays if stays[i] is i, the others leave; the order is kept. Then set_gamma must be
+  // called. O(all values)
+  void keep(std::span<const std::uint32_t> stays, EventKind why = EventKind::evict);
   void clear_coefs();
   // f <- f + sum_i weights_i c k(x_i, .), c = `coefs`. `values`, its sum without c at every x_i, is
   // read if the norm is kept. O(B K)
@@ -172,14 +175,14 @@ class Expansion {
   // ---- units ----------------------------------------------------------------------------------
   // Stored examples in other units; then set_gamma must be called. O(all values)
   void convert(const UnitChange& change);
-  // `factor` over the median squared distance between the stored examples, of at most kPairs pairs;
-  // the gamma there is, if there are fewer than kFewest examples. O(kPairs d)
-  [[nodiscard]] double find_gamma(double factor);
+  // The median squared distance other than 0 between the stored examples, of at most kPairs pairs;
+  // 0 if there is none, or if there are fewer than kFewest examples. O(kPairs d)
+  [[nodiscard]] double median_squared_distance();
   // The kernel from now on; Gram matrix and norm anew. O(B) rows
   void set_gamma(double gamma);
   // f(x_i) at every x_i, outputs of one after those of the other. O(B) rows
   void decide_examples(std::vector<double>& outputs) const;
-  // A row to compute in, which takes turns with `find_gamma`, norms and nothing else.
+  // A row to compute in, which takes turns with norms and nothing else.
   [[nodiscard]] Row<Real>& side_row() const { return side_row_; }
   [[nodiscard]] bool watched() const { return log_ != nullptr; }
 
@@ -202,6 +205,8 @@ class Expansion {
   [[nodiscard]] bool keeps_norm() const { return keeps_norm_; }
   [[nodiscard]] double squared_norm() const { return factor() * factor() * squared_norm_; }
   void set_squared_norm(double value) { squared_norm_ = value / (factor() * factor()); }
+  // ||f||^2 from the stored examples. O(B^2 K); without the Gram matrix B rows.
+  [[nodiscard]] double find_squared_norm() const;
   // ||f||^2 anew, after coefs were changed in place. O(B^2 K); without the Gram matrix B rows.
   void refresh_norm();
   [[nodiscard]] Real gram(std::size_t i, std::size_t j) const {
@@ -226,6 +231,8 @@ class Expansion {
   void fold();  // scale into the stored coefs
   // <a_i, f(x_i)> of the stored numbers, before scale and rate.
   [[nodiscard]] double pull(std::size_t i) const;
+  // ||f||^2, before scale and rate.
+  [[nodiscard]] double pull_of_all() const;
   // What the squared norm (of the stored numbers) changes by when example i leaves.
   [[nodiscard]] double norm_share(std::size_t i) const;
   void forget(std::size_t i, EventKind why);  // coefs of i to 0, norm accordingly
@@ -260,7 +267,7 @@ class Expansion {
   mutable OwnedSample<Real> side_sample_;
   OwnedSample<Real> converted_;       // the example that changes its units
   std::vector<std::uint32_t> order_;  // of the examples' ages, and ...
-  std::vector<double> distances_;     // ... between them, for find_gamma
+  std::vector<double> distances_;     // ... between them, for their median
   EventLog* log_ = nullptr;
 };
 

@@ -5,6 +5,7 @@
 // values; coefs stay (docs/develop/decisions/0037). Weights of features follow (`step`).
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,11 +22,20 @@ struct UnitStep {
 
 class UnitChange {
  public:
-  // Whether coordinates change, and whether gamma is to be found anew.
+  // Whether coordinates change.
   bool converts = false;
+  // Whether gamma is to be found anew.
   bool finds_gamma = false;
+  // So many median distances are a diameter of cells (avm.hpp); 0: it stays.
+  double delta_factor = 0.0;
+  // How many times as large squared distances between rows are afterwards; for learners that store
+  // none.
+  double spread = 1.0;
   // Whether f is to keep its values at the stored examples, instead of its coefs.
   bool keeps_values = false;
+
+  // Whether anything depends on the distances between examples.
+  [[nodiscard]] bool by_distance() const { return finds_gamma || delta_factor > 0.0; }
 
   // What coordinate z of this feature becomes, in float64.
   [[nodiscard]] virtual double convert(std::int32_t feature, double z) const = 0;
@@ -75,11 +85,19 @@ class UnitChange {
   }
 };
 
-// What a learner made of it: the gamma in force, and the mean |change of f| at the stored examples,
-// 0 if nobody listens.
+// What a learner made of it: the gamma in force, the mean |change of f| at the stored examples, 0
+// if nobody listens, and the diameter of its cells, 0 if it has none.
 struct UnitsChanged {
   double gamma = 1.0;
   double moved = 0.0;
+  double delta = 0.0;
 };
+
+// `gamma` as a learner of rows of this type can use it: neither 0 nor infinite in it.
+template <class Real>
+[[nodiscard]] bool usable_gamma(double gamma) {
+  const Real usable = static_cast<Real>(gamma);
+  return std::isfinite(usable) && usable > Real(0);
+}
 
 }  // namespace budgetron

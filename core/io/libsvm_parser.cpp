@@ -337,6 +337,10 @@ bool LibsvmParser<Real>::sort_row(std::string& what) {
 
 template <class Real>
 void LibsvmParser<Real>::reject(std::uint64_t line, std::string what) {
+  const auto before = static_cast<std::int64_t>(rows());
+  std::vector<std::int64_t>& passed = rows_.passed;
+  if (passed.empty() || passed.end()[-2] != before) passed.insert(passed.end(), {before, 0});
+  ++passed.back();
   if (n_bad_++ < std::max(options_.keep, std::size_t{1})) bad_.push_back({line, std::move(what)});
 }
 
@@ -363,6 +367,7 @@ void LibsvmParser<Real>::discard() {
   rows_.indptr.resize(1);
   rows_.indices.clear();
   rows_.values.clear();
+  rows_.passed.clear();
 }
 
 template class LibsvmParser<float>;

@@ -45,6 +45,7 @@ struct BadLine {
 };
 
 // Row i: columns indices[indptr[i] .. indptr[i+1]), the same range of values, and labels[i].
+// `passed`: where bad lines were passed over, pairs of the rows before them and how many they are.
 // Invariant: indptr.size() == labels.size() + 1, indptr.back() == indices.size() == values.size().
 template <class Real>
 struct CsrRows {
@@ -52,6 +53,7 @@ struct CsrRows {
   std::vector<std::int64_t> indptr{0};
   std::vector<std::int32_t> indices;
   std::vector<Real> values;
+  std::vector<std::int64_t> passed;
 };
 
 template <class Real>

@@ -14,6 +14,10 @@
 //   sphere     the nearest core point, if ||x - c|| < delta/2; else x opens a cell (algorithm 3)
 //   rectangle  the first with ||x - c||_inf < delta/sqrt(d); else x opens a cell (algorithm 4)
 //
+// When units change (hypothesis/unit_change.hpp) delta may be found anew: so many median distances
+// between core points. From the oldest on, each that then lies in the cell of one that stays leaves
+// and adds its coefs to that one's, by the rule of the cells above.
+//
 // A cell opens even if the slope is 0. At most `budget` core points; beyond, the nearest stands in.
 // With three classes or more u is e_y - e_z (algorithm 5), twice the direction other learners have.
 //
@@ -22,10 +26,11 @@
 // which the optimum lies (line 12 of algorithm 2, theorem 23). The norm follows from f at the core
 // point that moves: ||f + a k(c, .)||^2 = ||f||^2 + 2 a f(c) + a^2 k(c, c).
 //
-// Contract: an isotropic kernel. Core points never leave, so they are in the order of the stream.
+// Contract: an isotropic kernel. Core points are in the order of the stream.
 // Cost: after the kernel row O(B) (distances come with the Gaussian row; the Laplacian needs a
-// second one); rectangle: O(B) for each feature of x that some core point still passes; with the
-// ball one more kernel row in rounds whose row is not its core point.
+// second one); where delta is found anew O(B) rows once more; rectangle: O(B) for each feature of x
+// that some core point still passes; with the ball one more kernel row in rounds whose row is not
+// its core point.
 #pragma once
 
 #include <algorithm>
@@ -50,12 +55,12 @@ class Avm final : public ExpansionLearner<Real> {
         budget_(spec.count("budget")),
         regularization_(spec.number("regularization")),
         cover_(cover_called(spec.text("cover"))),
-        radius_(spec.number("delta") / 2.0),
-        side_(spec.number("delta") / std::sqrt(spec.number("width"))),
+        width_(spec.number("width")),
         beta_(spec.number("beta")),
         rho_(spec.number("rho")),
         ball_(loss_.squared() && regularization_ <= 1.0),
         zeros_(outputs, 0.0) {
+    set_delta(spec.number("delta"));
     if (!f_.kernel().isotropic()) throw std::invalid_argument("avm: the kernel is not isotropic");
     f_.keep_distances();
     if (ball_) f_.keep_norm();
@@ -63,6 +68,7 @@ class Avm final : public ExpansionLearner<Real> {
 
   bool learn(const Turn<Real>& turn) override {
     const double t = static_cast<double>(++rounds_);
+    united_.clear();
     const double slope = loss_.slope(turn.margin);
     const bool approximate =
         beta_ == 0.0 ||
@@ -107,8 +113,10 @@ class Avm final : public ExpansionLearner<Real> {
     if (cover_ == Cover::rectangle) {
       inside_.reserve(budget_);
       f_.reserve_sample(core_point_);
+      if (limit.changes) f_.reserve_sample(other_point_);
     }
-    if (ball_) f_.reserve_row(core_row_);
+    if (ball_ || limit.changes) f_.reserve_row(core_row_);
+    if (limit.changes) united_.reserve(budget_);
   }
 
   void visit_state(StateVisitor& visitor) override {
@@ -124,13 +132,38 @@ class Avm final : public ExpansionLearner<Real> {
     zeros_.resize(f_.outputs(), 0.0);
     visitor.scratch(zeros_);
     visitor.scratch(inside_);
-    visitor.scratch(core_point_.values);
-    visitor.scratch(core_point_.indices);
+    visitor.scratch(united_);
+    for (const OwnedSample<Real>* point : {&core_point_, &other_point_}) {
+      visitor.scratch(point->values);
+      visitor.scratch(point->indices);
+    }
     visitor.part("core_row", core_row_);
+  }
+
+ protected:
+  double resize_cells(const UnitChange& change, double squared) override {
+    if (change.delta_factor == 0.0) return delta_;
+    if (squared > 0.0) set_delta(change.delta_factor * std::sqrt(squared));
+    // Core points in one cell become one.
+    united_.resize(f_.size());
+    for (std::uint32_t i = 0; i < united_.size(); ++i) united_[i] = cell_of_older(i);
+    this->unite();
+    return delta_;
+  }
+  // The oldest leave; the order stays that of the stream.
+  void lower_to(std::size_t size, Row<Real>&, Random&) override {
+    if (f_.size() <= size) return;
+    const auto leave = static_cast<std::uint32_t>(f_.size() - size);
+    united_.resize(f_.size());
+    for (std::uint32_t i = 0; i < united_.size(); ++i) united_[i] = std::max(i, leave);
+    f_.keep(united_);
+    united_.clear();
+    if (ball_) f_.refresh_norm();
   }
 
  private:
   using ExpansionLearner<Real>::f_;
+  using ExpansionLearner<Real>::united_;
   enum class Cover { sphere, rectangle };
   static constexpr std::size_t kNewCore = std::numeric_limits<std::size_t>::max();
 
@@ -141,6 +174,35 @@ class Avm final : public ExpansionLearner<Real> {
   }
 
   // ---- cells ----------------------------------------------------------------------------------
+
+  void set_delta(double delta) {
+    delta_ = delta;
+    radius_ = delta / 2.0;
+    side_ = delta / std::sqrt(width_);
+  }
+
+  // Of the core points before i that stay, the one in whose cell i is; i if it is in none.
+  std::uint32_t cell_of_older(std::uint32_t i) {
+    std::uint32_t best = i;
+    if (cover_ == Cover::rectangle) {
+      f_.support().extract(i, other_point_);
+      for (std::uint32_t j = 0; j < i && best == i; ++j) {
+        if (united_[j] != j) continue;
+        f_.support().extract(j, core_point_);
+        if (within(other_point_.view(), core_point_.view())) best = j;
+      }
+      return best;
+    }
+    f_.row_of_stored(i, core_row_);
+    double least = radius_ * radius_;
+    for (std::uint32_t j = 0; j < i; ++j) {
+      const double distance = static_cast<double>(core_row_.distances[j]);
+      if (united_[j] != j || !(distance < least)) continue;
+      best = j;
+      least = distance;
+    }
+    return best;
+  }
 
   // The core point that stands for x; kNewCore if x becomes one itself.
   std::size_t stand_in(const Turn<Real>& turn, bool approximate) {
@@ -227,6 +289,8 @@ class Avm final : public ExpansionLearner<Real> {
   std::size_t budget_;  // 0: no cap
   double regularization_;
   Cover cover_;
+  double width_;
+  double delta_;   // diameter of a cell
   double radius_;  // of a sphere
   double side_;    // half of a rectangle's
   double beta_;
@@ -241,6 +305,7 @@ class Avm final : public ExpansionLearner<Real> {
   std::vector<double> zeros_;
   std::vector<std::uint32_t> inside_;
   OwnedSample<Real> core_point_;
+  OwnedSample<Real> other_point_;
   Row<Real> core_row_;  // the row of the core point that moves
 };
 

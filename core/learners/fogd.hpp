@@ -65,8 +65,18 @@ class Fogd final : public Learner<Real> {
     return row_functions<Real>().dot(row.values.data(), weights, count);
   }
 
-  // Nothing is stored: f stays what it is of a row's coordinates.
-  UnitsChanged change_units(const UnitChange&, double) override { return {kernel_.gamma, 0.0}; }
+  // Nothing is stored: f stays what it is of a row's coordinates, but for the width.
+  UnitsChanged change_units(const UnitChange& change, double) override {
+    const double gamma = kernel_.gamma / change.spread;
+    const Real usable = static_cast<Real>(gamma);
+    if (change.finds_gamma && gamma != kernel_.gamma && std::isfinite(usable) && usable > Real(0)) {
+      kernel_.gamma = gamma;
+      for (std::size_t slot = 0; slot < features_.size(); ++slot) {
+        draw(features_[slot], frequencies_.data() + slot * stride_);
+      }
+    }
+    return {.gamma = kernel_.gamma};
+  }
 
   bool learn(const Turn<Real>& turn) override {
     if (turn.row->new_features > 0) remember(turn.x, turn.row->new_features);

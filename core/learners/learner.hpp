@@ -95,6 +95,10 @@ class Learner {
   // What f has beside its kernel part; null for most.
   [[nodiscard]] virtual const StraightPart* straight_part() const { return nullptr; }
 
+  // The last round or change of units made one example out of several: for each one before it, the
+  // place of the one that its coefs went to. Empty if it made none.
+  [[nodiscard]] virtual std::span<const std::uint32_t> united() const { return {}; }
+
   // The stored examples, for looking inside; null for learners that store none.
   [[nodiscard]] virtual const Expansion<Real>* expansion() const { return nullptr; }
 
@@ -136,14 +140,24 @@ class ExpansionLearner : public Learner<Real> {
     std::vector<double> before;
     std::vector<double> after;
     if (f_.watched()) f_.decide_examples(before);
+    const double norm = f_.capacity() > 0 ? f_.find_squared_norm() : 0.0;
     f_.convert(change);
-    const double gamma = change.finds_gamma ? f_.find_gamma(gamma_factor) : f_.kernel().gamma;
-    f_.set_gamma(gamma);
+    const double squared = change.by_distance() ? f_.median_squared_distance() : 0.0;
+    UnitsChanged changed;
+    changed.gamma = f_.kernel().gamma;
+    const double gamma = gamma_factor / squared;
+    if (change.finds_gamma && usable_gamma<Real>(gamma)) changed.gamma = gamma;
+    united_.clear();
+    changed.delta = resize_cells(change, squared);
+    f_.set_gamma(changed.gamma);
+    if (f_.capacity() > 0) {  // a budget: coefs may cancel out, which another kernel undoes
+      const double now = f_.find_squared_norm();
+      if (now > norm) f_.multiply(std::sqrt(norm / now));
+    }
     follow_units(change);
     if (f_.watched()) f_.decide_examples(after);
-    double moved = 0.0;
-    for (std::size_t i = 0; i < after.size(); ++i) moved += std::abs(after[i] - before[i]);
-    return {gamma, moved / static_cast<double>(std::max<std::size_t>(1, after.size()))};
+    changed.moved = mean_move(before, after);
+    return changed;
   }
   void scale_targets(double factor) override { f_.multiply(factor); }
   void rearrange(const ClassChange& change) override { f_.rearrange(change); }
@@ -153,9 +167,11 @@ class ExpansionLearner : public Learner<Real> {
   [[nodiscard]] bool fits_alone(const Sample<Real>& x) const override { return f_.fits_alone(x); }
   void lower(std::size_t budget, std::size_t slots, Row<Real>& row, Random& random) override {
     f_.reserve_row(row);
+    united_.clear();
     lower_to(budget, row, random);
     while (slots > 0 && f_.support().features() > slots) lower_to(f_.size() - 1, row, random);
   }
+  [[nodiscard]] std::span<const std::uint32_t> united() const override { return united_; }
   [[nodiscard]] const Expansion<Real>* by_row() const override { return &f_; }
   void decide_by(const Row<Real>& row, const Sample<Real>&,
                  std::span<double> outputs) const override {
@@ -170,6 +186,9 @@ class ExpansionLearner : public Learner<Real> {
   void check_invariants() const override { f_.check_invariants(); }
 
  protected:
+  // The examples of f_ were converted, `squared` is their median squared distance (0: unknown).
+  // Learners with cells size them anew and return their diameter; examples may be united.
+  virtual double resize_cells(const UnitChange&, double /*squared*/) { return 0.0; }
   // The examples of f_ were converted and have another kernel: what is kept beside f_ follows.
   virtual void follow_units(const UnitChange&) {}
   // At most so many examples.
@@ -177,7 +196,33 @@ class ExpansionLearner : public Learner<Real> {
     while (f_.size() > size) f_.remove(f_.oldest(), row);
   }
 
+  // The coefs of example i are added to those of united_[i], which is i for one that stays.
+  void unite() {
+    for (std::size_t i = 0; i < f_.size(); ++i) {
+      if (united_[i] == i) continue;
+      f_.report(EventKind::merge, i, f_.id(united_[i]));
+      for (std::size_t k = 0; k < f_.outputs(); ++k) {
+        f_.stored_coefs(k)[united_[i]] += f_.stored_coefs(k)[i];
+      }
+    }
+    f_.keep(united_, EventKind::none);
+  }
+
   Expansion<Real> f_;
+  std::vector<std::uint32_t> united_;
+
+ private:
+  // The mean |change of f| at the examples that are still there.
+  [[nodiscard]] double mean_move(const std::vector<double>& before,
+                                 const std::vector<double>& after) const {
+    double moved = 0.0;
+    auto now = after.begin();
+    for (std::size_t i = 0; i < before.size() && now != after.end(); ++i) {
+      const std::size_t example = i / f_.outputs();
+      if (united_.empty() || united_[example] == example) moved += std::abs(*now++ - before[i]);
+    }
+    return moved / static_cast<double>(std::max<std::size_t>(1, after.size()));
+  }
 };
 
 }  // namespace budgetron

@@ -5,6 +5,10 @@
 //
 //   phi(x) = E^(-1/2) V' k_B(x) ;  w = E^(1/2) V' a ;  from then on  w <- w - step slope phi(x) u
 //
+// If fewer than half of them differ, copies (k(x_i, x_j) = k(x_i, x_i) = k(x_j, x_j)) are united
+// first: the oldest stays and takes over their coefs, which leaves f as it is, and OGD goes on
+// until the budget is full again. Features of copies would never tell rows apart.
+//
 // f = w.phi(x) is again an expansion, of the coefs a = V E^(-1/2) w. They are kept up to date, so
 // that a decision costs O(B K) after the kernel row, as any expansion's.
 //
@@ -40,13 +44,14 @@ class Nogd final : public ExpansionLearner<Real> {
 
   bool learn(const Turn<Real>& turn) override {
     const double slope = loss_.slope(turn.margin);
+    united_.clear();
     if (slope == 0.0) return false;
     for (std::size_t k = 0; k < coefs_.size(); ++k) coefs_[k] = -step_ * slope * turn.direction[k];
-    if (rank_ == 0 && f_.has_room(turn.x)) {
+    if (rank_ == 0 && !f_.has_room(turn.x) && !change_over()) f_.row(turn.x, *turn.row);
+    if (rank_ == 0) {
       f_.add(turn, coefs_);
       return true;
     }
-    if (rank_ == 0) change_over();
     f_.report(EventKind::project, turn, coefs_);
     const auto dot = row_functions<Real>().dot;
     for (std::size_t r = 0; r < rank_; ++r) {
@@ -75,6 +80,7 @@ class Nogd final : public ExpansionLearner<Real> {
     f_.reserve(limit);
     take_memory();
     changing_.reserve(budget_);
+    united_.reserve(budget_);
     f_.reserve_row(changing_.row);
   }
 
@@ -93,6 +99,7 @@ class Nogd final : public ExpansionLearner<Real> {
     changing_.count(visitor);
     visitor.scratch(phi_);
     visitor.scratch(coefs_);
+    visitor.scratch(united_);
   }
 
  protected:
@@ -112,6 +119,7 @@ class Nogd final : public ExpansionLearner<Real> {
 
  private:
   using ExpansionLearner<Real>::f_;
+  using ExpansionLearner<Real>::united_;
   // An eigenvalue below this share of the largest is rounding error.
   static constexpr double kFlat = 1e-10;
 
@@ -147,8 +155,31 @@ class Nogd final : public ExpansionLearner<Real> {
     }
   };
 
-  // From OGD on the stored examples to OGD on their features.
-  void change_over() {
+  // Unites copies among the stored examples, if fewer than half differ. True if it did.
+  // Precondition: gram is theirs.
+  bool unite_copies() {
+    const std::size_t n = f_.size();
+    const std::vector<double>& gram = changing_.gram;
+    const auto copies = [&](std::uint32_t i, std::uint32_t j) {
+      const double self = gram[j * n + j];
+      return gram[i * n + j] == self && gram[i * n + i] == self;
+    };
+    std::size_t differ = 0;
+    united_.resize(n);
+    for (std::uint32_t j = 0; j < n; ++j) {
+      std::uint32_t i = 0;
+      while (i < j && !(united_[i] == i && copies(i, j))) ++i;
+      united_[j] = i;
+      differ += i == j;
+    }
+    if (2 * differ >= n) return false;
+    this->unite();
+    return true;
+  }
+
+  // From OGD on the stored examples to OGD on their features. False if copies were united instead:
+  // then there is room again.
+  bool change_over() {
     const std::size_t n = f_.size();
     take_memory();
     auto& [gram, values, vectors, work, row] = changing_;
@@ -159,6 +190,8 @@ class Nogd final : public ExpansionLearner<Real> {
       f_.row_of_stored(i, row);
       for (std::size_t j = i; j < n; ++j) gram[i * n + j] = static_cast<double>(row.values[j]);
     }
+    if (unite_copies()) return false;
+    united_.clear();
     lapack::eigen(n, gram.data(), values.data(), vectors.data(), work);
     const double largest = values[n - 1];
     const std::size_t first = n - std::min(most_, n);
@@ -179,6 +212,7 @@ class Nogd final : public ExpansionLearner<Real> {
     }
     for (std::size_t k = 0; k < f_.outputs(); ++k) set_coefs(k);
     changing_ = Changing();
+    return true;
   }
 
   // a_k = V E^(-1/2) w_k

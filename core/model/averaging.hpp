@@ -7,7 +7,7 @@
 // f_t is linear in its coefs (Learner::coef_view), so the mean is f with the mean coefs. An example
 // takes its sum along when it leaves: with a budget this is the mean over the stored examples. For
 // learners that drop nothing (unbounded ones, AVM, FOGD) it is the exact mean. A merged example
-// starts a new sum.
+// starts a new sum; where coefs are added to others (Learner::united) their sums are too.
 //
 // Cost: O(B K) per round, and O(B) per stored example that moved. Memory: two sums of B K float64
 // each, and a third to rearrange them. In regression the centre of the targets, which is added to
@@ -18,6 +18,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -66,8 +67,20 @@ class Averaging {
     return (constants_.older + constants_.newer) / averaged_rounds();
   }
 
-  // After round t: the sums follow the coefs to where they are now.
-  void follow(const Learner<Real>& learner) { follow(learner.coef_view()); }
+  // After round t, or a change of units: the sums follow the coefs to where they are now.
+  void follow(const Learner<Real>& learner) {
+    const std::span<const std::uint32_t> united = learner.united();
+    for (std::size_t i = 0; i < std::min(count_, united.size()); ++i) {
+      if (united[i] == i) continue;
+      for (PaddedMatrix* sums : {&older_, &newer_}) {
+        for (std::size_t k = 0; k < sums->rows(); ++k) {
+          sums->row(k)[united[i]] += sums->row(k)[i];
+          sums->row(k)[i] = 0.0;
+        }
+      }
+    }
+    follow(learner.coef_view());
+  }
 
   // The mean's decision on the row that `learner` has just decided; before any round, its own.
   void decide(const Learner<Real>& learner, const Row<Real>& row, std::span<double> outputs) const {

@@ -8,8 +8,9 @@
 //   log odds that the side is right  =  z(m) = slope |m| + offset,
 //
 // where above 0 "right" means that the row is of the class, and below 0 that it is not. Two classes
-// are one output, m = f(x), and have the two sides of the second class. Beyond two the answers
-// sigmoid(+-z) of all classes are divided by their sum.
+// are one output, m = f(x), and have the two sides of the second class. One class alone is counted
+// as if the other were known and had not come yet. Beyond two the answers sigmoid(+-z) of all
+// classes are divided by their sum.
 //
 // **The class that `predict` says is the likeliest, always.**
 //   two classes  the log odds of the predicted class are z where z > 0. They start at 0 with f: for
@@ -230,8 +231,7 @@ class Calibration {
       }
     }
 
-   private:
-    // The rows that wait, as they came.
+    // Adds the rows that wait, as they came: answers look at the sums too.
     void flush() {
       for (std::size_t i = 0; i < waiting_; ++i) {
         calibration_->classes_[0].count(rows_[i].margin, rows_[i].weight > 0.0,
@@ -240,6 +240,7 @@ class Calibration {
       waiting_ = 0;
     }
 
+   private:
     struct Row {
       double margin;
       double weight;  // negative: of the other class
@@ -275,16 +276,22 @@ class Calibration {
     }
   }
 
-  // A class has joined: it starts without rows, the others keep their sums.
+  // A class has joined: it starts without rows, the others keep their sums. One class alone has
+  // m > 0 where it is predicted; it may become the first of two, and then m < 0 is its side.
   void rearrange(const ClassChange& change) {
     const std::size_t outputs = ClassChange::outputs(change.after);
-    if (outputs == classes_.size() && outputs == 1) return;  // one class alone was not counted
+    if (outputs == classes_.size() && outputs == 1) {
+      if (change.before == 1 && change.order[0] == 0)
+        std::swap(classes_[0].below, classes_[0].above);
+      return;
+    }
     if (classes_.size() > 1 && change.one_joins()) {
       classes_.insert(classes_.begin() + static_cast<std::ptrdiff_t>(change.first_new()), Sides());
       return;
     }
     std::vector<Sides> known = std::move(classes_);
-    if (known.size() == 1) known = {{known[0].above, known[0].below}, known[0]};
+    if (known.size() == 1 && change.before == 2)
+      known = {{known[0].above, known[0].below}, known[0]};
     classes_.assign(outputs, {});
     for (std::size_t k = 0; k < outputs; ++k) {
       const int from = change.order[k];

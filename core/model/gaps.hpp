@@ -1,7 +1,8 @@
 // Missing values: a NaN in a row is a gap. The running mean stands in for it (units.hpp), and gaps
 // are counted here, in total and by feature.
 //
-// Cost: a scan of the row for NaN; O(log features) per gap. Memory: 12 bytes per feature that had
+// Cost: a scan for NaN, of a batch as a whole and, if it has one, of each row; O(log features) per
+// gap. Memory: 12 bytes per feature that had
 // a gap, and none where there were no gaps. At most as many features are counted one by one as have
 // units, but 64 at least; gaps of the others are in the total.
 #pragma once
@@ -14,6 +15,7 @@
 
 #include "base/sample.hpp"
 #include "base/state.hpp"
+#include "simd/unit_counts.hpp"
 
 namespace budgetron {
 
@@ -23,6 +25,11 @@ bool has_gaps(const Sample<Real>& x) {
   bool any = false;
   for (std::size_t k = 0; k < x.count; ++k) any |= x.values[k] != x.values[k];
   return any;
+}
+// The same of the values of many rows.
+template <class Real>
+bool any_gaps(const Sample<Real>& rows) {
+  return unit_count_functions<Real>().any_nan(rows.values, rows.count);
 }
 
 template <class Real>

@@ -43,6 +43,7 @@
 #include "learners/registry.hpp"
 #include "model/averaging.hpp"
 #include "model/calibration.hpp"
+#include "model/gaps.hpp"
 #include "model/look_ahead.hpp"
 #include "model/preparation.hpp"
 #include "model/race.hpp"
@@ -101,12 +102,13 @@ class Model : private InstanceCount {
       preparation_ =
           std::make_unique<Preparation<Real>>(spec, rules, classes, seed, learner_->most_coefs());
       limit_.changes = limit_.given() && preparation_->may_scale() && rules.scale == "auto";
+      limit_.finds_gamma = limit_.changes && preparation_->follows_width();
     }
     if (target_units && task == Task::regression) units_ = std::make_unique<TargetUnits>();
     if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
     // A race takes memory of its own for a while, which a limit in bytes has no room for.
     if ((rules.race || rules.metric) && !averages_ && !limit.given() && preparation_ != nullptr &&
-        preparation_->finds_width()) {
+        preparation_->follows_width()) {
       race_ = std::make_unique<Race<Real>>(rules.race);
     }
     if (averages_) averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
@@ -136,6 +138,10 @@ class Model : private InstanceCount {
   // The current gamma of the kernel.
   [[nodiscard]] double gamma() const {
     return preparation_ != nullptr ? preparation_->gamma() : gamma_;
+  }
+  // The diameter of the cells that distances give (avm.hpp); 0 if none is found.
+  [[nodiscard]] double delta() const {
+    return preparation_ != nullptr ? preparation_->delta() : 0.0;
   }
   // How often units have changed (units.hpp).
   [[nodiscard]] std::int64_t unit_changes() const {
@@ -175,15 +181,16 @@ class Model : private InstanceCount {
 
   // Test, then train, row by row. Appends the outputs of every row to `batch.decisions`, unless
   // that is null.
-  void learn(const Batch<Real>& batch) {
+  void learn(Batch<Real> batch) {
     const auto inside = lock_.exclusive();
+    batch.gaps = takes_gaps() && any_gaps(batch.all());
     std::vector<double>* decisions = batch.decisions;
     const std::size_t begin = decisions != nullptr ? decisions->size() : 0;
     if (decisions != nullptr) decisions->resize(begin + batch.count * outputs());
     const BlockRelease releasing{look_ahead_};
     Calibration::Counter counter(batch.calibrate ? calibration_.get() : nullptr);
     for (std::size_t i = 0; i < batch.count; ++i) {
-      learn_row(batch.labelled(i), ready_row(batch, i), counter);
+      learn_row(batch[i], batch.labelled(i), ready_row(batch, i), counter);
       if (decisions != nullptr) {
         std::copy(outputs_.begin(), outputs_.end(),
                   decisions->data() + begin + i * outputs_.size());
@@ -197,11 +204,12 @@ class Model : private InstanceCount {
   template <class Take = Itself>
   auto learn_one(const Sample<Real>& x, double target, double weight = 1.0, Take take = {}) {
     const auto inside = lock_.exclusive();
-    const bool sound = finite(x) || (takes_gaps() && !has_infinity(x));
+    const bool whole = finite(x);
+    const bool sound = whole || (takes_gaps() && !has_infinity(x));
     if (!sound || !std::isfinite(target)) weight = 0.0;
     {
       Calibration::Counter counter(calibration_.get());
-      learn_row({x, target, weight}, nullptr, counter);
+      learn_row(x, {.x = x, .target = target, .weight = weight, .gaps = !whole}, nullptr, counter);
     }
     return take(std::span<const double>(outputs_));
   }
@@ -398,7 +406,10 @@ class Model : private InstanceCount {
 
   // x as the learner is to see it: itself, or a view of `out`.
   Sample<Real> prepared(const Sample<Real>& x, OwnedSample<Real>& out) const {
-    return preparation_ == nullptr ? x : preparation_->prepare(x, out);
+    if (preparation_ == nullptr) return x;
+    Sample<Real> shown = x;
+    preparation_->prepare(shown, out, preparation_->takes_gaps() && has_gaps(x));
+    return shown;
   }
 
   void predict_row(const Sample<Real>& x, Row<Real>& row, OwnedSample<Real>& scaled,
@@ -445,15 +456,20 @@ class Model : private InstanceCount {
   }
 
   // Prepares one row, runs its round, counts it in the preparation. `ready`: its kernel row, if
-  // that was computed ahead.
-  void learn_row(LabelledRow<Real> row, Row<Real>* ready, Calibration::Counter& counter) {
+  // that was computed ahead. x is that of `row`, which becomes what the learner sees.
+  void learn_row(const Sample<Real>& x, LabelledRow<Real>&& row, Row<Real>* ready,
+                 Calibration::Counter& counter) {
     if (preparation_ == nullptr) {
       run_round(row, ready, counter);
       return;
     }
-    const Sample<Real> x = row.x;
     if (row.weight != 0.0) preparation_->make_place(x, row.surveyed, [this] { rebuild(); });
-    row.x = ready != nullptr ? look_ahead_.sample() : preparation_->prepare(x, prepared_);
+    row.gaps = row.gaps && preparation_->takes_gaps() && has_gaps(x);
+    if (ready != nullptr) {
+      row.x = look_ahead_.sample();
+    } else if (row.gaps || preparation_->scales()) {
+      preparation_->prepare(row.x, prepared_, row.gaps);
+    }
     if (race_ != nullptr && race_->waiting() && !preparation_->warming_up()) add_widths();
     raw_ = x;
     run_round(row, ready, counter);
@@ -472,6 +488,7 @@ class Model : private InstanceCount {
     const MeasuredChange measured(change, preparation_->metric());
     const UnitsChanged changed = learner_->change_units(measured, preparation_->gamma_factor());
     if (race_ != nullptr) race_->change_units(change, preparation_->metric());
+    if (averaging_ != nullptr) averaging_->follow(*learner_);
     look_ahead_.start();
     if (log_ != nullptr) log_->add({EventKind::units, -1, -1, changed.moved});
 #ifndef NDEBUG
@@ -503,6 +520,7 @@ class Model : private InstanceCount {
                   });
     counts_ = counts;
     outputs_ = decision_;
+    if (!limit_.given()) std::vector<double>().swap(decision_);
     learner_->watch(log_.get());
     if (log_ != nullptr && warmup.size() > 0) log_->add({EventKind::restart});
   }
@@ -579,8 +597,15 @@ class Model : private InstanceCount {
   // The rest of the round of a row that was decided. It is learned if `learns` and if it is sound.
   void learn_decided(const LabelledRow<Real>& now, Row<Real>& row, Calibration::Counter& counter,
                      bool learns) {
-    if (counter.counts() && classes_ > 1) {
-      counter.count(answer(row), static_cast<std::size_t>(now.target), now.weight);
+    if (counter.counts()) {
+      // One class alone is the positive one, as in `aim_at_class`.
+      const std::size_t code = classes_ == 1 ? 1 : static_cast<std::size_t>(now.target);
+      const std::span<const double> said = answer(row);
+      if (now.chance != nullptr && classes_ > 1) {
+        counter.flush();
+        *now.chance = chance(said, code);
+      }
+      counter.count(said, code, now.weight);
     }
     Turn<Real> turn{
         {.self = row.self, .round = counts_.seen}, now.x, &row, outputs_, direction_, &random_};
@@ -716,6 +741,15 @@ class Model : private InstanceCount {
     averaged_ = outputs_;
     averaging_->decide(*learner_, row, averaged_);
     return averaged_;
+  }
+
+  // The probability of a class by what predict says of a row.
+  double chance(std::span<const double> said, std::size_t code) {
+    double two[2];
+    if (classes_ > 2) probabilities_.resize(classes_);
+    const std::span<double> shares = classes_ > 2 ? std::span<double>(probabilities_) : two;
+    calibration_->answer(said, shares);
+    return shares[code];
   }
 
   // Compares a decision with the target: sets margin and direction, in regression the error. True

@@ -12,9 +12,12 @@
 // the array, or in streams of growing width the number of features so far (then also after row 1).
 // `gamma_factor` multiplies whatever is found, also at a change of units.
 //
-// In the warm-up, when gamma or units change, the model makes a new learner and replays the kept
-// rows (warmup.hpp). The new learner is, to the bit, one that had this gamma and scale from the
-// start. The rows are freed at its end. Reasons: docs/develop/decisions/0012.
+// `delta_factor`: the learner's `delta`, the diameter of its cells, is so many roots of that
+// squared distance, found with gamma; sqrt(d) of them where gamma is 1/d.
+//
+// In the warm-up, when gamma, delta or units change, the model makes a new learner and replays the
+// kept rows (warmup.hpp). The new learner is, to the bit, one that had this gamma and scale from
+// the start. The rows are freed at its end. Reasons: docs/develop/decisions/0012.
 //
 // `fit` has all rows and goes over them once before the first round (`survey`, in a random order):
 // units begin with the first kRows rows and count the rest, then `settle` finds the units of all,
@@ -37,6 +40,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -60,10 +64,13 @@ struct PreparationRules {
   std::size_t rows = 0;         // with a byte limit: the most rows that are kept ...
   std::size_t values = 0;       // ... and values in all of them
   double gamma_factor = 1.0;    // "median" finds so many times its gamma
-  bool metric = false;          // features have relevances (metric.hpp)
-  bool race = false;            // gammas of the median's multiples race (race.hpp)
+  double delta_factor = 0.0;  // median distances that are a cell's diameter; 0: as the spec has it
+  bool metric = false;        // features have relevances (metric.hpp)
+  bool race = false;          // gammas of the median's multiples race (race.hpp)
 
-  [[nodiscard]] bool any() const { return scale != "none" || gamma != "fixed"; }
+  [[nodiscard]] bool any() const {
+    return scale != "none" || gamma != "fixed" || delta_factor != 0.0;
+  }
 };
 
 template <class Real>
@@ -76,6 +83,7 @@ class Preparation {
         seed_(seed),
         width_(rules.width),
         gamma_factor_(rules.gamma_factor),
+        delta_factor_(rules.delta_factor),
         units_(make_kernel(spec.part("kernel")).isotropic(), examples, sizeof(Real)),
         warmup_(classes) {
     if (rules.scale == "standard") {
@@ -88,6 +96,9 @@ class Preparation {
     if (!(rules.gamma_factor > 0.0) || !std::isfinite(rules.gamma_factor)) {
       throw std::invalid_argument("a multiple of the median's gamma must be positive and finite");
     }
+    if (!(rules.delta_factor >= 0.0) || !std::isfinite(rules.delta_factor)) {
+      throw std::invalid_argument("a multiple of the median distance must be finite, not negative");
+    }
     if (rules.gamma != "median" && rules.gamma != "fixed") {
       throw std::invalid_argument("no rule for gamma is called '" + rules.gamma + "'");
     }
@@ -97,11 +108,18 @@ class Preparation {
     by_distance_ = kernel.isotropic();
     // Without a distance there is only 1/d to find, and where d is known it stands in the spec.
     finds_gamma_ = rules.gamma == "median" && part.has("gamma") && (by_distance_ || width_ == 0);
+    finds_delta_ = delta_factor_ > 0.0;
+    if (finds_delta_ && !(by_distance_ && spec.has("delta"))) {
+      throw std::invalid_argument("only a learner with cells has a delta to find");
+    }
+    if (finds_delta_) delta_ = spec.number("delta");
     rule_ = scale_;
-    warming_up_ = finds_gamma_ || scale_ == Scale::units;
-    units_.follow_width(finds_gamma_ && by_distance_);
+    warming_up_ = finds() || scale_ == Scale::units;
+    if (finds_gamma_) spec_ = spec.with("kernel", "gamma", gamma_);  // a kernel of its own
+    units_.finds_gamma = finds_gamma_ && by_distance_;
+    units_.delta_factor = delta_factor_;
     units_.set_flags(static_cast<std::int32_t>(rules.flags));
-    learns_metric_ = rules.metric && finds_width() && scale_ == Scale::units;
+    learns_metric_ = rules.metric && follows_width() && scale_ == Scale::units;
   }
 
   // "standard", "none", or "undecided" while "auto" is warming up.
@@ -115,13 +133,13 @@ class Preparation {
   // The gamma in force.
   [[nodiscard]] double gamma() const { return gamma_; }
   [[nodiscard]] double gamma_factor() const { return gamma_factor_; }
-  // Whether gamma is found by distances.
-  [[nodiscard]] bool finds_width() const { return finds_gamma_ && by_distance_; }
   // Gamma is this from now on, so many times that of the median rule.
   void set_gamma(double gamma, double factor) {
     gamma_ = gamma;
     gamma_factor_ = factor;
   }
+  // The diameter in force of the learner's cells; 0 if the spec has it, or none.
+  [[nodiscard]] double delta() const { return delta_; }
   [[nodiscard]] bool warming_up() const { return warming_up_; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }  // of the generator
   [[nodiscard]] Warmup<Real>& warmup() { return warmup_; }
@@ -130,6 +148,8 @@ class Preparation {
     return scale_ == Scale::standard || (scale_ == Scale::units && !units_.identity()) ||
            metric_.on();
   }
+  // Whether gamma is found anew when units change.
+  [[nodiscard]] bool follows_width() const { return finds_gamma_ && by_distance_; }
   // Whether each row changes how the next one is shown; else that changes with `stamp` alone.
   [[nodiscard]] bool scales_by_row() const { return scale_ == Scale::standard; }
   [[nodiscard]] std::uint64_t stamp() const {
@@ -148,18 +168,20 @@ class Preparation {
       gaps_.reserve(units_.reserved());
     }
     if (!warming_up_) return;
-    warmup_.reserve(rules.rows, rules.values, finds_gamma_ && by_distance_);
-    if (scale_ == Scale::units && finds_gamma_)
-      warmup_.reserve_shown(most_shown(limit.width, limit));
+    warmup_.reserve(rules.rows, rules.values, rules.width, finds() && by_distance_);
+    if (scale_ == Scale::units && finds()) warmup_.reserve_shown(most_shown(limit.width, limit));
   }
   // Values of a row as the learner is to see it, unless it has more than can be stored anyway.
   [[nodiscard]] std::size_t most_shown(std::size_t width, const ByteLimit& limit) const {
     if (scale_ != Scale::units) return width;
     return std::min(width, limit.slots + units_.reserved());
   }
-  // What to build, with the gamma in force.
-  [[nodiscard]] Spec spec() const {
-    return finds_gamma_ ? spec_.with("kernel", "gamma", gamma_) : spec_;
+  // What to build, with the gamma and delta in force. Nothing is copied: with a byte limit that
+  // would count.
+  [[nodiscard]] const Spec& spec() {
+    if (finds_gamma_) spec_.set_in("kernel", "gamma", gamma_);
+    if (finds_delta_) spec_.set("delta", delta_);
+    return spec_;
   }
   // The same with another gamma and a share of the budget.
   [[nodiscard]] Spec spec_with(double gamma, double share) const {
@@ -169,11 +191,21 @@ class Preparation {
     return changed;
   }
 
-  // x as the learner is to see it now: itself, or scaled into `out`. Changes nothing.
-  Sample<Real> prepare(const Sample<Real>& x, OwnedSample<Real>& out) const {
-    if (scale_ == Scale::standard) return scaler_.transform(x, out);
-    const Sample<Real> shown = in_units(x, out);
-    return metric_.on() ? metric_.apply(shown, out) : shown;
+  // x becomes what the learner is to see now: it stays, or is scaled into `out`. `gaps`: values are
+  // missing.
+  void prepare(Sample<Real>& x, OwnedSample<Real>& out, bool gaps) const {
+    if (scale_ == Scale::standard) {
+      x = scaler_.transform(x, out);
+    } else if (scale_ == Scale::units && gaps) {
+      x = units_.transform_gaps(x, out);
+    } else if (scale_ == Scale::units && !units_.identity()) {
+      if (x.dense()) {
+        x.values = units_.show(x, out);  // and nothing else is to be copied
+      } else {
+        x = units_.transform(x, out);
+      }
+    }
+    if (metric_.on()) x = metric_.apply(x, out);
   }
   // A dense row in units, into `out`. Precondition: `scales`, and not by row.
   void show(const Sample<Real>& x, Real* out) const {
@@ -192,6 +224,20 @@ class Preparation {
     return has_gaps(x) ? units_.transform_gaps(x, out) : units_.transform(x, out);
   }
 
+  // How a value x of a feature is shown now, (x - centre)/size, where nothing is clipped; size is
+  // infinite where it is 0. And the feature's mean over the rows; NaN where none is kept.
+  struct Shown {
+    double centre = 0.0;
+    double size = 1.0;
+    double mean = std::numeric_limits<double>::quiet_NaN();
+  };
+  [[nodiscard]] Shown shown(std::int32_t feature) const {
+    if (scale_ == Scale::none) return {};
+    if (scale_ == Scale::standard) return {0.0, scaler_.size(feature), scaler_.mean(feature)};
+    const Unit unit = units_.unit_of(feature);
+    return {unit.centre, unit.size / metric_.factor(feature), units_.stand_in(feature)};
+  }
+
   // Whether the first pass of `fit` has to show it more rows.
   [[nodiscard]] bool surveys() const {
     return warming_up_ && scale_ != Scale::standard && (scale_ == Scale::units || !sampled_);
@@ -207,7 +253,7 @@ class Preparation {
     }
     if (!keeps && scale_ == Scale::units) units_.add(x, has_gaps(x));
   }
-  // Ends the first pass. True if gamma has changed.
+  // Ends the first pass. True if gamma or delta has changed.
   bool settle() {
     if (!warming_up_ || scale_ == Scale::standard) return false;
     if (scale_ == Scale::units) {
@@ -221,11 +267,10 @@ class Preparation {
     } else {
       settled_ = !warmup_.all_equal(show());
     }
-    const double before = gamma_;
-    if (settled_ && finds_gamma_) gamma_ = find_gamma();
+    const bool changed = settled_ && find_widths();
     warmup_.begin_anew();
     if (settled_ && sampled_) end_warmup();
-    return gamma_ != before;
+    return changed;
   }
 
   // Counts x after its round; the learner saw it as `seen`. Calls rebuild() if a new learner has to
@@ -234,14 +279,12 @@ class Preparation {
   template <class Rebuild, class Change>
   void count(const Sample<Real>& x, const LabelledRow<Real>& seen, Rebuild rebuild, Change change) {
     const bool surveyed = seen.surveyed && settled_;
-    // A row that is shown as it came has none.
-    const bool gaps = scale_ == Scale::units && seen.x.values != x.values && has_gaps(x);
-    if (gaps && !seen.again) gaps_.count(x, most_counted());
+    if (seen.gaps && !seen.again) gaps_.count(x, most_counted());
     if (warming_up_) {
       count_first(x, seen, surveyed, rebuild);
     } else if (scale_ == Scale::standard) {
       scaler_.count(x);
-    } else if (scale_ == Scale::units && !surveyed && units_.count(x, gaps)) {
+    } else if (scale_ == Scale::units && !surveyed && units_.count(x, seen.gaps)) {
       change_units(change);
     }
   }
@@ -259,13 +302,13 @@ class Preparation {
   }
 
   void visit_state(StateVisitor& visitor) {
-    // While warming up the learner may be made anew, from a copy of the spec.
-    visitor.object(sizeof(*this) - sizeof(spec_) + (warming_up_ ? 3 : 1) * spec_.bytes());
+    visitor.object(sizeof(*this) - sizeof(spec_) + spec_.bytes());
     auto scale = static_cast<std::int64_t>(scale_);
     visitor.field("scale", scale);
     require(scale >= 0 && scale <= 2, "scale");
     scale_ = static_cast<Scale>(scale);
     visitor.field("gamma", gamma_);
+    if (finds_delta_) visitor.field("delta", delta_);
     visitor.field("seed", seed_);
     visitor.field("width", width_);
     visitor.field("features", features_);
@@ -278,9 +321,10 @@ class Preparation {
     if (!visitor.loading()) return;
     if (!warming_up_ && warmup_.size() == 0) end_warmup();
     require(std::isfinite(gamma_) && gamma_ > 0.0, "gamma");
+    require(!finds_delta_ || (std::isfinite(delta_) && delta_ > 0.0), "delta");
     // Models of "auto" before format 4 were frozen (scaler.hpp) or left rows as they are.
     require(scale_ == rule_ || rule_ == Scale::units, "scale");
-    require(warming_up_ ? finds_gamma_ || scale_ == Scale::units : warmup_.size() == 0, "warm-up");
+    require(warming_up_ ? finds() || scale_ == Scale::units : warmup_.size() == 0, "warm-up");
     require(takes_gaps() || (!warmup_.gaps() && gaps_.total() == 0), "gaps");
     require(gaps_.features().size() <= most_counted(), "gaps");
     if (scale_ == Scale::units) scaler_ = Scaler();
@@ -299,6 +343,7 @@ class Preparation {
   void change_units(Change change) {
     const UnitsChanged changed = change(units_);
     if (finds_gamma_) gamma_ = changed.gamma;
+    if (finds_delta_) delta_ = changed.delta;
     units_.commit();
   }
   // In the warm-up.
@@ -326,11 +371,7 @@ class Preparation {
       units_.start(warmup_.rows());
       changed |= !units_.identity();
     }
-    if (finds_gamma_ && (last || due(warmup_.size()))) {
-      const double gamma = find_gamma();
-      changed |= gamma != gamma_;
-      gamma_ = gamma;
-    }
+    if (last || due(warmup_.size())) changed |= find_widths();
     if (changed) rebuild();
     if (!last) return;
     if (scale_ == Scale::units && warmup_.size() > 1 && warmup_.all_equal(show())) {
@@ -341,6 +382,7 @@ class Preparation {
   }
   void end_warmup() {
     warmup_.free();
+    units_.forget_rows();
     warming_up_ = false;
   }
 
@@ -354,24 +396,36 @@ class Preparation {
     return [this](const Sample<Real>& x, OwnedSample<Real>& out) { return in_units(x, out); };
   }
 
-  [[nodiscard]] double find_gamma() {
-    if (by_distance_) {
-      const double gamma = gamma_factor_ / warmup_.median_squared_distance(show());
-      const Real usable = static_cast<Real>(gamma);  // neither 0 nor infinite in the row's type
-      if (std::isfinite(usable) && usable > Real(0)) return gamma;
+  // Whether something depends on how far rows are apart.
+  [[nodiscard]] bool finds() const { return finds_gamma_ || finds_delta_; }
+
+  // Gamma and delta from the kept rows. True if one has changed.
+  bool find_widths() {
+    if (!finds()) return false;
+    double squared = by_distance_ ? warmup_.median_squared_distance(show()) : 0.0;
+    if (!usable_gamma<Real>(gamma_factor_ / squared)) {
+      const std::size_t width = width_ > 0 ? width_ : features_;
+      squared = static_cast<double>(std::max<std::size_t>(width, 1));
     }
-    const std::size_t width = width_ > 0 ? width_ : features_;
-    return gamma_factor_ / static_cast<double>(std::max<std::size_t>(width, 1));
+    const double gamma = finds_gamma_ ? gamma_factor_ / squared : gamma_;
+    const double delta = finds_delta_ ? delta_factor_ * std::sqrt(squared) : delta_;
+    const bool changed = gamma != gamma_ || delta != delta_;
+    gamma_ = gamma;
+    delta_ = delta;
+    return changed;
   }
 
   Spec spec_;
   std::uint64_t seed_;
   std::size_t width_;
   double gamma_factor_;
+  double delta_factor_;
   std::size_t features_ = 0;  // 1 + the largest feature number seen while warming up
   double gamma_;
+  double delta_ = 0.0;
   bool by_distance_;
   bool finds_gamma_;
+  bool finds_delta_;
   bool warming_up_;
   // Of the first pass of `fit`; of no use once `fit` has ended.
   bool sampled_ = false;  // the rows for gamma are complete

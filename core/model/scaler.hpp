@@ -29,6 +29,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/sample.hpp"
@@ -70,6 +71,20 @@ class Scaler {
       means_[slot] += before / static_cast<double>(++counts_[slot]);
       squares_[slot] += before * (value - means_[slot]);
     }
+  }
+
+  // What a value is divided by now; infinite where it maps to 0.
+  [[nodiscard]] double size(std::int32_t feature) const {
+    const std::uint32_t slot = slots_.find(feature);
+    const double s = slot == kNoSlot ? (deviations_.empty() ? 0.0 : 1.0) : divisor(slot);
+    return s > 0.0 ? s : std::numeric_limits<double>::infinity();
+  }
+  // The mean of a feature over the rows counted so far; NaN where frozen ones are not counted.
+  [[nodiscard]] double mean(std::int32_t feature) const {
+    const std::uint32_t slot = slots_.find(feature);
+    if (slot == kNoSlot) return 0.0;
+    if (frozen(slot) > 0.0) return std::numeric_limits<double>::quiet_NaN();
+    return means_[slot] * static_cast<double>(counts_[slot]) / static_cast<double>(rows_);
   }
 
   // Takes the memory for rows of this width.
@@ -120,9 +135,8 @@ class Scaler {
   template <class Real>
   [[nodiscard]] Real scaled(std::int32_t feature, Real value) const {
     if (value == Real(0)) return Real(0);
-    const std::uint32_t slot = slots_.find(feature);
-    const double s = slot == kNoSlot ? (deviations_.empty() ? 0.0 : 1.0) : divisor(slot);
-    if (!(s > 0.0)) return Real(0);
+    const double s = size(feature);
+    if (std::isinf(s)) return Real(0);
     return static_cast<Real>(std::clamp(countable(value) / s, -kLargest, kLargest));
   }
 

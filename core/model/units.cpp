@@ -5,14 +5,23 @@
 namespace budgetron {
 namespace {
 
-constexpr double kOff = 1.5;         // a unit is off by this factor
-constexpr double kCommonOff = 30.0;  // and the size of an even stream, so that it becomes uneven
-constexpr double kWidthOff = 4.0;    // or so that gamma is found anew
-constexpr int kRunning = 2;          // checks
+constexpr double kOff = 1.5;          // a unit is off by this factor
+constexpr double kCentreOff = 2.0;    // and its centre by so many units
+constexpr double kFarthest = 1000.0;  // deviations from 0: distances are rounded
+constexpr double kCommonOff = 30.0;   // and the size of an even stream, so that it becomes uneven
+constexpr double kLargest = 1e12;     // deviation of an even stream
+constexpr double kSmallest = 1e-12;
+constexpr double kAbove = 2.0;     // the largest deviation is more than this times the median one
+constexpr double kStandard = 4.0;  // no deviation of standardised features exceeds it,
+constexpr double kBelow = 2.5;     // above it: the median one is more than this times a small size
+constexpr std::size_t kFew = 16;   // one of so many features may be smaller than small
+constexpr double kWidthOff = 4.0;  // or so that gamma is found anew
+constexpr int kRunning = 2;        // checks
 constexpr int kRunningDown = 3;
 constexpr double kBlock = 10.0;  // values in a block at least
 constexpr double kUp = 4.0;      // a jump is by more than this
 constexpr double kDown = 0.1;
+constexpr double kAside = 3.0;           // units; a jump aside is by more than this
 constexpr double kFarDown = 0.01;        // is seen sooner
 constexpr double kBefore = 3.9;          // units from the centre: stored before the jump
 constexpr std::size_t kSortedRows = 16;  // at least, in whose order a trend is seen
@@ -50,6 +59,14 @@ void Units::reserve(std::size_t width, std::size_t slots, std::size_t rows) {
   moved_.reserve(reserved_);
   numbers_.reserve(std::max(reserved_, rows));
   apart_.reserve(rows);
+}
+
+void Units::forget_rows() {
+  if (reserved_ > 0) return;
+  std::vector<double>().swap(apart_);
+  std::vector<double>().swap(numbers_);
+  numbers_.reserve(states_.size());  // of checks
+  features_.shrink_to_fit();         // as when they are loaded
 }
 
 std::uint32_t Units::new_slot(std::int32_t feature) {
@@ -284,6 +301,7 @@ void Units::find_sizes() {
   numbers_.clear();
   double largest = 0.0;
   double sum = 0.0;
+  farthest_ = 0.0;
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
     const FeatureState& f = states_[slot];
     const FeatureCounts c = counts(slot);
@@ -296,6 +314,7 @@ void Units::find_sizes() {
     }
     numbers_.push_back(variance);
     largest = std::max(largest, variance);
+    farthest_ = std::max(farthest_, std::abs(c.mean));
     sum += variance;
   }
   largest_ = std::sqrt(largest);
@@ -312,11 +331,36 @@ void Units::find_sizes() {
   middle_ = n == 2 ? below : (below + middle_) / 2.0;
 }
 
+// Of an even stream. Precondition: the unit of rare features is of no interest.
+void Units::find_small() {
+  numbers_.clear();
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    const FeatureState& f = states_[slot];
+    const FeatureCounts c = counts(slot);
+    if (f.rare || f.trend || different(f, c) < 2) continue;
+    const Unit unit = own_unit(f, c);
+    if (!unit.none()) numbers_.push_back(unit.size);
+  }
+  small_ = std::numeric_limits<double>::infinity();
+  if (numbers_.empty()) return;
+  const auto at = numbers_.begin() + static_cast<std::ptrdiff_t>(numbers_.size() / kFew);
+  std::nth_element(numbers_.begin(), at, numbers_.end());
+  small_ = *at;
+}
+
+bool Units::sizes_differ() const {
+  if (largest_ > kLargest || (largest_ > 0.0 && largest_ < kSmallest)) return true;
+  if (centres_ && farthest_ > kFarthest * common_) return true;
+  return (largest_ > 1.0 && largest_ > kAbove * middle_) ||
+         (largest_ > kStandard && middle_ > kBelow * small_);
+}
+
 // The units after `start`.
 void Units::settle() {
   find_shared();
   find_sizes();
-  uneven_ = (largest_ > 1.0 && largest_ > 2.0 * middle_) || any_trend();
+  find_small();
+  uneven_ = sizes_differ() || any_trend();
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
     FeatureState& f = states_[slot];
     const FeatureCounts c = counts(slot);
@@ -413,7 +457,14 @@ bool Units::check_block(FeatureState& f, FeatureCounts& c, bool& jumped) {
   } else {
     const bool still = f.size_before > 0.0 &&
                        std::abs(c.block_mean - f.mean_before) < std::max(size, f.size_before);
-    const bool up = far && still && (c.square == 0.0 || size > kUp * before);
+    const bool wider = far && (c.square == 0.0 || size > kUp * before);
+    const bool placed =
+        centres_ && 2.0 * c.weight >= total_ && !f.own.none() && size > 0.0 && f.low <= f.high;
+    const double out = std::max(c.block_mean - f.high, f.low - c.block_mean);
+    const bool leaps = placed && out > kAside * std::max(size, f.own.size);
+    const bool aside =
+        placed && still && f.up > 0 && std::abs(c.block_mean - f.own.centre) > kAside * f.own.size;
+    const bool up = leaps || aside || (still && wider);
     const double unit = std::max(before, f.own.none() ? 0.0 : f.own.size);
     const bool down = size > 0.0 && still && c.square > 0.0 && size < kDown * unit &&
                       f.size_before < kDown * unit;
@@ -422,7 +473,8 @@ bool Units::check_block(FeatureState& f, FeatureCounts& c, bool& jumped) {
     const int falls = std::max(size, f.size_before) < kFarDown * unit ? kRunning : kRunningDown;
     if (f.up >= kRunning || f.down >= falls) {
       if (!f.rare) {
-        f.jump = f.up > 0 ? Jump::up : Jump::down;
+        const bool all = std::abs(c.block_mean - f.own.centre) > reference_;
+        f.jump = aside && all ? Jump::aside : f.up > 0 ? Jump::up : Jump::down;
         f.jump_age = 0;
         jumped = true;
       }
@@ -467,6 +519,7 @@ bool Units::check() {
     if (check_block(f, c, jumped)) set_counts(slot, c);
   }
   find_sizes();
+  if (!uneven_) find_small();
   if (uneven_) find_shared();
   if (uneven_ && shared_.in_force.none()) shared_.in_force = shared_.next;
   bool born = false;
@@ -484,34 +537,50 @@ bool Units::check() {
   bool now = uneven_ && jumped;
   bool off = false;
   bool width = false;
+  spread = 1.0;
   turns_ = false;
   converts = true;
   if (uneven_) {
     const auto is_off = [](const Unit& next, const Unit& in_force) {
-      return !next.none() && !in_force.none() && off_by(kOff, next.size, in_force.size);
+      return !next.none() && !in_force.none() &&
+             (off_by(kOff, next.size, in_force.size) ||
+              std::abs(next.centre - in_force.centre) > kCentreOff * in_force.size);
     };
     off = is_off(shared_.next, shared_.in_force);
     for (std::size_t slot = 0; slot < states_.size() && !off; ++slot) {
-      off = is_off(next_unit(slot), states_[slot].in_force);
+      const FeatureState& f = states_[slot];
+      off = f.up == 0 && is_off(next_unit(slot), f.in_force);
     }
   } else {
     std::size_t jumps = 0;
+    std::size_t coming = 0;  // jumps that the next check will see
+    bool aside = false;
     for (FeatureState& f : states_) {
       if (f.jump_age > kRunning) f.jump = Jump::none;
       jumps += f.jump != Jump::none;
+      aside |= f.jump == Jump::aside;
+      coming += f.up > 0;
     }
-    const bool comparable = reference_ > 0.0 && common_ > 0.0;
-    now = jumps > 0 && 2 * jumps >= varying_;
-    turns_ = now || any_trend() || (largest_ > 1.0 && largest_ > 2.0 * middle_) ||
+    const bool waits = coming > 0 && 2 * coming >= varying_;
+    const bool comparable = reference_ > 0.0 && common_ > 0.0 && !waits;
+    now = aside || (jumps > 0 && 2 * jumps >= varying_);
+    turns_ = now || any_trend() || (!waits && sizes_differ()) ||
              (comparable && off_by(kCommonOff, common_, reference_));
-    width = !turns_ && follows_width_ && comparable && off_by(kWidthOff, common_, reference_);
+    width = !turns_ && by_distance() && comparable && off_by(kWidthOff, common_, reference_);
+    if (width && changes_ > 1) {  // for the third time
+      width = false;
+      turns_ = true;
+    }
     off = turns_ || width;
+    if (comparable && (turns_ || width)) {
+      const double after = width ? common_ * common_ : static_cast<double>(varying_);
+      spread = after / (reference_ * reference_);
+    }
   }
   off_ = off ? off_ + 1 : 0;
   if (!(off_ >= kRunning || now) || credit_ < kChangeEvery) return false;
   find_shared();
   converts = !width;
-  finds_gamma = follows_width_;
   moved_.clear();
   if (!converts) return true;
   if (shared_.next.none()) shared_.next = shared_.in_force;
@@ -673,7 +742,7 @@ void Units::load(const std::vector<double>& numbers, const std::vector<std::int6
   require(count <= most() && numbers.size() == kNumbers * count && marks.size() == kMarks * count,
           what);
   const auto sized = [](double size) { return size > 0.0; };  // infinity: none
-  const auto sound = [](double value) { return std::abs(value) <= 1e300; };
+  const auto sound = [](double value) { return std::isfinite(value); };
   require(std::isfinite(total_) && total_ >= static_cast<double>(rows_) &&
               (total_ == 0.0) == (rows_ == 0) && credit_ <= kChanges * kChangeEvery &&
               sound(reference_) && reference_ >= 0.0 && sound(shared_.weight) &&
@@ -701,7 +770,7 @@ void Units::load(const std::vector<double>& numbers, const std::vector<std::int6
                 (any ? c.recent > 0.0 : c.recent == 0.0) && sound(c.recent) && c.square >= 0.0 &&
                 sound(c.square) && c.block_square >= 0.0 && sound(c.block_square) &&
                 sound(f.size_before) && sized(f.in_force.size) && sized(f.own.size) &&
-                f.values <= 3 && f.jump <= Jump::down && c.block_far <= c.block_count,
+                f.values <= 3 && f.jump <= Jump::aside && c.block_far <= c.block_count,
             what);
     for (const double value : {c.mean, c.block_mean, f.first, f.second, f.mean_before, f.low,
                                f.high, f.in_force.centre, f.own.centre}) {

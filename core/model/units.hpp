@@ -14,8 +14,8 @@
 //             more
 //   Q         as R, begun anew at a jump; a value moves centre and square by the gain g = w/Q
 //   m, v      centre and mean square deviation of its values:
-//             e = x - m, at most 8 sqrt(v);  m += g e;  v = (1 - g)(v + g e^2)
-//   block     of the values since the last check: count, how many were far (|e| > 8 sqrt(v)),
+//             e = x - m, at most 8 sqrt(v), or 4 if p < 1/2;  m += g e;  v = (1 - g)(v + g e^2)
+//   block     of the values since the last check: count, how many were farther than that,
 //             mean and squares; mean and deviation of the block before
 //   values    the first two different ones, and whether there were more
 //
@@ -42,25 +42,33 @@
 // that have a state. A mean square counts as at most 64 times that of the unit in force.
 //
 // A stream is even until the largest deviation exceeds 1 and twice the median one (of two features
-// the other one), or until the
-// root of the summed variances is off by 30 from that at the last change, or until half of the
-// features jump at once, or a feature is a trend. While it is even, c = 0 and s = 1 (none for a
-// constant other than 0), and nothing is clipped. Then it is uneven for good: features have their
+// the other one), or 4 while the median one exceeds 2.5 times a small size; or until it exceeds
+// 1e12 or is below 1e-12, where squares soon overflow or vanish; or until the root of the summed
+// variances is off by 30 from that at the last change, or half of the features jump at once, or one
+// aside by more than that root, or a feature is a trend, or a mean is 1,000 times that root: then
+// distances would be rounded. The small size is the least s of their own units, rare features
+// aside, or of n features the one with n/16 smaller ones. It is s and not a deviation, so that what
+// is often 0 (a flag, a pixel near the border) is not called small; and standardised features, of
+// which a skewed one has a small robust s, are below 4. While it is even, c = 0 and s = 1 (none for
+// a constant other than 0), and nothing is clipped. Then it is uneven for good: features have their
 // own units.
 //
 // Every 100 rows each feature with 10 values in its block is checked:
 //
 //   jump up    two checks running with most values far, the block 4 times as wide as before and its
 //              mean where that of the block before was (no trend)
+//   aside      the block's mean leaves the range of all means of blocks so far by more than 3 units
+//              and 3 of its own deviations, and at the next check is there still (p >= 1/2)
 //   jump down  three checks running with blocks below a tenth of the unit, or two below a hundredth
 //              then m, v and Q are those of the block
 //   birth      a feature without unit that varies at two checks running gets its own; m, v and Q
 //              are those of the block, and stored examples have coordinate 0
 //
-// Units change when one is off by 1.5 at two checks running, at a jump, or when the stream becomes
+// Units change when one is off by 1.5, or its centre by 2 units, at two checks running (not of a
+// feature that may be about to jump up or aside), at a jump, or when the stream becomes
 // uneven: all features then take their own, and stored examples are converted. At a jump by more
 // than 4 those stored before it keep their coordinates: "1 km is now 1,000 m". An even stream off
-// by 4 changes gamma alone. At most 10 + t/2000 changes.
+// by 4 changes gamma alone, and at the third time is uneven. At most 10 + t/2000 changes.
 //
 // The first pass of `fit` takes rows in a random order, which has no trend: it begins with the
 // first of them, counts all the others, w = t, without a check, and then decides: units are found
@@ -102,7 +110,7 @@ struct Unit {
   [[nodiscard]] bool none() const { return std::isinf(size); }
 };
 
-enum class Jump : std::uint8_t { none, up, down };
+enum class Jump : std::uint8_t { none, up, down, aside };
 
 // What values move: one column of `Units::counts_`, in the order of UnitCount.
 struct FeatureCounts {
@@ -161,6 +169,9 @@ class Units final : public UnitChange {
   // to start with.
   void reserve(std::size_t width, std::size_t slots, std::size_t rows);
 
+  // `start` is not called again: frees what it needs, unless memory was reserved.
+  void forget_rows();
+
   // Features that have a state.
   [[nodiscard]] std::size_t features() const { return states_.size(); }
   // Features that memory was taken for.
@@ -170,13 +181,7 @@ class Units final : public UnitChange {
   template <class Real>
   Sample<Real> transform(const Sample<Real>& x, OwnedSample<Real>& out) const {
     if (identity_) return x;
-    if (x.dense()) {
-      out.dense = true;
-      out.indices.clear();
-      out.values.resize(x.count);
-      show(x, out.values.data());
-      return out.view();
-    }
+    if (x.dense()) return {show(x, out), nullptr, x.count};
     return list(x, out, [](std::int32_t, Real value) { return static_cast<double>(value); });
   }
   // The same of a row with gaps.
@@ -205,7 +210,16 @@ class Units final : public UnitChange {
     return out.view();
   }
 
-  // A dense row in the units in force, into `out`.
+  // A dense row in the units in force, in `out`: its values.
+  template <class Real>
+  const Real* show(const Sample<Real>& x, OwnedSample<Real>& out) const {
+    out.dense = true;
+    out.indices.clear();
+    if (out.values.size() != x.count) out.values.resize(x.count);
+    show(x, out.values.data());
+    return out.values.data();
+  }
+  // The same, into an array.
   template <class Real>
   void show(const Sample<Real>& x, Real* out) const {
     const std::size_t known = std::min(x.count, shown_);
@@ -214,6 +228,24 @@ class Units final : public UnitChange {
     for (std::size_t j = known; j < x.count; ++j) {
       out[j] = coordinate<Real>(static_cast<std::int32_t>(j), static_cast<double>(x.values[j]));
     }
+  }
+
+  // The unit in force of a feature.
+  [[nodiscard]] Unit unit_of(std::int32_t feature) const {
+    if (static_cast<std::size_t>(feature) < shown_) {
+      const auto at = static_cast<std::size_t>(feature);
+      return {shown_centres_[at], shown_sizes_[at]};
+    }
+    const std::uint32_t slot = slots_.find(feature);
+    if (slot != kNoSlot) return states_[slot].in_force;
+    return uneven_ ? shared_.in_force : Unit{0.0, 1.0};
+  }
+  // The mean of a feature over all rows; 0 if it had no value.
+  [[nodiscard]] double stand_in(std::int32_t feature) const {
+    const std::uint32_t slot = slots_.find(feature);
+    if (slot == kNoSlot) return 0.0;
+    const FeatureCounts c = counts(slot);
+    return share(c) * c.mean;
   }
 
   // Another number whenever rows are shown otherwise than before.
@@ -279,7 +311,6 @@ class Units final : public UnitChange {
   [[nodiscard]] std::span<const std::int32_t> moved_zeros() const override { return moved_; }
   using UnitChange::convert;
 
-  void follow_width(bool follows) { follows_width_ = follows; }
   // The number of the first flag, above those of all features; 0: no flags.
   void set_flags(std::int32_t first) { flags_ = first; }
 
@@ -304,15 +335,6 @@ class Units final : public UnitChange {
   [[nodiscard]] double clip() const {
     return uneven_ ? kClip : std::numeric_limits<double>::infinity();
   }
-  [[nodiscard]] Unit unit_of(std::int32_t feature) const {
-    if (static_cast<std::size_t>(feature) < shown_) {
-      const auto at = static_cast<std::size_t>(feature);
-      return {shown_centres_[at], shown_sizes_[at]};
-    }
-    const std::uint32_t slot = slots_.find(feature);
-    if (slot != kNoSlot) return states_[slot].in_force;
-    return uneven_ ? shared_.in_force : Unit{0.0, 1.0};
-  }
   template <class Real>
   [[nodiscard]] Real coordinate(std::int32_t feature, double value) const {
     const Unit unit = unit_of(feature);
@@ -322,7 +344,11 @@ class Units final : public UnitChange {
   // taken for it.
   template <class Real, class Known>
   Sample<Real> list(const Sample<Real>& x, OwnedSample<Real>& out, Known known) const {
-    const std::size_t most = x.count + centred_.size();
+    // No more than there are features: that is what memory was reserved for.
+    const std::int32_t last = std::max(x.count > 0 ? x.feature(x.count - 1) : -1,
+                                       centred_.empty() ? -1 : centred_.back());
+    const std::size_t most =
+        std::min(x.count + centred_.size(), static_cast<std::size_t>(std::int64_t{last} + 1));
     out.dense = false;
     out.values.resize(most);
     out.indices.resize(most);
@@ -352,13 +378,6 @@ class Units final : public UnitChange {
     out.values.resize(count);
     out.indices.resize(count);
     return out.view();
-  }
-  // The mean of a feature over all rows; 0 if it had no value.
-  [[nodiscard]] double stand_in(std::int32_t feature) const {
-    const std::uint32_t slot = slots_.find(feature);
-    if (slot == kNoSlot) return 0.0;
-    const FeatureCounts c = counts(slot);
-    return share(c) * c.mean;
   }
 
   // ---- counting -------------------------------------------------------------------------------
@@ -440,7 +459,7 @@ class Units final : public UnitChange {
     }
     x = countable(x);
     if (values < 3) note_first(slot, x);
-    count_value(f, x, row_);
+    count_value(f, x, row_, total_ / 2.0);
   }
   // Of a feature that had at most two values.
   void note_first(std::uint32_t slot, double x) {
@@ -508,9 +527,36 @@ class Units final : public UnitChange {
   void count_all(const Sample<Real>& x) {
     catch_up();
     if (widest_ < x.count) {
-      const auto zeros = std::count(x.values, x.values + x.count, Real(0));
-      widest_ = std::max(widest_, x.count - static_cast<std::size_t>(zeros));
+      std::uint32_t zeros = 0;  // which is as wide as a value: the loop is vector instructions
+      for (std::size_t j = 0; j < x.count; ++j) zeros += x.values[j] == Real(0);
+      widest_ = std::max(widest_, x.count - zeros);
     }
+    if (any_new(x)) note_new(x);
+    if (in_order_) {
+      unit_count_functions<Real>().count_values(counts_.data(), x.values, x.count, row_,
+                                                total_ / 2.0);
+      return;
+    }
+    for (std::size_t slot = 0; slot < x.count; ++slot) {
+      dense_[slot] = static_cast<double>(x.values[static_cast<std::size_t>(features_[slot])]);
+    }
+    unit_count_functions<double>().count_values(counts_.data(), dense_.data(), x.count, row_,
+                                                total_ / 2.0);
+  }
+  // Whether a feature of at most two values has another one here, or had none yet. Without
+  // branches.
+  template <class Real>
+  [[nodiscard]] bool any_new(const Sample<Real>& x) const {
+    bool any = false;
+    for (const std::uint32_t slot : few_) {
+      const FeatureState& f = states_[slot];
+      const auto value = static_cast<double>(x.values[static_cast<std::size_t>(features_[slot])]);
+      any |= (f.values == 0) | ((value != 0.0) & (value != f.first) & (value != f.second));
+    }
+    return any;
+  }
+  template <class Real>
+  [[gnu::noinline]] void note_new(const Sample<Real>& x) {
     bool many = false;  // a feature has more than two values now
     for (const std::uint32_t slot : few_) {
       const FeatureState& f = states_[slot];
@@ -520,14 +566,6 @@ class Units final : public UnitChange {
       many |= f.values > 2;
     }
     if (many) note_few();
-    if (in_order_) {
-      unit_count_functions<Real>().count_values(counts_.data(), x.values, x.count, row_);
-      return;
-    }
-    for (std::size_t slot = 0; slot < x.count; ++slot) {
-      dense_[slot] = static_cast<double>(x.values[static_cast<std::size_t>(features_[slot])]);
-    }
-    unit_count_functions<double>().count_values(counts_.data(), dense_.data(), x.count, row_);
   }
   void make_place(std::uint32_t slot);
   void order_slots();
@@ -572,6 +610,9 @@ class Units final : public UnitChange {
   }
   [[nodiscard]] bool jumps(const FeatureState& f, const Unit& next) const;
   [[nodiscard]] bool any_trend() const;
+  void find_small();
+  // Whether the sizes call for units.
+  [[nodiscard]] bool sizes_differ() const;
   static void follow_trend(FeatureState& f, double mean, double width);
   void look();
   void load(const std::vector<double>& numbers, const std::vector<std::int64_t>& marks);
@@ -580,7 +621,6 @@ class Units final : public UnitChange {
   std::size_t examples_;
   std::size_t value_bytes_;
   std::size_t reserved_ = 0;  // features that memory was taken for; 0: as many as come
-  bool follows_width_ = false;
   std::int32_t flags_ = 0;
   double flag_ = 1.0;  // what a flag is
   bool uneven_ = false;
@@ -599,6 +639,8 @@ class Units final : public UnitChange {
   double reference_ = 0.0;  // the same at the last change
   double largest_ = 0.0;    // deviation
   double middle_ = 0.0;
+  double small_ = 0.0;       // size of a unit, while the stream is even
+  double farthest_ = 0.0;    // mean from 0
   std::size_t varying_ = 0;  // features
   struct {
     double weight = 0.0;  // R and mean square of the features without a state

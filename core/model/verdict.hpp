@@ -127,15 +127,18 @@ class Verdict {
 
  private:
   static constexpr std::int64_t kRows = 1000;
-  static constexpr double kMost = 1e150;       // of a loss
-  static constexpr double kTimesChance = 1.6;  // the largest c
-  static constexpr double kAbove = 0.8;        // of the way from q to 1, at most
-  static constexpr double kTimesMean = 2.0;    // c of regression
+  static constexpr double kMost = 1e150;        // of a loss
+  static constexpr double kTimesChance = 1.6;   // the largest c
+  static constexpr double kAbove = 0.8;         // of the way from q to 1, at most
+  static constexpr double kManySquares = 0.44;  // 1 - q where c is the largest for certain
+  static constexpr double kTimesMean = 2.0;     // c of regression
 
   // c
   [[nodiscard]] double times_chance() const {
     double squares = 0.0;
     for (const double total : totals_) squares += total * total;
+    // Where q is well below 0.8/1.4, as it is of two classes, nothing need be divided.
+    if (squares > kManySquares * (total_ * total_)) return kTimesChance;
     const double q = 1.0 - squares / (total_ * total_);
     return q > 0.0 ? std::min(kTimesChance, 1.0 - kAbove + kAbove / q) : kTimesChance;
   }

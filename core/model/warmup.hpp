@@ -4,6 +4,9 @@
 // layout, with target and weight, and each class that joined, in the order of the stream. A replay
 // therefore shows a new learner what the old one saw, and each target means the same class.
 //
+// With a byte limit whose memory is enough for rows of full width all rows are kept dense, and
+// there is no memory for feature numbers.
+//
 // Cost: the squared distances of n rows O(n^2 non-zeros). Memory: the rows, at most kRows, and
 // their distances.
 #pragma once
@@ -37,11 +40,12 @@ class Warmup {
   [[nodiscard]] std::size_t classes() const { return classes_; }
 
   // Allocates memory for so many rows and so many values in all; no more are kept.
-  void reserve(std::size_t rows, std::size_t values, bool distances) {
+  void reserve(std::size_t rows, std::size_t values, std::size_t width, bool distances) {
     most_rows_ = rows;
     most_values_ = values;
+    dense_width_ = width > 0 && values >= rows * width ? width : 0;
     values_.reserve(values);
-    indices_.reserve(values);
+    if (dense_width_ == 0) indices_.reserve(values);
     widths_.reserve(rows);
     ends_.reserve(rows);
     targets_.reserve(rows);
@@ -56,7 +60,7 @@ class Warmup {
   }
   [[nodiscard]] bool full() const { return size() == most_rows_; }
   [[nodiscard]] bool fits(const Sample<Real>& x) const {
-    return x.count <= most_values_ - values_.size();
+    return std::max(x.count, dense_width_) <= most_values_ - values_.size();
   }
 
   // Whether a row has a gap.
@@ -76,11 +80,24 @@ class Warmup {
   }
 
   // Median of the squared distances other than 0 between all pairs of rows, each as show(x, out)
-  // has it; 0 if there is none.
+  // has it; 0 if there is none. A row that makes up more than half of them counts once: most pairs
+  // would have it in them.
   template <class Show>
   [[nodiscard]] double median_squared_distance(Show show) {
     look();
     distances_.clear();
+    const auto equal = [&](std::size_t i, std::size_t j) {
+      const Sample<Real> x = show(views_[i], shown_);
+      return squared_distance(x, show(views_[j], other_)) == 0.0;
+    };
+    const std::size_t most = majority(equal);
+    if (most < views_.size()) {  // its first place stays
+      std::size_t left = most + 1;
+      for (std::size_t i = left; i < views_.size(); ++i) {
+        if (!equal(i, most)) views_[left++] = views_[i];
+      }
+      views_.resize(left);
+    }
     for (std::size_t i = 1; i < views_.size(); ++i) {
       const Sample<Real> x = show(views_[i], shown_);
       for (std::size_t j = 0; j < i; ++j) {
@@ -164,10 +181,41 @@ class Warmup {
  private:
   static constexpr std::int32_t kSparse = -1;
 
+  // The first place of the row that more than half are equal to; size() if there is none (Boyer and
+  // Moore's vote, and a count). Precondition: views_ is set.
+  template <class Equal>
+  [[nodiscard]] std::size_t majority(Equal equal) const {
+    std::size_t leader = 0;
+    std::size_t votes = 0;
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (votes == 0) leader = i;
+      votes = votes == 0 || equal(i, leader) ? votes + 1 : votes - 1;
+    }
+    std::size_t first = size();
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (!equal(i, leader)) continue;
+      if (count++ == 0) first = i;
+    }
+    return 2 * count > size() ? first : size();
+  }
+
   void append(const Sample<Real>& x) {
+    if (!x.dense() && dense_width_ > 0) {
+      const std::size_t start = values_.size();
+      values_.resize(start + dense_width_, Real(0));
+      for (std::size_t k = 0; k < x.count; ++k) {
+        values_[start + static_cast<std::size_t>(x.indices[k])] = x.values[k];
+      }
+      append_end(static_cast<std::int32_t>(dense_width_));
+      return;
+    }
     values_.insert(values_.end(), x.values, x.values + x.count);
     if (!x.dense()) indices_.insert(indices_.end(), x.indices, x.indices + x.count);
-    widths_.push_back(x.dense() ? static_cast<std::int32_t>(x.count) : kSparse);
+    append_end(x.dense() ? static_cast<std::int32_t>(x.count) : kSparse);
+  }
+  void append_end(std::int32_t width) {
+    widths_.push_back(width);
     ends_.push_back(static_cast<std::int64_t>(values_.size()));
   }
 
@@ -258,6 +306,7 @@ class Warmup {
   bool gaps_ = false;  // in the rows
   std::size_t most_rows_ = kRows;
   std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
+  std::size_t dense_width_ = 0;      // of all rows; 0: each is kept in its layout
   std::vector<Sample<Real>> views_;  // of the rows, while they are looked at
   std::vector<double> distances_;
   OwnedSample<Real> shown_;

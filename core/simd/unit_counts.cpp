@@ -22,7 +22,7 @@ inline bool any(Mask mask) {
 
 // One part of a group. False, and nothing has changed, if a value is far: then it goes value by
 // value.
-inline bool count_part(double* f, const Doubles& x, double row) {
+inline bool count_part(double* f, const Doubles& x, double row, double half) {
   const auto at = [f](std::size_t count) -> Doubles& {
     return *reinterpret_cast<Doubles*>(f + count * kGroup);
   };
@@ -32,7 +32,9 @@ inline bool count_part(double* f, const Doubles& x, double row) {
   const Doubles e2 = e * e;
   const Mask there = x != 0.0;
   const Mask begins = at(kRecent) == 0.0;
-  if (any((e2 > kFarSquare * square) & there & ~begins)) return false;
+  const Doubles dense = Doubles{} + kFarSquare;
+  const Doubles far = at(kWeight) < Doubles{} + half ? Doubles{} + kSparseFar : dense;
+  if (any((e2 > far * square) & there & ~begins)) return false;
   const Doubles zero{};
   const Doubles one = zero + 1.0;
   const Doubles weight = there ? zero + row : zero;
@@ -55,23 +57,24 @@ inline bool count_part(double* f, const Doubles& x, double row) {
 }
 
 template <class Real>
-void count_values(double* groups, const Real* x, std::size_t count, double row) {
+void count_values(double* groups, const Real* x, std::size_t count, double row, double half) {
+  typedef Real Part
+      __attribute__((vector_size(kPart * sizeof(Real)), aligned(sizeof(Real)), may_alias));
+  alignas(64) Real last[kGroup] = {};  // values of the last group if it is not full; written first,
+                                       // so that no load waits for the stores
+  const std::size_t whole = count / kGroup * kGroup;
+  for (std::size_t j = whole; j < count; ++j) last[j - whole] = x[j];
   for (std::size_t first = 0; first < count; first += kGroup) {
-    alignas(64) double values[kGroup] = {};
-    if (first + kGroup <= count) {
-      for (std::size_t l = 0; l < kGroup; ++l) values[l] = static_cast<double>(x[first + l]);
-    } else {
-      for (std::size_t l = 0; first + l < count; ++l) values[l] = static_cast<double>(x[first + l]);
-    }
+    const Real* const values = first < whole ? x + first : last;
     for (std::size_t part = 0; part < kGroup; part += kPart) {
       double* const f = groups + first * kGroup + part;
-      Doubles v = load<double>(values + part);
+      Doubles v = __builtin_convertvector(*reinterpret_cast<const Part*>(values + part), Doubles);
       const Doubles most = Doubles{} + kCountable;
       v = v > most ? most : v;
       v = v < -most ? -most : v;
-      if (count_part(f, v, row)) continue;
+      if (count_part(f, v, row, half)) continue;
       for (std::size_t l = 0; l < kPart; ++l) {
-        if (v[l] != 0.0) count_value(f + l, v[l], row);
+        if (v[l] != 0.0) count_value(f + l, v[l], row, half);
       }
     }
   }
@@ -101,14 +104,32 @@ void show_values(const Real* x, const double* centres, const double* sizes, doub
   }
 }
 
+template <class Real>
+bool any_nan(const Real* x, std::size_t count) {
+  constexpr std::size_t width = kWidth<Real>;
+  Mask found{};
+  const auto look = [&](std::size_t k) {
+    const Vector<Real> v = load_loose(x + k);
+    found |= (Mask)(v != v);
+  };
+  std::size_t k = 0;
+  for (; k + width <= count; k += width) look(k);
+  if (k < count && count >= width) look(count - width);
+  if (any(found)) return true;
+  for (; count < width && k < count; ++k) {
+    if (x[k] != x[k]) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 extern const UnitCountFunctions<float> BUDGETRON_CONCAT(unit_count_functions_float_, BUDGETRON_ISA);
 extern const UnitCountFunctions<double> BUDGETRON_CONCAT(unit_count_functions_double_,
                                                          BUDGETRON_ISA);
 const UnitCountFunctions<float> BUDGETRON_CONCAT(unit_count_functions_float_, BUDGETRON_ISA) = {
-    count_values<float>, show_values<float>};
+    count_values<float>, show_values<float>, any_nan<float>};
 const UnitCountFunctions<double> BUDGETRON_CONCAT(unit_count_functions_double_, BUDGETRON_ISA) = {
-    count_values<double>, show_values<double>};
+    count_values<double>, show_values<double>, any_nan<double>};
 
 }  // namespace budgetron

@@ -1,7 +1,7 @@
-// Statistics of features, value by value, and values in units (model/units.hpp says what they are
-// for).
+// Statistics of features, value by value, values in units, and whether any is missing
+// (model/units.hpp says what they are for).
 //
-//   e = x - mean, at most 8 sqrt(square) ;  gain g = row/recent
+//   e = x - mean, at most 8 sqrt(square), or 4 if weight < half ;  gain g = row/recent
 //   mean += g e ;   square = (1 - g)(square + g e^2)
 //   block: count, how many were far, mean and squares, by Welford's recursion (1962)
 //
@@ -30,11 +30,13 @@ enum UnitCount : std::size_t {
 };
 inline constexpr std::size_t kGroupNumbers = 8 * kGroup;
 inline constexpr double kFarSquare = 64.0;   // squared deviations; a value counts as no farther
-inline constexpr double kCountable = 1e140;  // larger values count as this: squares overflow
+inline constexpr double kSparseFar = 16.0;   // likewise of a feature that is 0 in most rows
+inline constexpr double kCountable = 1e152;  // larger values count as this: squares overflow
 
 // One value other than 0 of the feature whose weight is *f, the other statistics kGroup apart.
-inline void count_value(double* f, double x, double row) {
+inline void count_value(double* f, double x, double row, double half) {
   const bool begins = f[kRecent * kGroup] == 0.0;
+  const double far = f[kWeight * kGroup] < half ? kSparseFar : kFarSquare;
   f[kWeight * kGroup] += row;
   const double recent = f[kRecent * kGroup] += row;
   const double count = f[kBlockCount * kGroup] += 1.0;
@@ -45,7 +47,7 @@ inline void count_value(double* f, double x, double row) {
   double& square = f[kSquare * kGroup];
   double e = x - mean;
   double e2 = e * e;
-  const double most = kFarSquare * square;
+  const double most = far * square;
   if (e2 > most && !begins) {
     f[kBlockFar * kGroup] += 1.0;
     if (most > 0.0) {
@@ -72,10 +74,12 @@ inline double shown_value(double x, double centre, double size, double most) {
 template <class Real>
 struct UnitCountFunctions {
   // count_value of every x that is not 0, of `count` features; groups are 64-byte aligned.
-  void (*count_values)(double* groups, const Real* x, std::size_t count, double row);
+  void (*count_values)(double* groups, const Real* x, std::size_t count, double row, double half);
   // shown_value of `count` features; `out` is not x.
   void (*show_values)(const Real* x, const double* centres, const double* sizes, double most,
                       Real* out, std::size_t count);
+  // Whether one of `count` values is NaN.
+  bool (*any_nan)(const Real* x, std::size_t count);
 };
 
 // Of the instruction set that row_functions picked.

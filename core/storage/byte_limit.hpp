@@ -14,9 +14,10 @@
 namespace budgetron {
 
 struct ByteLimit {
-  std::size_t width = 0;  // of every row
-  std::size_t slots = 0;  // features stored at a time; 0: no limit is set, memory follows need
-  bool changes = false;   // units may change (hypothesis/unit_change.hpp), which takes memory
+  std::size_t width = 0;     // of every row
+  std::size_t slots = 0;     // features stored at a time; 0: no limit is set, memory follows need
+  bool changes = false;      // units may change (hypothesis/unit_change.hpp), which takes memory
+  bool finds_gamma = false;  // and then gamma too, which takes more
 
   [[nodiscard]] bool given() const { return slots > 0; }
   [[nodiscard]] bool all() const { return slots >= width; }  // every feature has its slot

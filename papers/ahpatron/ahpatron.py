@@ -46,6 +46,9 @@ class Ahpatron(Page):
         K = self.gram()
         order = np.lexsort((self.ids, -self.sizes()))  # largest first, the older of the tied
         S2, S1 = order[: self.B // 2], order[self.B // 2 :]
+        apart = [i for n, i in enumerate(S2) if not self.copies(i, S2[:n]).any()]
+        if 2 * len(apart) < len(S2):  # ours: a copy is projected, however large its coef
+            S2, S1 = np.array(apart), np.setdiff1d(order, apart)
         K2, K21 = K[np.ix_(S2, S2)], K[np.ix_(S2, S1)]
         theta = np.linalg.solve(K2 + self.ridge * np.eye(S2.size), K21 @ self.coef[S1])  # (9)
         self.coef[S2] += theta  # f_{t,2} + f^_{t,1}

@@ -1,7 +1,8 @@
 """AVM (Le et al. 2017, algorithms 2 to 5): Pegasos on core points instead of the rows themselves.
 
 The data space is covered by cells as the rows come; a row moves the coef of its cell's core point.
-Nothing is ever dropped; `budget` only stops the opening of cells.
+Nothing is ever dropped; `budget` only stops the opening of cells. When units change delta may be
+found anew (papers/units.py): core points that then lie in one cell are united (ours).
 """
 
 from __future__ import annotations
@@ -85,3 +86,21 @@ class AVM(Page):
             if inside.size > 0:
                 return self.oldest(inside)  # algorithm 4
         return nearest if self.size == self.B else None
+
+    def unite(self) -> None:
+        """From the oldest on: a core point in the cell of one that stays adds its coef to it."""
+        stays: list[int] = []
+        for i in np.argsort(self.ids):
+            gaps = np.abs(self.support[stays] - self.support[i])
+            if self.cover == "sphere":
+                apart, reach = np.sqrt((gaps**2).sum(axis=1)), self.delta / 2
+            else:
+                apart, reach = gaps.max(axis=1, initial=0), self.delta / sqrt(gaps.shape[1])
+            inside = np.flatnonzero(apart < reach)
+            if inside.size == 0:
+                stays.append(i)
+            else:
+                nearest = inside[apart[inside].argmin()]
+                j = stays[nearest if self.cover == "sphere" else inside[0]]
+                self.coef[j] += self.coef[i]
+        self.keep(np.array(stays, dtype=int))

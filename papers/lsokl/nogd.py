@@ -2,6 +2,7 @@
 
 The first B examples with loss are stored, and OGD runs on them. From then on they only serve as
 landmarks: phi(x) = E^(-1/2) V' k_B(x), of the largest eigenvalues of their Gram matrix V E V'.
+If fewer than half of them differ, copies are united instead, and storing goes on (ours).
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class NOGD(Page):
         slope = self.loss.slope(margin)
         if slope == 0:
             return
+        if self.size == self.B and self.projection.size == 0:
+            self.unite_copies()
         if self.size < self.B:
             self.add(x, -self.rate * slope * u)
             return
@@ -56,6 +59,15 @@ class NOGD(Page):
 
     def shape_of(self, name: str, size: int) -> tuple[int, ...]:
         return (self.B, size // self.B) if name == "projection" else super().shape_of(name, size)
+
+    def unite_copies(self) -> None:
+        by_age = np.argsort(self.ids)
+        first = np.array([by_age[self.copies(i, by_age).argmax()] for i in range(self.size)])
+        stays = np.unique(first)
+        if 2 * stays.size < self.size:
+            sums = [self.coef[first == i].sum(axis=0) for i in stays]
+            self.keep(stays)
+            self.coef = np.array(sums)
 
     def change_over(self) -> None:
         E, V = np.linalg.eigh(self.gram())  # the largest last

@@ -43,6 +43,7 @@ from .estimators.shrinking_perceptron import (
     ShrinkingPerceptronClassifier as ShrinkingPerceptronClassifier,
 )
 from .estimators.table_encoder import TableEncoder as TableEncoder
+from .explaining import explain as explain
 from .model_file import ModelFileError as ModelFileError
 from .model_file import load as load
 from .model_file import save as save

@@ -26,6 +26,8 @@ class Batch:
     calibrate : False for rows that were learned before: decisions on them are too sure to fit
         probabilities to
     surveyed : whether the first pass of `fit` has seen the rows: what it settled stays as it is
+    chances : takes the probability that each row's own class had before the row was learned; left
+        as it is where its class has just joined or is the only one. None: not wanted
     """
 
     rows: Any
@@ -35,12 +37,14 @@ class Batch:
     unseen: bool = False
     calibrate: bool = True
     surveyed: bool = False
+    chances: NDArray[np.float64] | None = None
 
     def coded(self, targets: NDArray[np.float64], *, unseen: bool) -> Batch:
         """The same rows with class codes for their labels."""
-        flags = (self.record, unseen, self.calibrate, self.surveyed)
+        flags = (self.record, unseen, self.calibrate, self.surveyed, self.chances)
         return Batch(self.rows, targets, self.weights, *flags)  # a third of what `replace` takes
 
     def __getitem__(self, rows: NDArray[np.intp] | slice) -> Batch:
         weights = None if self.weights is None else self.weights[rows]
-        return replace(self, rows=self.rows[rows], y=self.y[rows], weights=weights)
+        chances = None if self.chances is None else self.chances[rows]
+        return replace(self, rows=self.rows[rows], y=self.y[rows], weights=weights, chances=chances)

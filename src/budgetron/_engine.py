@@ -81,6 +81,7 @@ class Preparation:
     target_scale : "none" or "auto", of the targets of a regression
     flags : the first of the features that flag missing values; 0 if none do
     gamma_factor : "median" finds so many times its gamma
+    delta_factor : so many median distances are the learner's delta; 0: as the spec has it
     metric : whether the metric is learned
     race : whether learners with multiples of that gamma race
     """
@@ -91,6 +92,7 @@ class Preparation:
     target_scale: str = "none"
     flags: int = 0
     gamma_factor: float = 1.0
+    delta_factor: float = 0.0
     metric: bool = False
     race: bool = False
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """A catalogue line: where the estimators live and which parameters the name fixes."""
+    """A catalogue line: where the estimators live and which parameters the name fixes.
+
+    `printed` is what its paper has where a default of its own is another.
+    """
 
     module: str
     stem: str
@@ -25,6 +28,7 @@ class Entry:
     summary: str
     tasks: tuple[str, ...] = ("classification",)
     fixed: dict[str, Any] = field(default_factory=dict)
+    printed: dict[str, Any] = field(default_factory=dict)
 
     def estimator(self, task: str) -> Any:
         """The estimator class for a task."""
@@ -217,6 +221,7 @@ CATALOGUE: dict[str, Entry] = {
         "Le, Nguyen, Nguyen & Phung, JMLR 2017",
         "Pegasos whose rows are rounded to the core points of cells",
         tasks=BOTH,
+        printed={"delta": 1.0},
     ),
     "budgetron": Entry(
         "budgetron",
@@ -328,7 +333,9 @@ def paper_settings(task: str = "classification") -> dict[str, Any]:
 
 
 def as_printed(name: str, task: str = "classification", **params: Any) -> Any:
-    """The estimator called `name` that computes what its paper says: see `paper_settings`.
+    """The estimator called `name` that computes what its paper says.
+
+    That is `paper_settings`, and what its own line of the catalogue has as `printed`.
 
     Parameters
     ----------
@@ -340,7 +347,8 @@ def as_printed(name: str, task: str = "classification", **params: Any) -> Any:
     >>> as_printed("forgetron", gamma=0.5)
     ForgetronClassifier(gamma=0.5, scale=None, shuffle=False)
     """
-    return make(name, task, **paper_settings(task) | params)
+    own = CATALOGUE[name].printed if name in CATALOGUE else {}
+    return make(name, task, **paper_settings(task) | own | params)
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

@@ -22,6 +22,7 @@ import pytest
 from budgetron.catalogue import CATALOGUE
 from budgetron.cli import main
 from budgetron.cli._interruption import Interruption
+from budgetron.cli._tally import Mistakes
 from budgetron.estimators._base.classifier import OnlineClassifier
 from budgetron.streams.base import CHUNK_ROWS
 from tests.support.cases import stream
@@ -141,31 +142,31 @@ def test_a_run_killed_many_times_ends_as_if_it_had_not_been(
 
 def interrupted(arguments: list[str], number: int, chunk: int, times: int, said: str) -> None:
     """In a process: the command, which gets the signal while it learns a chunk."""
-    learn = OnlineClassifier._prequential_growing
+    learn = Mistakes.learn
     chunks = itertools.count(1)
 
-    def learn_and_signal(self: Any, X: Any, y: Any, **more: Any) -> Any:
+    def learn_and_signal(self: Any, model: Any, place: Any, X: Any, y: Any) -> Any:
         if next(chunks) == chunk:
             for _ in range(times):
                 os.kill(os.getpid(), number)
-        return learn(self, X, y, **more)
+        return learn(self, model, place, X, y)
 
-    OnlineClassifier._prequential_growing = learn_and_signal  # type: ignore[method-assign]
+    Mistakes.learn = learn_and_signal  # type: ignore[method-assign]
     with open(said, "w") as sys.stderr:
         main(arguments)
 
 
 def interrupt_behind(patch: pytest.MonkeyPatch, wanted: int) -> None:
     """Ctrl-C behind so many chunks."""
-    learn = OnlineClassifier._prequential_growing
+    learn = Mistakes.learn
     chunks = itertools.count(1)
 
-    def learn_some(self: Any, X: Any, y: Any, **more: Any) -> Any:
+    def learn_some(self: Any, model: Any, place: Any, X: Any, y: Any) -> Any:
         if next(chunks) > wanted:
             raise KeyboardInterrupt
-        return learn(self, X, y, **more)
+        return learn(self, model, place, X, y)
 
-    patch.setattr(OnlineClassifier, "_prequential_growing", learn_some)
+    patch.setattr(Mistakes, "learn", learn_some)
 
 
 def end_of(process: Any) -> int:
@@ -187,7 +188,7 @@ def test_a_run_that_is_asked_to_stop_keeps_what_it_learned(
     assert stopped % every != 0
     assert stopped < ROWS
     line = said.read_text()
-    assert line.startswith(f"interrupted: {stopped:,} rows ")
+    assert line.startswith(f"budgetron: interrupted: {stopped:,} rows ")
     assert line.endswith(f"; the same command goes on after row {stopped:,}\n")
     assert line.count("\n") == 1
 
@@ -203,7 +204,9 @@ def test_the_second_ctrl_c_ends_at_once(source: Path, tmp_path: Path) -> None:
     arguments = command(source, "--checkpoint", str(kept), "--every", str(3 * CHUNK_ROWS))
     assert end_of(started(interrupted, arguments, signal.SIGINT, 5, 2, str(said))) == 130
     line = said.read_text()
-    assert line.startswith(f"interrupted: {4 * CHUNK_ROWS:,} rows ")  # the chunk was not learned
+    assert line.startswith(
+        f"budgetron: interrupted: {4 * CHUNK_ROWS:,} rows "
+    )  # the chunk was not learned
     assert line.endswith(f"; the same command goes on after row {3 * CHUNK_ROWS:,}\n")
 
 
@@ -215,7 +218,7 @@ def test_ctrl_c_while_the_model_is_made(
 
     monkeypatch.setattr(OnlineClassifier, "_start", interrupt)  # its width is known by then
     assert call(command(short)) == 130
-    assert capsys.readouterr().err == "interrupted: 0 rows\n"
+    assert capsys.readouterr().err == "budgetron: interrupted: 0 rows\n"
 
 
 def test_signals_that_somebody_else_handles_are_left_alone() -> None:
@@ -237,18 +240,18 @@ def test_the_resumed_process_opens_the_source_behind_what_it_learned(
     short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learned: list[int] = []
-    learn = OnlineClassifier._prequential_growing
+    learn = Mistakes.learn
 
-    def counting(self: Any, X: Any, y: Any, **more: Any) -> Any:
+    def counting(self: Any, model: Any, place: Any, X: Any, y: Any) -> Any:
         learned.append(len(y))
-        return learn(self, X, y, **more)
+        return learn(self, model, place, X, y)
 
     arguments = command(short, "--checkpoint", str(tmp_path / "m.btn"), "--every", "500")
     with monkeypatch.context() as patch:
         interrupt_behind(patch, 3)
         assert call(arguments) == 130
     assert "the same command goes on after row 1,500" in capsys.readouterr().err
-    monkeypatch.setattr(OnlineClassifier, "_prequential_growing", counting)
+    monkeypatch.setattr(Mistakes, "learn", counting)
     assert result_of(arguments, capsys)["resumed_from"] == 1500
     assert sum(learned) == 1500
     learned.clear()
@@ -368,7 +371,7 @@ def test_a_resumed_run_reports_the_bad_rows_of_all_of_it(
         lines.insert(0, "label,a,b")
         options += ["--format", "csv"]
         options += ["--categorical" if "categories" in kind else "--hash", "b"]
-        options += ["--columns", "a,b"]  # by which a gap is a bad row
+        options += ["--numeric", "a", "--strict"]  # by which infinity makes its row a bad one
     source.write_text("\n".join(lines) + "\n")
     kept = str(tmp_path / "kept")
     keep = ["--checkpoint", kept, "--every", "10"]
@@ -402,7 +405,7 @@ def test_a_checkpoint_without_messages_is_resumed(
     rows[3] = "inf,1"
     (tmp_path / "rows.csv").write_text("a,label\n" + "\n".join(rows) + "\n")
     arguments = [str(tmp_path / "rows.csv"), "--skip-bad", "--gamma", "0.5", "--algorithm", "rbp"]
-    arguments += ["--columns", "a", "--checkpoint", str(tmp_path / "c.btn"), "--every", "10"]
+    arguments += ["--strict", "--checkpoint", str(tmp_path / "c.btn"), "--every", "10"]
     with monkeypatch.context() as patch:
         for module in (libsvm, table):
             patch.setattr(module, "noted", lambda **of_bad_rows: {})
@@ -426,7 +429,7 @@ def test_two_runs_do_not_share_a_checkpoint(
     release = hold(kept)
     assert call(arguments) == 2
     error = capsys.readouterr().err
-    assert error == f"another run is using {kept}; wait for it, or name another file\n"
+    assert error == f"budgetron: another run is using {kept}; wait for it, or name another file\n"
     assert not kept.exists()
     release()
     assert call(arguments) == 0
@@ -510,7 +513,10 @@ def test_a_model_that_is_damaged_ends_the_run_and_leaves_the_last_checkpoint(
     arguments = command(short, "--every", "1000")
     assert call([*arguments, "--checkpoint", str(kept)]) == 2
     error = capsys.readouterr().err
-    assert error == f"{kept}: the model is damaged (state: damaged coefs): nothing was written\n"
+    assert (
+        error
+        == f"budgetron: {kept}: the model is damaged (state: damaged coefs): nothing was written\n"
+    )
     assert kept.read_bytes() == written[0]
     assert call([*arguments, "--save", str(model)]) == 2
     assert "the model is damaged" in capsys.readouterr().err
@@ -645,23 +651,21 @@ def test_a_killed_run_goes_on_though_its_source_grew(
     short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A log may end in the middle of a line when the run starts; that line was not learned yet."""
-    from budgetron.estimators._base.classifier import OnlineClassifier
-
     text = short.read_bytes()
     cut = len(text) * 2 // 3
     cut += 3 if text[cut - 1 : cut + 2].count(b"\n") else 0  # not where a line starts
     source = tmp_path / "log.txt"
     source.write_bytes(text[:cut])
-    learn = OnlineClassifier._prequential_growing
+    learn = Mistakes.learn
 
-    def interrupted(self: Any, X: Any, y: Any, **more: Any) -> Any:
-        if has_learned(self) and self.n_seen_ >= 500:
+    def interrupted(self: Any, model: Any, place: Any, X: Any, y: Any) -> Any:
+        if has_learned(model) and model.n_seen_ >= 500:
             raise KeyboardInterrupt
-        return learn(self, X, y, **more)
+        return learn(self, model, place, X, y)
 
     arguments = command(source, "--every", "500")
     with monkeypatch.context() as patch:
-        patch.setattr(OnlineClassifier, "_prequential_growing", interrupted)
+        patch.setattr(Mistakes, "learn", interrupted)
         assert call([*arguments, "--checkpoint", str(tmp_path / "kept.btn")]) == 130
     source.write_bytes(text)
     resumed = result_of([*arguments, "--checkpoint", str(tmp_path / "kept.btn")], capsys)

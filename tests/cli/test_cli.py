@@ -72,6 +72,7 @@ class Cli:
         assert out == ""
         assert err.count("\n") == 1
         assert err.endswith("\n")
+        assert err.startswith("budgetron: ")  # the one rule of all lines
         return err.strip()
 
 
@@ -139,7 +140,7 @@ def test_dtype(cli: Cli, tmp_path: Path, file: str) -> None:
     path = tmp_path / "large"
     path.write_text("1 1:1e39\n")
     error = cli.mistake("run", str(path), *arguments)
-    assert error == f"{path}:1: value '1e39' of feature 1 is out of range"
+    assert error == f"budgetron: {path}:1: value '1e39' of feature 1 is out of range"
     assert cli.json("run", str(path), *arguments, "--dtype", "float64")["rows"] == 1
 
 
@@ -160,9 +161,9 @@ def test_classes_can_be_given(cli: Cli, file: str) -> None:
     assert cli.json(*arguments, "-1,1")["classes"] == [-1, 1]
     row = 1 + int(np.argmax(Y == 1))
     error = cli.mistake(*arguments, "-1,2")
-    assert error == f"{file}: label 1 of row {row} is not among --classes -1,2"
+    assert error == f"budgetron: {file}: label 1 of row {row} is not among --classes -1,2"
     error = cli.mistake(*arguments, "a,b")
-    assert error == f"{file}: label {Y[0]} of row 1 is not among --classes a,b"
+    assert error == f"budgetron: {file}: label {Y[0]} of row 1 is not among --classes a,b"
 
 
 def test_more_than_two_classes_join(cli: Cli, tmp_path: Path) -> None:
@@ -191,7 +192,7 @@ def test_gamma_auto_is_one_over_the_largest_index(cli: Cli, tmp_path: Path) -> N
 
 def test_an_index_beyond_n_features(cli: Cli, file: str) -> None:
     error = cli.mistake("run", file, "-a", "perceptron", "--n-features", "1")
-    assert error == f"{file}:1: feature index '2' is above 1"
+    assert error == f"budgetron: {file}:1: feature index '2' is above 1"
 
 
 def test_gamma_auto_on_standard_input_is_the_median(cli: Cli, file: str) -> None:
@@ -207,7 +208,11 @@ def test_gamma_auto_on_standard_input_is_the_median(cli: Cli, file: str) -> None
 def test_scale(cli: Cli, file: str) -> None:
     arguments = ["run", file, "-a", "perceptron", "--gamma", "1", "--scale"]
     follows = budgetron.make("perceptron", gamma=1, scale="auto").partial_fit(X, Y)
-    for scale, used in [("standard", "standard"), ("auto", follows.scale_), ("none", None)]:
+    for scale, used in [
+        ("standard", "standard"),
+        ("auto", follows.scale_ or "none"),
+        ("none", "none"),
+    ]:
         result = cli.json(*arguments, scale)
         assert result["scale"] == used
         assert result["gamma"] == 1
@@ -226,7 +231,7 @@ def test_a_malformed_line_stops_the_run(cli: Cli, tmp_path: Path, gamma: list[st
     path.write_text(text_of(X, Y) + "1 1:nan\n" + text_of(X, Y))
     error = cli.mistake("run", str(path), "-a", "perceptron", "--scale", "none", *gamma)
     what = "value 'nan' of feature 1 is not finite; scale=\"auto\" treats it as a missing value"
-    assert error == f"{path}:{len(Y) + 1}: {what}"
+    assert error == f"budgetron: {path}:{len(Y) + 1}: {what}"
 
 
 TABLE = "age,pay,town,label\n" + "31,2.5,Ulm,1\n,3.1,Bonn,0\n45,NA,Ulm,1\n22,1.0,Jena,0\n" * 9
@@ -245,15 +250,18 @@ def test_empty_cells_are_missing_values_with_units(cli: Cli, tmp_path: Path) -> 
     assert "18 (age 9, pay 9)" in out
     assert "18" in next(line for line in cli("info", model)[0].splitlines() if "missing v" in line)
     assert cli("predict", model, str(path))[0].count("\n") == 37
-    learn = [*learn[:-1], "--columns", "age,pay,town", "--scale"]  # kinds are not inferred
     for scale in ("none", "standard"):
-        error = cli.mistake(*learn, scale)
+        error = cli(*learn, scale, code=2)[1].splitlines()[-1]
         assert error.startswith(
-            f"{path}:3: row 2, column 'age' has no value: scale=\"auto\" (--scale"
+            f"budgetron: {path}:3: row 2, column 'age' has no value: scale=\"auto\" (--scale"
         )
         assert cli.json(*learn, scale, "--skip-bad")["bad_lines"] == 18
     cli(*learn, "none", "--skip-bad", "--save", model)
-    assert "row 2, column 'age' has no value" in cli("predict", model, str(path), code=2)[1]
+    strict = cli("predict", model, str(path), "--strict", code=2)[1]
+    assert "row 2, column 'age' has no value" in strict
+    out, err = cli("predict", model, str(path))
+    assert (out.splitlines()[2], out.count("\n")) == ("2,", 37)
+    assert err.startswith("budgetron: 18 bad rows without a prediction; the first: ")
 
 
 def test_nan_in_libsvm_text_is_a_missing_value_with_units(cli: Cli, tmp_path: Path) -> None:
@@ -276,7 +284,9 @@ def test_skip_bad_counts_and_reports(cli: Cli, tmp_path: Path, file: str) -> Non
     result = json.loads(out)
     assert result["bad_lines"] == 2
     assert result["bad_messages"][1].startswith(f"{path}:{len(Y) + 2}: feature index 0")
-    assert err == f"2 bad rows skipped; the first: {path}:11: label 'x' is not a number\n"
+    assert (
+        err == f"budgetron: 2 bad rows skipped; the first: {path}:11: label 'x' is not a number\n"
+    )
     clean = cli.json("run", file, *arguments)
     assert (result["rows"], result["mistakes"]) == (clean["rows"], clean["mistakes"])
     assert "bad rows skipped" in cli("run", str(path), *arguments, "--skip-bad")[0]
@@ -287,11 +297,17 @@ def test_files_that_cannot_be_read(cli: Cli, tmp_path: Path) -> None:
         arguments = ["-a", "perceptron", *gamma]
         missing = str(tmp_path / "missing")
         error = cli.mistake("run", missing, *arguments)
-        assert error == f"{missing}: no such file or directory"
-        assert cli.mistake("run", str(tmp_path), *arguments) == f"{tmp_path}: is a directory"
+        assert error == f"budgetron: {missing}: no such file or directory"
+        assert (
+            cli.mistake("run", str(tmp_path), *arguments)
+            == f"budgetron: {tmp_path}: is a directory"
+        )
         empty = tmp_path / "empty"
         empty.write_text("")
-        assert cli.mistake("run", str(empty), *arguments) == f"{empty}: no rows to learn from"
+        assert (
+            cli.mistake("run", str(empty), *arguments)
+            == f"budgetron: {empty}: no rows to learn from"
+        )
 
 
 # ---- mistakes in the command -------------------------------------------------------------------
@@ -384,7 +400,7 @@ def test_standard_input_plain_and_compressed(cli: Cli, file: str) -> None:
     for result in (json.loads(done.stdout), told):
         assert (result["source"], result["mistakes"]) == ("<stdin>", expected["mistakes"])
     wrong = cli.reading(b"1 1:1\n?\n").mistake(*arguments)
-    assert wrong == "<stdin>:2: label '?' is not a number"
+    assert wrong == "budgetron: <stdin>:2: label '?' is not a number"
 
 
 def test_progress_only_on_a_terminal(file: str) -> None:
@@ -431,7 +447,7 @@ def test_interrupted(file: str) -> None:
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=30) == 130
     error = process.stderr.read().decode()
-    assert error.startswith("interrupted: ")
+    assert error.startswith("budgetron: interrupted: ")
     assert error.count("\n") == 1
     assert process.stdout.read() == b""
     process.stdin.close()
@@ -496,13 +512,14 @@ def test_words_as_labels_and_categories(cli: Cli, tmp_path: Path) -> None:
     assert result["n_features"] == 3 + 1 + 8 + 1  # colours, gaps, others; size
     assert result["params"]["gamma"] == 1 / 13
     assert result["mistakes"] < 10
-    assert cli.json(*arguments, "--hash", "colour")["n_features"] == 1025
+    assert cli.json(*arguments, "--hash", "colour")["n_features"] == 1024 + 1 + 1
     assert cli.json(*arguments, "--columns", "size", "--classes", "yes,no")["rows"] == 120
     assert cli.json(*arguments)["n_features"] == 13
-    said = ("--columns", "size,colour")
-    assert "column 'colour' holds 'red', not a number" in cli.mistake(*arguments, *said)
+    assert cli.json(*arguments, "--columns", "size,colour")["n_features"] == 13
+    error = cli(*arguments, "--numeric", "colour", "--strict", code=2)[1]
+    assert f"{path}:2: row 1, column 'colour' holds 'red', not a number" in error
     error = cli.mistake(*arguments, "--columns", "size", "--classes", "yes,maybe")
-    assert error == f"{path}: label no of row 2 is not among --classes yes,maybe"
+    assert error == f"budgetron: {path}: label no of row 2 is not among --classes yes,maybe"
     assert "--label none" in cli.mistake(*arguments, "--label", "none")
     assert "--delimiter" in cli.mistake(*arguments, "--delimiter", "::")
     assert "format must be" in cli.mistake(*arguments, "--format", "xml")
@@ -522,7 +539,7 @@ def test_regression(cli: Cli, tmp_path: Path, file: str) -> None:
     arguments = ["run", file, "-a", "nogd", "--task", "regression", "--gamma", "0.5", "--seed", "1"]
     result = cli.json(*arguments)
     model = budgetron.make("nogd", task="regression", gamma=0.5, random_state=1)
-    error = model.prequential(X, Y.astype(float)) - Y
+    error = (model.prequential(X, Y.astype(float)) - Y)[1:]  # no target comes before the first
     assert result["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)))
     assert result["mae"] == pytest.approx(np.mean(np.abs(error)))
     assert "classes" not in result
@@ -536,7 +553,7 @@ def test_regression(cli: Cli, tmp_path: Path, file: str) -> None:
     path = tmp_path / "words.csv"
     path.write_text("a,y\n1,yes\n")
     words = cli.mistake("run", str(path), "-a", "nogd", "--task", "regression")
-    assert words == f"{path}: label yes is not a number: regression takes numbers"
+    assert words == f"budgetron: {path}: label yes is not a number: regression takes numbers"
 
 
 def test_data(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lines(text: str) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(text)))
+    """The cells of an answer behind the rows' numbers, which are all there."""
+    (first, *header), *rows = csv.reader(io.StringIO(text))
+    assert first == "row"
+    assert [number for number, *_ in rows] == [str(i) for i in range(1, len(rows) + 1)]
+    return [header, *(cells for _, *cells in rows)]
 
 
 def test_predict_says_what_the_saved_model_says(
@@ -85,7 +89,8 @@ def test_three_classes_as_json_lines(folder: Path, capsys: pytest.CaptureFixture
     capsys.readouterr()
     assert call("predict", folder / "three.btn", folder / "three.txt", *options) == 0
     said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert list(said[0]) == ["0", "1", "2"]
+    assert list(said[0]) == ["row", "0", "1", "2"]
+    assert [each.pop("row") for each in said] == list(range(1, 301))
     assert [list(each.values()) for each in said] == model.decision_function(X).tolist()
 
 
@@ -98,7 +103,9 @@ def test_probabilities_by_class(folder: Path, capsys: pytest.CaptureFixture[str]
         told, *rows = lines(capsys.readouterr().out)
         assert told == header
         said = np.array(rows, dtype=float)
-        np.testing.assert_array_equal(said, budgetron.load(model).predict_proba(X))
+        expected = budgetron.load(model).predict_proba(X)
+        np.testing.assert_allclose(said, expected, rtol=5e-6)
+        assert max(len(cell.partition("e")[0].strip("0.")) for row in rows for cell in row) == 6
 
 
 def test_text_labels_and_regression(
@@ -150,9 +157,9 @@ def test_standard_input_is_answered_as_it_comes(folder: Path) -> None:
             process.stdin.write(row)
             process.stdin.flush()
             answer = process.stdout.readline()
-            if answer == "label\n":
+            if answer == "row,label\n":
                 answer = process.stdout.readline()
-            assert answer in ("-1\n", "1\n")
+            assert answer.partition(",")[2] in ("-1\n", "1\n")
         process.stdin.close()
         assert process.stdout.read() == ""
         assert process.wait() == 0
@@ -216,7 +223,7 @@ def test_a_model_that_does_not_learn_is_told_once(
     found = capfd.readouterr()
     told = [line for line in found.err.splitlines() if "kernel values" in line]
     assert len(told) == 1
-    assert told[0].startswith("warning: the model says nothing")
+    assert told[0].startswith("budgetron: warning: the model says nothing")
     assert ".py" not in found.err
     assert "kernel values" in json.loads(found.out)["warning"]
     assert call("info", saved) == 0
@@ -246,11 +253,11 @@ def test_predict_reads_a_table_as_it_was_learned(
     rows = [("m", "Jena", 1.5), ("f", "Köln", 2.0), ("f", "Ulm", 3.0)]
     text = "sex,note,town,age\n" + "".join(f"{s},x,{t},{a}\n" for s, t, a in rows)
     (towns / "new.csv").write_text(text)
-    options = {"categorical": ["town", "sex"], "infer": True, "dtype": "float64"}
+    options = {"categorical": ["town", "sex"], "dtype": "float64"}
     with open_stream(towns / "towns.csv", **options) as learned:
         layout = learned.layout
     frame = pd.DataFrame(rows, columns=["sex", "town", "age"])
-    [(X, _)] = open_stream(frame, label=False, dtype="float64", **layout.options)
+    [(X, _)] = open_stream(frame, label=False, dtype="float64", layout=layout)
     capsys.readouterr()
     assert call("predict", towns / model, towns / "new.csv", "--output", "decisions") == 0
     said = [float(f) for (f,) in lines(capsys.readouterr().out)[1:]]
@@ -327,7 +334,7 @@ def test_a_failed_prediction_prints_nothing(
     assert said.err.count("\n") == 1
     (tmp_path / "empty.csv").write_text("a,b,c,d,e\n")
     assert call("predict", folder / "two.btn", tmp_path / "empty.csv") == 0
-    assert capsys.readouterr().out == "label\n"
+    assert capsys.readouterr().out == "row,label\n"
 
 
 @pytest.mark.parametrize("option", ["--save", "--checkpoint"])

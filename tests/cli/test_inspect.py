@@ -129,7 +129,7 @@ def test_only_the_first_rows_are_looked_at(
         ("t.csv", "a,b\n", "has no rows"),
         ("t.csv", "a\n1\n", "one column"),
         ("t.jsonl", "", "is empty"),
-        ("t.jsonl", "{not json}\n", "row 1 or later"),
+        ("t.jsonl", "{not json}\n", "row 1 is no json object"),
         ("t.parquet", "PAR", "t.parquet"),
         ("t.arrow", "ARROW1", "t.arrow"),
         ("t.libsvm", "1 1:2\n", "is no table; tables are csv, parquet, arrow, jsonl"),

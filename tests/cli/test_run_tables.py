@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +74,7 @@ def test_a_file_and_a_label_suffice(tmp_path: Path, budgetron_says: Any, name: s
     assert result["classes"] == ["no", "yes"]
     assert result["mistake_rate"] < 0.3
     assert "columns: 1 number, 1 category, 1 date" in said.err
-    assert "left out: id (id), land (constant)" in said.err
+    assert "constant so far: land; left out: id (id)" in said.err
 
 
 def test_many_numbers_are_a_target(tmp_path: Path, budgetron_says: Any) -> None:
@@ -85,7 +87,7 @@ def test_many_numbers_are_a_target(tmp_path: Path, budgetron_says: Any) -> None:
     few = FRAME.assign(price=FRAME["price"] % 3).drop(columns="buys")
     said = budgetron_says("run", written(tmp_path, few), "--label", "price", "--json")
     assert len(said.json["classes"]) == 3
-    assert "regression" not in said.err
+    assert "label 'price': 3 distinct numbers in 1,000 rows: classification; " in said.err
     fractions = few.assign(price=few["price"] / 4)
     said = budgetron_says("run", written(tmp_path, fractions), "--label", "price")
     assert "distinct numbers with fractions" in said.err
@@ -114,14 +116,18 @@ def test_what_is_said_of_columns_counts(tmp_path: Path, budgetron_says: Any) -> 
     path = written(tmp_path, FRAME)
     arguments = ("run", path, "--label", "buys", "--rows", "1200")
     said = budgetron_says(*arguments, "--categorical", "age", "--ignore", "town,price")
-    assert "1 category, 1 date; left out: id (id), town (ignore)" in said.err
+    assert "1 category, 1 date; constant so far: land; left out: id (id), town (ignore)" in said.err
     said = budgetron_says(*arguments, "--types", "since=text,price=category", "--numeric", "id")
     assert "2 number, 2 category, 1 text" in said.err
     for wrong, message in (
         (("--types", "since"), "--types takes NAME=KIND"),
         (("--types", "since=day"), "'since' is 'day', not one of"),
         (("--ignore", "twon"), "did you mean 'town'"),
-        (("--columns", "age", "--numeric", "age"), "leave out --columns"),
+        (("--columns", "age", "--numeric", "town"), "'town' is to be a number but is not among"),
+        (("--categorical", "age", "--numeric", "age"), "cannot be number and category at once"),
+        (("--text", "age", "--numeric", "age"), "cannot be number and text at once"),
+        (("--numeric", "buys", "--ignore", "buys"), "cannot be number and ignore at once"),
+        (("--ignore", "buys"), "'buys' is the label"),
         (("--decimal", ";"), "decimal must be"),
     ):
         said = budgetron_says(*arguments, *wrong)
@@ -134,9 +140,9 @@ def test_a_model_keeps_how_its_columns_were_read(tmp_path: Path, budgetron_says:
     path, model = written(tmp_path, FRAME.drop(columns="price")), tmp_path / "m.btn"
     checkpoint = ("--checkpoint", tmp_path / "c.btn", "--every", 500)
     assert budgetron_says("run", path, "--label", "buys", "--save", model, *checkpoint).code == 0
-    new = FRAME[["town", "since", "age"]].iloc[:50]
+    new = FRAME[["town", "land", "since", "age"]].iloc[:50]
     said = budgetron_says("predict", model, written(tmp_path, new, "new.parquet"))
-    labels = said.out.split()[1:]
+    labels = [line.partition(",")[2] for line in said.out.split()[1:]]
     assert len(labels) == 50
     assert np.mean(np.array(labels) == FRAME["buys"][:50]) > 0.7
     assert budgetron.load(model).n_seen_ == N
@@ -179,3 +185,40 @@ def test_a_short_log_that_grew_keeps_its_encoding(tmp_path: Path, budgetron_says
         assert second["n_features"] == first["n_features"]
         if algorithm == "rbp":
             assert second["gamma"] == first["gamma"] == 1 / first["n_features"]
+
+
+@pytest.mark.parametrize("more", [[], ["--task", "classification"]])
+def test_standard_input_has_the_width_of_its_table(
+    tmp_path: Path, budgetron_says: Any, monkeypatch: pytest.MonkeyPatch, more: list[str]
+) -> None:
+    path = written(tmp_path, FRAME)
+    learn = ["--format", "csv", "--label", "buys", "--gamma", "auto", "--json", *more]
+    wanted = budgetron_says("run", path, *learn).json
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    found = budgetron_says("run", "-", *learn).json
+    assert found["gamma"] == wanted["gamma"] == 1 / wanted["n_features"]
+    assert found["mistakes"] == wanted["mistakes"]
+
+
+def test_kinds_are_shown_in_a_short_table(tmp_path: Path, budgetron_says: Any) -> None:
+    wide = FRAME.assign(**{f"a rather long name {i}": AGE + i for i in range(9)})
+    out = budgetron_says("run", written(tmp_path, wide), "--label", "buys").out
+    cells = [[each.strip() for each in line.split("│")[1:-1]] for line in out.splitlines()]
+    kinds = {line[0]: line[1:] for line in cells if len(line) == 3}
+    assert kinds["id, left out"] == ["1", "id"]
+    assert kinds["category"] == ["1", "town"]
+    assert kinds["number"][0] == "11"
+    assert kinds["number"][1].endswith(", ...")
+    assert max(map(len, out.splitlines())) <= 80
+    numbers = written(tmp_path, FRAME[["price", "buys"]])
+    assert "┃ kind" not in budgetron_says("run", numbers, "--label", "buys").out
+
+
+def test_strict_refuses_a_gap_where_the_model_takes_none(
+    tmp_path: Path, budgetron_says: Any
+) -> None:
+    said = budgetron_says(
+        "run", written(tmp_path, FRAME), "--label", "buys", "--strict", "--scale", "none"
+    )
+    assert said.code == 2
+    assert "column 'age' has no value" in said.err

@@ -81,10 +81,10 @@ def test_answers_are_as_they_are_but_on_a_terminal(
     budgetron.save(budgetron.make("rbp", gamma=1.0).fit([[1.0], [-1.0]], labels), path)
     with pytest.raises(SystemExit):
         main(["predict", path, str(rows)])
-    assert capsys.readouterr().out == "label\n'=1\x1b[2J\n"
+    assert capsys.readouterr().out == "row,label\n1,'=1\x1b[2J\n"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     out, _ = said(capsys, "predict", path, str(rows), code=0)
-    assert out == "label\n'=1\\x1b[2J\n"
+    assert out == "row,label\n1,'=1\\x1b[2J\n"
 
 
 def test_a_name_in_the_progress_line_is_no_markup(

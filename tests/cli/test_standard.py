@@ -106,7 +106,7 @@ def test_every_verb_says_in_one_line_that_it_cannot_print(file: str, tmp_path: P
 
 def test_standard_input_that_is_closed(file: str) -> None:
     run = ["run", "-", "-a", "rbp"]
-    said = "<stdin>: standard input is closed\n"
+    said = "budgetron: <stdin>: standard input is closed\n"
     formats = [[], ["--format", "csv"]]
     found = ended(file, [([*run, *each], "closed", "fine", "heard") for each in formats])
     assert found == [(2, said)] * len(formats)

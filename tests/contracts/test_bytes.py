@@ -16,6 +16,7 @@ from sklearn.base import clone
 import budgetron
 from budgetron import parts
 from budgetron.catalogue import as_printed, paper_settings
+from budgetron.errors import BudgetronError
 from budgetron.estimators._base.sizes import parse_bytes
 from budgetron.evaluate import prequential
 from tests.support.cases import CASES, KINDS, REGRESSION, Case, numeric_stream, same_state, stream
@@ -125,6 +126,75 @@ def test_with_a_warm_up_never_above_the_bytes(case: Case) -> None:
         assert each.memory_bytes_ <= 40_000
     assert model.scale_ != "undecided"  # fewer than 200 rows had to do
     assert model.budget_ < within(case, 40_000).partial_fit(X[:1], y[:1], **first).budget_
+
+
+@each_sized
+def test_with_units_and_a_warm_up_a_few_kilobytes_are_enough(case: Case) -> None:
+    """Of three features: what is kept to find gamma and units is little beside the model itself."""
+    if case.kernels[0] == "linear":
+        pytest.skip("a kernel without gamma")
+    X, y, first = rows(case, 300, width=3)
+    auto: dict[str, Any] = {"scale": "auto", "gamma": "median"}
+    with pytest.raises(BudgetronError, match="the least that works") as plain:
+        within(case, 1).partial_fit(X, y, **first)
+    with pytest.raises(BudgetronError, match="the least that works") as wanted:
+        within(case, 1, **auto).partial_fit(X, y, **first)
+    least = int(str(wanted.value).split("'")[1].removesuffix("B"))
+    assert least <= int(str(plain.value).split("'")[1].removesuffix("B")) + 10_000
+    model = within(case, least, **auto).partial_fit(X, y, **first)
+    assert model.scale_ != "undecided"
+    assert model.memory_bytes_ <= least
+
+
+def test_units_and_a_warm_up_leave_most_bytes_to_the_examples() -> None:
+    X, y = stream(3, 123, 2)
+    X = X.astype(np.float32)
+    model, plain = (
+        budgetron.ForgetronClassifier(budget="256KB", **more).partial_fit(X, y, classes=[0, 1])
+        for more in ({}, {"scale": None, "gamma": 1.0})
+    )
+    assert model.budget_ >= 0.65 * plain.budget_  # 304 of 464
+    assert model._origin.room.warmup_rows >= 50
+
+
+@each_sized
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_a_copy_from_a_pickle_takes_the_same_bytes(case: Case, layout: str) -> None:
+    if case.kernels[0] == "linear":
+        pytest.skip("a kernel without gamma")
+    X, y, first = rows(case, 260)
+    X = X if layout == "dense" else scipy.sparse.csr_array(X)
+    auto: dict[str, Any] = {"scale": "auto", "gamma": "median"}
+    model = within(case, 40_000, **auto).partial_fit(X[:20], y[:20], **first)
+    for n in (20, 220):  # in the warm-up and after it
+        twin = pickle.loads(pickle.dumps(model))
+        assert twin.memory_bytes_ == model.memory_bytes_
+        for each in (model, twin):
+            each.partial_fit(X[n : n + 40], y[n : n + 40])
+        assert twin.memory_bytes_ == model.memory_bytes_
+        model.partial_fit(X[60:220], y[60:220])
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_warm_up_in_bytes_takes_rows_of_both_layouts(wide: bool) -> None:
+    """Rows of full width are kept dense, and there is no memory for feature numbers."""
+    X, y = stream(150, 80 if wide else 6, 2, sparse=True)
+    X[:, 0] *= 100.0
+    dense, mixed = (
+        budgetron.ForgetronClassifier(budget="200KB", random_state=0).partial_fit(
+            X[:1], y[:1], classes=[0, 1]
+        )
+        for _ in range(2)
+    )
+    assert dense._origin.room.warmup_rows > 30
+    for i in range(1, len(y)):
+        row = X[i : i + 1]
+        dense.partial_fit(row, y[i : i + 1])
+        mixed.partial_fit(scipy.sparse.csr_array(row) if i % 3 else row, y[i : i + 1])
+        assert mixed.memory_bytes_ <= 200_000
+        assert mixed.memory_bytes_ == dense.memory_bytes_
+    np.testing.assert_array_equal(dense.decision_function(X), mixed.decision_function(X))
+    assert dense.gamma_ == mixed.gamma_
 
 
 @each_sized

@@ -1,12 +1,14 @@
 """Streams that attack the units of scale="auto": a learner lives through each as if it began there.
 
-y = [x0 x1 + x2/2 > 0] with 5 % noise. The error of rows 1,000 to 3,000 after the attack is at most
-1.2 times that of a learner that starts with it, over two streams.
+y = [x0 x1 + x2/2 > 0] with 5 % noise, or x0 x1 + x2/2 with noise of deviation 0.3. The error of
+rows 1,000 to 3,000 after the attack is at most 1.2 times that of a learner that starts with it,
+over three streams. CANNOT names the learners that do worse for a reason of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,76 +18,108 @@ import scipy.sparse
 import budgetron
 
 BUDGET = 100
-LEARNERS = ["budgetron", "bpas", "ahpatron"]
-Attacked = tuple[np.ndarray, np.ndarray, int]  # rows, labels, where the attack is over
+STREAMS = 3
+# NOGD's landmarks are the first rows with loss, and its error varies with them from 0.35 to 0.56.
+MORE_STREAMS = {("regression", "nogd"): 8}
+CLASSIFIERS = [entry.name for entry in budgetron.algorithms("classification")]
+REGRESSORS = [entry.name for entry in budgetron.algorithms("regression")]
+Rng = np.random.Generator
+Attacked = tuple[np.ndarray, np.ndarray, int]  # rows, answers, where the attack is over
+Answers = Callable[[np.ndarray, Rng], np.ndarray]
+Attack = Callable[[int, Answers], Attacked]
 
 
-def clean(seed: int, rows: int) -> tuple[np.ndarray, np.random.Generator]:
+def clean(seed: int, rows: int) -> tuple[np.ndarray, Rng]:
     rng = np.random.default_rng(seed)
     return rng.standard_normal((rows, 5)), rng
 
 
-def labels(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def labels(X: np.ndarray, rng: Rng) -> np.ndarray:
     y = X[:, 0] * X[:, 1] + X[:, 2] / 2 > 0
     return (y ^ (rng.random(len(y)) < 0.05)).astype(int)
 
 
-def changed(rows: Any, columns: Any, factor: float, over: int, add: float = 0.0) -> Any:
+def numbers(X: np.ndarray, rng: Rng) -> np.ndarray:
+    return X[:, 0] * X[:, 1] + X[:, 2] / 2 + 0.3 * rng.standard_normal(len(X))
+
+
+# ---- streams -------------------------------------------------------------------------------------
+
+
+def changed(rows: Any, columns: Any, factor: float, over: int, add: float = 0.0) -> Attack:
     """An attack that multiplies some values, and where it is over."""
 
-    def attack(seed: int) -> Attacked:
+    def attack(seed: int, answers: Answers) -> Attacked:
         X, rng = clean(seed, over + 3000)
-        y = labels(X, rng)
+        y = answers(X, rng)
         X[rows, columns] = X[rows, columns] * factor + add
         return X, y, over
 
     return attack
 
 
-def constant(seed: int) -> Attacked:
+def constant(seed: int, answers: Answers) -> Attacked:
     X, rng = clean(seed, 13_000)
     X[:10_000, 2] = 0.5
-    y = labels(X, rng)
+    y = answers(X, rng)
     X[:, 2] *= 100
     return X, y, 10_000
 
 
-def constant_elsewhere(value: float, rows: int) -> Any:
-    """Constant, far from where the values come to lie; the labels of these rows do not use it."""
+def constant_elsewhere(value: float, rows: int) -> Attack:
+    """Constant, far from where the values come to lie; the answers of these rows do not use it."""
 
-    def attack(seed: int) -> Attacked:
+    def attack(seed: int, answers: Answers) -> Attacked:
         X, rng = clean(seed, rows + 3000)
-        y = labels(X, rng)
-        y[:rows] = X[:rows, 2] > 0
+        y = answers(X, rng)
+        y[:rows] = X[:rows, 2] > 0 if answers is labels else X[:rows, 2]
         X[:rows, 0] = value
         return X, y, rows
 
     return attack
 
 
-def one_class(seed: int) -> Attacked:
+def one_class(seed: int, answers: Answers) -> Attacked:
+    """The first 200 rows are of one class, or have the largest answers."""
     X, rng = clean(seed, 3400)
-    y = labels(X, rng)
-    first = np.flatnonzero(y == 1)[:200]
+    y = answers(X, rng)
+    first = np.flatnonzero(y == 1)[:200] if answers is labels else np.argsort(-y)[:200]
     order = np.r_[first, np.setdiff1d(np.arange(len(y)), first)]
     return X[order], y[order], 200
 
 
-def beside(column: Callable[[np.ndarray], np.ndarray]) -> Any:
-    def attack(seed: int) -> Attacked:
+def beside(column: Callable[[np.ndarray], np.ndarray]) -> Attack:
+    def attack(seed: int, answers: Answers) -> Attacked:
         X, rng = clean(seed, 7000)
-        return np.column_stack([X, column(np.arange(len(X)))]), labels(X, rng), 4000
+        return np.column_stack([X, column(np.arange(len(X)))]), answers(X, rng), 4000
 
     return attack
 
 
-def cauchy(seed: int) -> Attacked:
+def cauchy(seed: int, answers: Answers) -> Attacked:
     X, rng = clean(seed, 5000)
-    X = np.tan(np.pi * (rng.random(X.shape) - 0.5))
-    return X, labels(X, rng), 2000
+    tails = np.tan(np.pi * (rng.random(X.shape) - 0.5))
+    if answers is labels:
+        return tails, labels(tails, rng), 2000
+    return np.column_stack([X, tails]), answers(X, rng), 2000
 
 
-ATTACKS: dict[str, Callable[[int], Attacked]] = {
+def log_normal(seed: int, answers: Answers) -> Attacked:
+    """Two features without use, as amounts are: the largest is 1e4 times the middle one."""
+    X, rng = clean(seed, 5000)
+    y = answers(X, rng)
+    X[:, 3:] = np.exp(3 * X[:, 3:])
+    return X, y, 2000
+
+
+def copies(seed: int, answers: Answers) -> Attacked:
+    X, rng = clean(seed, 10_000)
+    y = answers(X, rng)
+    X[2000:7000], y[2000:7000] = X[2000], y[2000]
+    return X, y, 7000
+
+
+ATTACKS: dict[str, Attack] = {
     "one value times 1,000 among the first": changed(50, 0, 1e3, 200),
     "one value of 1e9 among the first": changed(3, 1, 0.0, 200, 1e9),
     "the first 200 constant": changed(slice(200), slice(None), 0.0, 200, 1.5),
@@ -105,35 +139,112 @@ ATTACKS: dict[str, Callable[[int], Attacked]] = {
     "unix time in float32": beside(lambda t: (1.6e9 + 60.0 * t).astype(np.float32)),
     "row number": beside(lambda t: t + 1.0),
     "Cauchy": cauchy,
+    "a feature moves by 5": changed(slice(2000, None), 0, 1.0, 2000, 5.0),
+    "all move by 100": changed(slice(2000, None), slice(None), 1.0, 2000, 100.0),
+    "log-normal": log_normal,
+    "5,000 copies of a row": copies,
 }
 
+# ---- learners that cannot ------------------------------------------------------------------------
 
-def errors(name: str, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    model = budgetron.make(name, budget=BUDGET, scale="auto", gamma="median", random_state=0)
-    decisions = model.prequential(X, y, classes=[0, 1])
-    assert np.isfinite(decisions).all()
-    assert model.n_support_ <= BUDGET
-    return (decisions >= 0) != y
+# What a learner that keeps its examples for good knows of a feature that was constant while it took
+# them is one value: what it stores is the same for all values that come now.
+CONSTANT = ("constant for long", "constant at 7", "constant at -20 for long")
+KEEPS = "what it stores stays for good, and all of it has one value of the feature"
+# task and name: the most that its error is times that of one that starts there, attacks, reason
+CANNOT: dict[tuple[str, str], tuple[float, tuple[str, ...], str]] = {
+    ("classification", "stoptron"): (
+        1.4,
+        ("and back again", "and all back again", *CONSTANT),
+        "it is full before the attack is over, and then learns nothing",
+    ),
+    ("classification", "projectron"): (2.3, CONSTANT, KEEPS),
+    ("classification", "projectron++"): (2.3, CONSTANT, KEEPS),
+    ("classification", "nogd"): (2.5, CONSTANT, KEEPS),
+    ("classification", "avm"): (2.1, CONSTANT, KEEPS),
+    ("classification", "pomdr"): (
+        2.3,
+        CONSTANT,
+        "when it halves its support the older half stays, so: " + KEEPS,
+    ),
+    ("regression", "projectron"): (2.2, CONSTANT, KEEPS),
+    ("regression", "nogd"): (1.9, (*CONSTANT, "one class first"), KEEPS),
+    ("regression", "budgetron"): (2.7, (*CONSTANT, "one class first"), KEEPS),
+}
+
+# ---- the test ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_a_learner_lives_through_it(attack: str, name: str) -> None:
+@cache
+def attacked(attack: str, answers: Answers, seed: int) -> Attacked:
+    return ATTACKS[attack](seed, answers)
+
+
+def made(name: str, task: str) -> Any:
+    takes = budgetron.make(name, task=task).get_params()
+    size = {part: BUDGET for part in ("budget", "n_components") if part in takes}
+    return budgetron.make(name, task=task, scale="auto", gamma="median", random_state=0, **size)
+
+
+def errors(name: str, X: Any, y: np.ndarray, task: str = "classification") -> np.ndarray:
+    model = made(name, task)
+    if task == "regression":
+        found = model.prequential(X, y)
+        wrong = np.abs(found - y)
+    else:
+        found = model.prequential(X, y, classes=[0, 1])
+        wrong = (found >= 0) != y
+    assert np.isfinite(found).all()
+    if "budget" in model.get_params():
+        assert model.n_support_ <= BUDGET
+    return wrong
+
+
+def held(attack: str, name: str, task: str) -> None:
     lived, began = 0.0, 0.0
-    for seed in range(2):
-        X, y, over = ATTACKS[attack](seed)
-        lived += errors(name, X, y)[over + 1000 : over + 3000].mean()
-        began += errors(name, X[over:], y[over:])[1000:3000].mean()
-    assert lived <= 1.2 * began, f"{lived / 2:.1%} for {began / 2:.1%}"
+    streams = MORE_STREAMS.get((task, name), STREAMS)
+    for seed in range(streams):
+        X, y, over = attacked(attack, labels if task == "classification" else numbers, seed)
+        lived += errors(name, X, y, task)[over + 1000 : over + 3000].mean()
+        began += errors(name, X[over:], y[over:], task)[1000:3000].mean()
+    most, attacks, _ = CANNOT.get((task, name), (0.0, (), ""))
+    bar = most if attack in attacks else 1.2
+    assert lived <= bar * began, f"{lived / streams:.3f} for {began / streams:.3f}"
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_classifier_lives_through_it(attack: str, name: str) -> None:
+    held(attack, name, "classification")
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_regressor_lives_through_it(attack: str, name: str) -> None:
+    held(attack, name, "regression")
+
+
+def test_what_a_learner_cannot_is_known_of_learners_and_attacks() -> None:
+    learners = {"classification": CLASSIFIERS, "regression": REGRESSORS}
+    assert all(name in learners[task] for task, name in CANNOT)
+    assert all(set(attacks) <= set(ATTACKS) for _, attacks, _ in CANNOT.values())
+
+
+@pytest.mark.filterwarnings("ignore::budgetron.NotLearningWarning")
+@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_all_rows_equal(name: str) -> None:
     X = np.full((2500, 5), 3.0)
     errors(name, X, np.arange(2500) % 2)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.filterwarnings("ignore::budgetron.NotLearningWarning")
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_all_rows_equal_in_regression(name: str) -> None:
+    X = np.full((2500, 5), 3.0)
+    errors(name, X, np.arange(2500.0) % 2, "regression")
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_million_columns_of_which_ten_are_used(name: str) -> None:
     X, rng = clean(0, 3000)
     y = labels(X, rng)
@@ -142,4 +253,7 @@ def test_a_million_columns_of_which_ten_are_used(name: str) -> None:
     wide = scipy.sparse.csr_array(
         (X.ravel(), np.tile(places, len(X)), np.arange(0, X.size + 1, 5)), shape=(len(X), 10**6)
     )
-    np.testing.assert_array_equal(errors(name, wide, y), errors(name, X, y))
+    if name == "fogd":  # its frequencies are drawn from a feature's number
+        assert errors(name, wide, y)[1000:].mean() <= 1.2 * errors(name, X, y)[1000:].mean()
+    else:
+        np.testing.assert_array_equal(errors(name, wide, y), errors(name, X, y))

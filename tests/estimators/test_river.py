@@ -255,6 +255,22 @@ def test_parts_by_hand() -> None:
         budgetron.river.KernelClassifier(budget="nonsense")
 
 
+@each_kind
+def test_counts_of_rows_and_of_mistakes(case: Case) -> None:
+    X, y = a_stream(case, 120)
+    model = twin(case.make())
+    assert model.n_seen_ == 0
+    classifies = case.task == "classification"
+    assert getattr(model, "n_mistakes_", None) == (0 if classifies else None)
+    wrong = 0
+    for x, label in zip(X, y.tolist(), strict=True):
+        row = dict(zip(FEATURES, x.tolist(), strict=True))
+        wrong += model.n_seen_ > 0 and model.predict_one(row) != label
+        model.learn_one(row, label)
+    assert model.n_seen_ == 120
+    assert not classifies or model.n_mistakes_ in (wrong, wrong + 1)  # of the first row
+
+
 def test_auto_gamma_means_median() -> None:
     X, y = stream(250, WIDTH)
     model = learn(budgetron.river.AhpatronClassifier(budget=20, gamma="auto"), X, y)

@@ -12,8 +12,10 @@ from sklearn.linear_model import SGDClassifier, SGDRegressor
 
 import budgetron
 from budgetron.catalogue import as_printed
+from budgetron.errors import BudgetronError
 from budgetron.evaluate import ClassificationMetrics, RegressionMetrics, prequential
 from budgetron.evaluate.auc import binned_auc, bins
+from budgetron.evaluate.curve import POINTS, Curve, Point
 from budgetron.evaluate.metrics import BLOCK
 from budgetron.streams import two_gaussians
 from tests.support.cases import (
@@ -103,6 +105,132 @@ def test_auc_and_hinge_loss() -> None:
     assert values["fading_hinge_loss"] == pytest.approx(weighted, rel=1e-9)
 
 
+def test_log_loss_and_majority_rate() -> None:
+    truth, guess, _ = classified(2 * BLOCK + 5, 3)
+    chances = np.random.default_rng(1).random(len(truth))
+    chances[7], chances[8] = 0.0, 1.0
+    there = np.arange(len(truth)) > 2  # those before had no probability
+    counted = ClassificationMetrics(window=300)
+    counted.add(truth, guess, chances=np.where(there, chances, np.nan))
+    values = counted.values()
+    shares = np.column_stack([chances, 1 - chances])[there]
+    of_own = np.zeros(there.sum(), int)
+    losses = reference.log_loss(of_own, shares, labels=[0, 1])
+    assert values["log_loss"] == pytest.approx(losses, rel=1e-12)
+    assert values["majority_rate"] == 1 - np.bincount(truth).max() / len(truth)
+    assert values["window_majority_rate"] == 1 - np.bincount(truth[-300:]).max() / 300
+
+
+def test_classes_one_by_one() -> None:
+    words = np.array(["ant", "bee", "cat"])
+    truth, guess, _ = classified(BLOCK + 5, 3)
+    counted = ClassificationMetrics(None, None)
+    counted.add(words[truth], words[guess])
+    found = counted.by_class()
+    arguments = (truth, guess)
+    precision, recall, f1, rows = reference.precision_recall_fscore_support(*arguments)
+    assert [each["label"] for each in found] == words.tolist()
+    assert [each["rows"] for each in found] == rows.tolist()
+    for name, expected in {"precision": precision, "recall": recall, "f1": f1}.items():
+        np.testing.assert_allclose([each[name] for each in found], expected, rtol=1e-12)
+    assert sum(each["predicted"] for each in found) == len(truth)
+    assert set(counted.values()) == {
+        *("mistake_rate", "majority_rate", "precision", "recall", "f1"),
+        *("kappa", "hinge_loss", "log_loss", "auc"),
+    }
+
+
+@pytest.mark.parametrize("labels", [Y, THREE])
+def test_chances_are_those_of_predict_proba(labels: Any) -> None:
+    """What the model would have said of a row's own class right before the row was learned."""
+    model = budgetron.make("budgetron", budget=30, gamma=0.5)
+    twin = budgetron.make("budgetron", budget=30, gamma=0.5)
+    chances = np.full(400, np.nan)
+    model._prequential_growing(X[:400], labels[:400], growing=False, chances=chances)
+    for i in range(400):
+        known = getattr(twin, "classes_", np.empty(0)).tolist()
+        expected = np.nan
+        if len(known) > 1 and labels[i] in known:
+            expected = twin.predict_proba(X[i : i + 1])[0, known.index(labels[i])]
+        np.testing.assert_equal(chances[i], expected)
+        twin.partial_fit(X[i : i + 1], labels[i : i + 1])
+    assert np.isfinite(chances).sum() > 390
+    same_state(model, twin)
+
+
+@pytest.mark.parametrize("cut", [0, 1, BLOCK, BLOCK + 300])
+def test_counting_goes_on_from_what_was_written_down(cut: int) -> None:
+    import json
+
+    truth, guess, scores = classified(2 * BLOCK + 5, 2)
+    words = np.array(["no", "yes"])
+    more = {"scores": scores, "chances": 1 / (1 + scores**2)}
+
+    def counted(metrics: Any, rows: slice) -> Any:
+        given = {name: each[rows] for name, each in more.items()}
+        metrics.add(words[truth][rows], words[guess][rows], **given)
+        return metrics
+
+    whole = counted(ClassificationMetrics(None, None), slice(None))
+    first = counted(ClassificationMetrics(None, None), slice(0, cut))
+    second = ClassificationMetrics(None, None)
+    second.restore(json.loads(json.dumps(first.state())))
+    counted(second, slice(cut, None))
+    np.testing.assert_equal(second.values(), whole.values())
+    np.testing.assert_equal(second.by_class(), whole.by_class())
+    target = scores + 1e6
+    whole = RegressionMetrics(None, None)
+    whole.add(target, truth)
+    first, second = RegressionMetrics(None, None), RegressionMetrics(None, None)
+    first.add(target[:cut], truth[:cut])
+    second.restore(json.loads(json.dumps(first.state())))
+    second.add(target[cut:], truth[cut:])
+    assert second.values() == whole.values()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rows", -1),
+        ("rows", 1.0),
+        ("rows", 1),
+        ("block", "?"),
+        ("block", 3),
+        ("sums", ""),
+        ("labels", [1.0, "a"]),
+        ("labels", []),
+        ("labels", None),
+        ("counts", ["", "", "AAAAAAAAAAA="]),
+        ("bins", "/////w=="),
+        ("scores", "AAAAAAAAAAA="),
+    ],
+)
+def test_what_was_not_written_by_metrics_is_refused(name: str, value: Any) -> None:
+    truth, guess, scores = classified(100, 2)
+    counted = ClassificationMetrics(None, None)
+    counted.add(truth, guess, scores=scores)
+    state = counted.state()
+    ClassificationMetrics(None, None).restore(state)
+    with pytest.raises((BudgetronError, ValueError)):
+        ClassificationMetrics(None, None).restore({**state, name: value})
+
+
+def test_a_curve_has_even_points_of_any_stream() -> None:
+    curve = Curve()
+    for rows in range(1, 50_001):
+        if rows == curve.next:
+            curve.add(Point(rows, rows, rows / 2, rows / 3))
+    steps = np.diff([0, *(point.rows for point in curve.points)])
+    assert set(steps) == {curve.step}
+    assert POINTS / 2 <= len(curve.points) < POINTS
+    again = Curve()
+    again.restore(curve.state(), 50_000)
+    assert (again.points, again.step, again.next) == (curve.points, curve.step, curve.next)
+    for rows, state in [(60_000, {}), (50_000, {"step": 0}), (50_000, {"points": "AAAA"})]:
+        with pytest.raises(BudgetronError):
+            Curve().restore({**curve.state(), **state}, rows)
+
+
 def test_bins_in_use_are_all_that_count() -> None:
     """Fading rows, later ones in bins of their own, against weights in all bins there are."""
     truth, guess, scores = classified(3 * BLOCK + 77, 2)
@@ -172,6 +300,25 @@ def test_regression_metrics(n: int) -> None:
         mae = reference.mean_absolute_error(*arguments, sample_weight=weights)
         assert values[f"{prefix}rmse"] == pytest.approx(rmse, rel=1e-9)
         assert values[f"{prefix}mae"] == pytest.approx(mae, rel=1e-9)
+        r2 = reference.r2_score(*arguments, sample_weight=weights)
+        assert values[f"{prefix}r2"] == pytest.approx(r2, rel=1e-9)
+    means = np.cumsum(truth) - truth
+    means[1:] /= np.arange(1, n)
+    assert values["mean_rmse"] == pytest.approx(np.sqrt(np.mean((truth - means) ** 2)), rel=1e-9)
+    assert values["mean_mae"] == pytest.approx(np.mean(np.abs(truth - means)), rel=1e-9)
+
+
+def test_a_target_far_from_0_has_its_variance() -> None:
+    target = 1e9 + np.random.default_rng(0).normal(size=3 * BLOCK)
+    counted = RegressionMetrics(None, None)
+    counted.add(target, np.full(len(target), 1e9), known=np.arange(len(target)) > 0)
+    values = counted.values()
+    assert values["rmse"] == pytest.approx(1, rel=0.05)  # row 1 does not count
+    assert values["r2"] == pytest.approx(0, abs=0.01)
+    assert values["mean_rmse"] == pytest.approx(1, rel=0.05)
+    one = RegressionMetrics(None, None)
+    one.add([1.0], [0.0], known=False)
+    assert np.isnan(list(one.values().values())).all()
 
 
 @pytest.mark.parametrize("options", [{"window": 0}, {"fading": 0}, {"fading": 1.5}])

@@ -14,6 +14,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import budgetron
 from budgetron.catalogue import as_printed, paper_settings
@@ -83,6 +87,16 @@ def models() -> dict[str, Any]:
             scipy.sparse.csr_array(X * [1, 10, 100, 1]), y
         ),
         "sides": as_printed("rbp", budget=12, **seeded).fit(X, y > 1),
+        "pipeline": make_pipeline(
+            ColumnTransformer(
+                [
+                    ("scaled", make_pipeline(SimpleImputer(), StandardScaler()), [0, 1]),
+                    ("words", OneHotEncoder(handle_unknown="ignore"), [2]),
+                    ("table", budgetron.TableEncoder(), [3]),
+                ]
+            ),
+            as_printed("rbp", budget=12, **seeded),
+        ).fit(X.round(0), y),
         "by-hand": budgetron.KernelClassifier(
             update="avp", budget=Halve(size=10), radius=5.0, **paper_settings() | seeded
         ).fit(X, y),
@@ -91,7 +105,7 @@ def models() -> dict[str, Any]:
 
 def answers(model: Any) -> np.ndarray:
     X = rows(8, 2)[0]
-    return model.predict(X) if model._task == "regression" else model.decision_function(X)
+    return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
 
 
 def main() -> None:

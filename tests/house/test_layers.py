@@ -61,6 +61,7 @@ PACKAGE = (
 )
 # A data set is read as a stream, and `data:NAME` is a stream: one layer of two folders.
 ROWS = ("src/budgetron/datasets", "src/budgetron/streams")
+EXPLAINING = "src/budgetron/explaining"
 ESTIMATORS = PACKAGE[PACKAGE.index("src/budgetron/catalogue.py") :]
 
 # A layer is a folder with all below it, or a file; beside it, the layers it may use.
@@ -77,14 +78,17 @@ LAYERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(GROUND, GROUND),
     "src/budgetron/checks": ("src/budgetron/checks", *PACKAGE[2:], *GROUND),
     "src/budgetron/cards.py": ("src/budgetron/catalogue.py", *GROUND),
+    # What a model's columns did to its decisions.
+    EXPLAINING: (EXPLAINING, *ESTIMATORS, *GROUND),
     "src/budgetron/river": ("src/budgetron/river", *ESTIMATORS, *GROUND),
     # Doors: they only pass names on, the package's own when a name is asked for.
-    "src/budgetron/__init__.pyi": (*PACKAGE[2:], *GROUND),
+    "src/budgetron/__init__.pyi": (*PACKAGE[2:], EXPLAINING, *GROUND),
     "src/budgetron/__main__.py": ("src/budgetron/cli",),
     "src/budgetron/compare.py": ("src/budgetron/lab",),
     "src/budgetron/tune.py": ("src/budgetron/lab",),
 }
-LAYERS["src/budgetron/cli"] = (*LAYERS["src/budgetron/cli"], "src/budgetron/cards.py")
+LAYERS["src/budgetron/model_file"] += ("src/budgetron/river",)  # which it keeps as data
+LAYERS["src/budgetron/cli"] += ("src/budgetron/cards.py", EXPLAINING)
 # Folders all of whose source files must belong to a layer.
 COVERED = ("core", "bindings", "src/budgetron")
 # What is not in the wheel, so that no file of the package may use it.

@@ -35,6 +35,9 @@ def started(layout: str = "dense") -> Any:
         {"y": TARGETS.tolist()},
         {"weights": np.ones(60, dtype=np.float32)},
         {"weights": 1.0},
+        {"chances": np.ones(60, dtype=np.float32)},
+        {"chances": np.broadcast_to(1.0, 60)},
+        {"chances": 1.0},
     ],
     ids=str,
 )
@@ -64,6 +67,7 @@ def test_rows_targets_and_weights_are_as_many() -> None:
         Batch(X, TARGETS[:-1]),
         Batch(X[:-1], TARGETS),
         Batch(X, TARGETS, np.ones(59)),
+        Batch(X, TARGETS, chances=np.ones(59)),
         Batch(X[:0], TARGETS[:1]),
     ):
         with pytest.raises(ValueError, match="differ in number"):

@@ -16,6 +16,7 @@ from tests.support.repository import ROOT
 ESTIMATORS = [name for name in budgetron.__all__ if name.endswith(("Classifier", "Regressor"))]
 CLASSIFIER = "budgetron.estimators._base.classifier.OnlineClassifier"
 REGRESSOR = "budgetron.estimators._base.regressor.OnlineRegressor"
+STEPS = "budgetron.model_file.document.Steps"
 
 # A line of a program, and what must be said of it: nothing, an error, or the type it reveals.
 USES = {
@@ -34,7 +35,9 @@ USES = {
     'reveal_type(budgetron.make("avm", str()))': f'"{CLASSIFIER} | {REGRESSOR}"',
     'reveal_type(budgetron.make("avm").predict([[0.0]]))': '"numpy.ndarray[',
     'reveal_type(budgetron.make("avm").score([[0.0]], [0]))': '"float"',
-    'reveal_type(budgetron.load("model.btn"))': f'"{CLASSIFIER} | {REGRESSOR}"',
+    'reveal_type(budgetron.load("model.btn"))': f'"{CLASSIFIER} | {REGRESSOR} | {STEPS}"',
+    'budgetron.load("model.btn").predict([[0.0]])': "",
+    'budgetron.explain(budgetron.make("avm"), [[0.0]])[0].prediction': "",
     "reveal_type(budgetron.AVMRegressor().snapshot())": '.AVMRegressor"',
     "reveal_type(budgetron.AVMRegressor().fit([[0.0]], [0.0]))": '.AVMRegressor"',
     "reveal_type(budgetron.AVMRegressor().lower_budget(3))": '.AVMRegressor"',

@@ -660,9 +660,11 @@ def test_a_folder_that_cannot_be_used_is_one_line_before_the_work(
 
 
 def test_streams_that_cannot_be_read(cli: Any, tmp_path: Path) -> None:
-    assert cli("missing", "-a", "rbp", code=2)[1] == "missing: no such file or directory\n"
+    assert (
+        cli("missing", "-a", "rbp", code=2)[1] == "budgetron: missing: no such file or directory\n"
+    )
     (tmp_path / "empty").touch()
-    assert cli("empty", "-a", "rbp", code=2)[1] == "empty: no rows to learn from\n"
+    assert cli("empty", "-a", "rbp", code=2)[1] == "budgetron: empty: no rows to learn from\n"
 
 
 def test_tables_are_read_by_the_options(cli: Any, tmp_path: Path) -> None:
@@ -674,10 +676,12 @@ def test_tables_are_read_by_the_options(cli: Any, tmp_path: Path) -> None:
     for words in (["--categorical", "1"], ["--hash", "1"]):
         out, err = cli(*arguments, *reading, *words)
         assert "rbp" in out
-        assert err.startswith("1 bad row skipped; the first: table")
+        assert err.startswith("budgetron: table: columns: 1 number, 1 category ")
+        assert "\nbudgetron: 1 bad row skipped; the first: table" in err
     cli(*arguments, *reading, "--columns", "0")
     assert len(Store(Path("comparison"))) == 3 * 3  # each reading gave other rows
-    assert "--categorical" in cli(*arguments, *reading, code=2)[1]
+    cli(*arguments, *reading)
+    assert len(Store(Path("comparison"))) == 3 * 3  # a word is a category
 
 
 def test_all_are_those_that_do_the_task_of_each_stream(tmp_path: Path, undrawn: None) -> None:
@@ -735,7 +739,7 @@ def test_a_warning_is_one_line_without_a_path(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "own_learners.py").write_text(OWN)
     arguments = ["-a", "rbp,own_learners:Warns", "-b", "5", "--repeats", "2", "--rows", "50"]
     _, err = cli("noisy.libsvm", *arguments)
-    assert err == "warning: odd rows (2 times)\n"
+    assert err == "budgetron: warning: odd rows (2 times)\n"
     assert "warned: odd rows (2 cells)" in Path("comparison/report.html").read_text(
         encoding="utf-8"
     )

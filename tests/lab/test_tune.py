@@ -84,7 +84,7 @@ def test_a_failure_is_named_below_the_table(cli: Any) -> None:
     arguments += ["--grid", "step=4.0,5.0,0.5", "--gamma", "0.5", "--budget", "20"]
     out, err = cli(*arguments, "--processes", "1")
     assert [line.split()[-1] for line in out.splitlines() if "300" in line][-4:-2] == ["failed"] * 2
-    failed = [line for line in err.splitlines() if line.startswith("failed: ")]
+    failed = [line for line in err.splitlines() if line.startswith("budgetron: failed: ")]
     assert len(failed) == len(err.splitlines()) >= 1
     assert all("regularization" in line for line in failed)
 
@@ -199,12 +199,13 @@ def test_the_printed_command_reads_the_table_the_same_way(cli: Any, tmp_path: Pa
     reading = ["--format", "csv", "--label", "kind", "--columns", "left,side", "--dtype", "float64"]
     reading += ["--categorical", "side", "--delimiter", ";", "--header", "--skip-bad"]
     out, err = cli("tune", *arguments, *reading, "--rows", "400", "--processes", "1")
-    assert err.startswith("1 bad row skipped; the first: people.data")
+    assert err.startswith("budgetron: people.data: columns: 1 number, 1 category ")
+    assert "\nbudgetron: 1 bad row skipped; the first: people.data" in err
     command = shlex.split(out.splitlines()[-1])
     assert command[:3] == ["budgetron", "run", "people.data"]
     result = json.loads(cli(*command[1:], "--json")[0])
     assert result["rows"] == len(Y)
-    assert result["n_features"] == 3
+    assert result["n_features"] == 1 + 2 + 9
     assert result["bad_lines"] == 1
     assert cli("tune", *arguments, "--label", "none", code=2)[1].startswith("budgetron: learning")
 

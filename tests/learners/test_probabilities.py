@@ -168,6 +168,29 @@ def test_rows_of_weight_0_do_not_count() -> None:
         np.testing.assert_array_equal(values, lines(some)[name])
 
 
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("average", ["last", "mean"])
+def test_probabilities_are_the_same_whether_two_classes_are_named_or_come(
+    first: int, average: str
+) -> None:
+    """Also where many rows come before the second class, which may sort before or after."""
+    X, y = stream(300)
+    order = np.argsort(y[:80] != first, kind="stable")  # a third of them is one class alone
+    X[:80], y[:80] = X[:80][order], y[:80][order]
+    assert (y[:25] == first).all()
+    named, come, one_by_one = (
+        BY_NAME["forgetron"].make(random_state=0, average=average) for _ in range(3)
+    )
+    named.partial_fit(X, y, classes=[0, 1])
+    come.partial_fit(X, y)
+    for i in range(len(y)):
+        one_by_one.partial_fit(X[i : i + 1], y[i : i + 1])
+    for model in (come, one_by_one):
+        for name, values in lines(named).items():
+            np.testing.assert_array_equal(values, lines(model)[name], err_msg=name)
+        np.testing.assert_array_equal(named.predict_proba(X), model.predict_proba(X))
+
+
 def test_a_class_that_joins_starts_with_nothing_and_the_others_keep_theirs() -> None:
     X, y = stream(300, classes=3)
     names = np.array(["b", "c", "a"])[y]
@@ -225,7 +248,7 @@ def test_one_class_alone_is_certain_and_two_start_with_a_plain_logistic() -> Non
     X, y = stream(50)
     alone = BY_NAME["rbp"].make().partial_fit(X[:5], np.zeros(5, int))
     np.testing.assert_array_equal(alone.predict_proba(X), np.ones((50, 1)))
-    assert lines(alone)["rows"] == 0
+    assert lines(alone)["rows"] == 5  # for the day a second one comes
     model = BY_NAME["rbp"].make()
     model._ready(X, y, None, classes=[0, 1], anew=True)
     np.testing.assert_array_equal(model.predict_proba(X), [[0.5, np.nextafter(0.5, 1)]] * 50)

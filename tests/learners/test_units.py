@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 import budgetron
-from papers.units import CHANGE_EVERY, CHANGES, Units, gamma_of_stored
+from papers.units import CHANGE_EVERY, CHANGES, Units, gamma_of_rows, gamma_of_stored
 from tests.support.cases import BY_NAME, KINDS, Case, same_state
 from tests.support.native import native_of, state_of
 
@@ -43,6 +43,16 @@ def streams() -> dict[str, np.ndarray]:
     flags[700:, 3] = 0.0
     wider = plain.copy()
     wider[400:] *= 6.0
+    aside, far, twice, moves = (
+        plain.copy(),
+        plain + np.array([0.0, 0.0, 0.0, 1e5]),
+        wider.copy(),
+        uneven.copy(),
+    )
+    aside[late, 3] += 8.0
+    far[late, 3] += 1e5
+    twice[1000:] *= 6.0
+    moves[:, 3] += 0.01 * np.maximum(0, np.arange(ROWS) - 500) * rng.random(ROWS)
     heavy = rng.standard_cauchy(size=(ROWS, 4)) * [0.1, 10, 1, 1]
     number = uneven.copy()
     number[:, 0] = np.arange(ROWS) + 1.7e9
@@ -52,8 +62,9 @@ def streams() -> dict[str, np.ndarray]:
     rare[:, :2] *= rng.random((ROWS, 2)) < [0.004, 0.008]
     rare[1100:, 1] *= rng.random(ROWS - 1100) < 0.5
     small_set = uneven.copy()
-    equal = uneven.copy()
+    equal, many_equal = uneven.copy(), uneven.copy()
     equal[:WARM_UP] = equal[0]
+    many_equal[:150] = many_equal[0]
     gaps, even_gaps = uneven.copy(), plain.copy()
     for rows in (gaps, even_gaps):
         rows[rng.random(rows.shape) < 0.15] = np.nan
@@ -82,6 +93,10 @@ def streams() -> dict[str, np.ndarray]:
         "births while even": even_born,
         "flags": flags,
         "wider": wider,
+        "aside while even": aside,
+        "far from 0": far,
+        "wider twice": twice,
+        "moves slowly": moves,
         "heavy tails": heavy,
         "row number": number,
         "a trend that ends": resets,
@@ -89,6 +104,7 @@ def streams() -> dict[str, np.ndarray]:
         "rare": rare,
         "nothing": small_set,
         "first rows equal": equal,
+        "many of the first rows equal": many_equal,
         "gaps": gaps,
         "gaps while even": even_gaps,
         "gaps among flags": gap_flags,
@@ -119,10 +135,7 @@ def in_force(model: Any, width: int) -> np.ndarray:
 
 
 def median_gamma(stored: np.ndarray) -> float:
-    """1 over the median squared distance between rows, all pairs of them."""
-    rows = stored.astype(np.float64)
-    apart = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)[np.triu_indices(len(rows), 1)]
-    return float(1 / np.median(apart[apart != 0])) if apart.any() else 1 / rows.shape[1]
+    return gamma_of_rows(stored.astype(np.float64))
 
 
 @pytest.mark.parametrize("layout", ["dense", "csr"])
@@ -324,6 +337,17 @@ def test_rare_features_share_a_unit_until_they_are_frequent() -> None:
     sizes = in_force(model, 12)[:, 1]
     assert len(set(sizes[2:11])) == 1
     assert sizes[11] == pytest.approx(200, rel=0.25)
+
+
+def test_a_code_among_counts_leaves_their_unit_near_them() -> None:
+    """Of the values other than 0 one of 25 is 98: the unit would follow it to 20."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3)) * [1.0, 100.0, 1.0]
+    X[:, 2] = rng.integers(1, 4, len(X)) * (rng.random(len(X)) < 0.05)
+    X[(X[:, 2] != 0) & (rng.random(len(X)) < 0.04), 2] = 98.0
+    model = budgetron.make("rbp", scale="auto", gamma="median", random_state=0)
+    model.partial_fit(X, (X[:, 0] > 0).astype(int))
+    assert 1.0 < in_force(model, 3)[2, 1] < 5.0
 
 
 def test_small_sets_are_scaled() -> None:

@@ -12,6 +12,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,10 @@ import pytest
 import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import budgetron
 from budgetron import ModelFileError, model_file
@@ -68,12 +73,43 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Originals:
         BY_NAME["fogd"].make(n_components="60KB").fit(X, y),
         REGRESSION[0].make(budget="40KB").fit(X, X[:, 0]),
     ]
+    models += pipelines()
     path = tmp_path_factory.mktemp("fuzz") / "model.btn"
     parts = Originals()
     for model in models:
         budgetron.save(model, path)
         parts.append(model_file._take_apart(path)[:2])
     return parts
+
+
+def table(rows: int) -> pd.DataFrame:
+    """Numbers with gaps, words, a rare word, whole numbers, yes and no."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "a": np.where(random.random(rows) < 0.2, np.nan, random.normal(size=rows)),
+            "b": random.choice(["x", "y", "z"], rows, p=[0.5, 0.4, 0.1]),
+            "c": random.integers(0, 4, rows),
+            "d": random.random(rows) < 0.5,
+        }
+    )
+    return frame.assign(b=frame["b"].where(random.random(rows) < 0.9, None))
+
+
+def pipelines() -> list[Any]:
+    frame = table(80)
+    y = np.where(frame["c"] > 1, "yes", "no")
+    rare = OneHotEncoder(min_frequency=12, handle_unknown="infrequent_if_exist")
+    ordinal = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+    parts = [("n", numbers, ["a"]), ("o", ordinal, ["c", "b"]), ("d", "drop", [3])]
+    first = ColumnTransformer([*parts[:1], ("w", rare, ["b", "c"])], remainder="passthrough")
+    second = ColumnTransformer(parts, remainder="drop")
+    model = partial(BY_NAME["rbp"].make, scale="auto")
+    return [
+        make_pipeline(each, model()).fit(frame, y)
+        for each in (budgetron.TableEncoder(), first, second, OneHotEncoder(drop="if_binary"))
+    ]
 
 
 @pytest.fixture(autouse=True)
@@ -102,6 +138,8 @@ def use(path: Path) -> str:
         model = budgetron.load(path)
     except ModelFileError as error:
         return "refused" if "\n" not in str(error) else "refused in several lines"
+    if isinstance(model, Pipeline):
+        return use_pipeline(model, path)
     if not has_learned(model):
         return "loaded"
     width = model.n_features_in_
@@ -134,6 +172,25 @@ def use(path: Path) -> str:
             repr(model.explain(X[:1]))
     try:
         budgetron.save(model, path)
+    except ModelFileError as error:
+        return "damaged" if "the model is damaged" in str(error) else str(error)
+    budgetron.load(path)
+    return "loaded"
+
+
+def use_pipeline(pipeline: Any, path: Path) -> str:
+    """The same of a pipeline; steps that do not fit each other, or the table, refuse its rows."""
+    frame = table(30)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            assert len(pipeline.predict(frame)) == 30
+            rows = pipeline[:-1].transform(frame) if len(pipeline) > 1 else frame
+            pipeline[-1].partial_fit(rows, np.resize(pipeline[-1].classes_, 30))
+        except ValueError:
+            return "loaded"
+    try:
+        budgetron.save(pipeline, path)
     except ModelFileError as error:
         return "damaged" if "the model is damaged" in str(error) else str(error)
     budgetron.load(path)
@@ -219,6 +276,31 @@ def test_forged_fields(data: st.DataObject, originals: Originals, tmp_path: Path
         del inner[key]
     else:
         inner[key] = data.draw(near(inner[key]), label="value")
+    sign(document, arrays, tmp_path / "model.btn")
+    assert use(tmp_path / "model.btn") in ENDS
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_forged_steps(data: st.DataObject, originals: Originals, tmp_path: Path) -> None:
+    """One value of a pipeline is a little other than it was, or not there."""
+    forged = [parts for parts in originals if "pipeline" in parts[0]]
+    original, arrays = forged[data.draw(st.integers(0, len(forged) - 1), label="pipeline")]
+    document, arrays = copy.deepcopy(original), dict(arrays)
+    own = [name for name in sorted(arrays) if name.startswith("pipeline/")]
+    if own and data.draw(st.integers(0, 4), label="in an array") == 0:
+        name = data.draw(st.sampled_from(own), label="array")
+        arrays[name] = damaged(data, arrays[name])
+    else:
+        inside = [place for place in places(document) if place[0] == "pipeline"]
+        *way, key = data.draw(st.sampled_from(inside), label="place")
+        inner = document
+        for step in way:
+            inner = inner[step]
+        if data.draw(st.integers(0, 9), label="deleted") == 0:
+            del inner[key]
+        else:
+            inner[key] = data.draw(near(inner[key]), label="value")
     sign(document, arrays, tmp_path / "model.btn")
     assert use(tmp_path / "model.btn") in ENDS
 

@@ -1,4 +1,4 @@
-"""Tables whose columns are inferred: the stream gives what `TableEncoder` gives."""
+"""Columns of tables are inferred: the stream gives what `TableEncoder` gives."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def joined(chunks: Any) -> tuple[Any, Any]:
 
 
 def options(**more: Any) -> dict[str, Any]:
-    return {"label": "buys", "infer": True, "dtype": "float64", **more}
+    return {"label": "buys", "ids": False, "dtype": "float64", **more}
 
 
 @pytest.mark.parametrize("chunk_rows", [10, 700, 5000])
@@ -105,14 +105,16 @@ def test_another_table_is_read_by_the_layout_of_the_first(tmp_path: Path) -> Non
     with open_stream(written(tmp_path), **options()) as stream:
         X, _ = joined(stream)
         layout = Layout.from_json(json.loads(json.dumps(stream.layout.to_json())))
-    part = FRAME.iloc[30:40][["town", "since", "pay", "age", "member"]]  # another order, no label
+    part = FRAME.iloc[30:40][
+        ["land", "town", "since", "pay", "age", "member"]
+    ]  # another order, no label
     again, y = joined(
-        open_stream(part, dtype="float64", label=False, labelled=False, **layout.options)
+        open_stream(part, dtype="float64", label=False, labelled=False, layout=layout)
     )
     np.testing.assert_array_equal(again, X[30:40])
     assert np.isnan(y).all()
     with pytest.raises(StreamError, match="there is no column 'age'"):
-        open_stream(part.drop(columns="age"), label=False, **layout.options)
+        open_stream(part.drop(columns="age"), label=False, layout=layout)
     damaged = layout.to_json()
     damaged["encoding"]["columns"][1]["coding"] = {"kind": "spell"}
     with pytest.raises(ValueError, match="makes no sense"):
@@ -129,8 +131,10 @@ def test_what_is_said_of_columns(tmp_path: Path) -> None:
         open_stream(path, **options(types={"agee": "number"}))
     with pytest.raises(StreamError, match="'age' is 'words', not one of"):
         open_stream(path, **options(types={"age": "words"}))
-    with pytest.raises(StreamError, match="hashed"):
-        open_stream(path, **options(hashed=["town"]))
+    with open_stream(path, **options(columns=["town"], hashed=["town"], hash_width=16)) as stream:
+        assert stream.n_features == 17  # and one for gaps
+    with pytest.raises(StreamError, match="'town' cannot be text and hash at once"):
+        open_stream(path, **options(types={"town": "text"}, hashed=["town"]))
     with pytest.raises(StreamError, match=r"column 'age' holds 'unknown', not a number"):
         list(open_stream(path, **options(strict=True)))
 
@@ -138,7 +142,7 @@ def test_what_is_said_of_columns(tmp_path: Path) -> None:
 def test_numbers_alone_are_dense_and_fit_float32(tmp_path: Path) -> None:
     rows = {"a": ["1.5", "", "1e300"], "b": ["1", "2", "4"], "buys": [0, 1, 0]}
     path = written(tmp_path, pd.DataFrame(rows))
-    [(X, y)] = open_stream(path, label="buys", infer=True)
+    [(X, y)] = open_stream(path, label="buys")
     most = np.finfo(np.float32).max
     np.testing.assert_array_equal(X, np.array([[1.5, 1], [np.nan, 2], [most, 4]], np.float32))
     assert y.tolist() == [0, 1, 0]
@@ -149,8 +153,8 @@ def test_a_label_that_is_missing_is_a_bad_row(tmp_path: Path) -> None:
         tmp_path, pd.DataFrame({"a": [1, 2, 4], "b": ["x", "y", "x"], "y": [0, None, 1]})
     )
     with pytest.raises(StreamError, match="row 2, column 'y' has no value"):
-        list(open_stream(path, infer=True))
-    with open_stream(path, infer=True, skip_bad=True) as stream:
+        list(open_stream(path))
+    with open_stream(path, skip_bad=True) as stream:
         X, y = joined(stream)
     assert X.shape[0] == 2
     assert y.tolist() == [0, 1]
@@ -161,4 +165,4 @@ def test_no_rows_and_no_columns(tmp_path: Path) -> None:
     with pytest.raises(StreamError, match="has no rows"):
         open_stream(written(tmp_path, FRAME[:0]), **options())
     with pytest.raises(StreamError, match="no column is left"):
-        open_stream(written(tmp_path, FRAME[["land", "buys"]]), **options())
+        open_stream(written(tmp_path, FRAME[["id", "buys"]]), **options())

@@ -34,7 +34,7 @@ def test_reads_every_allowed_form() -> None:
     text = b"\xef\xbb\xbf+1 1:0.5 3:-2e1 # a note\r\n\n# a comment\n \t\n-1\t10:1\t\r\n0\n2.5 7:.5"
     parser = parse(text)
     assert (parser.rows, parser.lines, parser.max_index, parser.bytes) == (4, 7, 10, len(text))
-    labels, indptr, indices, values = parser.take()
+    labels, indptr, indices, values, _ = parser.take()
     assert_array_equal(labels, [1, -1, 0, 2.5])
     assert_array_equal(indptr, [0, 2, 3, 3, 4])
     assert_array_equal(indices, [0, 2, 9, 6])
@@ -51,7 +51,7 @@ def test_values_have_the_parsers_dtype(dtype: Any) -> None:
 
 
 def test_unsorted_indices_are_sorted() -> None:
-    _, _, indices, values = parse(b"1 5:5 2:2 9:9 1:1\n").take()
+    _, _, indices, values, _ = parse(b"1 5:5 2:2 9:9 1:1\n").take()
     assert_array_equal(indices, [0, 1, 4, 8])
     assert_array_equal(values, [1, 2, 5, 9])
 
@@ -215,7 +215,7 @@ def test_a_malformed_line_can_be_skipped(line: bytes, what: str) -> None:
     parser = parse(b"1 1:1\n\n" + line + b"\n2 2:1\n", skip_bad=True)
     assert not parser.failed
     assert (parser.n_bad, parser.bad) == (1, [(3, what)])
-    labels, indptr, indices, values = parser.take()
+    labels, indptr, indices, values, _ = parser.take()
     assert_array_equal(labels, [1, 2])
     assert_array_equal(indptr, [0, 1, 2])
     assert_array_equal(indices, [0, 1])

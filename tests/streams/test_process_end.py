@@ -74,15 +74,16 @@ def test_every_reader_of_a_csv_file_ends_by_its_exit_code(tmp_path: Path) -> Non
     numbers = write(tmp_path / "numbers.csv", *[NUMBER] * 20_000)
     learner = ["--budget", "20", "--label", "outcome"]
     run = ["--algorithm", "rbp", *learner]
-    listed = [*run, "--columns", "a,b"]
-    inferred = [*run, "--types", "b=number", "--strict"]
-    out = ["--budgets", "20", "--label", "outcome", "--out", str(tmp_path / "out")]
+    strict = ["--types", "b=number", "--strict"]
+    listed = [*run, *strict, "--columns", "a,b"]
+    inferred = [*run, "--strict"]
+    out = ["--budgets", "20", "--label", "outcome", "--out", str(tmp_path / "out"), *strict]
     cases = {
         "run": ["run", str(words), *listed],
         "run, .gz": ["run", str(packed), *listed],
         "run, in the middle": ["run", str(middle), *listed],
         "run, inferred": ["run", str(middle), *inferred],
-        "tune": ["tune", str(words), *run],
+        "tune": ["tune", str(words), *run, *strict],
         "compare": ["compare", str(words), "--algorithms", "rbp,bogd", *out],
         "Ctrl-C": ["run", str(numbers), *run],
     }

@@ -318,7 +318,7 @@ def test_truncated_and_damaged_files(tmp_path: Path, ending: str) -> None:
 
     path.write_bytes(packed[: len(packed) // 2])
     error = error_of(path)
-    assert error.what == f"the {ending} data ends too early (an incomplete copy?)"
+    assert error.what == f"the {ending} data ends too early: copy it again"
     assert error.line is not None
 
     # in the checksum at the end, in the middle, in the block's head: elsewhere the formats differ
@@ -326,7 +326,7 @@ def test_truncated_and_damaged_files(tmp_path: Path, ending: str) -> None:
     at = {".gz": len(packed) - 8, ".xz": len(packed) // 2, ".bz2": 4, ".zst": len(packed) - 4}
     at = at[ending]
     path.write_bytes(packed[:at] + bytes(4) + packed[at + 4 :])
-    assert error_of(path).what == f"the {ending} data is damaged"
+    assert error_of(path).what == f"the {ending} data is damaged: copy it again"
 
     path.write_bytes(packed[:8])
     assert str(error_of(path)).startswith(f"{path}:1: the {ending} data ")

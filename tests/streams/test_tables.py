@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
@@ -33,7 +34,8 @@ from numpy.testing import assert_array_equal
 from budgetron.streams import SourceOptions, Stream, StreamError, open_stream
 from budgetron.streams.source import Source
 from budgetron.streams.table import csv_text
-from budgetron.streams.table.columns import MAX_CATEGORIES, Encoder
+from budgetron.streams.table.encoder import Encoder
+from budgetron.streams.table.first_rows import AsTheyAre
 from budgetron.streams.table.roles import Layout, Roles
 
 N = 500
@@ -109,16 +111,13 @@ FORMS = [
 
 
 def one_hot() -> Any:
-    """Numbers, then a feature a category, in the order of rows and then of columns."""
-    features: dict[tuple[str, str], int] = {}
-    for row in FRAME[["town", "sex"]].to_dict("records"):
-        for pair in row.items():
-            features.setdefault(pair, len(features) + 2)
-    X = np.zeros((N, 2 + len(features)), np.float32)
+    """Numbers, then of each column its categories, sorted, one feature for gaps, 8 for others."""
+    X = np.zeros((N, 2 + (4 + 9) + (2 + 9)), np.float32)
     X[:, :2] = FRAME[["age", "pay"]]
-    for name in ("town", "sex"):
+    for name, start in (("town", 2), ("sex", 15)):
+        known = sorted(set(FRAME[name]))
         for i, word in enumerate(FRAME[name]):
-            X[i, features[name, word]] = 1
+            X[i, start + known.index(word)] = 1
     return X
 
 
@@ -183,15 +182,14 @@ def test_the_label_is_no_feature(files: dict[str, Any], form: str) -> None:
 
 def test_hashing_is_stable_and_counts_words(files: dict[str, Any]) -> None:
     X, _ = read(files["rows.csv"], hashed=["town", "sex"], hash_width=16)
-    assert X.shape == (N, 18)
+    assert X.shape == (N, 2 + 2 * (1 + 16))  # and one for gaps, of each column
     assert_array_equal(X[:, 2:].sum(axis=1), np.full(N, 2))
     groups = {tuple(row[2:]): (t, s) for row, t, s in zip(X, FRAME.town, FRAME.sex, strict=True)}
     assert len(groups) > 4
     again, _ = read(files["polars"], hashed=["town", "sex"], hash_width=16, chunk_rows=3)
     assert_array_equal(X, again)
     alone, _ = read(files["rows.csv"], columns=["town"], hashed=["town"], hash_width=16)
-    slot = zlib.crc32(b"town=Ulm") % 16
-    assert (alone[(FRAME.town == "Ulm").to_numpy(), slot] == 1).all()
+    assert_array_equal(alone, X[:, 2 : 2 + 17])
 
 
 def test_without_a_header(tmp_path: Path) -> None:
@@ -251,7 +249,14 @@ def test_arrays(make: Any) -> None:
     )
     assert_array_equal(read((make(bad), y), dtype="float64")[0], bad)
     bad[13, 2] = np.inf
-    assert "row 14, column 2 is inf: scale it" in error_of((make(bad), y), chunk_rows=5)
+    said = error_of((make(bad), y), chunk_rows=5)
+    assert said == (
+        "<memory>: row 14, column 2 is inf: no finite number: fill it in, "
+        "or put NaN there if it is missing"
+    )
+    bad[13, 2] = 1e300
+    said = error_of((make(bad), y), chunk_rows=5)
+    assert "is 1e+300: out of range of float32: take float64 (dtype, --dtype)" in said
     with pytest.raises(ValueError, match="y must have shape"):
         open_stream((dense, y[:3]))
     with pytest.raises(TypeError, match="source must be a file name"):
@@ -260,10 +265,11 @@ def test_arrays(make: Any) -> None:
 
 def test_a_frame_and_its_labels() -> None:
     X, y = read((FRAME[["age", "town"]], FRAME["label"]), categorical=["town"])
-    assert X.shape == (N, 5)
+    assert X.shape == (N, 1 + 4 + 9)
     assert_array_equal(y, FRAME["label"])
     X, y = read((np.array([[3, 1], [4, 2], [3, 5]]), [0, 1, 0]), categorical=[0])
-    assert_array_equal(X, [[1, 1, 0], [2, 0, 1], [5, 1, 0]])
+    assert_array_equal(X[:, [0, 1, -1]], [[1, 0, 1], [0, 1, 2], [1, 0, 5]])
+    assert not X[:, 2:-1].any()
 
 
 @pytest.mark.parametrize("part", ["a:b", ":3", "3:", "2:2", "5:2", "-3:-1", "0:2:1", "3:9"])
@@ -321,10 +327,7 @@ def test_npz_of_other_kinds(tmp_path: Path, kind: Any) -> None:
 
 # ---- what is wrong, in one line ----------------------------------------------------------------
 
-ADVICE = (
-    "has no value: fill it in, leave the column out (columns, --columns) "
-    "or pass over such rows (skip_bad, --skip-bad)"
-)
+ADVICE = "has no value: fill it in, or add --skip-bad"
 NUMBER = (
     'has no value: scale="auto" (--scale auto) treats it as missing; or fill it in, leave the '
     "column out (columns, --columns) or pass over such rows (skip_bad, --skip-bad)"
@@ -349,7 +352,7 @@ def test_missing_numbers_are_nan(tmp_path: Path, nothing: str) -> None:
 
 
 @pytest.mark.parametrize("nothing", ["", "NA", "nan", "?", "null"])
-@pytest.mark.parametrize("column", ["a", "w", "y"])
+@pytest.mark.parametrize("column", ["a", "y"])
 def test_missing_values_name_row_and_column(tmp_path: Path, nothing: str, column: str) -> None:
     path = tmp_path / "rows.csv"
     lines = [{"a": "1", "w": "x", "y": "1"} for _ in range(9)]
@@ -380,16 +383,24 @@ def test_missing_values_name_row_and_column(tmp_path: Path, nothing: str, column
         (b"a,b\n1,2\n", {}, ": which column is the label? Name it"),
         (b"a,y\n1,1\n2\n", {}, ": row 2 has 1 fields, not 2"),
         (b"a,y\n1,1\n2,2,2\n", {}, ": row 2 has 3 fields, not 2"),
-        (b"a,y\n1,1\nred,2\n", {}, ": row 2, column 'a' holds 'red', not a number: words go into"),
-        (b"a,y\n1,1\n1,red\n", {}, ": row 2, column 'y' holds 'red', not a number as the labels"),
-        (b"a,y\n1e400,1\n", {}, ": row 1, column 'a' is not a finite number"),
-        (b"a,y\n1e39,1\n", {}, ": row 1, column 'a' is 1e+39, out of range of float32"),
-        (b"a,y\n-inf,1\n", {}, ": row 1, column 'a' is not a finite number"),
+        (
+            b"a,y\n" + b"1,1\n" * 30 + b"red,2\n",
+            {"strict": True},
+            ": row 31, column 'a' holds 'red'",
+        ),
+        (
+            b"a,y\n" + b"1,1\n" * 30 + b"1,red\n",
+            {},
+            ": row 31, column 'y' holds 'red', not a number",
+        ),
+        (b"a,y\n" + b"1,1\n" * 30 + b"1e400,1\n", {"strict": True}, "holds '1e400', not a number"),
+        (b"a,y\n" + b"1,1\n" * 30 + b"-inf,1\n", {"strict": True}, "holds '-inf', not a number"),
+        (b"a,y\n" + b"1,1\n" * 30 + b"1,inf\n", {}, ": row 31, column 'y' is not a finite number"),
         (b"a,a,y\n1,1,1\n", {}, ": two columns are called 'a'"),
-        (b"a y\n1 1\n", {}, ":1: there is but one column in 'a y': is the delimiter another"),
+        (b"a y\n1 1\n", {}, ":1: there is but one column in 'a y': add --delimiter ' '"),
         (b"a;y\n1;1\n", {"delimiter": ","}, ":1: there is but one column in 'a;y'"),
         (b"1 1:2 4:1\n", {}, ":1: this is LIBSVM text, not CSV"),
-        ("a,y\n1,2\n".encode("utf-16"), {}, ":1: the text is UTF-16, not UTF-8"),
+        ("a,y\n1,2\n".encode("utf-16"), {}, ": is UTF-16, not UTF-8 text"),
         ("stra\xdfe,y\n1,2\n".encode("latin-1"), {}, ":1: is not UTF-8 text (byte 0xdf)"),
         ("a,y\nK\xf6ln,2\n".encode("latin-1"), {"categorical": ["a"]}, "is not UTF-8 text"),
         (b"\x00\x01\x02,\n", {}, ":1: byte 0x00 has no place in CSV text"),
@@ -398,7 +409,7 @@ def test_missing_values_name_row_and_column(tmp_path: Path, nothing: str, column
         (b"a,y\n1,2\n", {"columns": [5]}, ": there is no column 5"),
         (b"a,b,y\n1,2,3\n", {"columns": ["a"], "hashed": ["b"]}, "is not among the features"),
         (b"y,z\n1,2\n", {"columns": []}, ": no column is left for the features"),
-        (b"a,y\nu,1\nv,1\n", {"categorical": ["a"], "n_features": 1}, "is one too many for 1"),
+        (b"a,y\nu,1\nv,1\n", {"categorical": ["a"], "n_features": 1}, ": has 11 features, not 1"),
         (b"a,y\n1,1\n", {"n_features": 3}, ": has 1 features, not 3"),
     ],
 )
@@ -429,7 +440,8 @@ def test_the_line_is_named_too(tmp_path: Path, last: str, ending: str) -> None:
     for name, content in (("rows.csv", text), ("rows.csv.gz", gzip.compress(text))):
         path = tmp_path / name
         path.write_bytes(content)
-        assert error_of(path, hashed=["c"], gaps=False).startswith(f"{path}:6: row 3")
+        options: dict[str, Any] = {"hashed": ["c"], "types": {"b": "number"}, "gaps": False}
+        assert error_of(path, **options).startswith(f"{path}:6: row 3")
 
 
 def test_rows_of_the_wrong_length_can_be_skipped(tmp_path: Path) -> None:
@@ -457,7 +469,7 @@ def test_only_who_reads_a_stream_reads_its_file(
     monkeypatch.setattr(Source, "read", noting)
     before = threading.enumerate()
     with pytest.raises(StreamError, match="column 'a' holds 'word 0'"):
-        next(iter(open_stream(path)))
+        next(iter(open_stream(path, types={"a": "number"}, strict=True)))
     at_the_error = len(readers)
     stream = open_stream(path, hashed=["a"])
     next(iter(stream))
@@ -566,7 +578,7 @@ def test_rows_are_those_of_the_whole_text_however_it_is_cut(
         patch.setattr(sys, "stdin", Trickle(b"p,q\n" + body, size))
         batches = csv_text.CsvBatches("-", header=True, skip_bad=True)
         batches._source.live = live
-        encoder = Encoder("<stdin>", names, Roles(label=False, categorical=names), np.float32)
+        encoder = AsTheyAre(names)
         rows: list[Any] = []
         with nullcontext() if open_at is None else pytest.raises(StreamError) as failed:
             for batch in batches.read(encoder, 0, 10):
@@ -647,24 +659,25 @@ def test_damaged_and_truncated_files(tmp_path: Path, files: dict[str, Any]) -> N
     assert "directory" in error_of(tmp_path, format="parquet")
 
 
-def test_too_many_categories_are_no_categories() -> None:
-    frame = pl.DataFrame({"id": [str(i) for i in range(MAX_CATEGORIES + 1)]})
-    frame = frame.with_columns(y=pl.lit(1))
-    what = f"column 'id' has more than {MAX_CATEGORIES} categories: hash it instead"
-    assert what in error_of(frame, categorical=["id"])
-    assert read(frame, hashed=["id"], hash_width=8)[0].shape[1] == 8
+def test_many_categories_are_hashed() -> None:
+    frame = pl.DataFrame({"id": [str(i) for i in range(3000)]}).with_columns(y=pl.lit(1))
+    stream = open_stream(frame, categorical=["id"])
+    assert stream.n_features == 100 + 1 + 1024
+    assert read(frame, hashed=["id"], hash_width=8)[0].shape[1] == 9
 
 
-def test_kinds_that_are_no_numbers() -> None:
+def test_kinds_that_were_no_numbers() -> None:
     frame = pl.DataFrame({"at": [1, 2], "y": [0, 1]}).with_columns(pl.col("at").cast(pl.Date))
-    assert "column 'at' holds date32[day], not numbers" in error_of(frame)
+    assert read(frame)[0][:, 0].tolist() == [0, 1]
     frame = pl.DataFrame({"on": [True, False], "y": [0, 1]})
     assert read(frame)[0].tolist() == [[1], [0]]
 
 
 def test_options_that_do_not_go_with_a_format(tmp_path: Path, files: dict[str, Any]) -> None:
     (tmp_path / "rows").write_text("1 1:1\n")
-    assert error_of(tmp_path / "rows", label="y").endswith("label does not go with LIBSVM text")
+    assert "is read as LIBSVM; add --format csv" in error_of(tmp_path / "rows", label="y")
+    error = error_of(tmp_path / "rows", label="y", format="libsvm")
+    assert error.endswith("label does not go with LIBSVM text")
     assert "delimiter does not go with Parquet" in error_of(files["rows.parquet"], delimiter=";")
     assert "columns does not go with synthetic" in error_of("synthetic:sea", columns=["a"])
     with pytest.raises(ValueError, match="format must be one of"):
@@ -790,6 +803,8 @@ def test_digits_that_only_python_reads_are_words(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     for label in ("1_000", "\uff17"):
         path.write_text(f"a,label\n1,7\n1,{label}\n")
+        assert read(path)[1].tolist() == ["7", label]
+        path.write_text("a,label\n" + "1,7\n" * 30 + f"1,{label}\n")
         assert "not a number as the labels before: keep labels as words" in error_of(path)
 
 
@@ -799,20 +814,53 @@ def test_columns_that_are_no_words(option: str) -> None:
     for name in ("a", "b"):
         error = error_of(table.select([name, "label"]), **{option: [name]})
         assert f"column '{name}' holds" in error
-        assert ", not words: leave it out (--columns)" in error
+        assert ", not numbers, words or dates: leave it out (ignore)" in error
+
+
+OLDER = {
+    "numbers": ["age"],
+    "hashed": ["sex"],
+    "hash_width": 64,
+    "categorical": ["town"],
+    "categories": [{"Ulm": 65, "Bonn": 66}],
+}
+
+
+def test_tables_as_older_files_have_them() -> None:
+    """Numbers, hashed words by their checksum, a feature a category; others have none."""
+    rows = {
+        "town": ["Bonn", "Ulm", "Jena", None],
+        "sex": ["f", "m", "f", None],
+        "age": [3, 4, 5, 6],
+    }
+    X, _ = read(pa.table(rows), label=False, layout=Layout.from_json(OLDER))
+    expected = np.zeros((4, 67), np.float32)
+    expected[:, 0] = rows["age"]
+    expected[0, 66] = expected[1, 65] = 1
+    for i, word in enumerate("fmf"):
+        expected[i, 1 + zlib.crc32(f"sex={word}".encode()) % 64] = 1
+    assert_array_equal(X, expected)
+    again = Layout.from_json(json.loads(json.dumps(Layout.from_json(OLDER).to_json())))
+    assert_array_equal(read(pa.table(rows), label=False, layout=again)[0], expected)
 
 
 def test_a_layout_that_makes_no_sense_is_refused() -> None:
-    sound = Layout(["age"], ["sex"], 4, ["town"], [{"Ulm": 5, "Bonn": 6}]).to_json()
-    assert Layout.from_json(sound).to_json() == sound
-    wrong: list[Any] = [None, 3, {}, {**sound, "more": 1}]
-    wrong += [{**sound, "numbers": [1]}, {**sound, "numbers": None}, {**sound, "hash_width": "4"}]
+    wrong: list[Any] = [None, 3, {}, {**OLDER, "more": 1}]
+    wrong += [{**OLDER, "numbers": [1]}, {**OLDER, "numbers": None}, {**OLDER, "hash_width": "4"}]
     wrong += [
-        {**sound, "hash_width": 0},
-        {**sound, "categories": []},
-        {**sound, "categories": [[]]},
+        {**OLDER, "hash_width": 0},
+        {**OLDER, "hash_width": 2**40},
+        {**OLDER, "categories": []},
+        {**OLDER, "categories": [[]]},
     ]
-    wrong += [{**sound, "categories": [{"Ulm": 5, "Bonn": 7}]}]
+    wrong += [{**OLDER, "categories": [{"Ulm": 65, "Bonn": 67}]}]
+    sound = Layout.from_json(OLDER).to_json()
+    wrong += [
+        {**sound, "label": 3},
+        {**sound, "label": {"name": "y", "numeric": 1, "decimal": "."}},
+    ]
+    for places in ([0], "0", [0] * 68, [99] * 69, ["0"] * 69):
+        wrong.append({"encoding": {**sound["encoding"], "places": places}})
     for each in wrong:
         with pytest.raises(ValueError, match="makes no sense"):
             Layout.from_json(each)
@@ -904,9 +952,62 @@ def test_arrow_files_and_json_lines_are_read_as_parquet_is(
         list(open_stream(other, position=rows + 1))
 
 
+@pytest.mark.parametrize("name", ["t.parquet.zst", "t.feather.gz", "t.arrow.xz"])
+def test_packed_again_is_said_to_be_unpacked(tmp_path: Path, name: str) -> None:
+    path, inside = tmp_path / name, tmp_path / name.rpartition(".")[0]
+    table = pa.table({"a": [1.0, 2.0], "y": [0, 1]})
+    if ".parquet" in name:
+        pq.write_table(table, inside, compression="zstd")
+    else:
+        pa.feather.write_feather(table, inside, compression="zstd")
+    assert read(inside)[0].tolist() == [[1], [2]]
+    pack = {"zst": zstandard.compress, "gz": gzip.compress, "xz": lzma.compress}
+    path.write_bytes(pack[name.rpartition(".")[2]](inside.read_bytes()))
+    said = error_of(path)
+    assert (
+        f": unpack it first ({ {'z': 'zstd', 'g': 'gzip', 'x': 'xz'}[path.suffix[1]] } -dc" in said
+    )
+    assert "is compressed inside" in said
+
+
+@pytest.mark.parametrize("ending", ["", ".gz", ".xz", ".zst", ".bz2"])
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl"])
+def test_text_is_read_however_it_is_packed(tmp_path: Path, kind: str, ending: str) -> None:
+    frame = pd.DataFrame({"a": [1, 2, 3], "w": ["x", "y", "x"], "y": [0, 1, 0]})
+    text = frame.to_csv(index=False, sep="\t" if kind == "tsv" else ",")
+    if kind == "jsonl":
+        text = frame.to_json(orient="records", lines=True)
+    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+    path = tmp_path / f"t.{kind}{ending}"
+    path.write_bytes({**pack, ".zst": zstandard.compress}[ending](text.encode()))
+    X, y = read(path)
+    assert_array_equal(X[:, :3], [[1, 1, 0], [2, 0, 1], [3, 1, 0]])
+    assert y.tolist() == [0, 1, 0]
+
+
 def test_json_lines_with_keys_that_come_and_go(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     lines = ['{"a": 1, "y": 0}\n'] * 3 + ['{"y": 1}\n']
     path.write_text("".join(lines))
     with pytest.raises(StreamError, match="row 4, column 'a' has no value"):
         list(open_stream(path, gaps=False))
+
+
+def test_json_lines_of_several_types_in_a_column(tmp_path: Path) -> None:
+    """What is no number is a gap, as in CSV."""
+    path = tmp_path / "t.jsonl"
+    good = [{"a": i, "y": i % 2} for i in range(60)]
+    good[40]["a"] = "many"
+    path.write_text("".join(json.dumps(row) + "\n" for row in good))
+    with open_stream(path) as stream:
+        [(X, y)] = stream
+    assert np.isnan(X[40, 0])
+    assert X[59, 0] == 59
+    assert y.tolist() == [i % 2 for i in range(60)]
+    assert stream.unparsed == {"a": 1}
+    for wrong, what in (
+        ("{", "row 61 is no JSON object"),
+        ("[1]", "row 61 is no JSON object"),
+    ):
+        path.write_text("".join(json.dumps(row) + "\n" for row in good) + wrong + "\n")
+        assert what in error_of(path)

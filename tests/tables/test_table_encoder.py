@@ -115,7 +115,10 @@ def test_chunks_of_partial_fit_make_no_difference(
         parts.partial_fit(arrow(table).slice(start, step))
     assert parts.to_dict() == first.to_dict()
     fewer = TableEncoder(types=say, hash_width=16).fit(arrow(table).slice(0, infer))
-    assert fewer.to_dict()["columns"] == first.to_dict()["columns"]
+    for mine, other in zip(first.columns_, fewer.columns_, strict=True):
+        # what is constant in the first rows may vary in later ones; `fit` has seen them all
+        assert mine == other or (mine.kind, other.coding) == ("constant", None)
+        assert mine.coding is not None or mine.kind == "id"
 
 
 @settings(max_examples=60, deadline=None)

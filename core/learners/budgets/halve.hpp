@@ -6,9 +6,11 @@
 //   theta = (K_2 + ridge I)^-1 K_21 a_1        (9)
 //   a_2 <- (a_2 + theta) * c / ||...||         (7)   c = ||f|| ("keep") or a given norm
 //
-// then add the new example. K comes from the Gram matrix the expansion keeps.
-// Cost: O(B^3 / 24) every B/2 admissions, so O(B^2) amortised; memory B^2/2 Reals for the Gram
-// matrix and B^2/4 doubles for the factor.
+// then add the new example. If fewer than half of S2 differ, copies in it (k(x_i, x_j) = k(x_i,
+// x_i) = k(x_j, x_j)) are put into S1, all but the first: what they say of each other does not
+// count in f, and would grow without bound as (7) rescales it. K comes from the Gram matrix the
+// expansion keeps. Cost: O(B^3 / 24) every B/2 admissions, so O(B^2) amortised; memory B^2/2 Reals
+// for the Gram matrix and B^2/4 doubles for the factor.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +65,7 @@ class Halve final : public Budget<Real> {
   }
   void halve(Expansion<Real>& f, Row<Real>& row) {
     const std::size_t n = f.size();
-    const std::size_t kept = n / 2;
+    std::size_t kept = n / 2;
     const std::size_t outputs = f.outputs();
     const double target = norm_ > 0.0 ? norm_ : std::sqrt(f.squared_norm());
     ++halvings_;
@@ -78,6 +80,7 @@ class Halve final : public Budget<Real> {
     std::sort(order_.begin(), order_.end(), [&](std::size_t i, std::size_t j) {
       return sizes_[i] != sizes_[j] ? sizes_[i] > sizes_[j] : f.id(i) < f.id(j);
     });
+    kept = set_copies_apart(f, kept);
     std::sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(kept));
 
     factor_.resize(kept * kept);
@@ -131,6 +134,25 @@ class Halve final : public Budget<Real> {
     for (std::size_t i = kept; i < n; ++i) f.remove(order_[i], row, EventKind::none);
     f.set_squared_norm(norm);
     if (norm > 0.0) f.scale(target / std::sqrt(norm));
+  }
+
+  // How many of the first `kept` stay: all, or those that differ, which are then the first.
+  std::size_t set_copies_apart(const Expansion<Real>& f, std::size_t kept) {
+    const auto copies = [&](std::size_t i, std::size_t j) {
+      return f.gram(i, j) == f.gram(i, i) && f.gram(i, j) == f.gram(j, j);
+    };
+    std::size_t differ = 0;
+    for (std::size_t j = 0; j < kept; ++j) {
+      std::size_t i = 0;
+      while (i < differ && !copies(order_[i], order_[j])) ++i;
+      if (i < differ) continue;
+      // Moved to the front; those between keep their order.
+      const auto at = order_.begin() + static_cast<std::ptrdiff_t>(j);
+      std::rotate(order_.begin() + static_cast<std::ptrdiff_t>(differ), at, at + 1);
+      ++differ;
+    }
+    if (2 * differ < kept) return differ;
+    return kept;
   }
 
   std::size_t size_;

@@ -158,6 +158,19 @@ TEST(two_classes_are_the_same_with_one_output_or_two) {
     two.answer(outputs, answer);
     CHECK_EQ(answer[1], probability(one, output));
   }
+  // One class alone is on the side above; as the first of two it keeps its sums.
+  const double output = 0.7;
+  Calibration alone(1);
+  Calibration named(1);
+  for (int i = 0; i < 20; ++i) {
+    const double ours = output;
+    const double negative = -output;
+    count(alone, {&ours, 1}, 1, 1.0);
+    count(named, {&negative, 1}, 0, 1.0);
+  }
+  alone.rearrange({1, 2, {0, -1}});
+  CHECK_EQ(probability(alone, -0.3), probability(named, -0.3));
+  CHECK_EQ(probability(alone, 0.3), probability(named, 0.3));
   // Of three classes the two keep theirs.
   one.rearrange({2, 3, {0, 1, -1}});
   two.rearrange({2, 3, {0, 1, -1}});

@@ -40,6 +40,28 @@ TEST(gaps_are_found_and_told_from_infinity) {
   CHECK(!has_gaps(Sample<double>{}));
 }
 
+TEST(a_gap_anywhere_in_a_batch_is_found) {
+  const auto found = []<class Real>(std::vector<Real> values) {
+    const Sample<Real> rows{values.data(), nullptr, values.size()};
+    CHECK(!any_gaps(rows));
+    for (Real& value : values) {
+      const Real before = value;
+      value = std::numeric_limits<Real>::quiet_NaN();
+      CHECK(any_gaps(rows));
+      value = before;
+    }
+    CHECK(!any_gaps(rows));
+  };
+  for (std::size_t count = 0; count < 70; ++count) {
+    std::vector<float> values(count, 1.0f);
+    for (std::size_t k = 0; k < count; k += 5) {
+      values[k] = k % 2 == 0 ? 0.0f : std::numeric_limits<float>::infinity();
+    }
+    found(values);
+    found(std::vector<double>(values.begin(), values.end()));
+  }
+}
+
 TEST(gaps_are_counted_by_feature_up_to_a_number_of_features) {
   GapCounts gaps;
   CHECK(saved(gaps).empty());

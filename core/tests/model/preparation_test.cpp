@@ -57,6 +57,10 @@ TEST(scaler_counts_zeros_written_out_or_left_out_alike) {
   OwnedSample<double> one;
   OwnedSample<double> other;
   const double scaled = dense.transform(Sample<double>{&probe, nullptr, 1}, one).values[0];
+  CHECK_EQ(scaled * dense.size(0), probe);
+  CHECK_EQ(dense.mean(0), 2.0);
+  CHECK_EQ(sparse.mean(0), 2.0);
+  CHECK(std::isinf(dense.size(1)) && dense.mean(1) == 0.0);
   CHECK_EQ(scaled, sparse.transform(Sample<double>{&probe, &zero, 1}, other).values[0]);
   CHECK(std::abs(scaled - 2.0 / std::sqrt(26.0 / 6.0)) < 1e-15);
 }

@@ -20,6 +20,11 @@ from budgetron.errors import BudgetronError
 if TYPE_CHECKING:
     from budgetron.streams.table.roles import Layout
 
+# Settings that older checkpoints may lack, and those that only they have.
+_WITHOUT = {"decimal": "auto", "fill_gaps": False, "strict": False}
+_GONE = {"infer", "categories"}
+# What older checkpoints kept of the rows before.
+_COUNTED: tuple[set[str], ...] = (set(), {"rows", "squares", "sizes"})
 _ENDS = 1 << 20  # bytes at either end of the source that a checkpoint knows it by
 
 
@@ -116,7 +121,8 @@ class Checkpoint:
 
     def _compare(self, before: dict[str, Any], bookmark: Any) -> None:
         """End the command if the checkpoint is of another run; a log that grew is the same one."""
-        for name in sorted(self._run.keys() | before.keys()):
+        before = {**_WITHOUT, **before}  # of an older version, which had no such options
+        for name in sorted((self._run.keys() | before.keys()) - _GONE):
             was, now = before.get(name), self._run.get(name)
             if was == now or (name == "source" and self._grew(was, bookmark)):
                 continue
@@ -147,6 +153,10 @@ class Checkpoint:
 
     def restore(self, tally: Any) -> None:
         """Have a tally go on from what was counted before."""
+        if isinstance(self.tally, dict) and set(self.tally) in _COUNTED:
+            what = "written by an older version: all but the mistakes is counted from here on"
+            note(f"{self.path}: {what}")
+            return
         try:
             tally.restore(self.tally)
         except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:

@@ -170,7 +170,8 @@ def execute(arguments: list[str]) -> int:
             note(_complaint(error))
             code = 2
         except BudgetronError as error:
-            note(f"budgetron: {error}")
+            named = hasattr(error, "line")  # a StreamError begins with the file
+            note(str(error) if named else f"budgetron: {error}")
             code = 2
         except OutputFailed as failed:
             streams.forget_output()

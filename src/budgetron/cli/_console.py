@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 import warnings
@@ -30,9 +31,18 @@ def fail(message: str) -> NoReturn:
 
 
 def note(message: str) -> None:
-    """One line on standard error, if anyone listens there."""
+    """One line on standard error, if anyone listens there: an error, a warning, or news."""
     with suppress(OSError):
-        print(shown(" ".join(message.split())), file=sys.stderr, flush=True)
+        print(shown(prefixed(message)), file=sys.stderr, flush=True)
+
+
+def prefixed(message: str) -> str:
+    """A line for standard error: who speaks, then what it is about.
+
+    >>> prefixed("a.csv:3: row 2 has 4 fields, not 5")
+    'budgetron: a.csv:3: row 2 has 4 fields, not 5'
+    """
+    return f"budgetron: {' '.join(message.split()).removeprefix('budgetron: ')}"
 
 
 def output() -> Console:
@@ -90,18 +100,84 @@ def progress(what: str, total: int | None) -> Iterator[Report]:
         with plain_warnings(note):
             yield lambda done, text: None
         return
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress
 
-    columns: list[Any] = [TextColumn("{task.description}", markup=False)]
-    columns += [BarColumn(20), TimeRemainingColumn()] if total else [SpinnerColumn()]
-    columns += [TextColumn("{task.fields[text]}", markup=False)]
     console = _console(stderr=True)
     with (
-        Progress(*columns, console=console, transient=True) as bars,
-        plain_warnings(bars.console.print),
+        Progress(_line(console), console=console, transient=True) as bars,
+        plain_warnings(lambda text: bars.console.print(prefixed(text))),
     ):
         bar = bars.add_task(shown(what), total=total, text="")
         yield lambda done, text: bars.update(bar, completed=done, text=shown(text))
+
+
+def _line(console: Console) -> Any:
+    """The live line as a column of Rich's."""
+    from rich.progress import ProgressColumn
+    from rich.table import Column
+    from rich.text import Text
+
+    class Line(ProgressColumn):
+        max_refresh = 0.1
+
+        def get_table_column(self) -> Column:
+            return Column(no_wrap=True, overflow="ellipsis")
+
+        def render(self, task: Any) -> Text:
+            left = task.time_remaining
+            text = status_line(
+                task.description,
+                None if task.total is None else task.percentage,
+                None if left is None else int(left),
+                task.fields["text"],
+                console.width,
+            )
+            return Text(text, overflow="ellipsis")
+
+    return Line()
+
+
+def status_line(what: str, per_cent: float | None, left: int | None, text: str, width: int) -> str:
+    """One line of at most so many columns: what does not fit is left out from the right.
+
+    Parameters
+    ----------
+    what : the name of the file
+    per_cent, left : how much is done, and the seconds that the rest takes; None: unknown
+    text : what else there is to say, parts with " · " between
+    width : columns
+
+    Examples
+    --------
+    >>> status_line("a.csv", 42.1, 75, "8,000 rows · 5.1% mistakes · 9,000 rows/s", 60)
+    'a.csv · 42 % · 1:15 left · 8,000 rows · 5.1% mistakes'
+    """
+    parts = [what]
+    if per_cent is not None:
+        parts.append(f"{math.floor(per_cent)} %")
+    if left is not None:
+        minutes, seconds = divmod(left, 60)
+        hours, minutes = divmod(minutes, 60)
+        clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+        parts.append(f"{clock} left")
+    parts += [part for part in text.split(" · ") if part]
+    if len(" · ".join(parts)) > width:
+        parts[0] = shortened(what, 20)
+    while len(parts) > 1 and len(" · ".join(parts)) > width:
+        parts.pop()
+    return " · ".join(parts)
+
+
+def shortened(text: str, most: int = 40) -> str:
+    """A text of at most so many characters, with dots in its middle if it had more.
+
+    >>> shortened("a_file_with_a_very_long_name.csv.gz", 20)
+    'a_file_with_….csv.gz'
+    """
+    if len(text) <= most:
+        return text
+    end = (most - 1) * 2 // 5
+    return text[: most - 1 - end] + "…" + text[len(text) - end :]
 
 
 class Bar:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,7 +61,13 @@ Categorical = Annotated[
 ]
 Hashed = Annotated[
     str | None,
-    typer.Option("--hash", metavar="LIST", help="Text columns to hash.", rich_help_panel=READING),
+    typer.Option(
+        "--hash", metavar="LIST", help="Columns whose words are hashed.", rich_help_panel=READING
+    ),
+]
+Text = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="Texts, whose words are hashed.", rich_help_panel=READING),
 ]
 Numeric = Annotated[
     str | None,
@@ -82,7 +87,12 @@ Types = Annotated[
 ]
 Decimal = Annotated[
     str,
-    typer.Option(metavar="CHAR", help="Decimal point: . , or auto.", rich_help_panel=READING),
+    typer.Option(
+        metavar="CHAR",
+        help="Decimal point: . , or auto.",
+        show_default=False,
+        rich_help_panel=READING,
+    ),
 ]
 Strict = Annotated[
     bool,
@@ -110,7 +120,12 @@ Rows = Annotated[
 ]
 Dtype = Annotated[
     str,
-    typer.Option(metavar="NAME", help="Number type: float32 or float64.", rich_help_panel=READING),
+    typer.Option(
+        metavar="NAME",
+        help="float32 (the default) or float64.",
+        show_default=False,
+        rich_help_panel=READING,
+    ),
 ]
 NFeatures = Annotated[
     int | None,
@@ -123,9 +138,7 @@ NFeatures = Annotated[
 ]
 SkipBad = Annotated[
     bool,
-    typer.Option(
-        "--skip-bad", help="Skip malformed rows and report how many.", rich_help_panel=READING
-    ),
+    typer.Option("--skip-bad", help="Skip malformed rows; count them.", rich_help_panel=READING),
 ]
 
 # What a verb that learns may be asked of its source: name -> type and default.
@@ -134,7 +147,13 @@ _READING: dict[str, tuple[Any, Any]] = {
     "label": (Label, None),
     "columns": (Columns, None),
     "categorical": (Categorical, None),
+    "numeric": (Numeric, None),
+    "text": (Text, None),
     "hashed": (Hashed, None),
+    "ignore": (Ignore, None),
+    "types": (Types, None),
+    "decimal": (Decimal, "auto"),
+    "strict": (Strict, False),
     "delimiter": (Delimiter, None),
     "header": (Header, None),
     "rows": (Rows, None),
@@ -194,9 +213,15 @@ Task = Annotated[
         autocompletion=lambda: ["classification", "regression"],
     ),
 ]
+Budget = Annotated[
+    str | None,
+    typer.Option(
+        "--budget", "-b", metavar="SIZE", help="Most examples to store, or bytes (256KB)."
+    ),
+]
 Processes = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Number of parallel processes. Default: one per core."),
+    typer.Option(min=1, metavar="N", help="Processes. Default: one per core."),
 ]
 
 
@@ -217,7 +242,13 @@ def source_options(
     label: str | None = None,
     columns: str | None = None,
     categorical: str | None = None,
+    numeric: str | None = None,
+    text: str | None = None,
     hashed: str | None = None,
+    ignore: str | None = None,
+    types: str | None = None,
+    decimal: str = "auto",
+    strict: bool = False,
     delimiter: str | None = None,
     header: bool | None = None,
     rows: int | None = None,
@@ -244,6 +275,10 @@ def source_options(
             columns=None if columns is None else spans(columns),
             categorical=() if categorical is None else spans(categorical),
             hashed=() if hashed is None else spans(hashed),
+            types=_kinds(types, number=numeric, text=text, ignore=ignore) or None,
+            decimal=decimal,
+            strict=strict,
+            ids=False,
             delimiter=delimiter,
             header=header,
             n_features=n_features,
@@ -263,36 +298,29 @@ def learning_options(**typed: Any) -> SourceOptions:
     return options
 
 
-def inferring(
-    file: str,
-    options: SourceOptions,
-    *,
-    numeric: str | None,
-    ignore: str | None,
-    types: str | None,
-    decimal: str,
-    strict: bool,
-) -> SourceOptions:
-    """The options by which the columns of a table are inferred, unless they are listed."""
-    from budgetron.streams.opening import TABLES, format_of
+def _kinds(types: str | None, **listed: str | None) -> dict[str, str]:
+    """The kinds of columns, said one by one or listed by kind; ends the command if they differ."""
     from budgetron.streams.table.roles import spans
 
-    said: dict[str, str] = {}
+    said: list[tuple[str, str]] = []
     for each in (types or "").split(",") if types else ():
         name, equals, kind = each.rpartition("=")
         if not equals:
             fail(f"budgetron: --types takes NAME=KIND with commas between, not {each!r}")
-        said[name.strip()] = kind.strip()
-    said |= dict.fromkeys(spans(numeric or ""), "number")
-    said |= dict.fromkeys(spans(ignore or ""), "ignore")
-    known = not file.startswith(("synthetic:", "data:"))
-    table = known and format_of(file, options.format) in TABLES
-    if table and options.columns is None and not options.hashed:
-        return replace(options, infer=True, types=said or None, decimal=decimal, strict=strict)
-    if said or strict or decimal != "auto":
-        what = "--numeric, --ignore, --types, --decimal and --strict are for tables"
-        fail(f"budgetron: {what} whose columns are inferred: leave out --columns and --hash")
-    return options
+        said.append((name.strip(), kind.strip()))
+    said += [(name, kind) for kind, names in listed.items() for name in spans(names or "")]
+    found: dict[str, str] = {}
+    for name, kind in said:
+        if found.setdefault(name, kind) != kind:
+            fail(f"budgetron: column {name!r} cannot be {found[name]} and {kind} at once")
+    return found
+
+
+def is_table(source: str, format: str | None) -> bool:
+    """Whether it has columns with names, or may have."""
+    from budgetron.streams.opening import TABLES, format_of
+
+    return source.startswith("data:") or format_of(source, format) in TABLES
 
 
 def as_typed(typed: Mapping[str, Any]) -> list[str]:
@@ -304,11 +332,11 @@ def as_typed(typed: Mapping[str, Any]) -> list[str]:
     words = []
     for name, value in typed.items():
         flag = "hash" if name == "hashed" else name.replace("_", "-")
-        if value is None or (name == "skip_bad" and not value):
+        if value == _READING[name][1]:
             continue
         if isinstance(value, bool):
             words.append(f"--{flag}" if value else f"--no-{flag}")
-        elif (name, value) != ("dtype", "float32"):
+        else:
             words.append(f"--{flag}={value}")
     return words
 

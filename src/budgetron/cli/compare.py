@@ -30,7 +30,7 @@ def compare(
             metavar="LIST",
             help="Comma-separated algorithm names, or all. Your own: module:attribute.",
         ),
-    ],
+    ] = "",
     budgets: Annotated[
         str,
         typer.Option(
@@ -42,19 +42,17 @@ def compare(
     ] = "",
     repeats: Annotated[
         int,
-        typer.Option(
-            min=1, metavar="N", help="Number of repeats, each with a new random row order."
-        ),
+        typer.Option(min=1, metavar="N", help="Repeats, each in a new random order."),
     ] = 10,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder for results, figures and the report.")
+        Path, typer.Option(metavar="FOLDER", help="Folder for results and report.")
     ] = Path("comparison"),
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Set a parameter of one algorithm (NAME.PARAM=VALUE) or of all that have it.",
+            help="Set a parameter: PARAM=VALUE, or of one algorithm NAME.PARAM=VALUE.",
         ),
     ] = None,
     gamma: Annotated[str | None, typer.Option(metavar="X", help=sources.GAMMA_HELP)] = None,
@@ -73,7 +71,7 @@ def compare(
     delay: Annotated[int, typer.Option(min=0, metavar="N", help="Labels arrive N rows later.")] = 0,
     keep_order: Annotated[
         bool,
-        typer.Option("--keep-order", help="Keep the row order; use this for streams that drift."),
+        typer.Option("--keep-order", help="Keep the row order, as of drift."),
     ] = False,
     checkpoints: Annotated[
         int, typer.Option(min=1, metavar="N", help="Number of points on each curve.")
@@ -83,6 +81,8 @@ def compare(
         typer.Option(metavar="CLASS", help="Positive class for F1, precision and recall."),
     ] = None,
     processes: sources.Processes = None,
+    algorithm: Annotated[str, typer.Option("--algorithm", hidden=True)] = "",  # as other verbs say
+    budget: Annotated[str, typer.Option("--budget", hidden=True)] = "",
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -97,9 +97,13 @@ def compare(
     with at_work("comparing", out) as bar:
         found = run(
             streams,
-            names(algorithms),
+            names(",".join([algorithms, algorithm])),
             out,
-            budgets=[parse_budget(text) for text in budgets.split(",") if text.strip()],
+            budgets=[
+                parse_budget(text)
+                for text in [*budgets.split(","), *budget.split(",")]
+                if text.strip()
+            ],
             settings=Settings(repeats, seed, keep_order, delay, checkpoints, positive=positive),
             common=common | sources.parsed(gamma=gamma, kernel=kernel, scale=scale),
             own=own,
@@ -110,6 +114,7 @@ def compare(
             command=shlex.join(["budgetron", *sys.argv[1:]]),
             report=bar.report,
             begin=bar.begin,
+            say=note,
         )
     show(found, out)
 

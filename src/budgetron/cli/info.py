@@ -11,6 +11,8 @@ import typer
 
 from budgetron._text import bytes_text, shown
 from budgetron.cli._console import fail, output
+from budgetron.cli._known_columns import MOST, columns_in, label_in, steps_in
+from budgetron.errors import BudgetronError
 
 
 def info(
@@ -34,10 +36,15 @@ def info(
         return
     try:
         lines = _lines(document, size)
+        columns = columns_in(document)
+    except BudgetronError as error:
+        fail(f"{path}: damaged: {error}")
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         what = shown(" ".join(f"{type(error).__name__} {error}".split()))
         fail(f"{path}: damaged: its header is not that of a model ({what})")
     _print(path, lines | _checkpoint(document))
+    if columns:
+        _print_columns(columns)
 
 
 def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
@@ -53,6 +60,9 @@ def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
         ),
         "file": bytes_text(size),
     }
+    steps, label = steps_in(document), label_in(document)
+    lines |= {} if steps is None else {"steps": steps}
+    lines |= {} if label is None else {"label": as_text(label)}
     learned = document["learned"]
     if learned is None:
         return lines | {"rows learned": "none yet"}
@@ -131,3 +141,18 @@ def _print(path: str, lines: dict[str, str]) -> None:
     console = output()
     console.print(path, style="bold")
     console.print(table)
+
+
+def _print_columns(columns: list[tuple[str, str, str]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table()
+    for head in ("column", "kind", "values"):
+        table.add_column(head, overflow="fold")
+    for each in columns[:MOST]:
+        table.add_row(*map(Text, each))
+    console = output()
+    console.print(table)
+    if len(columns) > MOST:
+        console.print(f"and {len(columns) - MOST:,} more columns (--json has them all)")

@@ -16,39 +16,35 @@ from budgetron.errors import BudgetronError
 if TYPE_CHECKING:
     from budgetron.tables.kinds import Column
 
-FEW = 20  # different values that may be classes
 WIDEST = 26  # characters of a column's name
 
 
+@sources.reads_rows("label", "rows", "n_features", "dtype", "strict", "skip_bad", "columns")
 def inspect(
     file: Annotated[
         str,
         typer.Argument(metavar="FILE", help="A CSV, Parquet, Arrow or JSON lines file, or -."),
     ],
     rows: Annotated[int, typer.Option(min=1, metavar="N", help="Look at the first N rows.")] = 1000,
-    format: sources.Format = None,
-    delimiter: sources.Delimiter = None,
-    header: sources.Header = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Show the columns of a table: kind, gaps, different values, examples; suggest the label."""
     from budgetron.streams import StreamError
     from budgetron.streams.opening import TABLES, format_of, open_batches
-    from budgetron.streams.table.first_rows import first_rows
+    from budgetron.streams.table.columns import suggested_label
+    from budgetron.streams.table.first_rows import first_rows, looked_at
     from budgetron.tables.frames import table_of
-    from budgetron.tables.kinds import Limits, look
-    from budgetron.tables.parsing import whole
 
-    kind = format_of(file, format or ("csv" if file == "-" else None))
+    given = reading.pop("format")
+    kind = format_of(file, given or ("csv" if file == "-" else None))
     if kind not in TABLES:
         fail(f"{file}: is no table; tables are {', '.join(TABLES)} (--format)")
-    options = sources.source_options(format=kind, delimiter=delimiter, header=header, skip_bad=True)
+    options = sources.source_options(format=kind, skip_bad=True, **reading)
     try:
         table = table_of(first_rows(open_batches(file, kind, options), rows))
-        columns = []
-        for name in table.column_names:
-            column = whole(table.column(name))
-            columns.append(look(name, column, None, "auto", Limits()))
+        columns = looked_at(file, table, options)
     except StreamError as error:
         fail(str(error))
     except BudgetronError as error:
@@ -59,26 +55,8 @@ def inspect(
         return
     _print(file, columns, table.num_rows)
     print(f"label: {shown(label)}, {why}?")
-    words = ["budgetron", "run", file, "--label", label]
+    words = ["budgetron", "run", file, "--label", label, *sources.as_typed(reading)]
     print(" ".join(shlex.quote(shown(each)) for each in words))
-
-
-def suggested_label(columns: list[Column]) -> tuple[str, str]:
-    """The column that is probably the label, and why.
-
-    One called label, target, class or y; else the last one of few different values, if it is at an
-    end of the table; else the last one.
-    """
-    from budgetron.streams.table.columns import LABELS
-
-    usual = [each for each in columns if each.name.strip().lower() in LABELS]
-    if usual:
-        return usual[-1].name, "by its name"
-    ends = [each for each in (columns[-1], columns[0]) if 2 <= each.distinct <= FEW]
-    if ends:
-        place = "last" if ends[0] is columns[-1] else "first"
-        return ends[0].name, f"the {place} column, with {ends[0].distinct} different values"
-    return columns[-1].name, "the last column"
 
 
 def _as_data(columns: list[Column], rows: int, label: str) -> dict[str, Any]:

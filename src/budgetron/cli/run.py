@@ -15,16 +15,27 @@ import typer
 from budgetron._text import bytes_text, shown
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import Checkpoint, check_place, layout_extra, reason
-from budgetron.cli._console import Ticker, fail, note, output, progress
+from budgetron.cli._console import (
+    Ticker,
+    fail,
+    note,
+    output,
+    print_table,
+    progress,
+    shortened,
+)
 from budgetron.cli._inferred import (
+    layout_of,
+    print_kinds,
     settings_of,
-    task_of_label,
+    task_of,
     tell_columns,
+    tell_one_class,
     tell_unparsed,
-    with_encoding_in,
 )
 from budgetron.cli._interruption import Interruption
-from budgetron.cli._tally import Errors, Mistakes
+from budgetron.cli._plot import check_plot, draw_plot
+from budgetron.cli._tally import CLASSES, Errors, Mistakes, digits
 from budgetron.cli.algorithms import (
     AlgorithmName,
     check_parameters,
@@ -48,9 +59,7 @@ SHOWN = 4  # columns with missing values
 def run(
     file: sources.Source,
     algorithm: AlgorithmName = "budgetron",
-    budget: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Most examples to store, or bytes (256KB).")
-    ] = None,
+    budget: sources.Budget = None,
     gamma: Annotated[str | None, typer.Option(metavar="X", help=sources.GAMMA_HELP)] = None,
     kernel: sources.Kernel = None,
     scale: sources.Scale = None,
@@ -67,7 +76,15 @@ def run(
     classes: Annotated[
         str | None, typer.Option(metavar="LIST", help="All labels, as in -1,1; others are errors.")
     ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The class whose F1 is shown."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw the errors over the rows (.png .svg .pdf)."),
+    ] = None,
     save: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Write the model to this file at the end.")
     ] = None,
@@ -81,31 +98,16 @@ def run(
     every: Annotated[
         int, typer.Option(min=1, metavar="N", help="Rows between two checkpoints.")
     ] = 100_000,
-    numeric: sources.Numeric = None,
-    ignore: sources.Ignore = None,
-    types: sources.Types = None,
-    decimal: sources.Decimal = "auto",
-    strict: sources.Strict = False,
     *,
     reading: dict[str, Any],
 ) -> None:
     """Learn FILE in one pass and report the mistakes or errors made on the way.
 
-    With --scale auto an empty cell or NaN is a missing value.
+    Each row is predicted before it is learned. With --scale auto an empty cell
+    or NaN is a missing value.
     """
     found = find(algorithm, task)
-    options = sources.inferring(
-        file,
-        sources.learning_options(**reading),
-        numeric=numeric,
-        ignore=ignore,
-        types=types,
-        decimal=decimal,
-        strict=strict,
-    )
-    if task is None and options.infer and "regression" in found.tasks and classes is None:
-        task = task_of_label(file, options)
-    task = task or found.tasks[0]
+    options = sources.learning_options(**reading)
     given = {
         "budget": None if budget is None else parse_value(budget),
         "kernel": kernel,
@@ -118,15 +120,14 @@ def run(
     if scale is not None:  # none is a value too
         parameters["scale"] = parse_value(scale)
     parameters.update(parse_setting(text) for text in settings or [])
-    check_parameters(found, parameters)
     for name in ("n_epochs", "shuffle"):
         if name in parameters:
             fail(f"budgetron: {name} is of fit; run goes over the rows once, in their order")
     missing = {**found.parameters, **parameters}.get("scale") == "auto"
     options = replace(options, gaps=missing)
-    if classes is not None and task == "regression":
-        fail("budgetron: --classes is for classification; regression has none")
-    for option, place in (("--save", save), ("--checkpoint", checkpoint)):
+    if plot is not None:
+        check_plot(plot)
+    for option, place in (("--save", save), ("--checkpoint", checkpoint), ("--plot", plot)):
         if place is not None:
             check_place(option, place, file)
     if (
@@ -146,12 +147,30 @@ def run(
     from budgetron.streams import StreamError, open_stream
 
     keep: Checkpoint | None = None
-    options = with_encoding_in(checkpoint, options)
+    first: RowStream | None = None  # standard input is opened but once
+    layout, before = layout_of(checkpoint)
+    options = replace(options, layout=layout)
     try:
+        asked = options
+        once = not sources.readable_twice(file)
+        unsaid = (task, before) == (None, None)
+        if sources.is_table(file, options.format) and (unsaid or once):
+            first = open_stream(file, options)
+            task = task_of(first) if unsaid and classes is None else task
+        task = task or before or found.tasks[0]
+        found = find(algorithm, task)
+        check_parameters(found, parameters)
+        if classes is not None and task == "regression":
+            fail("budgetron: --classes is for classification; regression has none")
+        if positive is not None and task == "regression":
+            fail("budgetron: --positive is for classification; regression has no classes")
         if in_bytes:
             options, labels = _fix_shape(file, task, options, labels)
-        options = _resolve_width(file, found, parameters, options)
-        tally = Errors(in_bytes) if task == "regression" else Mistakes(labels, in_bytes)
+        width = first.n_features if first is not None and once and not first.grows else None
+        options = _resolve_width(file, found, parameters, options, width)
+        tally: Mistakes | Errors = (
+            Errors(in_bytes) if task == "regression" else Mistakes(labels, in_bytes, positive)
+        )
         model = _make(algorithm, task, parameters)
         if checkpoint is not None:
             run_of = {"algorithm": algorithm, "task": task, "classes": labels}
@@ -161,10 +180,14 @@ def run(
                 model = keep.model
                 keep.restore(tally)
             options = replace(options, chunk_rows=min(every, options.chunk_rows))
-        with open_stream(file, options, position=keep.bookmark if keep else 0) as stream:
-            waits = not sources.readable_twice(file)
-            tell_columns(stream)
-            seconds = _learn(model, stream, tally, keep, waits=waits)
+        if first is not None and (keep is not None or options != asked):
+            first.close()
+            first = None
+        if first is None:
+            first = open_stream(file, options, position=keep.bookmark if keep else 0)
+        with first as stream:
+            tally.label = getattr(stream, "label", None)
+            seconds = _learn(model, stream, tally, keep, waits=once)
     except StreamError as error:
         fail(str(error))
     finally:
@@ -172,14 +195,18 @@ def run(
             keep.close()
     if save is not None:  # before anything is printed: a pipe may break
         _save(model, save, stream)
-    result = _result(algorithm, model, stream, seconds, tally)
+    result = _result(algorithm, task, model, stream, seconds, tally)
     result["resumed_from"] = keep.resumed_from if keep else 0
+    if plot is not None:
+        draw_plot(plot, result, tally)
     if stream.skipped:
         note(stream.skipped)
     tell_unparsed(stream)
+    tell_one_class(model)
     if as_json:
         print(json.dumps(result))
     else:
+        print_kinds(stream)
         _print_table(result, tally)
 
 
@@ -225,19 +252,23 @@ def _fix_shape(
 
 
 def _resolve_width(
-    file: str, algorithm: Any, parameters: dict[str, Any], options: SourceOptions
+    file: str,
+    algorithm: Any,
+    parameters: dict[str, Any],
+    options: SourceOptions,
+    known: int | None = None,
 ) -> SourceOptions:
     """The options with the width of the data, where something needs it first, and gamma="auto".
 
     gamma="auto" is 1/width, and AVM's rectangles have sides of delta/sqrt(width); a stream whose
-    width grows tells it only at the end. It is --n-features, or takes a pass over the file. What
-    cannot be read twice gets gamma="median" instead of "auto".
+    width grows tells it only at the end. It is --n-features, `known` of a table that is open, or
+    takes a pass over the file. What else cannot be read twice gets gamma="median", not "auto".
     """
     choice = {**algorithm.parameters, **parameters}
     automatic = choice.get("gamma") == "auto" and choice.get("kernel") not in _WITHOUT_GAMMA
     if not automatic and choice.get("cover") != "rectangle":
         return options
-    width = sources.full_width(file, options)
+    width = known or sources.full_width(file, options)
     if width is None:
         if choice.get("cover") == "rectangle":
             fail(
@@ -248,7 +279,7 @@ def _resolve_width(
         return options
     if automatic:
         parameters["gamma"] = 1 / width
-    return replace(options, n_features=width)
+    return options if known else replace(options, n_features=width)
 
 
 def _make(algorithm: str, task: str, parameters: dict[str, Any]) -> Any:
@@ -277,14 +308,18 @@ def _learn(
 
     now_and_then = Ticker()
     code = None
+    told = False
     start = time.perf_counter() - (keep.seconds if keep else 0.0)
     with (
-        progress(Path(stream.name).name, stream.bytes_total) as report,
+        progress(Path(stream.name).name, stream.amount) as report,
         closing(read_ahead(stream, waits=waits)) as chunks,
         Interruption(wanted=keep is not None) as asked,
     ):
         try:
             for place, (X, y) in chunks:
+                if place.position > len(y) and not told:  # a mistake in the first rows is all told
+                    tell_columns(stream)
+                    told = True
                 _learn_chunk(model, place, X, y, tally)
                 code = asked.code
                 if keep is not None:
@@ -293,7 +328,8 @@ def _learn(
                 if code is not None:
                     break
                 if now_and_then():
-                    report(place.bytes_read, _status(model, tally, time.perf_counter() - start))
+                    done = stream.amount_done(place.position, place.bytes_read)
+                    report(done, _status(model, tally, time.perf_counter() - start))
         except KeyboardInterrupt:
             code = 130
     seconds = time.perf_counter() - start
@@ -303,6 +339,8 @@ def _learn(
             where += f"; the same command goes on after row {keep.position:,}"
         note(f"interrupted: {where}")
         raise typer.Exit(code)
+    if not told:
+        tell_columns(stream)
     if not stream.position:
         fail(f"{stream.name}: no rows to learn from")
     if keep is not None:
@@ -327,12 +365,20 @@ def _status(model: Any, tally: Mistakes | Errors, seconds: float) -> str:
 
 
 def _result(
-    algorithm: str, model: Any, stream: RowStream, seconds: float, tally: Mistakes | Errors
+    algorithm: str,
+    task: str,
+    model: Any,
+    stream: RowStream,
+    seconds: float,
+    tally: Mistakes | Errors,
 ) -> dict[str, Any]:
     rows = int(model.n_seen_)
+    params = jsonable(model.get_params())
     return {
         "algorithm": algorithm,
+        "task": task,
         "source": stream.name,
+        "budget": params.get(model._budget_name),
         "rows": rows,
         **tally.result(model),
         "seconds": seconds,
@@ -342,9 +388,9 @@ def _result(
         "memory_bytes": int(model.memory_bytes_),
         "n_features": stream.n_features,
         "gamma": model.gamma_,
-        "scale": model.scale_,
+        "scale": model.scale_ or "none",
         "warning": model.not_learning_,
-        "params": jsonable(model.get_params()),
+        "params": params,
         "bad_lines": stream.n_bad,
         "bad_messages": stream.bad_messages,
         "missing": int(model.n_missing_),
@@ -359,10 +405,8 @@ def _by_column(model: Any, stream: RowStream) -> dict[str, int]:
     A date without a value misses all its features: it counts once.
     """
     layout = stream.layout
-    columns = [] if layout is None else layout.numbers
-    inferred = [each for each in getattr(stream, "columns", ()) if each.coding is not None]
-    if inferred:
-        columns = [each.name for each in inferred for _ in range(each.coding.width)]
+    coded = [] if layout is None else layout.encoding.coded
+    columns = [each.name for each in coded for _ in range(each.width)]
     found: dict[str, int] = {}
     for at, count in model.missing_counts_.items():
         name = columns[at] if at < len(columns) else str(at)
@@ -398,3 +442,21 @@ def _print_table(result: dict[str, Any], tally: Mistakes | Errors) -> None:
     console = output()
     console.print(Text(shown(f"{result['algorithm']} on {result['source']}"), style="bold"))
     console.print(table)
+    if result.get("per_class"):
+        _print_classes(result["per_class"])
+
+
+def _print_classes(classes: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table()
+    table.add_column("class")
+    for name in ("rows", "precision", "recall", "F1"):
+        table.add_column(name, justify="right")
+    largest = sorted(classes, key=lambda each: -each["rows"])[:CLASSES]
+    for each in classes if len(classes) <= CLASSES else largest:
+        shares = (digits(each[name]) for name in ("precision", "recall", "f1"))
+        table.add_row(shortened(str(each["label"])), f"{each['rows']:,}", *shares)
+    print_table(table)
+    if len(classes) > CLASSES:
+        output().print(f"(the largest of {len(classes):,} classes; --json has all)")

@@ -23,7 +23,7 @@ _SHOWN = 12
 @sources.reads_rows("rows", "n_features")
 def tune(
     stream: Annotated[str, typer.Argument(metavar="STREAM", help=sources.SOURCE_HELP)],
-    algorithm: AlgorithmName,
+    algorithm: AlgorithmName = "budgetron",
     grid: Annotated[
         list[str] | None,
         typer.Option(
@@ -31,9 +31,7 @@ def tune(
             help="Values to try, for example step=1,10/sqrt(T).",
         ),
     ] = None,
-    budget: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Most examples to store, or bytes (256KB).")
-    ] = None,
+    budget: sources.Budget = None,
     gamma: Annotated[
         str | None, typer.Option(metavar="X", help="Use this kernel width; do not search for it.")
     ] = None,
@@ -91,6 +89,7 @@ def tune(
             processes=processes,
             report=bar.report,
             begin=bar.begin,
+            say=note,
         )
     if found.skipped:
         note(found.skipped)

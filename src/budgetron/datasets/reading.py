@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ def options(data_set: DataSet, file: File, path: Path) -> SourceOptions:
     """How to read the file at `path`, which is the origin's own or one that stands for it."""
     from budgetron.streams import SourceOptions
     from budgetron.streams.opening import format_of
-    from budgetron.streams.table.roles import spans
+    from budgetron.streams.table.roles import Layout, spans
 
     kind = format_of(path.name)
     held = path.name in file.held
@@ -30,9 +32,11 @@ def options(data_set: DataSet, file: File, path: Path) -> SourceOptions:
     read = dict(file.read)
     if held:
         read.pop("header", None)  # repacked as text, perhaps with the names of the columns
-    for each in ("columns", "categorical"):
-        if isinstance(read.get(each), str):
-            read[each] = spans(read[each])
+    if isinstance(read.get("columns"), str):
+        read["columns"] = spans(read["columns"])
+    if "layout" in read:
+        text = (files(__package__) / read["layout"]).read_text(encoding="utf-8")
+        read["layout"] = Layout.from_json(json.loads(text))
     return SourceOptions(**read)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Any
 
+from budgetron._engine import Preparation
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.gradient import (
     REGRESSION_LOSS,
@@ -14,7 +16,10 @@ from budgetron.estimators._base.gradient import (
 from budgetron.estimators._base.parameters import BYTES, of
 from budgetron.estimators._base.regressor import TubeRegressor
 from budgetron.parts import Avm, Learner, Part, Squared
-from budgetron.parts.ranges import SIZE, parameter
+from budgetron.parts.ranges import SIZE, OneOf, parameter
+
+# delta="auto" is so many median distances: docs/develop/decisions/0046.
+AUTO = 0.5
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -25,9 +30,11 @@ class Covering(OnlineEstimator):
     ----------
     regularization : float
         lambda of the step 1 / (lambda t).
-    delta : float
-        Diameter of a cell, in the units in which rows are learned: with scale="auto" roughly in
-        deviations of a feature. `budgetron.suggest_delta` names a range for scale=None.
+    delta : float or "auto"
+        Diameter of a cell, in the units in which rows are learned. "auto" is a share of the median
+        distance between the rows that give gamma="median", and found anew with it: core points that
+        then lie in one cell are united. `budgetron.suggest_delta` names a range of numbers for
+        scale=None.
     cover : {"sphere", "rectangle"}
         Cells are spheres of radius ``delta / 2``, a row belonging to the nearest core point, or
         boxes reaching ``delta / sqrt(n_features)`` to each side, a row belonging to the oldest.
@@ -45,7 +52,7 @@ class Covering(OnlineEstimator):
     """
 
     regularization: float = of(Avm, "regularization")
-    delta: float = of(Avm, "delta")
+    delta: float | str = of(Avm, "delta", OneOf("auto"), default="auto")
     cover: str = of(Avm, "cover")
     beta: float = of(Avm, "beta")
     rho: float = of(Avm, "rho")
@@ -56,13 +63,27 @@ class Covering(OnlineEstimator):
             kernel,
             int(self.n_features_in_),
             regularization=float(self.regularization),
-            delta=float(self.delta),
+            delta=AUTO * sqrt(self.n_features_in_) if self.delta == "auto" else float(self.delta),
             cover=self.cover,
             beta=float(self.beta),
             rho=float(self.rho),
             budget=0 if self.budget is None else int(self.budget),
             loss=self._loss(),
         )
+
+    def _preparation(self, width: int) -> Preparation:
+        given = super()._preparation(width)
+        return replace(given, delta_factor=AUTO) if self.delta == "auto" else given
+
+    @property
+    def delta_(self) -> float:
+        """The diameter of a cell in force.
+
+        With delta="auto" it changes after rows 2, 4, 8, ..., 128 and 200, and with scale="auto"
+        whenever units change.
+        """
+        native, given = self._native, self._origin.params["delta"]
+        return float(native.delta if given == "auto" else given)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

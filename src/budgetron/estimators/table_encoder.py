@@ -39,7 +39,8 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     date         days elapsed; time of day, weekday, month as points on circles; a gap is NaN
     category     one feature per category, one for gaps, buckets for rare and unseen ones
     text         words hashed into buckets
-    id, constant left out
+    id           left out
+    constant     left out by `fit`; `partial_fit` keeps it, for later rows may vary
     ============ ================================================================================
 
     "", "?", NA, N/A, NaN, NULL, None and null are gaps. A value that is not of its column's kind is
@@ -48,11 +49,12 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     types : mapping or None, default None
-        Kind of columns by name: "number", "category", "date", "boolean", "text", or "ignore" to
-        leave one out. "date:dmy" also says how dates are written: ymd, dmy, mdy, dby (3 Jan 2024),
-        bdy (Jan 3, 2024), hms. Without it 1/2/2024 is 1 February unless other rows say otherwise.
-    categorical, numeric, ignore : sequences of names or None, default None
-        The same for these three kinds.
+        Kind of columns by name: "number", "category", "date", "boolean", "text", "hash" for words
+        that are hashed only, or "ignore" to leave one out. "date:dmy" also says how dates are
+        written: ymd, dmy, mdy, dby (3 Jan 2024), bdy (Jan 3, 2024), hms. Without it 1/2/2024 is 1
+        February unless other rows say otherwise.
+    categorical, numeric, text, ignore : sequences of names or None, default None
+        The same for these four kinds.
     decimal : {"auto", ".", ","}, default "auto"
         Decimal point of numbers that are text. "auto": per column, the one that more values agree
         with; where all agree with both (1,234) the comma separates thousands.
@@ -109,6 +111,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     types: Mapping[str, str] | None = parameter(None, dict, Mapping, None)
     categorical: Sequence[str] | None = parameter(None, "array-like", None)
     numeric: Sequence[str] | None = parameter(None, "array-like", None)
+    text: Sequence[str] | None = parameter(None, "array-like", None)
     ignore: Sequence[str] | None = parameter(None, "array-like", None)
     decimal: str = parameter("auto", OneOf("auto", ".", ","))
     max_categories: int = parameter(100, whole(0))
@@ -154,7 +157,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         waiting[-1] = table.slice(0, lacking)
         if table.num_rows >= lacking:
             same = [each.select(waiting[0].column_names) for each in waiting]
-            encoding = Encoding.infer(same, self._wishes())
+            encoding = Encoding.infer(same, self._wishes(more_rows=True))
             self._encoding, waiting = encoding, []
         if first:
             self._meet(X, table)
@@ -187,11 +190,12 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         if lost:
             raise BudgetronError(f"column {lost[0]!r} is missing, which the first rows had")
 
-    def _wishes(self) -> Wishes:
+    def _wishes(self, *, more_rows: bool = False) -> Wishes:
+        """What the parameters say; `more_rows` come, so that what is constant may vary."""
         with as_budgetron_error():
             self._validate_params()
         types = dict(self.types or {})
-        for kind in ("categorical", "numeric", "ignore"):
+        for kind in ("categorical", "numeric", "text", "ignore"):
             names = getattr(self, kind)
             names = () if names is None else names
             if isinstance(names, str):
@@ -202,7 +206,11 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
                     what = f"column {name!r} cannot be {wanted} and {types[name]} at once"
                     raise BudgetronError(what)
         limits = Limits(
-            self.max_categories, self.min_count, self.hash_width, fill=bool(self.fill_gaps)
+            self.max_categories,
+            self.min_count,
+            self.hash_width,
+            fill=bool(self.fill_gaps),
+            more_rows=more_rows,
         )
         most = self.max_bytes
         most = parse_bytes(most, "max_bytes") if isinstance(most, str) else int(most)
@@ -253,7 +261,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     def to_dict(self) -> dict[str, Any]:
         """Parameters and encoding as plain data, for JSON; rows in waiting are not part of it."""
         params = self.get_params()
-        for name in ("categorical", "numeric", "ignore"):
+        for name in ("categorical", "numeric", "text", "ignore"):
             params[name] = None if params[name] is None else [str(each) for each in params[name]]
         params["types"] = None if self.types is None else dict(self.types)
         named = hasattr(self, "feature_names_in_")

@@ -12,6 +12,7 @@ import inspect
 import itertools
 import pickle
 import sys
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -91,8 +92,8 @@ class _Native:
         self._model = model
         self._regression = task == "regression"
         # gamma="auto" is 1/width: of a stream that grows, the first chunk's would be arbitrary.
-        # Then the model itself refuses a wider chunk.
-        self._growing = growing and model.gamma != "auto"
+        # Then the model itself refuses a wider chunk. A linear kernel has no gamma.
+        self._growing = growing and (model.gamma != "auto" or model.kernel == "linear")
         self._learn = model._prequential_growing if self._growing else model.prequential
         self._closed = {} if classes is None else {"classes": classes}
 
@@ -100,7 +101,7 @@ class _Native:
         if self._regression:
             return Answers.of(self._learn(X, y))
         if self._closed:
-            return read(self._learn(X, y, **self._closed), self._model.classes_, y)
+            return self._read(X, y, **self._closed)
         # Cut where a class joins: what was known before its first row is then at hand.
         bounds = [0, len(y)]
         if codes(y, self._classes) is None:
@@ -113,13 +114,19 @@ class _Native:
     def _run(self, X: Any, y: NDArray[Any]) -> Answers:
         """Rows of which at most the first is of a class that joins (of weight 0 none does)."""
         before = self._classes
-        answers = read(self._learn(X, y), self._classes, y)
+        answers = self._read(X, y)
         if len(before) <= 1 and len(before) < len(self._classes):
             answers.known[0] = len(before) == 1
             answers.values[0] = before[0] if len(before) else answers.values[0]
             answers.scores.setflags(write=True)
             answers.scores[0] = np.nan
         return answers
+
+    def _read(self, X: Any, y: NDArray[Any], **closed: Any) -> Answers:
+        chances = np.full(len(y), np.nan)
+        learn = self._model._prequential_growing
+        decisions = learn(X, y, growing=self._growing, chances=chances, **closed)
+        return read(decisions, self._classes, y, chances)
 
     @property
     def _classes(self) -> NDArray[Any]:
@@ -174,10 +181,10 @@ class _Batch(_RowByRow):
         plain = Answers.of(values)
         if len(classes) > 1 and hasattr(self._model, "decision_function"):
             decided = read(np.asarray(self._model.decision_function(x)), classes, y)
-            return Answers(values, plain.known, decided.margins, decided.scores)
+            return replace(decided, values=values, known=plain.known)
         if len(classes) == 2 and hasattr(self._model, "predict_proba"):
             scores = np.asarray(self._model.predict_proba(x))[:, 1]
-            return Answers(values, plain.known, plain.margins, scores)
+            return replace(plain, scores=scores)
         return plain
 
     def train(self, x: Any, y: NDArray[Any]) -> None:
@@ -234,7 +241,7 @@ class _River(_RowByRow):
         except (AttributeError, NotImplementedError):
             return answers
         score = np.array([float(shares.get(max(self._labels), 0.0))])
-        return Answers(answers.values, answers.known, answers.margins, score)
+        return replace(answers, scores=score)
 
     def train(self, x: Any, y: NDArray[Any]) -> None:
         label = y[0].item() if self._two is None else bool(y[0] == self._two[-1])

@@ -14,6 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetron.errors import BudgetronError
+
 Floats = NDArray[np.float64]
 
 BINS = 1 << 16
@@ -29,14 +31,20 @@ def bins(scores: Floats) -> NDArray[np.uint32]:
 
 
 class Bins:
-    """The bins in use, numbered as they first occur: some thousands of all there are."""
+    """The bins in use, numbered as they first occur: some thousands of all there are.
 
-    def __init__(self) -> None:
+    `used` are those in use already, in this order; others are a BudgetronError.
+    """
+
+    def __init__(self, used: NDArray[np.uint32] | None = None) -> None:
         self._numbers = np.full(BINS, -1, np.int32)
-        self._used: NDArray[np.uint32] = np.empty(0, np.uint32)
+        self.used = np.empty(0, np.uint32) if used is None else used
+        if self.used.max(initial=0) >= BINS or len(np.unique(self.used)) < len(self.used):
+            raise BudgetronError("the bins of the scores are none")
+        self._numbers[self.used] = np.arange(len(self.used))
 
     def __len__(self) -> int:
-        return len(self._used)
+        return len(self.used)
 
     def numbers(self, scores: Floats) -> NDArray[np.int32]:
         """The number of every score's bin; -1 for nan."""
@@ -47,7 +55,7 @@ class Bins:
         if numbers.min(initial=0) < 0:
             new = np.unique(places[numbers < 0])
             self._numbers[new] = np.arange(len(self), len(self) + len(new))
-            self._used = np.append(self._used, new)
+            self.used = np.append(self.used, new)
             numbers = self._numbers[places]
         found[there] = numbers
         return found
@@ -55,7 +63,7 @@ class Bins:
     @property
     def order(self) -> NDArray[np.intp]:
         """The numbers in the order of the scores."""
-        return np.argsort(self._used)
+        return np.argsort(self.used)
 
 
 def binned_auc(others: Floats, positives: Floats) -> tuple[float, float]:

@@ -211,6 +211,7 @@ class _Counter:
                 known=said.known,
                 margins=said.margins,
                 scores=said.scores,
+                chances=said.chances,
             )
 
 

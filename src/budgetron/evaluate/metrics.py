@@ -2,7 +2,9 @@
 
 Each is given three times: over all rows so far (`mistake_rate`), over the last `window` rows
 (`window_mistake_rate`), and with the weight of a row falling by the factor `fading` with every row
-after it (`fading_mistake_rate`). Memory is fixed: a window of rows, a block of rows, and sums.
+after it (`fading_mistake_rate`); without a window or fading the former alone. Memory is fixed: a
+window of rows, a block of rows, and sums. What is counted over all rows can be written down
+(`state`) and taken up again (`restore`), to the bit.
 
 All are exact but the AUC over all rows and the fading one, which are binned (`auc.py` says how far
 off they can be); the window's is exact.
@@ -10,6 +12,7 @@ off they can be); the window's is exact.
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -30,22 +33,23 @@ class _Metrics(Generic[S]):
 
     _sums: type[S]
 
-    def __init__(self, window: int = 1000, fading: float = 0.999) -> None:
-        if window < 1:
+    def __init__(self, window: int | None = 1000, fading: float | None = 0.999) -> None:
+        if window is not None and window < 1:
             raise BudgetronError(f"window must be at least 1, not {window}")
-        if not 0 < fading <= 1:
+        if fading is not None and not 0 < fading <= 1:
             raise BudgetronError(f"fading must be above 0 and at most 1, not {fading}")
         self._all = self._sums()
-        self._fading = self._sums(fading)
-        self._window = np.empty(window, self._sums.dtype)
-        self._block = np.empty(BLOCK, self._sums.dtype)
+        self._fading = None if fading is None else self._sums(fading)
+        self._window = None if window is None else np.empty(window, self._sums.dtype)
+        self._block = np.zeros(BLOCK, self._sums.dtype)
         self.rows = 0
 
     def _add(self, rows: NDArray[Any]) -> None:
-        size = len(self._window)
-        last = rows[-size:]
-        start = self.rows + len(rows) - len(last)
-        self._window[np.arange(start, start + len(last)) % size] = last
+        if self._window is not None:
+            size = len(self._window)
+            last = rows[-size:]
+            start = self.rows + len(rows) - len(last)
+            self._window[np.arange(start, start + len(last)) % size] = last
         while len(rows):
             filled = self.rows % BLOCK
             part, rows = rows[: BLOCK - filled], rows[BLOCK - filled :]
@@ -53,18 +57,49 @@ class _Metrics(Generic[S]):
             self.rows += len(part)
             if self.rows % BLOCK == 0:
                 self._all.fold(self._block)
-                self._fading.fold(self._block)
+                if self._fading is not None:
+                    self._fading.fold(self._block)
 
     def values(self) -> dict[str, float]:
         """Every metric by name; nan where there is nothing to compute it from."""
-        rest = self._block[: self.rows % BLOCK]
-        window = self._window[: self.rows]
-        found = self._measure(self._all.with_rows(rest), None)
-        in_window = self._measure(self._of_window().fold(window), window)
-        fading = self._measure(self._fading.with_rows(rest), None)
-        found.update({f"window_{name}": value for name, value in in_window.items()})
-        found.update({f"fading_{name}": value for name, value in fading.items()})
+        found = self._measure(self.sums, None)
+        if self._window is not None:
+            window = self._window[: self.rows]
+            in_window = self._measure(self._of_window().fold(window), window)
+            found.update({f"window_{name}": value for name, value in in_window.items()})
+        if self._fading is not None:
+            fading = self._measure(self._fading.with_rows(self._rest), None)
+            found.update({f"fading_{name}": value for name, value in fading.items()})
         return found
+
+    @property
+    def sums(self) -> S:
+        """Over all rows."""
+        return self._all.with_rows(self._rest)
+
+    @property
+    def _rest(self) -> NDArray[Any]:
+        """The rows that do not fill a block yet."""
+        return self._block[: self.rows % BLOCK]
+
+    def state(self) -> dict[str, Any]:
+        """What was counted over all rows, as JSON writes it; window and fading are left out."""
+        numbers = {name: getattr(self._all, name) for name in self._sums.numbers}
+        return {"rows": self.rows, "block": packed(self._rest), "sums": packed(numbers)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state; BudgetronError where it is none."""
+        rows = state["rows"]
+        if type(rows) is not int or not 0 <= rows < 2**62:
+            raise BudgetronError("the rows were not counted")
+        block = unpacked(state["block"], self._sums.dtype)
+        numbers = unpacked(state["sums"], np.dtype(np.float64))
+        if len(block) != rows % BLOCK or len(numbers) != len(self._sums.numbers):
+            raise BudgetronError("the sums of the rows are not whole")
+        self.rows = rows
+        self._block[: len(block)] = block
+        for name, number in zip(self._sums.numbers, numbers.tolist(), strict=True):
+            setattr(self._all, name, number)
 
     def _of_window(self) -> S:
         """Sums to fold a window's rows into."""
@@ -76,56 +111,88 @@ class _Metrics(Generic[S]):
 
 
 class RegressionMetrics(_Metrics[RegressionSums]):
-    """RMSE and MAE.
+    """R2, RMSE and MAE, and beside them those of the mean of the targets before (`mean_rmse`).
+
+    R2 is scikit-learn's, 1 less the squared errors over those of the mean of all targets. A row
+    without a prediction does not count.
 
     Parameters
     ----------
-    window : rows of the sliding window
-    fading : factor by which a row's weight falls with every later row
+    window : rows of the sliding window; None: there is none
+    fading : factor by which a row's weight falls with every later row; None: not given
 
     Examples
     --------
     >>> metrics = RegressionMetrics()
-    >>> metrics.add([1.0, 2.0, 3.0], [1.0, 2.0, 6.0])
+    >>> _ = metrics.add([1.0, 2.0, 3.0], [1.0, 2.0, 6.0])
     >>> metrics.values()["mae"]
     1.0
     """
 
     _sums = RegressionSums
 
-    def add(self, targets: Any, predictions: Any) -> None:
-        """Count rows: what was so, and what was predicted."""
-        targets, predictions = np.asarray(targets), np.asarray(predictions)
+    def __init__(self, window: int | None = 1000, fading: float | None = 0.999) -> None:
+        super().__init__(window, fading)
+        self._total = 0.0  # of the targets
+
+    def add(self, targets: Any, predictions: Any, *, known: Any = True) -> NDArray[Any]:
+        """Count rows: what was so, and what was predicted; `known` False: it could not be yet.
+
+        Returns the rows as they are counted (`sums.REGRESSED`).
+        """
+        targets, predictions = np.asarray(targets, np.float64), np.asarray(predictions)
         rows = np.empty(len(targets), self._sums.dtype)
-        rows["error"] = targets - predictions
+        rows["target"] = targets
+        rows["known"] = known
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows["error"] = targets - predictions
+            # One after the other: the same bits however the rows come.
+            totals = np.cumsum(np.append(self._total, targets))
+            seen = np.arange(self.rows, self.rows + len(targets))
+            rows["of_mean"] = targets - totals[:-1] / np.maximum(seen, 1)
+        self._total = float(totals[-1])
         self._add(rows)
+        return rows
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "total": packed(self._total)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
+        (self._total,) = unpacked(state["total"], np.dtype(np.float64)).tolist()
 
     def _measure(self, sums: RegressionSums, rows: NDArray[Any] | None) -> dict[str, float]:
         return {
-            "rmse": _ratio(sums.squared, sums.weight) ** 0.5,
-            "mae": _ratio(sums.absolute, sums.weight),
+            "rmse": _ratio(sums.squared, sums.scored) ** 0.5,
+            "mae": _ratio(sums.absolute, sums.scored),
+            "r2": 1 - _ratio(sums.squared, sums.spread),
+            "mean_rmse": _ratio(sums.mean_squared, sums.scored) ** 0.5,
+            "mean_mae": _ratio(sums.mean_absolute, sums.scored),
         }
 
 
 class ClassificationMetrics(_Metrics[ClassificationSums]):
-    """Mistake rate, hinge loss, precision, recall, F1, AUC and Cohen's kappa.
+    """Mistake rate, hinge and log loss, precision, recall, F1, AUC and Cohen's kappa.
 
     Precision, recall and F1 are those of the positive class; if none is named, of the larger of two
     labels, and beyond two classes the mean over the classes that occur (scikit-learn's "macro"). A
     row without a prediction counts as a mistake. The AUC is of two classes only, over the rows that
     have a score, that is, after both classes are known; it does not depend on which is positive.
+    The log loss is over the rows that have a probability, that is, whose class is known and not the
+    only one. `majority_rate` is what the commonest class of all these rows would have had as its
+    mistake rate.
 
     Parameters
     ----------
-    window : rows of the sliding window
-    fading : factor by which a row's weight falls with every later row
+    window : rows of the sliding window; None: there is none
+    fading : factor by which a row's weight falls with every later row; None: not given
     classes : labels known beforehand; others join as they occur
     positive : the label whose precision, recall and F1 are given
 
     Examples
     --------
     >>> metrics = ClassificationMetrics()
-    >>> metrics.add([1, 1, -1, -1], [1, -1, -1, -1])
+    >>> _ = metrics.add([1, 1, -1, -1], [1, -1, -1, -1])
     >>> values = metrics.values()
     >>> values["mistake_rate"], values["recall"], values["kappa"]
     (0.25, 0.5, 0.5)
@@ -135,13 +202,13 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
 
     def __init__(
         self,
-        window: int = 1000,
-        fading: float = 0.999,
+        window: int | None = 1000,
+        fading: float | None = 0.999,
         classes: Any = None,
         positive: Any = None,
     ) -> None:
         super().__init__(window, fading)
-        self._positive = positive
+        self.positive = positive
         self._codes: dict[Any, int] = {}
         self._bins = Bins()
         if classes is not None:
@@ -155,7 +222,8 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         known: Any = True,
         margins: Any = np.nan,
         scores: Any = np.nan,
-    ) -> None:
+        chances: Any = np.nan,
+    ) -> NDArray[Any]:
         """Count rows.
 
         Parameters
@@ -164,6 +232,11 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         known : (n,) False where there was no prediction
         margins : (n,) y f(x), or beyond two classes f_y - max f_z, for the hinge loss
         scores : (n,) larger the surer it is the larger label, for the AUC
+        chances : (n,) probability that was given to the label, for the log loss
+
+        Returns
+        -------
+        rows : as they are counted (`sums.CLASSIFIED`)
         """
         labels, predicted = np.asarray(labels), np.asarray(predicted)
         rows = np.empty(len(labels), self._sums.dtype)
@@ -174,7 +247,9 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         rows["margin"] = margins
         rows["score"] = scores
         rows["bin"] = self._bins.numbers(rows["score"])
+        rows["chance"] = chances
         self._add(rows)
+        return rows
 
     def _encode(self, labels: NDArray[Any]) -> NDArray[np.intp]:
         """Codes of labels, in the order in which labels first occurred."""
@@ -185,6 +260,58 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         codes = np.array([self._codes[label] for label in distinct], dtype=np.intp)
         encoded: NDArray[np.intp] = codes[inverse]
         return encoded
+
+    def by_class(self) -> list[dict[str, Any]]:
+        """Of each class, in the order of labels: rows, precision, recall and F1, over all rows."""
+        sums = self.sums
+        sums.grow(len(self._codes))
+        return [
+            {
+                "label": label,
+                "rows": int(sums.actual[code]),
+                "predicted": int(sums.predicted[code]),
+                **_of_classes(sums, [code]),
+            }
+            for label, code in sorted(self._codes.items())
+        ]
+
+    def state(self) -> dict[str, Any]:
+        sums = self._all
+        return {
+            **super().state(),
+            "labels": list(self._codes),
+            "counts": [packed(each) for each in (sums.actual, sums.predicted, sums.right)],
+            "scores": packed(sums.scores),
+            "bins": packed(self._bins.used),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
+        labels = state["labels"]
+        kinds = {type(each) for each in labels} if isinstance(labels, list) else {list}
+        if not (kinds <= {str} or kinds <= {bool, int, float}):
+            raise BudgetronError("the labels are none")
+        sums, f8 = self._all, np.dtype(np.float64)
+        actual, predicted, right = (unpacked(each, f8) for each in state["counts"])
+        scores = unpacked(state["scores"], f8)
+        self._codes = {label: code for code, label in enumerate(labels)}
+        self._bins = Bins(unpacked(state["bins"], np.dtype(np.uint32)))
+        whole = {len(actual), len(predicted), len(right)} == {len(actual)}
+        rest = self._rest
+        sound = (
+            whole
+            and len(self._codes) == len(labels) >= len(actual)
+            and all(np.isfinite(each).all() for each in (actual, predicted, right, scores))
+            and len(scores) % 2 == 0
+            and len(scores) <= 2 * len(self._bins)
+            and all(0 <= each < len(labels) for each in rest["truth"].tolist())
+            and all(-1 <= each < len(labels) for each in rest["guess"].tolist())
+            and all(-1 <= each < len(self._bins) for each in rest["bin"].tolist())
+        )
+        if not sound:
+            raise BudgetronError("the rows of the classes are not whole")
+        sums.actual, sums.predicted, sums.right = actual, predicted, right
+        sums.scores = scores.reshape(2, -1)
 
     def _of_window(self) -> ClassificationSums:
         return self._sums(binned=False)
@@ -199,34 +326,50 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
             auc = exact_auc(scored["truth"] == order[1], scored["score"])
         elif two:
             auc = sums.auc(order[1], self._bins.order)
-        confusion = sums.confusion[np.ix_(order, [*order, -1])]
-        positive = 1 if two else None
-        if self._positive is not None:  # -1: it has not occurred yet
-            code = self._codes.get(self._positive, -1)
-            positive = order.index(code) if code in order else -1
+        which = [order[1]] if two else [code for code in order if _occurs(sums, code)]
+        if self.positive is not None:
+            code = self._codes.get(self.positive)
+            which = [] if code is None else [code]  # none: it has not occurred yet
+        n = float(sums.actual.sum())
+        agreement = _ratio(float(sums.right.sum()), n)
+        chance = _ratio(float((sums.actual * sums.predicted).sum()), n * n)
         return {
-            **_of_confusion(confusion, positive),
+            "mistake_rate": _ratio(n - float(sums.right.sum()), n),
+            "majority_rate": _ratio(n - float(sums.actual.max(initial=0.0)), n),
+            **_of_classes(sums, which),
+            "kappa": _ratio(agreement - chance, 1 - chance),
             "hinge_loss": _ratio(sums.hinge, sums.margins),
+            "log_loss": _ratio(sums.logs, sums.chances),
             "auc": auc,
         }
 
 
-def _of_confusion(confusion: Floats, positive: int | None) -> dict[str, float]:
-    """Metrics of a confusion matrix (last column: no prediction); None: the mean over classes."""
-    right = np.diag(confusion)
-    actual = confusion.sum(axis=1)
-    predicted = confusion[:, :-1].sum(axis=0)
-    n = float(actual.sum())
-    which = actual + predicted > 0 if positive is None else np.arange(len(right)) == positive
-    agreement = _ratio(float(right.sum()), n)
-    chance = _ratio(float((actual * predicted).sum()), n * n)
+def _occurs(sums: ClassificationSums, code: int) -> bool:
+    return bool(sums.actual[code] + sums.predicted[code] > 0)
+
+
+def _of_classes(sums: ClassificationSums, which: list[int]) -> dict[str, float]:
+    """Precision, recall and F1, the mean over these classes."""
+    right, actual, predicted = sums.right[which], sums.actual[which], sums.predicted[which]
     return {
-        "mistake_rate": _ratio(n - float(right.sum()), n),
-        "precision": _mean_ratio(right[which], predicted[which]),
-        "recall": _mean_ratio(right[which], actual[which]),
-        "f1": _mean_ratio(2 * right[which], (actual + predicted)[which]),
-        "kappa": _ratio(agreement - chance, 1 - chance),
+        "precision": _mean_ratio(right, predicted),
+        "recall": _mean_ratio(right, actual),
+        "f1": _mean_ratio(2 * right, actual + predicted),
     }
+
+
+def packed(numbers: Any) -> str:
+    """Numbers, an array of them or a dict's values, as text that keeps every bit."""
+    values = list(numbers.values()) if isinstance(numbers, dict) else numbers
+    return b64encode(np.asarray(values).tobytes()).decode()
+
+
+def unpacked(text: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """What `packed` wrote; BudgetronError for anything else."""
+    try:
+        return np.frombuffer(b64decode(text, validate=True), dtype).copy()
+    except (TypeError, ValueError):
+        raise BudgetronError("numbers were not written whole") from None
 
 
 def _ratio(top: float, bottom: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -21,41 +21,47 @@ class Answers:
     known : False where it could not say anything yet
     margins : for the hinge loss; nan where it gives no decisions
     scores : for the AUC; nan where it gives none, or two classes are not known yet
+    chances : for the log loss, the probability of the row's own label; nan where it gives none, or
+        the label is not known yet, or the only one
     """
 
     values: NDArray[Any]
     known: NDArray[np.bool_]
     margins: Floats
     scores: Floats
+    chances: Floats
 
     @classmethod
     def of(cls, values: Any, known: bool = True) -> Answers:
         """Answers without decisions."""
         values = np.asarray(values)
         nothing = np.full(len(values), np.nan)
-        return cls(values, np.full(len(values), known), nothing, nothing)
+        return cls(values, np.full(len(values), known), nothing, nothing, nothing)
 
     @classmethod
     def joined(cls, parts: list[Answers]) -> Answers:
         """All of them, one after the other."""
         if len(parts) == 1:
             return parts[0]
-        names = ("values", "known", "margins", "scores")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        columns = ([getattr(part, each.name) for part in parts] for each in fields(cls))
+        return cls(*map(np.concatenate, columns))
 
 
-def read(decisions: Floats, classes: NDArray[Any], y: NDArray[Any]) -> Answers:
+def read(
+    decisions: Floats, classes: NDArray[Any], y: NDArray[Any], chances: Floats | None = None
+) -> Answers:
     """Decisions as answers: labels, margins, and scores if there are two classes.
 
     Labels in y need not be among the classes: where `class_weight` is 0 they never join.
     """
     n = len(y)
     nothing = np.full(n, np.nan)
+    chances = nothing if chances is None else chances
     if len(classes) == 0:
-        return Answers(y.copy(), np.zeros(n, dtype=bool), decisions, nothing)
+        return Answers(y.copy(), np.zeros(n, dtype=bool), decisions, nothing, chances)
     if len(classes) == 1:  # a nameless opponent stands in, which wins below 0
         margins = np.where(y == classes[0], decisions, -decisions)
-        return Answers(np.repeat(classes, n), decisions >= 0, margins, nothing)
+        return Answers(np.repeat(classes, n), decisions >= 0, margins, nothing, chances)
     if decisions.ndim == 1:
         second = y == classes[1]
         margins = np.where(second, decisions, -decisions)
@@ -63,7 +69,7 @@ def read(decisions: Floats, classes: NDArray[Any], y: NDArray[Any]) -> Answers:
         if not known.all():  # the outputs of the two are half the decision, -+; of a third, 0
             margins = np.where(known, margins, -np.abs(decisions) / 2)
         labels = classes[(decisions >= 0).astype(np.intp)]
-        return Answers(labels, np.ones(n, dtype=bool), margins, decisions)
+        return Answers(labels, np.ones(n, dtype=bool), margins, decisions, chances)
     own = np.searchsorted(classes, y)
     rows = np.arange(n)
     mine = decisions[rows, np.minimum(own, len(classes) - 1)]
@@ -73,7 +79,7 @@ def read(decisions: Floats, classes: NDArray[Any], y: NDArray[Any]) -> Answers:
     others[rows[~strange], own[~strange]] = -np.inf
     margins = np.where(strange, 0.0, mine) - others.max(axis=1)
     labels = classes[decisions.argmax(axis=1)]
-    return Answers(labels, np.ones(n, dtype=bool), margins, nothing)
+    return Answers(labels, np.ones(n, dtype=bool), margins, nothing, chances)
 
 
 def nothing_yet(y: NDArray[Any], regression: bool) -> Answers:

@@ -19,13 +19,23 @@ from budgetron.evaluate.auc import binned_auc
 Floats = NDArray[np.float64]
 
 # What is kept of a classified row: codes of its label and of the one predicted (-1: none), the
-# margin for the hinge loss, and for the AUC the score (nan: the learner gave none) and its bin
-# (its number; -1: none).
+# margin for the hinge loss, for the AUC the score (nan: the learner gave none) and its bin (its
+# number; -1: none), and the probability that its label was given (nan: none).
 CLASSIFIED = np.dtype(
-    [("truth", "i4"), ("guess", "i4"), ("margin", "f8"), ("score", "f8"), ("bin", "i4")]
+    [
+        ("truth", "i4"),
+        ("guess", "i4"),
+        ("margin", "f8"),
+        ("score", "f8"),
+        ("bin", "i4"),
+        ("chance", "f8"),
+    ]
 )
-# What is kept of a regressed row.
-REGRESSED = np.dtype([("error", "f8")])
+# What is kept of a regressed row: its target, the errors of the prediction and of the mean of the
+# targets before, and whether it counts.
+REGRESSED = np.dtype([("target", "f8"), ("error", "f8"), ("of_mean", "f8"), ("known", "?")])
+# A probability below counts as this in the log loss, which would be infinite (as scikit-learn's).
+LEAST_CHANCE = float(np.finfo(np.float64).eps)
 
 
 class Sums:
@@ -35,6 +45,7 @@ class Sums:
     """
 
     dtype: np.dtype[Any]
+    numbers: tuple[str, ...]  # attributes that are one number each
 
     def __init__(self, decay: float = 1.0) -> None:
         self.decay = decay
@@ -54,48 +65,87 @@ class Sums:
 
 
 class RegressionSums(Sums):
-    """Squared and absolute errors."""
+    """Squared and absolute errors, also those of the running mean; the targets' variance."""
 
     dtype = REGRESSED
+    numbers = (
+        "weight",
+        "scored",
+        "squared",
+        "absolute",
+        "mean_squared",
+        "mean_absolute",
+        "centre",
+        "spread",
+    )
 
     def __init__(self, decay: float = 1.0) -> None:
         super().__init__(decay)
+        self.scored = 0.0  # weight of the rows that count
         self.squared = 0.0
         self.absolute = 0.0
+        self.mean_squared = 0.0
+        self.mean_absolute = 0.0
+        self.centre = 0.0  # mean target
+        self.spread = 0.0  # sum of (target - centre)^2
 
     def _fold(self, rows: NDArray[Any], weights: Floats, shrink: float) -> None:
         super()._fold(rows, weights, shrink)
-        errors = np.abs(rows["error"])
-        self.squared = self.squared * shrink + float((weights * errors**2).sum())
-        self.absolute = self.absolute * shrink + float((weights * errors).sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights = np.where(rows["known"], weights, 0.0)
+            errors = np.abs(rows["error"])
+            of_mean = np.abs(rows["of_mean"])
+            self.squared = self.squared * shrink + float((weights * errors**2).sum())
+            self.absolute = self.absolute * shrink + float((weights * errors).sum())
+            self.mean_squared = self.mean_squared * shrink + float((weights * of_mean**2).sum())
+            self.mean_absolute = self.mean_absolute * shrink + float((weights * of_mean).sum())
+            self._spread_out(rows["target"], weights, shrink)
+
+    def _spread_out(self, targets: Floats, weights: Floats, shrink: float) -> None:
+        """Join the variance of more targets to that of those before (Chan et al., 1979)."""
+        before, more = self.scored * shrink, float(weights.sum())
+        self.scored = before + more
+        self.spread *= shrink
+        if more == 0.0:
+            return
+        centre = float((weights * targets).sum()) / more
+        inner = float((weights * (targets - centre) ** 2).sum())
+        apart = centre - self.centre
+        self.centre += apart * (more / self.scored)
+        self.spread += inner + apart**2 * (before * more / self.scored)
 
 
 class ClassificationSums(Sums):
-    """The confusion matrix, the hinge loss, and scores in bins while there are two classes.
+    """Rows of each class, hinge and log loss, and scores in bins while there are two classes.
 
-    ``confusion[i, j]`` is the weight of rows of class i predicted as j; its last column holds those
-    that got no prediction. `binned` is False where the AUC comes from the rows themselves.
+    Attributes
+    ----------
+    actual, predicted, right : of each class the weight of the rows that are of it, that were
+        predicted to be, and that are both
+    binned : False where the AUC comes from the rows themselves
     """
 
     dtype = CLASSIFIED
+    numbers = ("weight", "hinge", "margins", "logs", "chances")
 
     def __init__(self, decay: float = 1.0, *, binned: bool = True) -> None:
         super().__init__(decay)
         self.binned = binned
-        self.confusion = np.zeros((0, 1))
+        self.actual = self.predicted = self.right = np.zeros(0)
         self.hinge = 0.0
         self.margins = 0.0
+        self.logs = 0.0
+        self.chances = 0.0
         self.scores = np.zeros((2, 0))  # weights by class and number of the bin
 
     def grow(self, classes: int) -> None:
         """Make room for more classes."""
-        before = len(self.confusion)
-        if classes <= before:
+        more = np.zeros(max(classes - len(self.actual), 0))
+        if not len(more):
             return
-        confusion = np.zeros((classes, classes + 1))
-        confusion[:before, :before] = self.confusion[:, :-1]
-        confusion[:before, -1] = self.confusion[:, -1]
-        self.confusion = confusion
+        self.actual = np.append(self.actual, more)
+        self.predicted = np.append(self.predicted, more)
+        self.right = np.append(self.right, more)
         if classes > 2:
             self.scores = np.zeros((2, 0))
 
@@ -108,21 +158,29 @@ class ClassificationSums(Sums):
         super()._fold(rows, weights, shrink)
         if not len(rows):
             return
-        self.grow(1 + int(max(rows["truth"].max(), rows["guess"].max())))
-        classes, columns = self.confusion.shape
-        guess = np.where(rows["guess"] < 0, classes, rows["guess"])
-        cells = np.bincount(rows["truth"] * columns + guess, weights, self.confusion.size)
-        self.confusion = self.confusion * shrink + cells.reshape(classes, columns)
+        truth, guess = rows["truth"], rows["guess"]
+        self.grow(1 + int(max(truth.max(), guess.max())))
+        said, right = guess >= 0, truth == guess
+        self.actual = self.actual * shrink + self._by_class(truth, weights)
+        self.predicted = self.predicted * shrink + self._by_class(guess[said], weights[said])
+        self.right = self.right * shrink + self._by_class(truth[right], weights[right])
         margins = rows["margin"]
         there = ~np.isnan(margins)
         losses = np.where(there, np.maximum(0.0, 1.0 - margins), 0.0)
         self.hinge = self.hinge * shrink + float((weights * losses).sum())
         self.margins = self.margins * shrink + float((weights * there).sum())
-        if self.binned and classes <= 2:
+        there = ~np.isnan(rows["chance"])
+        losses = -np.log(np.maximum(np.where(there, rows["chance"], 1.0), LEAST_CHANCE))
+        self.logs = self.logs * shrink + float((weights * losses).sum())
+        self.chances = self.chances * shrink + float((weights * there).sum())
+        if self.binned and len(self.actual) <= 2:
             self.scores = _wider(self.scores, 1 + int(rows["bin"].max())) * shrink
             scored = rows["bin"] >= 0
-            cells = rows["truth"][scored] * self.scores.shape[1] + rows["bin"][scored]
+            cells = truth[scored] * self.scores.shape[1] + rows["bin"][scored]
             np.add.at(self.scores.reshape(-1), cells, weights[scored])
+
+    def _by_class(self, codes: NDArray[np.intc], weights: Floats) -> Floats:
+        return np.asarray(np.bincount(codes, weights, len(self.actual)), np.float64)
 
 
 @lru_cache(maxsize=8)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +87,7 @@ def compare(
     command: str | None = None,
     report: Callable[[int, str], None] = lambda done, text: None,
     begin: Callable[[int], None] = lambda cells: None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> Comparison:
     """Compare learners and write what was found into the folder `out`.
 
@@ -105,6 +106,7 @@ def compare(
     processes : at once; None: as `joblib.parallel_config` says, else one per core
     command : what to say it was run by
     report, begin : called with the number of cells done and a text; with the number to do
+    say : called with what there is to know of the streams
 
     Examples
     --------
@@ -122,9 +124,7 @@ def compare(
     check_folder(folder)
     for text in algorithms if list(algorithms) != ["all"] else ():
         named(labelled(text)[1])
-    loaded = load(streams, rows, options)
-    if task is not None:
-        loaded = [replace(each, given_task=task) for each in loaded]
+    loaded = load(streams, rows, options, task, say)
     with Workers(processes) as pool:
         pool.start()
         cells, failures = _plan(loaded, algorithms, budgets, common or {}, own or {}, settings)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -55,6 +55,12 @@ class Rows:
         from sklearn.utils.multiclass import type_of_target
 
         return "regression" if type_of_target(self.y) == "continuous" else "classification"
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        """Whether values are missing."""
+        values = self.X.data if _sparse(self.X) else self.X
+        return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
     @cached_property
     def labels(self) -> NDArray[Any]:
@@ -131,6 +137,8 @@ def load(
     sources: Iterable[Any],
     rows: int | None = None,
     options: SourceOptions | None = None,
+    task: str | None = None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> list[Rows]:
     """Read streams: names for the opener, `Rows`, or (name, X, y).
 
@@ -139,16 +147,24 @@ def load(
     sources : the streams
     rows : only so many of each
     options : how to read those that are named
+    task : of all; None: as given with them, or by their labels
+    say : is told what a table's columns are taken for, and which task its labels are for
+
+    Raises
+    ------
+    BudgetronError
+        If a stream cannot be read, or one that is named has too many classes.
     """
     loaded = []
     for source in sources:
         if isinstance(source, str | Path):
-            loaded.append(_read(str(source), rows, options))
+            loaded.append(_read(str(source), rows, options, task, say))
         else:
             given = source if isinstance(source, Rows) else Rows(*source)
             X = given.X.tocsr() if _sparse(given.X) else np.asarray(given.X)
             y = _labels(np.asarray(given.y))
-            loaded.append(replace(given, X=X[:rows], y=y[:rows]))
+            task_of = task or given.given_task
+            loaded.append(replace(given, X=X[:rows], y=y[:rows], given_task=task_of))
     return _named_apart(loaded)
 
 
@@ -166,18 +182,40 @@ def _named_apart(loaded: Iterable[Rows]) -> list[Rows]:
     return named
 
 
-def _read(source: str, rows: int | None, options: SourceOptions | None) -> Rows:
+def _read(
+    source: str,
+    rows: int | None,
+    options: SourceOptions | None,
+    task: str | None,
+    say: Callable[[str], None],
+) -> Rows:
     from budgetron.streams import StreamError, open_stream
+    from budgetron.streams.table.labels import refusal
 
     if source.startswith("synthetic:") and rows is None and "rows=" not in source:
         raise StreamError(source, None, "a synthetic stream has no end: say how many --rows")
     with open_stream(source, options, rows=rows) as stream:
+        for text in stream.told_of_columns:
+            say(text)
+        label = getattr(stream, "label", None)
+        if task is None and label is not None:
+            task = label.task
+            if label.sentence:
+                say(label.sentence)
         chunks = list(stream)
         name, skipped = stream.name, stream.skipped
+        for text in stream.told_of_cells:
+            say(text)
     if not sum(len(y) for _, y in chunks):
         raise StreamError(name, None, "no rows to learn from")
     y = _labels(np.concatenate([y for _, y in chunks]))[:rows]
-    return Rows(_short(source), stacked([X for X, _ in chunks])[:rows], y, source, skipped=skipped)
+    X = stacked([X for X, _ in chunks])[:rows]
+    found = Rows(_short(source), X, y, source, task, skipped)
+    if found.task == "classification":
+        refused = refusal(label, len(found.labels), numeric=y.dtype.kind != "U")
+        if refused:
+            raise StreamError(name, None, refused)
+    return found
 
 
 def _labels(y: NDArray[Any]) -> NDArray[Any]:

@@ -3,8 +3,9 @@
 Successive halving: every candidate of the grid sees a few rows, the best third sees three times as
 many, and so on until the last few see all. Which grid the papers searched is data, `grid.toml` of
 each paper. A learner of the catalogue is searched at the papers' values of its own parameters, with
-and without scaling, and at multiples of the gamma that the median rule finds: the papers' numbers
-for gamma are of features in the units they had.
+and without scaling (where values are missing only with scale="auto", which takes them), and at
+multiples of the gamma that the median rule finds: the papers' numbers for gamma are of features in
+the units they had.
 """
 
 from __future__ import annotations
@@ -125,6 +126,7 @@ def tune(
     processes: int | None = None,
     report: Callable[[int, str], None] = lambda done, text: None,
     begin: Callable[[int], None] = lambda trials: None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> Tuning:
     """Search a grid on the beginning of a stream.
 
@@ -141,7 +143,7 @@ def tune(
     seed : of the order and of the learner
     keep_order : do not permute the rows
     halving : stop losers early; False: every candidate sees all rows
-    options, processes, report, begin : as for `budgetron.lab.compare.compare`
+    options, processes, report, begin, say : as for `budgetron.lab.compare.compare`
 
     Raises
     ------
@@ -159,10 +161,12 @@ def tune(
     if by not in ("prequential", "held-out"):
         raise BudgetronError(f"by={by!r} is not one of 'prequential', 'held-out'")
     learner = named(algorithm)
-    (data,) = load([stream], rows, options)
-    data = data if task is None else replace(data, given_task=task)
+    (data,) = load([stream], rows, options, task, say)
     fixed = dict(params or {})
     wanted = grid if grid is not None else default_grid(algorithm, learner.parameters(data.task))
+    if grid is None and "scale" in wanted and "scale" not in fixed and data.has_gaps:
+        wanted = {**wanted, "scale": ["auto"]}
+        say(f"{data.name}: has missing values, which scale=auto alone takes: no other is tried")
     wanted = {name: values for name, values in wanted.items() if name not in fixed}
     candidates = [Candidate(each) for each in combinations(wanted, len(data.y))]
     for candidate in candidates:

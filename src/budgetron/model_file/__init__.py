@@ -2,10 +2,11 @@
 
 A file is in safetensors format: the arrays of the compiled state, and one JSON document with all
 else (which estimator, its parameters, versions, counters, classes, feature names), so that the
-header alone tells what is inside. A SHA-256 over the arrays and the rest of the document finds
-damage. It does not make a stranger's file honest: nothing in a file is ever executed or imported,
-the estimator is one of this package's by name, its engine is built from parameters that pass their
-checks, and the core refuses arrays that do not fit (core/base/state.hpp).
+header alone tells what is inside. The learner may be the last step of a pipeline of plain
+transformers, which are data too (steps.py). A SHA-256 over the arrays and the rest of the document
+finds damage. It does not make a stranger's file honest: nothing in a file is ever executed or
+imported, the estimator is one of this package's by name, its engine is built from parameters that
+pass their checks, and the core refuses arrays that do not fit (core/base/state.hpp).
 
 A later version reads the files of this one, or says which version wrote them: `FORMAT` counts up
 when what is in them changes. May use the catalogue, the estimators and what is below them.
@@ -26,8 +27,8 @@ import numpy as np
 import budgetron
 from budgetron.errors import BudgetronError
 from budgetron.model_file.atomic import write_whole
-from budgetron.model_file.document import Document, Estimator, describe, restore
-from budgetron.model_file.formats import FORMAT, READ, of_this_format
+from budgetron.model_file.document import Document, Estimator, Rows, Steps, describe, restore
+from budgetron.model_file.formats import FORMAT, PIPELINE, READ, of_this_format
 from budgetron.model_file.limits import Arrays, allowed_bytes
 
 KEY = "budgetron"  # of the document in the header
@@ -41,37 +42,46 @@ class ModelFileError(BudgetronError):
 # ---- saving --------------------------------------------------------------------------------------
 
 
-def save(model: Estimator, path: str | os.PathLike[str]) -> None:
+def save(model: Estimator | Steps | Rows, path: str | os.PathLike[str]) -> None:
     """Write a learner to a file, from which `load` makes one that goes on to the bit.
 
-    The file is replaced in one step: at any moment it is the old one or the new one, whole.
+    The file is replaced in one step: at any moment it is the old one or the new one, whole. It
+    holds data, and no code: nothing is pickled.
 
     Parameters
     ----------
-    model : an estimator of this package, fitted or not
+    model : an estimator of this package, fitted or not, or a scikit-learn Pipeline that ends with
+        one. Steps before it may be TableEncoder, StandardScaler, OneHotEncoder, OrdinalEncoder,
+        SimpleImputer, FeatureHasher, "passthrough" and "drop", also in a ColumnTransformer or an
+        inner Pipeline. Or a model of `budgetron.river`, alone or behind its TableEncoder in a
+        pipeline of River
     path : by custom it ends in .btn
 
     Raises
     ------
     ModelFileError
-        If the labels are not str, bool, int or float, a parameter cannot be written, or the model
-        is one that `load` would refuse. The file is then as it was.
+        If the labels are not str, bool, int or float, a parameter or a step cannot be written, or
+        the model is one that `load` would refuse. The file is then as it was.
     OSError
         If it cannot be written, or there is something that is no regular file.
 
     Examples
     --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from budgetron import BudgetronClassifier, TableEncoder
+    >>> table = {"age": [31, 45, 28, 60], "town": ["Rome", "Oslo", "Rome", "Oslo"]}
+    >>> pipeline = make_pipeline(TableEncoder(), BudgetronClassifier(budget=50))
+    >>> pipeline = pipeline.fit(table, ["no", "yes", "no", "yes"])
     >>> import tempfile, budgetron
-    >>> model = budgetron.make("rbp", budget=10).fit([[0.0], [1.0]], ["no", "yes"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     budgetron.save(model, folder + "/model.btn")
-    ...     budgetron.load(folder + "/model.btn").predict([[0.9]])
+    ...     budgetron.save(pipeline, folder + "/model.btn")
+    ...     budgetron.load(folder + "/model.btn").predict({"age": [50], "town": ["Oslo"]})
     array(['yes'], dtype='<U3')
     """
     write_whole(path, to_bytes(model))
 
 
-def to_bytes(model: Estimator, extra: Document | None = None) -> bytes:
+def to_bytes(model: Estimator | Steps | Rows, extra: Document | None = None) -> bytes:
     """What `save` writes. `extra` is kept in the document, for whoever wrote it.
 
     Equal models have equal bytes. What `load` would refuse is refused here.
@@ -84,7 +94,7 @@ def to_bytes(model: Estimator, extra: Document | None = None) -> bytes:
         raise ModelFileError(str(error)) from None
     _check_loads(described, arrays)
     document: Document = {
-        "format": FORMAT,
+        "format": PIPELINE if {"pipeline", "river"} & described.keys() else FORMAT,
         "budgetron": budgetron.__version__,
         "versions": _versions(),
         **described,
@@ -134,8 +144,10 @@ def _checksum(document: Document, arrays: Arrays) -> str:
 # ---- loading -------------------------------------------------------------------------------------
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int | str | None = None) -> Estimator:
+def load(path: str | os.PathLike[str], *, max_bytes: int | str | None = None) -> Estimator | Steps:
     """The learner that `save` wrote: predicts, and goes on learning, to the bit as it would have.
+
+    Of a pipeline, the pipeline: with the same steps, parameters, categories and names.
 
     Parameters
     ----------
@@ -152,12 +164,11 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | str | None = None) ->
     OSError
         If it cannot be opened.
     """
-    return read(path, max_bytes)[0]
+    model: Estimator | Steps = read(path, max_bytes)[0]
+    return model
 
 
-def read(
-    path: str | os.PathLike[str], max_bytes: int | str | None = None
-) -> tuple[Estimator, Document]:
+def read(path: str | os.PathLike[str], max_bytes: int | str | None = None) -> tuple[Any, Document]:
     """The learner in a file, and the document with it."""
     document, arrays, most = _take_apart(path, max_bytes)
     name = os.fspath(path)
@@ -261,7 +272,7 @@ def _document(file: IO[bytes], name: str) -> Document:
     if not isinstance(document, dict) or written not in READ:
         raise ModelFileError(
             f"{name}: written by budgetron {_plain(wrote)} in format {_plain(repr(written))[:20]}"
-            f"; budgetron {budgetron.__version__} reads formats {READ[0]} to {FORMAT}"
+            f"; budgetron {budgetron.__version__} reads formats {READ[0]} to {READ[-1]}"
         )
     return document
 

@@ -1,5 +1,9 @@
 """A learner as a document and arrays, and back: what a model file says of it (model_file.py).
 
+Of a pipeline the document is that of its last step, the learner; `pipeline` says what comes before
+it (steps.py). Of a River model it is that of the estimator inside, and `river` says what is around
+it (river_models.py).
+
 The document names an estimator of this package, its parameters, and what the engine was built from.
 `restore` builds it anew from these, by the way that learning takes, so parameters pass their
 checks; only then does the core take the arrays, and checks them in turn. Nothing in a document is
@@ -10,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, fields
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +27,14 @@ from budgetron.estimators._base.classifier import OnlineClassifier
 from budgetron.estimators._base.estimator import Origin
 from budgetron.estimators._base.regressor import OnlineRegressor
 from budgetron.model_file.limits import Arrays, least_bytes
+from budgetron.model_file.plain import PREFIX
+from budgetron.model_file.river_models import (
+    describe_river,
+    estimator_in,
+    is_river,
+    restore_river,
+)
+from budgetron.model_file.steps import describe_pipeline, is_pipeline, restore_pipeline
 from budgetron.model_file.values import decode, decode_labels, encode, encode_labels
 from budgetron.parts import Spec
 
@@ -31,14 +43,37 @@ Estimator = OnlineClassifier | OnlineRegressor
 _PLAIN = (int, bool, float, str)
 
 
+class Steps(Protocol):
+    """A scikit-learn Pipeline, as far as types go: it has none of its own."""
+
+    steps: list[tuple[str, Any]]
+
+    def predict(self, X: Any) -> Any: ...
+
+
+class Rows(Protocol):
+    """A model of River, or a pipeline of it, as far as types go."""
+
+    def predict_one(self, x: Any) -> Any: ...
+
+
 # ---- to a document -------------------------------------------------------------------------------
 
 
 def describe(model: Any) -> tuple[Document, Arrays]:
     """What is to be known of a model, and its arrays; TypeError if it cannot be written."""
+    if is_pipeline(model):
+        before, more = describe_pipeline(model)
+        document, arrays = describe(model.steps[-1][1])
+        return {**document, "pipeline": before}, {**arrays, **more}
+    if is_river(model):
+        document, arrays = describe(estimator_in(model))
+        around, more = describe_river(model)
+        return {**document, "river": around}, {**arrays, **more}
     kind = type(model)
     if _estimator(kind.__name__) is not kind:
-        raise TypeError(f"{kind.__name__} is no estimator of budgetron: it cannot be saved")
+        what = f"{kind.__name__} is no estimator of budgetron: it cannot be saved"
+        raise TypeError(f"{what}, nor a pipeline that ends with it")
     model._validate_params()
     with model._turn:
         return _described(model)
@@ -127,11 +162,21 @@ def _estimator(name: str) -> type[Estimator] | None:
 # ---- and back ------------------------------------------------------------------------------------
 
 
-def restore(document: Document, arrays: Arrays, most: float = inf) -> Estimator:
+def restore(document: Document, arrays: Arrays, most: float = inf) -> Any:
     """The model, or any exception at all where document and arrays make none.
 
     One that would take more than `most` bytes is not even built.
     """
+    before = {name: array for name, array in arrays.items() if name.startswith(PREFIX)}
+    own = {name: array for name, array in arrays.items() if name not in before}
+    if "pipeline" in document:
+        return restore_pipeline(document["pipeline"], before, _restored(document, own, most))
+    if "river" in document:
+        return restore_river(document["river"], before, _restored(document, own, most))
+    return _restored(document, arrays, most)
+
+
+def _restored(document: Document, arrays: Arrays, most: float) -> Estimator:
     kind = _estimator(document["estimator"])
     if kind is None:
         raise BudgetronError(f"there is no estimator {document['estimator']!r}")

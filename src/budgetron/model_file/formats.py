@@ -21,7 +21,8 @@ from budgetron.model_file.document import Document
 from budgetron.model_file.limits import Arrays
 
 FORMAT = 4
-READ = (2, 3, FORMAT)
+PIPELINE = 5  # of pipelines and River models, which earlier versions would take for the learner
+READ = (2, 3, FORMAT, PIPELINE)
 UNITS = "preparation/units/"
 _STATISTICS = ("features", "marks", "numbers")
 

@@ -46,6 +46,11 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
     def _multiclass(self) -> bool:
         return True
 
+    @property
+    def n_mistakes_(self) -> int:
+        """Wrong predictions among the rows learned, each made before the row was learned."""
+        return self._estimator.n_mistakes_ if self._started else 0
+
     # ---- learning --------------------------------------------------------------------------------
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:

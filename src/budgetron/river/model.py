@@ -95,6 +95,11 @@ class RiverLearner(Estimator):
         return self._estimator.n_support_ if self._started else 0
 
     @property
+    def n_seen_(self) -> int:
+        """Rows learned so far."""
+        return self._estimator.n_seen_ if self._started else 0
+
+    @property
     def _raw_memory_usage(self) -> int:
         """Bytes of the Python objects and of the compiled model."""
         size: int = super()._raw_memory_usage

@@ -54,7 +54,7 @@ class RiverTableEncoder(Transformer):
 
     def __post_init__(self) -> None:
         params = {name: getattr(self, name) for name in self._parameters}
-        self._wishes = TableEncoder(**params)._wishes()
+        self._wishes = TableEncoder(**params)._wishes(more_rows=True)
         self._rows: list[dict[Any, Any]] = []
         self._encoding: Encoding | None = None
         self._fixed = False

@@ -94,10 +94,17 @@ class ArrayStream(RowStream):
             return
         at = scipy.sparse.coo_array(X)
         bad = int(np.argmax(self._unsound(at.data)))
-        value = at.data[bad]
-        what = f"row {self._position + at.row[bad] + 1}, column {at.col[bad]} is {value}"
-        missing = 'scale="auto" treats it as a missing value, or fill it in'
-        advice = missing if np.isnan(value) else "scale it, or take float64"
+        row, column = self._position + int(at.row[bad]), int(at.col[bad])
+        value = float(self._X[row, column])
+        what = f"row {row + 1}, column {column} is {value:g}"
+        if np.isnan(value):
+            advice = 'scale="auto" treats it as a missing value, or fill it in'
+        elif np.isinf(value):
+            advice = "no finite number: fill it in, or put NaN there if it is missing"
+        else:
+            advice = (
+                f"out of range of {self.dtype.name}: take float64 (dtype, --dtype), or scale it"
+            )
         raise StreamError(self.name, None, f"{what}: {advice}")
 
 

@@ -11,6 +11,7 @@ from budgetron.errors import BudgetronError
 if TYPE_CHECKING:
     from typing import Self
 
+    import numpy as np
     from numpy.typing import DTypeLike, NDArray
     from scipy.sparse import csr_array
 
@@ -127,6 +128,8 @@ class RowStream:
         self._position = 0
         self._n_bad = 0
         self._bad: list[str] = []
+        self._numbers: NDArray[np.int64] | None = None  # None: no row was passed over
+        self._taken = 0
 
     @property
     def position(self) -> int:
@@ -145,6 +148,21 @@ class RowStream:
         return list(self._bad)
 
     @property
+    def amount(self) -> int | None:
+        """How much there is to read, in bytes or rows; None: nobody knows."""
+        return self._rows or self.bytes_total
+
+    def amount_done(self, position: int, bytes_read: int) -> int:
+        """How much of `amount` lies before a place.
+
+        Where only the first rows are wanted these count, or the bytes, which may end before.
+        """
+        if not self._rows:
+            return bytes_read
+        share = bytes_read / self.bytes_total if self.bytes_total else 0.0
+        return max(position, int(self._rows * min(share, 1.0)))
+
+    @property
     def layout(self) -> Layout | None:
         """How a table's columns became features, so far; None if there are no columns."""
         return None
@@ -158,6 +176,16 @@ class RowStream:
         first = "".join(f"; the first: {each}" for each in self.bad_messages[:1])
         return f"{self.n_bad} bad {rows} skipped{first}"  # an old bookmark has no messages
 
+    @property
+    def told_of_columns(self) -> list[str]:
+        """What to tell a user of what a table's columns are taken for."""
+        return []
+
+    @property
+    def told_of_cells(self) -> list[str]:
+        """What to tell a user of a table's values that could not be read."""
+        return []
+
     def at(self, position: Position) -> Self:
         """The same stream made anew, to go on behind `position` rows or at a bookmark."""
         made: Self = self._again(position=position)
@@ -170,10 +198,30 @@ class RowStream:
     def next_chunk(self, rows: int) -> Chunk | None:
         """The next chunk, of at most `rows` rows; None at the end."""
         room = self._room(min(rows, self._chunk_rows))
+        self._numbers = None
         chunk = self._take(room) if room > 0 else None
         if chunk is not None:
-            self._position += len(chunk[1])
+            self._taken = len(chunk[1])
+            self._position += self._taken
         return chunk
+
+    @property
+    def carried(self) -> dict[str, list[Any]]:
+        """Of tables: the cells of the columns to carry, of the chunk taken last, as they came."""
+        return {}
+
+    @property
+    def row_numbers(self) -> NDArray[np.int64]:
+        """Of the chunk taken last, the number of each row in the source, from 1.
+
+        Rows that were passed over have numbers too, which are left out. At the end there were
+        ``position + n_bad`` rows.
+        """
+        import numpy as np
+
+        if self._numbers is None:
+            return np.arange(self._position - self._taken, self._position, dtype=np.int64) + 1
+        return self._numbers
 
     def skim(self) -> Iterator[int]:
         """Read on without using the rows (for `n_features`, or to count); yields rows per chunk."""
@@ -209,8 +257,8 @@ class RowStream:
         self.close()
 
 
-def noted(**of_bad_rows: int | list[str]) -> Bookmark:
-    """What a bookmark keeps of bad rows: counts and copied lists, if not 0 or empty."""
+def noted(**of_bad_rows: int | list[str] | dict[str, int]) -> Bookmark:
+    """What a bookmark keeps of bad rows and cells: counts and copied lists, if not 0 or empty."""
     return {name: copy(value) for name, value in of_bad_rows.items() if value}
 
 
@@ -247,4 +295,7 @@ def checked_bookmark(written: Any) -> Bookmark:
         counts = name.removeprefix("in_") in _COUNTED
         if counts and (type(number) is not int or not 0 <= number < 2**62):
             raise BudgetronError(f"the bookmark's {name} is no number")
+    cells = written.get("unparsed", {})
+    if not isinstance(cells, dict) or not all(type(each) is int for each in cells.values()):
+        raise BudgetronError("the bookmark's unparsed are no numbers")
     return written

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from budgetron.streams.base import Bookmark, Chunk, Position
+    from budgetron.streams.table.roles import Layout
 
 
 class ChainStream(RowStream):
@@ -27,7 +28,7 @@ class ChainStream(RowStream):
     Parameters
     ----------
     name : what to call it
-    links : what opens each, given `position`
+    links : what opens each, given `position`, and `layout` if they are tables
     chunk_rows : largest number of rows in a chunk; the links' own
     dtype : of X; the links' own
     rows : end after this many rows
@@ -49,6 +50,7 @@ class ChainStream(RowStream):
         self._link = 0
         self._before = 0  # bad rows of the links done with
         self._read = 0  # bytes of the links done with
+        self._rows_before = 0  # of the links done with, bad ones too
         behind = rows_of(position)
         inner: Position = 0
         if isinstance(position, Mapping) and "link" in position:
@@ -63,7 +65,11 @@ class ChainStream(RowStream):
             if self._link >= len(self._links) or "rows" not in inner:
                 what = "the bookmark stands in none of its files: they have changed"
                 raise StreamError(name, None, what)
-        self._stream = self._links[self._link](position=inner)
+        self._layout: Layout | None = None
+        if self._link > 0:  # columns are what the first one says
+            with self._links[0](position=0) as first:
+                self._layout = first.layout
+        self._stream = self._opened(inner)
         while self._position < behind:
             chunk = self._take(min(chunk_rows, behind - self._position))
             if chunk is None:
@@ -101,18 +107,34 @@ class ChainStream(RowStream):
     def bytes_read(self) -> int:  # type: ignore[override]
         return self._read + self._stream.bytes_read
 
+    @property
+    def carried(self) -> dict[str, list[Any]]:
+        return self._stream.carried
+
     def _take(self, rows: int) -> Chunk | None:
         while True:
             chunk = self._stream.next_chunk(rows)
+            if chunk is not None:
+                self._numbers = self._rows_before + self._stream.row_numbers
             if chunk is not None or self._link + 1 == len(self._links):
                 return chunk
             self._before += self._stream.n_bad
+            self._rows_before += self._stream.position + self._stream.n_bad
             self._read += self._stream.bytes_read
             self._bad += self._stream.bad_messages
             self._stream.close()
+            self._layout = self._stream.layout
             self._link += 1
-            opened: Any = self._links[self._link](position=0)
-            self._stream = opened
+            self._stream = self._opened(0)
+
+    def _opened(self, position: Position) -> RowStream:
+        """The link, which is read as the first one was."""
+        known = {} if self._layout is None else {"layout": self._layout, "columns": None}
+        return self._links[self._link](position=position, **known)
+
+    @property
+    def layout(self) -> Layout | None:
+        return self._stream.layout
 
     def close(self) -> None:
         """Close the file that is open."""

@@ -27,16 +27,26 @@ from budgetron.streams.base import (
     noted,
     rows_of,
 )
+from budgetron.streams.contents import looks_else, looks_like_table
 from budgetron.streams.source import Source
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
     from budgetron.streams.base import Bookmark, Chunk, Position
 
 # A chunk ends after this much text even if it has few rows: a row can be of any width.
 CHUNK_BYTES = 1 << 20
 _MAX_INDEX = 2**31 - 1
+_HEAD = 4096
+
+
+def read_as_libsvm(name: str, line: int | None = None) -> StreamError:
+    """What to say of a table whose format is neither given nor in its name."""
+    if name in ("-", "<stdin>"):
+        what = "standard input is read as LIBSVM; add --format csv"
+        return StreamError("<stdin>", line, what)
+    return StreamError(name, line, "is read as LIBSVM; add --format csv, or the format it has")
 
 
 class LibsvmStream(RowStream):
@@ -98,9 +108,11 @@ class LibsvmStream(RowStream):
         self._width = n_features
         self.grows = n_features is None
         self._block = b""
+        self._head = b""  # the first bytes, in which a file of another format shows
         self._used = 0  # of the block
         self._start = 0  # of the text the parser sees, in the file
         self._earlier_bad = 0
+        self._read = 0  # rows, bad ones too
         self._ended = False
         self._error: StreamError | None = None
         mark = position if isinstance(position, Mapping) and "byte" in position else {}
@@ -167,12 +179,21 @@ class LibsvmStream(RowStream):
         taken = self._fill(rows)
         if not taken:
             return None
-        y, indptr, indices, values = self._parser.take()
+        y, indptr, indices, values, passed = self._parser.take()
+        self._number(taken, passed.reshape(-1, 2))
         width = self._width or max(self.max_index, 1)
         # Of one dtype, or SciPy makes both int64; a chunk's bytes are far fewer than 2**31.
         X = csr_array((values, indices, indptr.astype(np.int32)), shape=(taken, width))
         X.has_canonical_format = True  # the parser sorts and refuses duplicates
         return X, y
+
+    def _number(self, rows: int, passed: NDArray[np.int64]) -> None:
+        """Find the numbers of the rows taken, among which bad lines were passed over."""
+        before, counts = passed.T
+        bad = np.repeat(before, counts)
+        self._numbers = self._read + np.arange(1, rows + 1)
+        self._numbers += np.searchsorted(bad, np.arange(rows), side="right")
+        self._read += rows + len(bad)
 
     def skim(self) -> Iterator[int]:
         """Read on without making arrays (for `max_index`, or to count); yields rows per chunk."""
@@ -182,6 +203,7 @@ class LibsvmStream(RowStream):
     def _skim(self, rows: int) -> int:
         read = self._fill(min(rows, self._chunk_rows))
         self._parser.discard()
+        self._read = self._position + read + self.n_bad
         self._position += read
         return read
 
@@ -202,10 +224,19 @@ class LibsvmStream(RowStream):
             else:
                 self._read_block()
             if parser.failed and self._error is None:
-                self._stop(StreamError(self.name, *parser.bad[0]))
+                self._stop(self._complaint(*parser.bad[0]))
         if not parser.rows and self._error is not None:
             raise self._error
         return int(parser.rows)
+
+    def _complaint(self, line: int, what: str) -> StreamError:
+        """What is wrong with a line; if it is the first, the file may be no LIBSVM text at all."""
+        head = self._head.lstrip()
+        if line == 1 and (other := looks_else(head, "libsvm")):
+            return StreamError(self.name, line, other)
+        if line == 1 and looks_like_table(head) and "is not a number (a line" in what:
+            return read_as_libsvm(self.name, line)
+        return StreamError(self.name, line, what)
 
     def _jump(self, mark: Mapping[str, Any]) -> None:
         """Go on at a bookmark, which must stand at the start of a line."""
@@ -225,11 +256,14 @@ class LibsvmStream(RowStream):
         self._start = byte
         self._position = mark["rows"]
         self._earlier_bad = mark.get("bad", 0)
+        self._read = mark["rows"] + self._earlier_bad
         self._bad = messages_in(mark)
 
     def _read_block(self) -> None:
         try:
             self._block, self._used = self._source.read(), 0
+            if len(self._head) < _HEAD:
+                self._head += self._block[:_HEAD]
         except OSError as error:
             self._stop(StreamError(self.name, self._parser.lines + 1, str(error)))
             return

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from budgetron.errors import BudgetronError
 from budgetron.streams.base import CHUNK_ROWS, StreamError
+from budgetron.streams.table.roles import Roles
 
 if TYPE_CHECKING:
     from budgetron.streams.base import Position, RowStream
-    from budgetron.streams.table.roles import Column
 
 FORMATS = ("libsvm", "csv", "parquet", "arrow", "jsonl", "npz")
 TABLES = ("csv", "parquet", "arrow", "jsonl")
@@ -34,27 +34,16 @@ _ENDINGS = {
 
 
 @dataclass(frozen=True)
-class SourceOptions:
+class SourceOptions(Roles):
     """How to read a source; what does not concern its format must be left as it is.
+
+    What concerns tables (label, columns and their kinds) is as of `Roles`; of an npz file `label`
+    is the name of the labels' array, and `columns` and kinds are as of a table.
 
     Parameters
     ----------
     format : "libsvm", "csv", "parquet", "arrow", "jsonl" or "npz"; None: by the file's ending, else
         libsvm
-    label : tables: name or number (from 0; -1 is the last) of the label's column; None: the one
-        called label, target, class or y; False: there is none. npz: name of the labels' array
-    columns : tables and npz: names or numbers of the features; None: all but the label
-    categorical : of these, those to one-hot, one feature per category as they appear; the label's
-        column may be among them: its labels are then words, whatever they look like
-    hashed : of these, those to hash into `hash_width` features
-    hash_width : how many features words are hashed into
-    categories : of each categorical column, each category's feature, if known; others have none
-    labelled : tables: False: do not look at labels; the label's column may be missing
-    infer : tables: what kind the columns are is inferred from the first 1,000 rows: numbers,
-        categories, dates, yes and no, text (`budgetron.TableEncoder`); gaps are NaN
-    types, decimal, fill_gaps, strict : if so, as of `TableEncoder`
-    encoding, renamed : if so, that of an earlier table, as data, and the names that its columns
-        have in this one
     delimiter : csv: None: the first line decides
     part : npz: "train" or "test", where the file holds both, or rows from START to before STOP as
         "START:STOP"; None: all, one part after the other
@@ -69,20 +58,6 @@ class SourceOptions:
     """
 
     format: str | None = None
-    label: Column | Literal[False] | None = None
-    columns: Sequence[Column] | None = None
-    categorical: Sequence[Column] = field(default=())
-    hashed: Sequence[Column] = field(default=())
-    hash_width: int = 1024
-    categories: Sequence[Mapping[str, int]] | None = None
-    labelled: bool = True
-    infer: bool = False
-    types: Mapping[str, str] | None = None
-    decimal: str = "auto"
-    fill_gaps: bool = False
-    strict: bool = False
-    encoding: Mapping[str, Any] | None = None
-    renamed: Mapping[str, str] | None = None
     delimiter: str | None = None
     header: bool | None = None
     part: str | None = None
@@ -94,6 +69,7 @@ class SourceOptions:
     dtype: Any = "float32"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.format is not None and self.format not in FORMATS:
             raise BudgetronError(f"format must be one of {', '.join(FORMATS)}, not {self.format!r}")
 
@@ -181,17 +157,25 @@ def _refuse(name: str, kind: str, options: SourceOptions, *unfit: str) -> None:
     plain = SourceOptions()
     for option in unfit:
         if getattr(options, option) != getattr(plain, option):
-            raise StreamError(name, None, f"{option} does not go with {kind}")
+            flag = _FLAGS.get(option, "")
+            raise StreamError(name, None, f"{option}{flag} does not go with {kind}")
 
 
-_OF_TABLES = ("label", "columns", "categorical", "hashed")
+_OF_COLUMNS = ("columns", "types", "categorical", "hashed", "decimal", "strict", "carry")
+_OF_TABLES = ("label", *_OF_COLUMNS)
+_FLAGS = {"types": " (--types, --numeric, --ignore, --text)", "hashed": " (--hash)"}
 
 
 def _libsvm(source: Any, options: SourceOptions, position: Position) -> RowStream:
-    from budgetron.streams.libsvm import LibsvmStream
+    from budgetron.streams.libsvm import LibsvmStream, read_as_libsvm
 
     name = os.fspath(source)
-    _refuse(name, "LIBSVM text", options, *_OF_TABLES, "delimiter", "header")
+    of_tables = (*_OF_TABLES, "delimiter", "header")
+    if options.format is None and any(
+        getattr(options, each) != getattr(SourceOptions(), each) for each in of_tables
+    ):
+        raise read_as_libsvm(name)
+    _refuse(name, "LIBSVM text", options, *of_tables)
     return LibsvmStream(
         source,
         n_features=options.n_features,
@@ -199,28 +183,6 @@ def _libsvm(source: Any, options: SourceOptions, position: Position) -> RowStrea
         gaps=options.gaps,
         **_common(options, position),
     )
-
-
-def _roles(options: SourceOptions, **changes: Any) -> Any:
-    from budgetron.streams.table.roles import Roles
-
-    chosen = {
-        "label": options.label,
-        "columns": options.columns,
-        "categorical": options.categorical,
-        "hashed": options.hashed,
-        "hash_width": options.hash_width,
-        "categories": options.categories,
-        "labelled": options.labelled,
-        "infer": options.infer,
-        "types": options.types,
-        "decimal": options.decimal,
-        "fill_gaps": options.fill_gaps,
-        "strict": options.strict,
-        "encoding": options.encoding,
-        "renamed": options.renamed,
-    }
-    return Roles(**{**chosen, **changes})
 
 
 def open_batches(name: str, kind: str, options: SourceOptions) -> Callable[[], Any]:
@@ -231,7 +193,8 @@ def open_batches(name: str, kind: str, options: SourceOptions) -> Callable[[], A
     from budgetron.streams.table.json_lines import JsonBatches
 
     if kind == "csv":
-        return partial(CsvBatches, name, options.delimiter, options.header, options.skip_bad)
+        how = (options.delimiter, options.header, options.skip_bad)
+        return partial(CsvBatches, name, *how, lone=not options.labelled)
     readers: dict[str, tuple[str, Any]] = {
         "parquet": ("Parquet", ParquetBatches),
         "arrow": ("Arrow", ArrowBatches),
@@ -239,7 +202,7 @@ def open_batches(name: str, kind: str, options: SourceOptions) -> Callable[[], A
     }
     title, reader = readers[kind]
     _refuse(name, title, options, "delimiter", "header")
-    return partial(reader, name)
+    return partial(reader, name, options.skip_bad) if kind == "jsonl" else partial(reader, name)
 
 
 def _file_table(name: str, kind: str, options: SourceOptions, position: Position) -> RowStream:
@@ -247,9 +210,8 @@ def _file_table(name: str, kind: str, options: SourceOptions, position: Position
 
     return TableStream(
         open_batches(name, kind, options),
-        _roles(options),
+        options,
         skip_bad=options.skip_bad,
-        n_features=options.n_features,
         gaps=options.gaps,
         **_common(options, position),
     )
@@ -266,9 +228,8 @@ def _table(table: Any, options: SourceOptions, position: Position, **roles: Any)
     _refuse(name, "tables", options, "delimiter", "header")
     return TableStream(
         partial(FrameBatches, table, name),
-        _roles(options, **roles),
+        replace(options, **roles),
         skip_bad=options.skip_bad,
-        n_features=options.n_features,
         gaps=options.gaps,
         **_common(options, position),
     )
@@ -285,9 +246,16 @@ def _arrays(
         table = FrameBatches(X, name).with_column("<y>", y)
         return _table(table, options, position, name=name, label="<y>")
     _refuse(name, "arrays", options, "delimiter", "header")
-    if options.columns is None and not options.categorical and not options.hashed:
+    if not _says_columns(options):
         return ArrayStream(X, y, name, **_common(options, position), gaps=options.gaps)
     return _table(frame_of(X, y, None, "<y>"), options, position, name=name, label="<y>")
+
+
+def _says_columns(options: SourceOptions) -> bool:
+    """Whether arrays are to be read as a table."""
+    plain = SourceOptions()
+    listed = (*_OF_COLUMNS, "layout")
+    return any(getattr(options, each) != getattr(plain, each) for each in listed)
 
 
 def _npz(name: str, options: SourceOptions, position: Position) -> RowStream:
@@ -300,7 +268,7 @@ def _npz(name: str, options: SourceOptions, position: Position) -> RowStream:
         raise StreamError(name, None, f"label names the labels' array in an npz file, not {label}")
     X, y, names = load_npz(name, label, options.part)
     options = replace(options, label=None)
-    if options.columns is None and not options.categorical and not options.hashed:
+    if not _says_columns(options):
         return _arrays(X, y, options=options, position=position, name=name)
     return _table(frame_of(X, y, names, "<y>"), options, position, name=name, label="<y>")
 

@@ -68,7 +68,7 @@ def unpacker(name: str, kind: str, read: Callable[[int], bytes]) -> Callable[[in
                 found = frame.decompress(rest, size)
             except Exception as error:
                 if "memory" in str(error).lower():
-                    what = f"takes too much memory to unpack: {_BY_HAND[kind]} FILE | budgetron ..."
+                    what = f"takes too much memory to unpack: {BY_HAND[kind]} FILE | budgetron ..."
                     raise OSError(errno.E2BIG, what) from error
                 raise
             rest = b""
@@ -80,7 +80,7 @@ def unpacker(name: str, kind: str, read: Callable[[int], bytes]) -> Callable[[in
     return unpacked
 
 
-_BY_HAND = {"xz": "xz -dc", "bz2": "bzip2 -dc", "zst": "zstd -dc --long=31"}
+BY_HAND = {"gz": "gzip -dc", "xz": "xz -dc", "bz2": "bzip2 -dc", "zst": "zstd -dc --long=31"}
 
 
 def _xz(name: str) -> Callable[[], Frame]:

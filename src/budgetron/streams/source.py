@@ -84,13 +84,13 @@ class Source:
         try:
             return self._read(BLOCK)
         except EOFError as error:
-            raise OSError(f"the .{self.kind} data ends too early (an incomplete copy?)") from error
+            raise OSError(f"the .{self.kind} data ends too early: copy it again") from error
         except MemoryError:
             raise
         except Exception as error:
             if self.kind is None or (isinstance(error, OSError) and error.errno):
                 raise OSError(_reason(error)) from error
-            raise OSError(f"the .{self.kind} data is damaged") from error
+            raise OSError(f"the .{self.kind} data is damaged: copy it again") from error
 
     def skip(self, count: int) -> bytes:
         """Pass over `count` decompressed bytes; what was read behind them.

@@ -11,13 +11,19 @@
 A coding is plain data, frozen: it changes with no row, so that a cell becomes the same features
 whatever came before it. Cost: O(cells) in NumPy and Arrow; work in Python is per distinct text at
 most.
+
+`decode` is the way back, as far as there is one: from the features of a cell to what a person would
+write there. Features may be a little off, by rounding or because a learner has moved them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from zlib import crc32
 
 import numpy as np
 
@@ -34,7 +40,15 @@ _MICROSECONDS_A_DAY = 86_400_000_000
 # A longer text is no category of its own, and is not kept: it would make the encoder large.
 LONGEST = 200
 KEPT = 500  # texts of a column whose features are kept
+_ONE = np.ones(1)
+_ONE.flags.writeable = False
+OFF = 0.01  # how far a feature may be off and still be decoded
+_EARLIEST, _LATEST = -62_135_596_800, 253_402_300_799  # seconds: the years 1 to 9999
 _PARTS = ("elapsed", "hour", "weekday", "month")
+
+
+# What a decoded cell may be; None is a gap.
+Cell: TypeAlias = float | bool | str | None
 
 
 class Cells(NamedTuple):
@@ -50,6 +64,18 @@ class Cells(NamedTuple):
     values: NDArray[np.float64]
     wrong: NDArray[np.bool_]
     ends: NDArray[np.int64] | None = None
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether every cell has one feature of value 1, as `one_hot` makes them."""
+        return self.values.strides == (0, 0)
+
+
+def one_hot(places: NDArray[np.int64]) -> Cells:
+    """Cells of which each has one feature, of value 1; the ones take no memory."""
+    n = len(places)
+    ones: NDArray[np.float64] = np.ndarray((n, 1), np.float64, _ONE, strides=(0, 0))
+    return Cells(places[:, None], ones, np.zeros(n, bool))
 
 
 @dataclass(frozen=True)
@@ -71,6 +97,13 @@ class Coding:
     def encode(self, column: Any) -> Cells:
         """The features of the cells of an Arrow array of any type."""
         raise NotImplementedError
+
+    def decode(self, values: NDArray[np.float64]) -> Cell:
+        """What a cell with these features held; `values` are all of them, NaN where missing.
+
+        Of words that are hashed it is known only that there are some.
+        """
+        return "(hashed)" if (np.nan_to_num(values) > OFF).any() else None
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}
@@ -107,6 +140,9 @@ class Number(Coding):
     def encode(self, column: Any) -> Cells:
         return _filled(numbers(column, self.decimal), self.fill)
 
+    def decode(self, values: NDArray[np.float64]) -> Cell:
+        return None if np.isnan(values[0]) else float(values[0])
+
 
 @dataclass(frozen=True)
 class Boolean(Coding):
@@ -121,6 +157,11 @@ class Boolean(Coding):
 
     def encode(self, column: Any) -> Cells:
         return _filled(booleans(column), self.fill)
+
+    def decode(self, values: NDArray[np.float64]) -> Cell:
+        """True or False; a number between them, as a learner puts it for a gap, is a gap."""
+        near = round(float(values[0])) if np.isfinite(values[0]) else -1
+        return bool(near) if near in (0, 1) and abs(values[0] - near) <= OFF else None
 
 
 @dataclass(frozen=True)
@@ -176,6 +217,21 @@ class Date(Coding):
             columns[absent, 0] = self.fill
         return _dense(columns, wrong)
 
+    def decode(self, values: NDArray[np.float64]) -> Cell:
+        """The day, with its time where days have times; away from the circles it is a gap."""
+        points = values[1:].reshape(-1, 2)
+        radii = np.sqrt((points**2).sum(axis=1))
+        if np.isnan(values).any() or (np.abs(radii - 1) > OFF).any():
+            return None
+        seconds = self.origin / 1e6 + float(values[0]) * 86_400
+        if not _EARLIEST <= seconds <= _LATEST:
+            return None
+        whole = 60 if "hour" in self.parts else 86_400
+        stamp = np.datetime64(round(seconds / whole) * whole, "s")
+        if self.order == "hms":
+            return str(stamp)[11:16]
+        return str(stamp)[:16].replace("T", " ") if "hour" in self.parts else str(stamp)[:10]
+
 
 @dataclass(frozen=True)
 class Category(Coding):
@@ -218,14 +274,24 @@ class Category(Coding):
 
     def encode(self, column: Any) -> Cells:
         codes, texts = dictionary_of(column)
-        places = self._looked_up(texts) if len(texts) <= KEPT else self._places(texts)
-        places = np.append(places, len(self.categories))  # null is a gap
-        n = len(codes)
-        return Cells(places[codes][:, None], np.ones((n, 1)), np.zeros(n, bool))
+        gap = len(self.categories)  # the place of null, which has the code -1
+        if len(texts) <= KEPT:
+            places = np.array([*self._looked_up(texts), gap], np.int64)
+        else:
+            places = np.append(self._places(texts), gap)
+        return one_hot(places[codes])
 
-    def _looked_up(self, texts: Any) -> NDArray[np.int64]:
+    def decode(self, values: NDArray[np.float64]) -> Cell:
+        """The category, "(other)" for one without a feature of its own, "(unknown)" for none."""
+        place = 0 if np.isnan(values).all() else int(np.nanargmax(values))
+        if not values[place] > OFF:
+            return "(unknown)"
+        k = len(self.categories)
+        return self.categories[place] if place < k else None if place == k else "(other)"
+
+    def _looked_up(self, texts: Any) -> list[int]:
         seen = self.seen
-        listed = texts.to_pylist()
+        listed = texts.to_numpy(zero_copy_only=False).tolist()
         places = [seen.get(text, -1) for text in listed]
         if -1 in places:
             new = self._places(texts).tolist()
@@ -234,7 +300,7 @@ class Category(Coding):
                 seen.clear()
             seen.update(short)
             places = new
-        return np.array(places, np.int64)
+        return places
 
     def _places(self, texts: Any) -> NDArray[np.int64]:
         """The feature of each text."""
@@ -297,11 +363,62 @@ class Text(Coding):
         taken = np.repeat(starts[codes], per_cell) + within
         return Cells(place[taken], value[taken], np.zeros(len(codes), bool), ends)
 
+    def decode(self, values: NDArray[np.float64]) -> Cell:
+        """How many buckets its words are in: the words themselves are not kept."""
+        words = int(np.count_nonzero(np.nan_to_num(values) > OFF))
+        return None if words == 0 else "(1 word)" if words == 1 else f"({words} words)"
 
-CODINGS: dict[str, type[Coding]] = {c.kind: c for c in (Number, Boolean, Date, Category, Text)}
+
+@dataclass(frozen=True)
+class Checksum(Text):
+    """Whole texts by zlib.crc32 of the column's name and theirs, as older files have them.
+
+    A gap has no bucket. See older.py.
+    """
+
+    kind: ClassVar[str] = "checksum"
+
+    def encode(self, column: Any) -> Cells:
+        codes, texts = words_of(column)
+        names = [f"{self.name}={text}".encode() for text in texts.to_pylist()]
+        places = np.array([crc32(each) % self.others for each in names] + [0], np.int64)
+        values = np.append(np.ones(len(texts)), 0.0)
+        return Cells(places[codes][:, None], values[codes][:, None], np.zeros(len(codes), bool))
 
 
-def coding_of(found: dict[str, Any]) -> Coding:
-    """The coding as `to_dict` wrote it."""
+_ALL = (Number, Boolean, Date, Category, Text, Checksum)
+CODINGS: dict[str, type[Coding]] = {each.kind: each for each in _ALL}
+
+
+# What the fields of codings hold, as `to_dict` writes them.
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "name": lambda value: _is_word(value),
+    "decimal": lambda value: isinstance(value, str),
+    "order": lambda value: isinstance(value, str),
+    "parts": lambda value: len(value) > 0 and all(isinstance(each, str) for each in value),
+    "fill": lambda value: value is None or (type(value) is float and isfinite(value)),
+    "origin": lambda value: type(value) is int and -(2**63) <= value < 2**63,
+    "categories": lambda value: isinstance(value, list | tuple) and all(map(_is_word, value)),
+    "others": lambda value: type(value) is int and 0 < value < 2**31,
+}
+
+
+def _is_word(value: Any) -> bool:
+    """Whether it is text that Arrow can hold: no half of a character."""
+    return isinstance(value, str) and value.encode("utf-8", "replace").decode() == value
+
+
+def coding_of(found: Mapping[str, Any]) -> Coding:
+    """The coding as `to_dict` wrote it.
+
+    Raises
+    ------
+    BudgetronError, TypeError or LookupError
+        If it is not a coding.
+    """
     given = dict(found)
-    return CODINGS[given.pop("kind")](**given)
+    kind = CODINGS[given.pop("kind")]
+    wrong = [name for name, value in given.items() if not _FIELDS[name](value)]
+    if wrong:
+        raise BudgetronError(f"{wrong[0]} of a coding makes no sense")
+    return kind(**given)

@@ -1,8 +1,8 @@
 """The encoding of a table: which features its columns become, and the features of any rows.
 
 Inferred once, from some rows; from then on it changes with nothing. Features lie in the order of
-the table's columns, those of a column in the order of its coding (codings.py). An encoding is plain
-data: `to_dict` and `from_dict`.
+the table's columns, those of a column in the order of its coding (codings.py), unless the encoding
+says where each lies. An encoding is plain data: `to_dict` and `from_dict`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse
 
 from budgetron.errors import BudgetronError
-from budgetron.tables.codings import Coding, coding_of
+from budgetron.tables.codings import Coding, Number, coding_of
 from budgetron.tables.frames import column_of
 from budgetron.tables.kinds import KINDS, Column, Limits, look
 from budgetron.tables.parsing import ORDERS, as_text, whole
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Bytes of an encoder: 64 MB hold half a million categories.
 LARGEST = 64_000_000
-BLOCK = 1024  # rows that are put side by side at once: they lie in the cache
+BLOCK = 4096  # rows that are put side by side at once: they lie in the cache
 NOT_A = {"number": "a number", "boolean": "true or false, yes or no", "date": "a date"}
 
 
@@ -69,9 +69,11 @@ class Encoding:
     Parameters
     ----------
     columns : all columns of the table, in its order
+    places : of each feature in the order of the codings, where it lies; -1: nowhere; None: there
     """
 
     columns: tuple[Column, ...]
+    places: tuple[int, ...] | None = None
 
     # ---- made from rows ----------------------------------------------------------------------
 
@@ -90,7 +92,7 @@ class Encoding:
             if wish not in names:
                 raise BudgetronError(f"there is no column {wish!r}; {_hint(wish, names)}")
         limits = wishes.limits
-        seen = [_joined([table.column(name) for table in tables]) for name in names]
+        seen = [joined([table.column(name) for table in tables]) for name in names]
         while True:
             found = cls(
                 tuple(
@@ -107,7 +109,7 @@ class Encoding:
         if not found.coded:
             left = ", ".join(f"{c.name} ({c.kind})" for c in found.columns[:8])
             what = f"no column is left for the features: {left}"
-            raise BudgetronError(f"{what}; say what they are by types")
+            raise BudgetronError(f"{what}; say what they are (types, --numeric, --categorical)")
         return found
 
     # ---- what it is --------------------------------------------------------------------------
@@ -123,6 +125,10 @@ class Encoding:
         return [each.coding for each in self.columns if each.coding is not None]
 
     @cached_property
+    def _coded_names(self) -> list[str]:
+        return [each.name for each in self.coded]
+
+    @cached_property
     def starts(self) -> list[int]:
         """The first feature of each coding, and the number of all features."""
         return [0, *np.cumsum([each.width for each in self.coded]).tolist()]
@@ -130,12 +136,15 @@ class Encoding:
     @property
     def width(self) -> int:
         """Number of features."""
-        return self.starts[-1]
+        return self.starts[-1] if self.places is None else 1 + max(self.places, default=-1)
 
     @cached_property
     def features(self) -> list[str]:
         """The features' names, all different."""
         names = [name for each in self.coded for name in each.features]
+        if self.places is not None:
+            by_place = dict(zip(self.places, names, strict=True))
+            names = [by_place.get(place, "") for place in range(self.width)]
         if len(set(names)) < len(names):
             names = _different(names)
         return names
@@ -158,16 +167,16 @@ class Encoding:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""
-        return {
-            "columns": [
-                {
-                    **asdict(replace(each, coding=None)),
-                    "examples": list(each.examples),
-                    "coding": None if each.coding is None else each.coding.to_dict(),
-                }
-                for each in self.columns
-            ]
-        }
+        columns = [
+            {
+                **asdict(replace(each, coding=None)),
+                "examples": list(each.examples),
+                "coding": None if each.coding is None else each.coding.to_dict(),
+            }
+            for each in self.columns
+        ]
+        where = {} if self.places is None else {"places": list(self.places)}
+        return {"columns": columns, **where}
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Encoding:
@@ -186,13 +195,32 @@ class Encoding:
                     raise BudgetronError(coding.name)
                 rest = {"coding": coding, "examples": tuple(each["examples"])}
                 columns.append(Column(**{**each, **rest}))
-            made = cls(tuple(columns))
-            sound = all(isinstance(each.name, str) for each in columns) and made.width > 0
+            places = found.get("places")
+            made = cls(tuple(columns), None if places is None else tuple(places))
+            texts = [(each.name, each.kind, each.why, *each.examples) for each in columns]
+            sound = 0 < made.width < 2**31 and len(set(made.names)) == len(made.names)
+            sound &= all(isinstance(each, str) for row in texts for each in row)
+            counts = [(each.rows, each.gaps, each.distinct) for each in columns]
+            sound &= all(type(each) is int for row in counts for each in row)
+            if places is not None:
+                sound &= len(places) == made.starts[-1] and all(
+                    type(each) is int and -1 <= each < len(places) for each in places
+                )
         except (TypeError, ValueError, LookupError, AttributeError):
             sound = False
         if not sound:
             raise BudgetronError("what it says of the table's columns makes no sense")
         return made
+
+    def read_by(self, decimal: str) -> Encoding:
+        """The same features of a table whose numbers have this decimal point."""
+        columns = (
+            replace(each, coding=replace(each.coding, decimal=decimal))
+            if isinstance(each.coding, Number)
+            else each
+            for each in self.columns
+        )
+        return replace(self, columns=tuple(columns))
 
     # ---- rows --------------------------------------------------------------------------------
 
@@ -205,23 +233,21 @@ class Encoding:
             what = f"there is no column {lost[0]!r}{more}"
             raise BudgetronError(f"{what}; {_hint(lost[0], list(names))}")
 
-    def cells(self, table: Any, unread: Counter[str], strict: bool = False) -> list[Cells]:
-        """The features of each coded column's cells; counts what could not be read."""
-        self.check(table.column_names)
-        found = []
-        for coding in self.coded:
-            column = whole(table.column(coding.name))
-            cells = _encoded(coding, column)
-            wrong = int(np.count_nonzero(cells.wrong))
-            if wrong and strict:
-                row = int(np.argmax(cells.wrong))
-                text = str(column[row].as_py())[:40]
-                what = f"row {row + 1}, column {coding.name!r} holds {text!r}"
-                raise BudgetronError(f"{what}, not {NOT_A[coding.kind]}")
+    def cells(self, table: Any) -> list[Cells]:
+        """The features of each coded column's cells."""
+        names = table.column_names
+        if names != self._coded_names:
+            self.check(names)
+            table = table.select(self._coded_names)
+        pairs = zip(self.coded, table.columns, strict=True)
+        return [_encoded(coding, whole(column)) for coding, column in pairs]
+
+    def count(self, cells: Sequence[Cells], unread: Counter[str]) -> None:
+        """Add, of each column, the cells that could not be read."""
+        for coding, each in zip(self.coded, cells, strict=True):
+            wrong = int(np.count_nonzero(each.wrong))
             if wrong:
                 unread[coding.name] += wrong
-            found.append(cells)
-        return found
 
     def cell(self, j: int, value: Any) -> tuple[tuple[tuple[int, float], ...], bool]:
         """The features of one cell of the j-th coding, and whether it could not be read.
@@ -249,26 +275,52 @@ class Encoding:
         unread : of each column, the cells that could not be read; they are added
         strict : such a cell is an error
         """
-        rows = table.num_rows
-        cells = self.cells(table, unread, strict)
+        cells = self.cells(table)
+        for coding, each in zip(self.coded, cells, strict=True) if strict else ():
+            if each.wrong.any():
+                row = int(np.argmax(each.wrong))
+                what = not_of_kind(coding, table.column(coding.name)[row])
+                raise BudgetronError(f"row {row + 1}, column {coding.name!r} {what}")
+        self.count(cells, unread)
+        return self.rows(cells, table.num_rows)
+
+    def rows(self, cells: Sequence[Cells], rows: int, dtype: Any = np.float64) -> Any:
+        """So many rows of `cells` as CSR."""
+        width = self.starts[-1]
         parts = []
         pending: list[tuple[int, Cells]] = []  # codings with as many features in every row
         for start, each in zip(self.starts, cells, strict=False):
             if each.ends is None:
                 pending.append((start, each))
                 continue
-            parts += [_fixed(pending, rows, self.width)] if pending else []
+            parts += [_fixed(pending, rows, width, dtype)] if pending else []
             pending = []
             ends = np.concatenate([[0], each.ends])
             indices = start + each.places
-            shape = (rows, self.width)
-            parts.append(scipy.sparse.csr_array((each.values, indices, ends), shape=shape))
-        parts += [_fixed(pending, rows, self.width)] if pending else []
+            shape = (rows, width)
+            values = each.values.astype(dtype)
+            parts.append(scipy.sparse.csr_array((values, indices, ends), shape=shape))
+        parts += [_fixed(pending, rows, width, dtype)] if pending else []
         X = parts[0]
         for part in parts[1:]:  # no two have a feature in common
             X = X + part
         X.has_sorted_indices = True
-        return X
+        return X if self.places is None else _placed(X, self.places, self.width)
+
+
+def not_of_kind(coding: Coding, cell: Any) -> str:
+    """What is wrong with a cell that could not be read, an Arrow scalar."""
+    return f"holds {str(cell.as_py())[:40]!r}, not {NOT_A[coding.kind]}"
+
+
+def _placed(X: Any, places: Sequence[int], width: int) -> Any:
+    """The features of X where they lie; of several in one place the sum."""
+    at = np.array(places, np.int64)[X.indices]
+    kept = at >= 0
+    ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
+    moved = scipy.sparse.csr_array((X.data[kept], at[kept], ends), shape=(X.shape[0], width))
+    moved.sum_duplicates()
+    return moved
 
 
 def _encoded(coding: Coding, column: Any) -> Cells:
@@ -281,32 +333,39 @@ def _encoded(coding: Coding, column: Any) -> Cells:
         raise BudgetronError(what) from None
 
 
-def _fixed(found: list[tuple[int, Cells]], rows: int, width: int) -> Any:
-    """CSR of codings with as many features in every row; zeros are left out."""
-    count = sum(each.values.shape[1] for _, each in found)
-    indices = np.empty((min(rows, BLOCK), count), np.int32)
-    values = np.empty((min(rows, BLOCK), count))
-    parts = []
-    for first in range(0, rows, BLOCK):
-        n = min(BLOCK, rows - first)
-        at = 0
-        for start, each in found:
-            more = each.values.shape[1]
-            here = (slice(n), slice(at, at + more))
-            places = each.places if len(each.places) == 1 else each.places[first : first + n]
-            np.add(places, start, out=indices[here], casting="unsafe")
-            values[here] = each.values[first : first + n]
-            at += more
-        kept = values[:n] != 0
-        parts.append((values[:n][kept], indices[:n][kept], kept.sum(axis=1)))
-    if not parts:
-        return scipy.sparse.csr_array((rows, width))
-    flat, places, lengths = (np.concatenate(each) for each in zip(*parts, strict=True))
+def _fixed(found: list[tuple[int, Cells]], rows: int, width: int, dtype: Any) -> Any:
+    """CSR of codings with as many features in every row; zeros are left out.
+
+    A row's features are written one after the other, column by column for a block of rows, each
+    where the row's last one ends.
+    """
+    lengths = np.full(rows, sum(each.one_hot for _, each in found), np.int64)
+    kept = [None if each.one_hot else each.values != 0 for _, each in found]
+    for mask in kept:
+        if mask is not None:
+            lengths += mask[:, 0] if mask.shape[1] == 1 else np.count_nonzero(mask, axis=1)
     ends = np.concatenate([[0], np.cumsum(lengths)])
-    return scipy.sparse.csr_array((flat, places, ends), shape=(rows, width))
+    values = np.ones(ends[-1], dtype)
+    indices = np.empty(ends[-1], np.int32)
+    for first in range(0, rows, BLOCK):
+        block = slice(first, min(first + BLOCK, rows))
+        at = ends[block].copy()
+        for (start, each), mask in zip(found, kept, strict=True):
+            places = each.places if len(each.places) == 1 else each.places[block]
+            if mask is None:
+                indices[at] = places[:, 0] + start
+                at += 1
+                continue
+            for j in range(mask.shape[1]):
+                here = mask[block, j]
+                where = at[here]
+                values[where] = each.values[block, j][here]
+                indices[where] = (places[:, j] if len(places) == 1 else places[here, j]) + start
+                at += here
+    return scipy.sparse.csr_array((values, indices, ends), shape=(rows, width))
 
 
-def _joined(columns: list[Any]) -> Any:
+def joined(columns: list[Any]) -> Any:
     """The pieces of a column as one array; pieces of different types as text."""
     import pyarrow as pa
 

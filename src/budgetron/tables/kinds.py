@@ -2,7 +2,7 @@
 
 | kind | where |
 |---|---|
-| constant | all rows hold the same, or nothing |
+| constant | all rows hold the same, or nothing; where more rows may come it is kept all the same |
 | number, boolean, date | 95 of 100 values or more read as such |
 | id | every value is another one: whole numbers without a hole, or single words |
 | text | several words, most of them another text each |
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from budgetron.tables.parsing import Read
 
-KINDS = ("number", "category", "date", "boolean", "text", "id", "constant", "ignore")
+KINDS = ("number", "category", "date", "boolean", "text", "id", "constant", "hash", "ignore")
 # A column is of a kind if this share of its values reads as such.
 MOST = 0.95
 # So many different values before a column may be called an id, or a text.
@@ -60,6 +60,8 @@ class Limits:
     few : buckets of columns with no more: for categories that no row had
     fill : gaps in numbers and dates are the median of the rows looked at, and gaps of yes and no
         the mean; else NaN
+    more_rows : others come, so that what is constant or empty may vary later: it is kept
+    ids : columns of which every value is another one are kept
     """
 
     categories: int = 100
@@ -67,6 +69,8 @@ class Limits:
     buckets: int = 1024
     few: int = 8
     fill: bool = False
+    more_rows: bool = False
+    ids: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,8 @@ def look(name: str, column: Any, wanted: str | None, decimal: str, limits: Limit
     ----------
     name : of the column
     column : some of its rows
-    wanted : one of KINDS; "date:" with one of ORDERS behind it; None to decide
+    wanted : one of KINDS, of which "hash" is a category without features of its own values;
+        "date:" with one of ORDERS behind it; None to decide
     decimal : decimal point of numbers that are text: ".", "," or "auto"
     limits : of categories and buckets
     """
@@ -114,8 +119,13 @@ def look(name: str, column: Any, wanted: str | None, decimal: str, limits: Limit
         what = f"column {name!r} holds {column.type}, not numbers, words or dates"
         raise BudgetronError(f"{what}: leave it out (ignore)") from None
     kind, why = (wanted, "said so") if wanted else seen.kind()
-    coding = None if kind in ("id", "constant") else seen.coding(kind)
+    taken = kind
+    if not wanted and (limits.more_rows if kind == "constant" else limits.ids and kind == "id"):
+        taken = seen.kind_of_values(ids=not limits.ids)[0]
+        kind = kind if kind == "constant" else taken
+    coding = None if taken in ("id", "constant") else seen.coding(taken)
     why = "" if coding is not None else why
+    kind = "category" if kind == "hash" else kind
     return Column(name, kind, coding, why, seen.rows, seen.gaps, seen.distinct, seen.examples())
 
 
@@ -169,26 +179,31 @@ class _Seen:
 
     def kind(self) -> tuple[str, str]:
         """The kind, and why a column of it is left out."""
-        import pyarrow as pa
-
         if self.distinct == 0:
             return "constant", "no values"
         if self.distinct == 1 and self.gaps == 0 and self.rows > 1:
             return "constant", f"always {self.examples()[0]!r}"
+        return self.kind_of_values()
+
+    def kind_of_values(self, *, ids: bool = True) -> tuple[str, str]:
+        """The kind of values there are, of none a number; `ids`: whether they may be an id."""
+        import pyarrow as pa
+
         kind = self._type
+        if self.distinct == 0:
+            return "number", ""
         if pa.types.is_boolean(kind):
             return "boolean", ""
         if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
             return "date", ""
-        if not self._is_words:
-            return self._number_or_id()
-        if self._share(self._decimal[1]) >= MOST:
-            return self._number_or_id()
+        if not self._is_words or self._share(self._decimal[1]) >= MOST:
+            return self._number_or_id() if ids else ("number", "")
         if self._share(text_booleans(self._words[0]).wrong) >= MOST:
             return "boolean", ""
         if self._share(self._order[1]) >= MOST:
             return "date", ""
-        return self._kind_of_words()
+        found = self._kind_of_words()
+        return ("category", "") if found[0] == "id" and not ids else found
 
     def _number_or_id(self) -> tuple[str, str]:
         """Whole numbers, each once, without a hole between them: numbers of rows."""
@@ -258,6 +273,8 @@ class _Seen:
             return self._with_fill(self._date(), _median)
         if kind == "text":
             return Text(self.name, self.limits.buckets)
+        if kind == "hash":
+            return Category(self.name, (), self.limits.buckets)
         return self._category()
 
     def _with_fill(self, coding: Any, middle: Callable[[Any], Any]) -> Coding:

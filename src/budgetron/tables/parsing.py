@@ -87,7 +87,7 @@ def whole(column: Any) -> Any:
     import pyarrow as pa
 
     if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
         if isinstance(column, pa.ChunkedArray):  # of older versions, or too long for one
             column = pa.concat_arrays(column.chunks) if column.num_chunks else column.chunk(0)
     if pa.types.is_dictionary(column.type) and not is_text(column.type.value_type):
@@ -121,9 +121,23 @@ def dictionary_of(column: Any) -> tuple[NDArray[Any], Any]:
 
     if not pa.types.is_dictionary(column.type):
         column = (column if is_text(column.type) else as_text(column)).dictionary_encode()
-    indices = column.indices.fill_null(-1) if column.indices.null_count else column.indices
+    indices = column.indices
+    codes = indices.to_numpy(zero_copy_only=False) if not indices.null_count else _codes(indices)
     texts = column.dictionary
-    return indices.to_numpy(zero_copy_only=False), texts.cast(pa.string())
+    if texts.type != pa.string():
+        texts = texts.cast(pa.string())
+    return codes, texts
+
+
+def _codes(indices: Any) -> NDArray[Any]:
+    """The numbers of an Arrow array, -1 for null: by its memory, ten times as fast as Arrow's."""
+    valid, data = indices.buffers()
+    n, offset = len(indices), indices.offset
+    kind = np.dtype(indices.type.to_pandas_dtype())
+    codes = np.frombuffer(data, kind, n, offset * kind.itemsize)
+    bits = np.frombuffer(valid, np.uint8, (offset % 8 + n + 7) // 8, offset // 8)
+    known = np.unpackbits(bits, bitorder="little")[offset % 8 : offset % 8 + n]
+    return np.where(known, codes.astype(np.int64), -1)
 
 
 def words_of(column: Any) -> Words:
@@ -170,24 +184,32 @@ def numbers(column: Any, decimal: str = ".") -> Read:
     if pa.types.is_null(kind):
         return Read(np.full(len(column), np.nan), np.zeros(len(column), bool))
     if any(fits(kind) for fits in native):
-        values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        if kind != pa.float64():
+            column = column.cast(pa.float64(), safe=False)
+        values = column.to_numpy(zero_copy_only=False)
         wrong = np.isinf(values)
         return Read(np.where(wrong, np.nan, values) if wrong.any() else values, wrong)
     if pa.types.is_duration(kind):
         column = column.cast(pa.duration("us"), safe=False).cast(pa.int64()).cast(pa.float64())
         seconds = column.to_numpy(zero_copy_only=False) / _MICROSECONDS
         return Read(seconds, np.zeros(len(column), bool))
-    if is_text(kind) and decimal == ".":  # all of them plain numbers: no need to look closer
-        try:
-            values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        except pa.ArrowInvalid:
-            pass
-        else:
-            if np.isfinite(values).all():
-                return Read(values, np.zeros(len(column), bool))
+    plain = _plain_numbers(column) if is_text(kind) and decimal == "." else None
+    if plain is not None:
+        return plain
     if not is_text(kind) and not pa.types.is_dictionary(kind):
         return all_wrong(column, np.nan)
     return _by_word(column, lambda texts: text_numbers(texts, decimal))
+
+
+def _plain_numbers(texts: Any) -> Read | None:
+    """Texts as numbers if all of them are such without a closer look; else None."""
+    import pyarrow as pa
+
+    try:
+        values = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None
+    return Read(values, np.zeros(len(texts), bool)) if np.isfinite(values).all() else None
 
 
 def text_numbers(texts: Any, decimal: str) -> Read:
@@ -195,6 +217,9 @@ def text_numbers(texts: Any, decimal: str) -> Read:
     import pyarrow as pa
     from pyarrow import compute
 
+    found = _plain_numbers(texts) if decimal == "." else None
+    if found is not None:
+        return found
     plain = compute.match_substring_regex(texts, _PLAIN if decimal == "." else _COMMA)
     grouped = compute.match_substring_regex(texts, _GROUPED[decimal])
     if compute.any(grouped).as_py():

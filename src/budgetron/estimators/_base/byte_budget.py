@@ -21,8 +21,9 @@ from budgetron.errors import BudgetronError
 SLOTS_AN_EXAMPLE = 64
 SLOTS_OF_A_MAP = 256  # where no examples are stored: other features are drawn when they occur
 WARM_UP_ROWS = 200
+ENOUGH_ROWS = 50  # of a warm-up: more of them take an eighth of the bytes at most
 _PROBE = 16  # columns are taken in groups of so many
-WARM_UP_SHARE = 4  # the warm-up takes at most a quarter of the bytes
+WARM_UP_SHARE = 4  # a warm-up takes at most a quarter of the bytes
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,14 @@ class Shape:
         return min(self.width, SLOTS_AN_EXAMPLE * budget if self.stores else SLOTS_OF_A_MAP)
 
     def room(self, limit: int, slots: int) -> Room:
-        """Room for so many slots, and for a warm-up of at most a quarter of the bytes."""
+        """Room for so many slots, and for a warm-up, whose memory is free after its rows."""
         values = min(self.width, SLOTS_AN_EXAMPLE) if self.sparse else self.width
-        a_row = values * (self.itemsize + 4) + 64
+        numbers = 0 if values == self.width else 4  # of features; rows of full width have none
+        a_row = values * (self.itemsize + numbers) + 64
 
         def fits(rows: int) -> bool:  # its numbers, and the distances between all
-            return rows * a_row + 4 * rows * (rows - 1) <= limit // WARM_UP_SHARE
+            share = WARM_UP_SHARE if rows <= ENOUGH_ROWS else 2 * WARM_UP_SHARE
+            return rows * a_row + 4 * rows * (rows - 1) <= limit // share
 
         rows = _most(fits, 2, WARM_UP_ROWS)
         return Room(limit, slots, rows, rows * values)

@@ -94,9 +94,23 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         assert decisions is not None
         return decisions
 
-    def _prequential_growing(self, X: Any, y: Any, classes: Any = None) -> Floats:
-        """`prequential` for streams whose width grows: a chunk may have more features."""
-        decisions = self._learn(X, labels(y), None, classes=classes, record=True, growing=True)
+    def _prequential_growing(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        *,
+        growing: bool = True,
+        chances: Floats | None = None,
+    ) -> Floats:
+        """`prequential` for streams whose width grows: a chunk may have more features.
+
+        `chances`, (n,), takes the probability that each row's own class had before the row was
+        learned; it stays as it is where the class was not known yet, or the only one.
+        """
+        decisions = self._learn(
+            X, labels(y), None, classes=classes, record=True, growing=growing, chances=chances
+        )
         assert decisions is not None
         return decisions
 
@@ -236,9 +250,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         anew: bool = False,
         growing: bool = False,
         record: bool = False,
+        chances: Floats | None = None,
     ) -> Batch:
         first = self._starts(anew)
         batch = super()._ready(X, y, sample_weight, anew=anew, growing=growing, record=record)
+        batch.chances = chances
         if first:
             closed = classes is not None
             known = np.unique(labels(classes, "classes")) if closed else y[:0]

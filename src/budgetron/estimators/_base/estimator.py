@@ -474,7 +474,7 @@ class OnlineEstimator(Parameters, Budgeted):
         BudgetronError
             If the learner stores no examples, as FOGD.
         """
-        native = self._deciding
+        self._deciding  # noqa: B018 (raises if nothing was learned)
         if not self._stores_examples:
             raise BudgetronError(
                 f"{type(self).__name__} stores no examples, so none can explain its decisions"
@@ -484,8 +484,12 @@ class OnlineEstimator(Parameters, Budgeted):
             raise BudgetronError(f"explain takes one row, not {rows.shape[0]}")
         if isinstance(rows, np.ndarray):
             rows = sparse_rows(scipy.sparse.csr_array(rows))
-        examples, rounds, kernels, shares, constant, features, straight, intercept = native.explain(
-            rows.indices, rows.values
+        return self._explained(rows)
+
+    def _explained(self, rows: SparseRows) -> Explanation:
+        """The explanation of one row that was checked."""
+        examples, rounds, kernels, shares, constant, features, straight, intercept = (
+            self._native.explain(rows.indices, rows.values)
         )
         return Explanation(
             classes=getattr(self, "classes_", None),
@@ -598,7 +602,12 @@ class OnlineEstimator(Parameters, Budgeted):
 
     @property
     def memory_bytes_(self) -> int:
-        """Bytes the compiled model holds: support, coefs, matrices, buffers and scratch."""
+        """Bytes the compiled model holds: support, coefs, matrices, buffers and scratch.
+
+        Buffers are as large as they have had to be so far. A model out of a file begins with those
+        that its state needs, so that it may hold less than the one that was saved, or more where
+        there is no budget. With a budget in bytes both hold the same.
+        """
         return int(self._native.memory_bytes)
 
 

@@ -194,7 +194,7 @@ def _curves(chosen: Sequence[Line], lines: Sequence[Line], title: str) -> Any:
     axis.set_ylabel(label)
     axis.set_ylim(0, 1.08 * top if top > 0 else None)  # the first rows, all mistakes, may leave
     axis.set_xlim(0, None)
-    axis.xaxis.set_major_formatter(_thousands())
+    axis.xaxis.set_major_formatter(thousands())
     add_legend(figure)
     return figure
 
@@ -375,11 +375,12 @@ def label_log(axis: Any, unit: str = "") -> None:
             if sum(low <= tick <= high for tick in locator.tick_values(low, high)) >= 3:
                 break
     axis.set_major_locator(locator)
-    axis.set_major_formatter(EngFormatter(unit) if unit else _thousands())
+    axis.set_major_formatter(EngFormatter(unit) if unit else thousands())
     axis.set_minor_formatter(NullFormatter())
 
 
-def _thousands() -> Any:
+def thousands() -> Any:
+    """Labels of ticks with commas: 20,000."""
     from matplotlib.ticker import FuncFormatter
 
     return FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 10 else f"{value:g}")
@@ -403,15 +404,31 @@ def save(figure: Any, path: Path) -> None:
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.text import Text
 
-    with style():
-        for text in figure.findobj(Text):  # those of the legend were made without our settings
-            text.set_parse_math(False)
-            text.set_text(shown(text.get_text(), keep="\n"))
+    with _plain_text(figure):
         figure.set_dpi(150)
         png: Any = FigureCanvasAgg(figure)
         png.print_png(f"{path}.png")
         figure.set_layout_engine("none")
         svg: Any = FigureCanvasSVG(figure)
         svg.print_svg(f"{path}.svg", metadata={"Date": None})
+
+
+def save_as(figure: Any, path: Path) -> None:
+    """As this one file, whose name says as what, on white."""
+    form = path.suffix[1:].lower()
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with _plain_text(figure):
+        figure.savefig(path, format=form, dpi=150, facecolor="white", metadata=undated.get(form))
+
+
+@contextmanager
+def _plain_text(figure: Any) -> Iterator[None]:
+    """Our settings, and texts as they are: no markup in them, and no control character."""
+    from matplotlib.text import Text
+
+    with style():
+        for text in figure.findobj(Text):  # those of the legend were made without our settings
+            text.set_parse_math(False)
+            text.set_text(shown(text.get_text(), keep="\n"))
+        yield

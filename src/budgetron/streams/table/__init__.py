@@ -1,6 +1,6 @@
 """Tables as streams: CSV and Parquet files, and pandas, polars or Arrow tables in memory.
 
-pyarrow reads; columns.py says what becomes of the columns. Memory is a batch of rows: a block of
+pyarrow reads; encoder.py makes rows of the columns. Memory is a batch of rows: a block of
 CSV text, a row group's pages of Parquet.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from budgetron.errors import BudgetronError
 from budgetron.streams.base import (
     CHUNK_ROWS,
     RowStream,
@@ -24,15 +26,21 @@ from budgetron.streams.base import (
     noted,
     rows_of,
 )
-from budgetron.streams.table.columns import Encoder
-from budgetron.streams.table.first_rows import first_rows
-from budgetron.streams.table.inferred import INFER_ROWS, InferredEncoder
-from budgetron.streams.table.roles import Layout, Roles
+from budgetron.streams.contents import looks_else, looks_like_table
+from budgetron.streams.packed import BY_HAND
+from budgetron.streams.source import compression
+from budgetron.streams.table import told
+from budgetron.streams.table.columns import suggested_label
+from budgetron.streams.table.encoder import Encoder
+from budgetron.streams.table.first_rows import first_rows, looked_at
+from budgetron.streams.table.roles import INFER_ROWS, Layout, Roles
+from budgetron.tables.frames import table_of
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
     from budgetron.streams.base import Bookmark, Chunk, Position
+    from budgetron.streams.table.labels import Label
     from budgetron.tables.kinds import Column
 
 
@@ -52,18 +60,12 @@ class Wanted(Protocol):
     def words(self) -> Sequence[str]:
         """Columns of few different texts, which may come as Arrow dictionaries."""
 
-    @property
-    def lenient(self) -> bool:
-        """Whether a block with a word among the numbers is to be read as text, not refused."""
-
-    def look(self, batch: Any) -> None:
-        """See a batch of CSV as soon as it is read, before any of it is asked for."""
-
 
 class Batches(Protocol):
     """An open table: its columns' names, and its rows as Arrow record batches.
 
-    `n_bad` rows of the wrong length so far are in no batch; `bad_messages` is about the first.
+    `n_bad` rows of the wrong length so far are in no batch; `bad_messages` is about the first, and
+    `malformed` has their numbers, from 1, until someone takes them out.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Batches(Protocol):
     bytes_total: int | None
     n_bad: int
     bad_messages: list[str]
+    malformed: deque[int]
 
     @property
     def bytes_read(self) -> int: ...
@@ -85,7 +88,7 @@ class Batches(Protocol):
 
 
 class TableStream(RowStream):
-    """Chunks (X, y) of a table.
+    """Chunks (X, y) of a table, whose columns are what the first rows say unless they are said.
 
     Parameters
     ----------
@@ -93,9 +96,8 @@ class TableStream(RowStream):
     roles : which column is what
     chunk_rows : largest number of rows in a chunk
     dtype : of X
-    skip_bad : pass over rows with an infinite value or a missing word, and count them
+    skip_bad : pass over bad rows, and count them
     gaps : a missing number is NaN in X; False: it makes its row a bad one
-    n_features : width of X where categories would make it grow; more are then an error
     rows : end after this many rows
     position : rows to pass over first, or a bookmark
 
@@ -103,8 +105,8 @@ class TableStream(RowStream):
     ------
     StreamError
         By the constructor if the table cannot be opened or lacks a column; while iterating, after
-        the rows before it, for a bad row: with an infinite or malformed value, or a missing one
-        that is no number of X.
+        the rows before it, for a bad row: without a label, or with a value that is not of its
+        column's kind where `strict` or a missing one where not `gaps`.
     """
 
     def __init__(
@@ -114,7 +116,6 @@ class TableStream(RowStream):
         chunk_rows: int = CHUNK_ROWS,
         dtype: DTypeLike = np.float32,
         skip_bad: bool = False,
-        n_features: int | None = None,
         rows: int | None = None,
         position: Position = 0,
         *,
@@ -122,15 +123,7 @@ class TableStream(RowStream):
     ) -> None:
         roles = roles or Roles()
         again = partial(
-            type(self),
-            open_batches,
-            roles,
-            chunk_rows,
-            dtype,
-            skip_bad,
-            n_features,
-            rows,
-            gaps=gaps,
+            type(self), open_batches, roles, chunk_rows, dtype, skip_bad, rows, gaps=gaps
         )
         super().__init__("", again, chunk_rows, rows, dtype)
         behind = rows_of(position)
@@ -139,25 +132,27 @@ class TableStream(RowStream):
         self.name = self._batches.name
         try:
             names = self._batches.names
-            made = InferredEncoder if roles.infer else Encoder
-            self._encoder = made(self.name, names, roles, self.dtype, n_features, gaps=gaps)
-            self.grows = self._encoder.grows
+            likely = partial(self._likely_label, open_batches)
+            self._encoder = Encoder(self.name, names, roles, self.dtype, gaps=gaps, likely=likely)
             self._raw = 0  # rows of the table used up, good or not
+            self._passed = 0  # malformed rows before them
+            self._carried: dict[str, list[Any]] = {}
             self._pending: Any = None
             self._error: StreamError | None = None
+            self._unread: Counter[str] = Counter()
             passed = 0 if isinstance(position, int) else position.get("bad", 0)
-            # categories, and rows passed over, are known only by reading what comes before
-            known = not skip_bad or not isinstance(position, int)
-            if known and not self._encoder.categorical:
+            # rows passed over are known only by reading what comes before
+            if not skip_bad or not isinstance(position, int):
                 self._raw = behind + passed
                 self._position, self._n_bad = behind, passed
                 self._bad = messages_in(position)
                 if isinstance(position, Mapping):
                     self._batches.n_bad = position.get("malformed", 0)
                     self._batches.bad_messages = messages_in(position, "malformed_messages")
+                    self._unread.update(position.get("unparsed", {}))
             self._reader = self._batches.read(self._encoder, self._raw, chunk_rows)
-            if isinstance(self._encoder, InferredEncoder) and self._encoder.encoding is None:
-                self._infer(open_batches, self._encoder)
+            if self._encoder.encoding is None:
+                self._infer(open_batches, may_be_empty=not roles.labelled)
             if self._position < behind:
                 self._pass_over(behind)
         except StreamError:
@@ -173,6 +168,7 @@ class TableStream(RowStream):
                 messages=self._bad,
                 malformed=self._batches.n_bad,
                 malformed_messages=self._batches.bad_messages,
+                unparsed=dict(self._unread),
             ),
         }
 
@@ -197,19 +193,32 @@ class TableStream(RowStream):
         return self._encoder.width
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> Layout | None:
         return self._encoder.layout
 
     @property
+    def label(self) -> Label | None:
+        """What the labels are, by the first rows; None: there are none."""
+        return self._encoder.labels
+
+    @property
     def columns(self) -> tuple[Column, ...]:
-        """What the columns are, if that was inferred; else none."""
-        encoding = getattr(self._encoder, "encoding", None)
+        """What the columns are."""
+        encoding = self._encoder.encoding
         return () if encoding is None else encoding.columns
 
     @property
     def unparsed(self) -> dict[str, int]:
-        """Of each column whose kind was inferred, the cells so far that were not of this kind."""
-        return dict(getattr(self._encoder, "unread", {}))
+        """Of each column, the cells so far that were not of its kind; they were read as gaps."""
+        return dict(self._unread)
+
+    @property
+    def told_of_columns(self) -> list[str]:
+        return told.of_columns(self.name, self.columns)
+
+    @property
+    def told_of_cells(self) -> list[str]:
+        return told.of_unparsed(self.name, self.columns, self._unread, self._position)
 
     def _take(self, rows: int) -> Chunk | None:
         """The next rows; a bad one ends the chunk before it and is raised by the next call."""
@@ -220,7 +229,8 @@ class TableStream(RowStream):
             if batch is None:
                 return None
             part = batch.slice(0, rows)
-            chunk, good, bad = self._encoder.encode(part, self._raw)
+            numbers = self._numbered(part.num_rows)
+            chunk, good, bad, unread = self._encoder.encode(part, numbers)
             if bad and not self._skip_bad:
                 before = int(np.argmin(good))
                 line = self._batches.line_of(self._raw + before + 1)
@@ -228,17 +238,43 @@ class TableStream(RowStream):
                 if before == 0:
                     raise self._error
                 part = batch.slice(0, before)
-                chunk, good, _ = self._encoder.encode(part, self._raw)
+                numbers = numbers[:before]
+                chunk, good, _, unread = self._encoder.encode(part, numbers)
                 bad = []
             for error in bad:
                 self._note_bad(error)
+            self._unread.update(unread)
             self._raw += part.num_rows
             self._pending = batch.slice(part.num_rows)
             if good.any():
+                self._numbers = numbers[good]
+                cells = self._encoder.carried(part)
+                self._carried = {name: each.filter(good).to_pylist() for name, each in cells}
                 return chunk
 
-    def _infer(self, open_batches: Callable[[], Batches], encoder: InferredEncoder) -> None:
+    def _numbered(self, rows: int) -> NDArray[np.int64]:
+        """The numbers of the next rows of the batches; malformed rows, which are in none, count."""
+        malformed = self._batches.malformed
+        numbers = np.empty(rows, np.int64)
+        start = 0
+        while start < rows:
+            number = self._raw + start + self._passed + 1
+            while malformed and malformed[0] <= number:
+                malformed.popleft()
+                self._passed += 1
+                number += 1
+            end = min(rows, start + (malformed[0] - number)) if malformed else rows
+            numbers[start:end] = np.arange(number, number + end - start)
+            start = end
+        return numbers
+
+    @property
+    def carried(self) -> dict[str, list[Any]]:
+        return self._carried
+
+    def _infer(self, open_batches: Callable[[], Batches], *, may_be_empty: bool) -> None:
         """Decide what the columns are, by the first rows; these are read again, or kept."""
+        encoder = self._encoder
         if self._raw:
             encoder.infer(first_rows(open_batches, INFER_ROWS, encoder.needed).to_batches())
             return
@@ -247,11 +283,23 @@ class TableStream(RowStream):
         while lacking > 0 and (batch := next(self._reader, None)) is not None:
             kept.append(batch)
             lacking -= batch.num_rows
+        if not kept and may_be_empty:
+            return
         if not kept:
             raise StreamError(self.name, None, "has no rows")
         rest = kept[-1].num_rows + min(lacking, 0)
         encoder.infer([*kept[:-1], kept[-1].slice(0, rest)])
         self._reader = chain(kept, self._reader)
+
+    def _likely_label(self, open_batches: Callable[[], Batches]) -> str | None:
+        """The column that is probably the label, by the first rows, if they can be read."""
+        try:
+            if self._batches.bytes_total is None and not isinstance(self._batches, FrameBatches):
+                return self._batches.names[-1]  # a pipe
+            table = first_rows(open_batches, INFER_ROWS)
+            return suggested_label(looked_at(self.name, table, Roles()))[0]
+        except BudgetronError:
+            return self._batches.names[-1]
 
     def _next_batch(self) -> Any:
         while self._pending is None or self._pending.num_rows == 0:
@@ -261,7 +309,7 @@ class TableStream(RowStream):
         return self._pending
 
     def _pass_over(self, position: int) -> None:
-        """Read on to a position, for the categories on the way and the count of good rows."""
+        """Read on to a position, for the count of good rows."""
         while self._position < position:
             chunk = self._take(min(self._chunk_rows, position - self._position))
             if chunk is None:
@@ -280,26 +328,29 @@ class FrameBatches:
     bytes_read = 0
     n_bad = 0
     bad_messages: list[str]
+    malformed: deque[int]
 
     def __init__(self, table: Any, name: str) -> None:
-        pa = arrow(name)
+        arrow(name)
         self.name = name
         self.bad_messages = []
-        if hasattr(table, "columns") and hasattr(table, "index"):  # pandas: its index is no column
-            table = pa.Table.from_pandas(table, preserve_index=False)
-        self._table = pa.table(table)
-        self.names = [str(each) for each in self._table.column_names]
+        self.malformed = deque()
+        try:
+            self._table = table_of(table)
+        except BudgetronError as error:
+            raise StreamError(name, None, str(error)) from None
+        self.names = self._table.column_names
 
     def with_column(self, name: str, values: Any) -> Any:
         """The table with one more column."""
         import pyarrow as pa
 
         column = pa.array(np.asarray(values))
-        return self._table.rename_columns(self.names).append_column(name, column)
+        return self._table.append_column(name, column)
 
     def read(self, wanted: Wanted, start: int, batch_rows: int) -> Iterator[Any]:
         check_start(self.name, start, self._table.num_rows)
-        table = self._table.rename_columns(self.names).select(wanted.needed)
+        table = self._table.select(wanted.needed)
         yield from table.slice(start).combine_chunks().to_batches(max_chunksize=batch_rows)
 
     def line_of(self, row: int) -> int | None:
@@ -313,6 +364,7 @@ class ParquetBatches:
 
     n_bad = 0
     bad_messages: list[str]
+    malformed: deque[int]
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
@@ -323,13 +375,15 @@ class ParquetBatches:
             what = "Parquet is read from its end: save standard input to a file first"
             raise StreamError("<stdin>", None, what)
         try:
+            refuse_packed(self.name, "Parquet")
             self.bytes_total: int | None = os.stat(path).st_size
             self._file = pq.ParquetFile(path)
-        except (OSError, pa.ArrowException) as error:
-            raise StreamError(self.name, None, arrow_reason(error)) from error
-        self.names = self._file.schema_arrow.names
+            self.names = list(self._file.schema_arrow.names)
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+            raise unreadable(self.name, "Parquet", b"PAR1", error) from error
         self.bytes_read = 0
         self.bad_messages = []
+        self.malformed = deque()
 
     def read(self, wanted: Wanted, start: int, batch_rows: int) -> Iterator[Any]:
         import pyarrow as pa
@@ -349,13 +403,22 @@ class ParquetBatches:
                     yield batch.slice(drop)
                 self.bytes_read = (self.bytes_total or 0) * (each + 1) // meta.num_row_groups
         except (OSError, pa.ArrowException) as error:
-            raise StreamError(self.name, None, arrow_reason(error)) from error
+            raise unreadable(self.name, "Parquet", b"PAR1", error) from error
 
     def line_of(self, row: int) -> int | None:
         return None
 
     def close(self) -> None:
         self._file.close()
+
+
+def refuse_packed(path: str, title: str) -> None:
+    """Say what to do with a file of a format that is read from its end and was packed again."""
+    with open(path, "rb") as file:
+        packed = compression(file.read(8))
+    if packed is not None:
+        what = f"is {title} packed as .{packed}: unpack it first ({BY_HAND[packed]} {path} > FILE)"
+        raise StreamError(path, None, f"{what}; {title} is compressed inside")
 
 
 def check_start(name: str, start: int, end: int) -> None:
@@ -374,11 +437,24 @@ def arrow(name: str) -> Any:
     return pyarrow
 
 
-def arrow_reason(error: BaseException) -> str:
-    """What pyarrow or the system says, on one line, without its advice to programmers."""
-    text = getattr(error, "strerror", None) or str(error)
-    text = " ".join(text.split()).split(". Detail:")[0]
-    return text[:1].lower() + text[1:200]
+def unreadable(name: str, title: str, magic: bytes, error: BaseException) -> StreamError:
+    """Why a file of a format that begins with `magic` cannot be read, and what to do."""
+    if isinstance(error, OSError) and error.errno and error.strerror:
+        return StreamError(name, None, error.strerror[:1].lower() + error.strerror[1:])
+    try:
+        with open(name, "rb") as file:
+            head = file.read(4096)
+    except OSError as reason:  # a folder
+        return StreamError(name, None, str(reason.strerror).lower())
+    damaged = f"is damaged, or an incomplete copy of a{'n'[: title == 'Arrow']} {title} file"
+    what = looks_else(head, title.lower()) or f"is no {title} file"
+    if not head:
+        what = "is empty"
+    elif head.startswith(magic):
+        what = f"{damaged}: copy it again"
+    elif what.startswith("is no") and looks_like_table(head):
+        what += ": is it CSV text (--format csv)?"
+    return StreamError(name, None, what)
 
 
 def off_main(call: Callable[[], Any]) -> Any:

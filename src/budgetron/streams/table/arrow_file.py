@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from budgetron.streams.base import StreamError
-from budgetron.streams.table import arrow, arrow_reason, check_start
+from budgetron.streams.table import arrow, check_start, refuse_packed, unreadable
 
 if TYPE_CHECKING:
     from budgetron.streams.table import Wanted
@@ -18,6 +19,7 @@ class ArrowBatches:
 
     n_bad = 0
     bad_messages: list[str]
+    malformed: deque[int]
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
@@ -26,14 +28,16 @@ class ArrowBatches:
             what = "Arrow files are read from their end: save standard input to a file first"
             raise StreamError("<stdin>", None, what)
         try:
+            refuse_packed(self.name, "Arrow")
             self.bytes_total: int | None = os.stat(path).st_size
             self._file = pa.memory_map(self.name)
             self._open()
-        except (OSError, pa.ArrowException) as error:
-            raise StreamError(self.name, None, arrow_reason(error)) from error
-        self.names = list(self._schema.names)
+            self.names = list(self._schema.names)
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+            raise unreadable(self.name, "Arrow", b"ARROW1", error) from error
         self.bytes_read = 0
         self.bad_messages = []
+        self.malformed = deque()
 
     def _open(self) -> None:
         import pyarrow as pa
@@ -62,7 +66,7 @@ class ArrowBatches:
                         yield part.slice(drop)
                 self.bytes_read = self._file.tell()
         except (OSError, pa.ArrowException) as error:
-            raise StreamError(self.name, None, arrow_reason(error)) from error
+            raise unreadable(self.name, "Arrow", b"ARROW1", error) from error
         check_start(self.name, start, rows)
 
     def line_of(self, row: int) -> int | None:

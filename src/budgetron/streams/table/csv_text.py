@@ -1,8 +1,8 @@
 """CSV text as Arrow batches: the first line decides delimiter and header, pyarrow reads the rest.
 
 Columns that are numbers are read as such whatever the first rows look like, so that a column does
-not change its type in mid-file; all others are read as text. Where that is asked for, a block with
-a word among the numbers is read again as text.
+not change its type in mid-file; all others are read as text. A block with a word among the numbers
+is read again as text.
 
 pyarrow parses one block of whole rows after the other, each from memory of its own. It never reads
 from a Python file: its reader reads ahead on a thread that may still be in Python's `read` when the
@@ -15,22 +15,24 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections import deque
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from budgetron.errors import BudgetronError
 from budgetron.streams.base import KEPT, StreamError
+from budgetron.streams.contents import looks_else
 from budgetron.streams.source import Source
-from budgetron.streams.table import arrow, arrow_reason, check_start, off_main
-from budgetron.streams.table.columns import WORDS
+from budgetron.streams.table import arrow, check_start, off_main
+from budgetron.streams.table.columns import MOST_COLUMNS, TOO_WIDE
 from budgetron.streams.table.csv_rows import rows_end, unclosed
+from budgetron.streams.table.header import DELIMITERS, is_number, lone_column, second_header
 from budgetron.tables.parsing import GAPS
 
 if TYPE_CHECKING:
     from budgetron.streams.table import Wanted
 
-DELIMITERS = ",;\t|"
 # Parsed at once: large enough that starting the parser costs little, small enough for the cache.
 _BLOCK = 1 << 20
 # A longer row is refused: not a table, or a quotation mark that is never closed.
@@ -38,6 +40,7 @@ _LONGEST = 4 << 20
 # Beyond this row nobody waits for its line to be counted.
 _FAR = 1_000_000
 _NOTHING = [*GAPS, " ?"]
+NOT_UTF8 = "is not UTF-8 text: iconv -f latin1 -t utf8"
 _COMPLAINT = re.compile(
     r"^(?:In CSV column #(?P<column>\d+): )?(?:CSV parse error: )?(?:Row #(?P<row>\d+): )?"
     r"(?P<what>.*)$",
@@ -55,6 +58,7 @@ class CsvBatches:
     header : whether the first line names the columns; None: it does unless it has a number in it.
         Without a header columns go by their numbers, from 0
     skip_bad : pass over rows with too few or too many fields
+    lone : there may be one column only; else that is taken for a wrong delimiter
     """
 
     def __init__(
@@ -63,6 +67,8 @@ class CsvBatches:
         delimiter: str | None = None,
         header: bool | None = None,
         skip_bad: bool = False,
+        *,
+        lone: bool = False,
     ) -> None:
         arrow(os.fspath(path))
         if delimiter is not None and not (len(delimiter) == 1 and delimiter.isascii()):
@@ -73,6 +79,7 @@ class CsvBatches:
         self._skip_bad = skip_bad
         self.n_bad = 0
         self.bad_messages: list[str] = []
+        self.malformed: deque[int] = deque()
         self._rows_parsed = 0  # of any length
         self._passed = 0  # of the wrong length
         try:
@@ -80,22 +87,26 @@ class CsvBatches:
             self._delimiter = delimiter or max(DELIMITERS, key=line.count)
             reader = csv.reader([line], delimiter=self._delimiter)
             fields = [each.strip() for each in next(reader, [])]
-            self._header = not any(map(_is_number, fields)) if header is None else header
+            self._header = not any(map(is_number, fields)) if header is None else header
             if not line:
                 raise StreamError(self.name, None, "is empty: not even a first line")
             if rows_end(line.encode() + b"\n", self._delimiter) == 0:
                 what = "has a quotation mark that is not closed on this line"
                 raise StreamError(self.name, 1, f"the first row {what}")
-            if len(fields) == 1:
-                self._explain_one_column(line)
+            if len(fields) == 1 and not lone:
+                raise StreamError(self.name, 1, lone_column(line, rest, delimiter))
             self.names = fields if self._header else [str(i) for i in range(len(fields))]
             self._rest = rest if self._header else line.encode() + b"\n" + rest
+            if self._header and second_header(fields, rest, self._delimiter):
+                what = "row 1 is a second header: delete it, or --no-header for columns by number"
+                raise StreamError(self.name, None, what)
         except StreamError:
             self.close()
             raise
-        except csv.Error as error:
+        except csv.Error:  # a name of more than 128 KiB
             self.close()
-            raise StreamError(self.name, 1, f"is no CSV text: {error}") from None
+            what = "is no CSV text: is a quotation mark never closed?"
+            raise StreamError(self.name, 1, what) from None
 
     @property
     def bytes_total(self) -> int | None:
@@ -113,13 +124,12 @@ class CsvBatches:
             try:
                 table = self._parsed(block, wanted)
             except pa.ArrowInvalid as error:
-                if not (wanted.lenient and wanted.numbers):
+                if not wanted.numbers:
                     raise self._stream_error(error) from error
                 table = self._texts(block, wanted)
             except pa.ArrowException as error:
                 raise self._stream_error(error) from error
             for batch in table.to_batches():
-                wanted.look(batch)
                 drop = min(max(start - rows, 0), batch.num_rows)
                 rows += batch.num_rows
                 if drop < batch.num_rows:
@@ -194,16 +204,18 @@ class CsvBatches:
             use_threads=False, column_names=self.names, block_size=len(block)
         )
         wrong: list[Any] = []
+        # Arrow shows a row of the wrong length as text, and complains past us where it is none.
+        passes = self._skip_bad and _is_text(block)
         parse = arrow_csv.ParseOptions(
             delimiter=self._delimiter,
-            invalid_row_handler=partial(_pass_over, wrong) if self._skip_bad else None,
+            invalid_row_handler=partial(_pass_over, wrong) if passes else None,
         )
         try:
             table = off_main(
                 lambda: arrow_csv.read_csv(pa.BufferReader(memory), read, parse, convert)
             )
         except UnicodeDecodeError as error:
-            raise StreamError(self.name, None, f"is not UTF-8 text: {error.reason}") from error
+            raise StreamError(self.name, None, NOT_UTF8) from error
         self._count(wrong)
         self._rows_parsed += table.num_rows + len(wrong)
         return table
@@ -250,28 +262,31 @@ class CsvBatches:
             if not more:
                 break
             block += more
-        if block[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise StreamError(self.name, 1, "the text is UTF-16, not UTF-8")
+        if other := looks_else(block[:4096], "csv"):
+            raise StreamError(self.name, None, other)
         if b"\0" in block[:1000]:
-            raise StreamError(self.name, 1, "byte 0x00 has no place in CSV text")
-        line, _, rest = block.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")
+            what = "byte 0x00 has no place in CSV text: is the copy damaged?"
+            raise StreamError(self.name, 1, what)
+        line, end, rest = block.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")
+        if b"\r" in line.rstrip(b"\r") and b'"' not in line:
+            what = "lines end with CR alone: convert them: tr '\\r' '\\n'"
+            raise StreamError(self.name, None, what)
+        if max(line.count(each.encode()) for each in DELIMITERS) >= MOST_COLUMNS:
+            raise StreamError(self.name, 1, TOO_WIDE)
+        if not end and len(block) >= _LONGEST:
+            what = f"is longer than {_LONGEST >> 20} MiB: is this a table?"
+            raise StreamError(self.name, 1, f"the first line {what}")
         try:
             return line.rstrip(b"\r").decode(), rest
         except UnicodeDecodeError as error:
             byte = line[error.start]
-            what = f"is not UTF-8 text (byte 0x{byte:02x}); convert it: iconv -f latin1 -t utf8"
+            what = f"is not UTF-8 text (byte 0x{byte:02x}): iconv -f latin1 -t utf8 converts"
             raise StreamError(self.name, 1, what) from None
-
-    def _explain_one_column(self, line: str) -> None:
-        shown = line if len(line) <= 40 else line[:40] + "..."
-        what = f"there is but one column in {shown!r}: is the delimiter another (--delimiter)?"
-        if re.match(r"\S+( \d+:\S+)+", line):
-            what = "this is LIBSVM text, not CSV (--format libsvm)"
-        raise StreamError(self.name, 1, what)
 
     def _count(self, wrong: list[Any]) -> None:
         """Rows of the wrong length, but for those that a bookmark has counted."""
         self._passed += len(wrong)
+        self.malformed += (self._rows_parsed + row.number for row in wrong if row.number)
         for row in wrong[max(0, len(wrong) - (self._passed - self.n_bad)) :]:
             self.n_bad += 1
             if len(self.bad_messages) < KEPT:
@@ -283,21 +298,30 @@ class CsvBatches:
         """Arrow's complaint as ours: `FILE: row N, column C ...`."""
         found = _COMPLAINT.match(str(error))
         if found is None or (found["row"] is None and found["column"] is None):
-            return StreamError(self.name, None, arrow_reason(error))
+            what = f"row {self._rows_parsed + 1} or later is no CSV text"
+            return StreamError(self.name, None, what)
         row = None if found["row"] is None else self._rows_parsed + int(found["row"])
         where = [] if row is None else [f"row {row}"]
         what = " ".join(found["what"].split())[:160]
-        value = re.search(r"invalid value '(.*)'", what)
         if found["column"] is not None:
             where.append(f"column {self.names[int(found['column'])]!r}")
-        if value is not None:
-            what = f"holds {value[1][:40]!r}, not a number: {WORDS}"
-        elif fields := re.match(r"Expected (\d+) columns, got (\d+)", what):
-            what = f"has {fields[2]} fields, not {fields[1]}"
+        fields = re.match(r"Expected (\d+) columns, got (\d+)", what)
+        if fields and self._skip_bad:
+            where, what = [f"row {self._rows_parsed + 1} or later"], NOT_UTF8
+        elif fields:
+            what = f"has {fields[2]} fields, not {fields[1]}: mend it, or add --skip-bad"
         elif "UTF8" in what:
-            what = "is not UTF-8 text; convert it: iconv -f latin1 -t utf8"
+            what = NOT_UTF8
         line = None if row is None else self.line_of(row)
         return StreamError(self.name, line, f"{', '.join(where)} {what}")
+
+
+def _is_text(block: memoryview) -> bool:
+    try:
+        str(block, "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _pass_over(wrong: list[Any], row: Any) -> str:
@@ -312,11 +336,3 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
             *whole, rest = (rest + block).split(b"\n")
             yield from (f"{line.decode(errors='replace')}\n" for line in whole)
         yield rest[:_LONGEST].decode(errors="replace")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

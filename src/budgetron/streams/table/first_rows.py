@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from budgetron.streams.base import StreamError
+from budgetron.streams.table.columns import Columns, check_names
+from budgetron.tables.kinds import Column, Limits, look
+from budgetron.tables.parsing import whole
 
 if TYPE_CHECKING:
     from budgetron.streams.table import Batches
+    from budgetron.streams.table.roles import Roles
 
 
 @dataclass
@@ -19,9 +23,6 @@ class AsTheyAre:
     needed: list[str]
     numbers: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
-    lenient: bool = True
-
-    def look(self, batch: Any) -> None: ...
 
 
 def first_rows(
@@ -44,6 +45,7 @@ def first_rows(
 
     batches = open_batches()
     try:
+        check_names(batches.name, batches.names)
         found: list[Any] = []
         seen = 0
         reader = batches.read(AsTheyAre(columns or batches.names), 0, rows)
@@ -55,3 +57,20 @@ def first_rows(
         return pa.concat_tables(found, promote_options="permissive")
     finally:
         batches.close()
+
+
+def looked_at(source: str, table: Any, roles: Roles) -> list[Column]:
+    """What the columns of an Arrow table are, by its rows or as it is said.
+
+    Parameters
+    ----------
+    source : its name, for messages
+    table : rows with all columns
+    roles : kinds that are said, and the decimal point
+    """
+    names = table.column_names
+    types = Columns(source, names).kinds(roles)
+    return [
+        look(name, whole(table.column(name)), types.get(name), roles.decimal, Limits())
+        for name in names
+    ]

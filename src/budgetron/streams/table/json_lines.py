@@ -1,18 +1,23 @@
 """JSON lines as batches: one object per line, its keys the columns; pyarrow parses block by block.
 
 The keys of the first block are the columns. A key that a line does not have is a gap. Types are
-those of a block: a column may be whole numbers in one block and decimals in the next.
+those of a block: a column may be whole numbers in one block and decimals in the next. A column of
+several types in one block has no Arrow type: its values become text.
 """
 
 from __future__ import annotations
 
+import json
 import os
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from budgetron.streams.base import StreamError
+from budgetron.streams.base import KEPT, StreamError
+from budgetron.streams.contents import looks_else, looks_like_table
 from budgetron.streams.source import Source
-from budgetron.streams.table import arrow, arrow_reason, check_start, off_main
+from budgetron.streams.table import arrow, check_start, off_main
+from budgetron.tables.frames import column_of
 
 if TYPE_CHECKING:
     from budgetron.streams.table import Wanted
@@ -22,23 +27,35 @@ _LONGEST = 4 << 20
 
 
 class JsonBatches:
-    """Rows of JSON lines: a file, plain or compressed, or "-" for standard input."""
+    """Rows of JSON lines: a file, plain or compressed, or "-" for standard input.
 
-    n_bad = 0
-    bad_messages: list[str]
+    `skip_bad`: pass over lines that are no JSON objects.
+    """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], skip_bad: bool = False) -> None:
         arrow(os.fspath(path))
         self._source = Source(path)
         self.name = self._source.name
-        self.bad_messages = []
+        self._skip_bad = skip_bad
+        self.n_bad = 0
+        self.bad_messages: list[str] = []
+        self.malformed: deque[int] = deque()
+        self._passed = 0
         self._rows = 0
         self._blocks = self._lines()
         try:
             block = next(self._blocks, None)
             if block is None:
                 raise StreamError(self.name, None, "is empty: not even a first line")
+            if other := looks_else(block[:4096], "jsonl"):
+                raise StreamError(self.name, None, other)
+            if block.lstrip()[:1] not in b"{[" and looks_like_table(block[:4096]):
+                raise StreamError(self.name, None, "is no JSON: is it CSV text (--format csv)?")
             self._first = self._parsed(block)
+            if self._passed and not self._first.num_columns:
+                raise StreamError(
+                    self.name, None, "row 1 is no JSON object: write an object a line"
+                )
         except StreamError:
             self.close()
             raise
@@ -85,7 +102,7 @@ class JsonBatches:
         text, ended = b"", False
         while not ended:
             parts, size = [text], len(text)
-            while not ended and size < (len(text) + 1 if self._source.live else _BLOCK):
+            while not ended and size < len(text) + (1 if self._source.live else _BLOCK):
                 parts.append(self._source.read())
                 ended = not parts[-1]
                 size += len(parts[-1])
@@ -96,20 +113,63 @@ class JsonBatches:
             text = text[end:]
             if len(text) > _LONGEST:
                 what = f"row {self._rows + 1} or later is longer than {_LONGEST >> 20} MiB"
-                raise StreamError(self.name, None, what)
+                raise StreamError(self.name, None, f"{what}: write an object a line")
 
     def _parsed(self, block: bytes) -> Any:
         import pyarrow as pa
         from pyarrow import json as arrow_json
 
+        try:
+            str(block, "utf-8")
+        except UnicodeDecodeError as error:
+            if self._skip_bad:
+                return self._mixed(block)
+            row = self._rows + block.count(b"\n", 0, error.start) + 1
+            what = f"row {row} is not UTF-8 text: iconv -f latin1 -t utf8"
+            raise StreamError(self.name, None, what) from None
         read = arrow_json.ReadOptions(use_threads=False, block_size=len(block) + 1)
         memory = pa.allocate_buffer(len(block))
         memoryview(memory).cast("B")[:] = block
         try:
             return off_main(lambda: arrow_json.read_json(pa.BufferReader(memory), read))
-        except pa.ArrowException as error:
-            what = f"row {self._rows + 1} or later: {arrow_reason(error)}"
-            raise StreamError(self.name, None, what) from error
+        except pa.ArrowException:
+            return self._mixed(block)
+
+    def _mixed(self, block: bytes) -> Any:
+        """A block that Arrow refuses: columns of several types, or a line that is no object."""
+        import pyarrow as pa
+
+        rows: list[dict[str, Any]] = []
+        number = self._rows + self._passed
+        for line in filter(bytes.strip, block.split(b"\n")):
+            number += 1
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                row = None
+            if type(row) is dict:
+                rows.append(row)
+            else:
+                self._pass_over(number)
+        names = dict.fromkeys(name for row in rows for name in row)
+        try:
+            columns = [column_of([row.get(name) for row in rows]) for name in names]
+            return pa.table(columns, names=list(names))
+        except (pa.ArrowException, ValueError):
+            what = f"row {self._rows + 1} or later holds text that is not UTF-8"
+            raise StreamError(self.name, None, what) from None
+
+    def _pass_over(self, number: int) -> None:
+        """Count a line that is no object, but for a bookmark's; or end there."""
+        what = f"row {number} is no JSON object"
+        if not self._skip_bad:
+            raise StreamError(self.name, None, f"{what}: write an object a line")
+        self.malformed.append(number)
+        self._passed += 1
+        if self._passed > self.n_bad:
+            self.n_bad += 1
+            if len(self.bad_messages) < KEPT:
+                self.bad_messages.append(f"{self.name}: {what}")
 
     def line_of(self, row: int) -> int | None:
         return None

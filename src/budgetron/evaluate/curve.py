@@ -1,0 +1,79 @@
+"""A curve over a stream of any length, in fixed memory: sums at points that lie evenly."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from budgetron.errors import BudgetronError
+from budgetron.evaluate.metrics import packed, unpacked
+
+POINTS = 512  # at most; there are half as many at least, once there were so many
+FIRST_STEP = 16
+
+
+class Point(NamedTuple):
+    """Sums over the rows so far.
+
+    Attributes
+    ----------
+    rows : how many
+    scored : of them, those that count
+    loss : mistakes, or squared errors
+    guess : the same of the simplest guess: the commonest class, or the mean
+    """
+
+    rows: float
+    scored: float
+    loss: float
+    guess: float
+
+
+class Curve:
+    """Points along a stream, each a fixed number of rows behind the one before.
+
+    When there are too many every second one is dropped, so that a stream of any length has about as
+    many. How the rows come does not show.
+
+    Examples
+    --------
+    >>> curve = Curve()
+    >>> for rows in range(1, 101):
+    ...     if rows == curve.next:
+    ...         curve.add(Point(rows, rows, 0.0, 0.0))
+    >>> [int(point.rows) for point in curve.points]
+    [16, 32, 48, 64, 80, 96]
+    """
+
+    def __init__(self) -> None:
+        self.step = FIRST_STEP
+        self.points: list[Point] = []
+
+    @property
+    def next(self) -> int:
+        """The row behind which the next point is due."""
+        return self.step * (len(self.points) + 1)
+
+    def add(self, point: Point) -> None:
+        """Add the point that is due."""
+        self.points.append(point)
+        if len(self.points) == POINTS:
+            self.points = self.points[1::2]
+            self.step *= 2
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` goes on from, as JSON writes it."""
+        return {"step": self.step, "points": packed(np.array(self.points, np.float64))}
+
+    def restore(self, state: dict[str, Any], rows: int) -> None:
+        """Go on from a state that was written behind so many rows; BudgetronError for others."""
+        step = state["step"]
+        numbers = unpacked(state["points"], np.dtype(np.float64))
+        if type(step) is not int or step < 1 or len(numbers) % len(Point._fields):
+            raise BudgetronError("the curve is not whole")
+        points = [Point(*each) for each in numbers.reshape(-1, len(Point._fields)).tolist()]
+        due = [step * (number + 1) for number in range(rows // step)]
+        if len(points) >= POINTS or [point.rows for point in points] != due:
+            raise BudgetronError("the curve is of other rows")
+        self.step, self.points = step, points

@@ -1,0 +1,150 @@
+"""Decisions explained in terms of the columns that a user knows.
+
+`explain(model, rows)` is public as `budgetron.explain`. Which features a column became is found in
+columns.py, how far it moved a decision in reasons.py, the table for people is made in text.py. May
+use the estimators, the tables and what is below them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from budgetron.errors import BudgetronError
+from budgetron.estimators._base.estimator import OnlineEstimator
+from budgetron.estimators._base.frames import one_row
+from budgetron.explaining.columns import Known, number, of_names, of_steps
+from budgetron.explaining.reasons import Explainer, Reason
+
+MANY = 2000  # features
+LEGEND = """\
+change: what f for the prediction would lose with the column at its mean
+share: what a stored example gives to f; round: rows learned before it came"""
+
+
+class Reasons(list[Reason]):
+    """Reasons of several rows; its text is theirs, one below the other."""
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """All as plain data, for JSON."""
+        return [each.to_dict() for each in self]
+
+    def __str__(self) -> str:
+        return "\n\n".join([*map(str, self), LEGEND]) if self else ""
+
+    __repr__ = __str__
+
+
+def explain(model: Any, rows: Any, *, examples: int = 3) -> Reasons:
+    """Which columns moved the decision on each row, and the stored examples behind it.
+
+    A column's `change` is how far f, towards the prediction, would fall if all features of the
+    column (of a category one each) were their means over the stream; of a regressor, how far the
+    prediction would. Stored examples are those with the largest share in f, with what their columns
+    held: in the units of the table, with the names of categories.
+
+    Parameters
+    ----------
+    model : a fitted estimator of this package, or a scikit-learn Pipeline that ends with one. The
+        columns behind TableEncoder and scikit-learn's plain transformers are those of the table
+    rows : a frame or array as the model takes it, one row or several
+    examples : the most stored examples of a row
+
+    Returns
+    -------
+    reasons : Reasons
+        A list of `Reason`; as text a table for each row, and `to_dicts` for programs.
+
+    Notes
+    -----
+    A gap in a number has the mean of its feature in a stored example, and is shown as that unless
+    the model has missing="flag". A value far from the others is shown as four units from their
+    centre, at which scale="auto" cuts rows. With scale="standard" examples were scaled by what the
+    deviations were when they came, so that their numbers are not exact.
+
+    Examples
+    --------
+    >>> import budgetron
+    >>> from sklearn.pipeline import make_pipeline
+    >>> town, age = ["Rome", "Oslo"] * 100, [18 + i % 60 for i in range(200)]
+    >>> buys = ["yes" if t == "Rome" and a > 40 else "no" for t, a in zip(town, age)]
+    >>> model = make_pipeline(budgetron.TableEncoder(), budgetron.BudgetronClassifier(budget=50))
+    >>> model = model.fit({"town": town, "age": age}, buys)
+    >>> [reason] = budgetron.explain(model, {"town": ["Rome"], "age": [70]}, examples=0)
+    >>> reason.prediction, [move.column for move in reason.moves]
+    ('yes', ['town', 'age'])
+    """
+    if isinstance(getattr(model, "steps", None), list):
+        estimator = _ours(model.steps[-1][1])
+        rows = _table(rows)
+        X = rows
+        for _, step in model.steps[:-1]:
+            if step is not None and step != "passthrough":
+                X = step.transform(X)
+        columns = of_steps(model.steps[:-1], estimator.n_features_in_)
+    else:
+        estimator = _ours(model)
+        rows = X = one_row(rows)
+        columns = []
+    X = looked_at(estimator, X)
+    columns = columns or of_features(estimator, X)
+    explainer = Explainer(estimator, columns, examples)
+    return Reasons(explainer.reasons(X, _cells(rows, columns)))
+
+
+def _ours(model: Any) -> Any:
+    if not isinstance(model, OnlineEstimator):
+        what = f"{type(model).__name__} is no estimator of budgetron"
+        raise BudgetronError(f"{what}, nor a pipeline that ends with one")
+    model._deciding  # noqa: B018 (raises if nothing was learned)
+    return model
+
+
+def looked_at(estimator: Any, X: Any) -> Any:
+    """Rows that the estimator takes, an array or CSR; BudgetronError for others."""
+    rows = estimator._rows(X)
+    return rows if isinstance(rows, np.ndarray) else rows.matrix()
+
+
+def of_features(estimator: Any, X: Any) -> list[Known]:
+    """Columns of a model that knows no others: its features, by name.
+
+    Of very many without a name, those that are not 0 in some row.
+    """
+    names = getattr(estimator, "feature_names_in_", None)
+    width = estimator.n_features_in_
+    if names is not None or width <= MANY:
+        return of_names([f"x{j}" for j in range(width)] if names is None else names)
+    there = np.unique(scipy.sparse.csr_array(X).indices)
+    return [Known(f"x{j}", np.array([j]), number) for j in there.tolist()]
+
+
+def _table(rows: Any) -> Any:
+    """Rows as a table: one row of a frame, or a dict of values, is a table of one row."""
+    if hasattr(rows, "to_frame") and hasattr(rows, "index") and np.ndim(rows) == 1:
+        return rows.to_frame().T.infer_objects()
+    if isinstance(rows, Mapping) and not any(_is_column(each) for each in rows.values()):
+        return {name: [value] for name, value in rows.items()}
+    return rows
+
+
+def _is_column(value: Any) -> bool:
+    return not isinstance(value, str) and hasattr(value, "__len__")
+
+
+def _cells(rows: Any, columns: list[Known]) -> list[dict[str, Any]] | None:
+    """What the columns held, by name; None where only the features are known."""
+    if scipy.sparse.issparse(rows) or isinstance(rows, np.ndarray | list):
+        return None
+    from budgetron.tables.frames import table_of
+
+    try:
+        table = table_of(rows)
+    except (BudgetronError, TypeError):
+        return None
+    wanted = [each.name for each in columns if each.name in table.column_names]
+    found: list[dict[str, Any]] = table.select(wanted).to_pylist()
+    return found

@@ -1,0 +1,287 @@
+"""Why a model decided on a row as it did: how far each column moved it, and the examples behind it.
+
+A column's move is f(x) less f of the row in which all features of that column are their means over
+the stream, the others as they are. Means are those that the model keeps to scale its rows; one that
+leaves rows as they come (scale=None) keeps none, and the means of its stored examples stand in.
+
+f is counted towards the prediction: beyond two classes as the lead over the class that comes next,
+in regression as the prediction itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from budgetron._csr import SparseRows, sparse_rows
+from budgetron.explaining.columns import Floats, Known
+from budgetron.explaining.text import as_text
+from budgetron.tables.codings import Cell
+
+
+@dataclass(frozen=True)
+class Move:
+    """What a column did to a decision.
+
+    Attributes
+    ----------
+    column, value : its name, and what it held
+    change : of f towards the prediction, or of a regressor's prediction
+    changes : of each output of the model, in the order of its classes
+    """
+
+    column: str
+    value: Any
+    change: float
+    changes: list[float]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A stored example behind a decision.
+
+    Attributes
+    ----------
+    round : how many rows had been learned before it
+    similarity : kernel value between it and the row
+    share : of f towards the prediction
+    shares : of each output
+    values : what its columns held, by name; None is a gap
+    """
+
+    round: int
+    similarity: float
+    share: float
+    shares: list[float]
+    values: dict[str, Cell]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a model decided on one row as it did; its text is a table of at most 80 characters.
+
+    Attributes
+    ----------
+    row : its number among those that were asked about, or its name
+    prediction : a label, or a number
+    probability : of the predicted class; None in regression
+    decision : f towards the prediction, or the prediction
+    against : beyond two classes, the class that comes next; of two, the other; else None
+    moves : of the columns, the largest first
+    examples : those stored with the largest shares; none where a learner stores none
+    n_examples : how many there are
+    """
+
+    row: Any
+    prediction: Any
+    probability: float | None
+    decision: float
+    against: Any
+    moves: list[Move]
+    examples: list[Example]
+    n_examples: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, for JSON."""
+        return {
+            **{
+                name: getattr(self, name)
+                for name in ("row", "prediction", "probability", "decision", "against")
+            },
+            "columns": [vars(each) for each in self.moves],
+            "examples": [vars(each) for each in self.examples],
+            "n_examples": self.n_examples,
+        }
+
+    def __str__(self) -> str:
+        return as_text(self)
+
+    __repr__ = __str__
+
+
+@dataclass
+class Explainer:
+    """Explains the decisions of a fitted estimator by its columns.
+
+    Parameters
+    ----------
+    estimator : one of this package
+    columns : what is known of its features
+    examples : most stored examples of a reason
+    """
+
+    estimator: Any
+    columns: Sequence[Known]
+    examples: int = 3
+    _features: NDArray[np.int64] = field(init=False)  # of all columns; arrays are in their order
+    _units: tuple[Floats, Floats] = field(init=False)
+    _means: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        all_of_them = [each.features for each in self.columns]
+        self._features = np.unique(np.concatenate([np.zeros(0, np.int64), *all_of_them]))
+        centres, sizes, means = self.estimator._deciding.units(self._features.astype(np.int32))
+        self._units = centres, sizes
+        unknown = np.isnan(means)
+        if unknown.any():
+            means[unknown] = self._stored_means()[unknown]
+        self._means = means
+
+    def _places(self, column: Known) -> NDArray[np.intp]:
+        """Where the features of a column are among those of all."""
+        return np.searchsorted(self._features, column.features)
+
+    def reasons(
+        self, X: Any, raw: Sequence[dict[str, Any]] | None = None, first: int = 0
+    ) -> list[Reason]:
+        """The reason for each row.
+
+        Parameters
+        ----------
+        X : rows that the estimator has looked at (`_rows`), an array or CSR
+        raw : what the columns of each row held, by name, where that is known
+        first : number of the first row
+        """
+        rows = scipy.sparse.csr_array(X)
+        rows = scipy.sparse.csr_array(
+            (rows.data, rows.indices, rows.indptr),
+            shape=(rows.shape[0], max(rows.shape[1], self.estimator.n_features_in_)),
+        )
+        known: Sequence[dict[str, Any]] = [{}] * rows.shape[0] if raw is None else raw
+        return [self._reason(first + i, rows[[i]], cells) for i, cells in enumerate(known)]
+
+    def _reason(self, number: int, x: Any, raw: dict[str, Any]) -> Reason:
+        estimator = self.estimator
+        columns = self.columns
+        outputs = self._outputs(self._with_means(x, columns))
+        lead, prediction, probability, against = self._read(x, outputs[0])
+        changes = outputs[0] - outputs[1:]
+        leads = changes @ lead
+        order = np.argsort(-np.abs(leads), kind="stable")
+        row = x[:, self._features].toarray()[0]
+        moves = [
+            Move(
+                columns[i].name,
+                _told(raw[columns[i].name])
+                if columns[i].name in raw
+                else self._held(columns[i], row),
+                float(leads[i]),
+                changes[i].tolist(),
+            )
+            for i in order.tolist()
+        ]
+        examples, count = self._behind(x, lead) if estimator._stores_examples else ([], 0)
+        decision = float(outputs[0] @ lead)
+        return Reason(number, prediction, probability, decision, against, moves, examples, count)
+
+    # ---- what moved it -----------------------------------------------------------------------
+
+    def _with_means(self, x: Any, columns: Sequence[Known]) -> Any:
+        """The row, and below it the row with each column's features at their means."""
+        width = x.shape[1]
+        indices, values, ends = [x.indices], [x.data], [x.nnz]
+        for each in columns:
+            kept = ~np.isin(x.indices, each.features)
+            means = self._means[self._places(each)]
+            new = each.features[means != 0]
+            places = np.concatenate([x.indices[kept], new])
+            numbers = np.concatenate([x.data[kept], means[means != 0]])
+            order = np.argsort(places, kind="stable")
+            indices.append(places[order])
+            values.append(numbers[order])
+            ends.append(ends[-1] + len(places))
+        parts = (np.concatenate(values), np.concatenate(indices), np.array([0, *ends]))
+        return scipy.sparse.csr_array(parts, shape=(len(ends), width))
+
+    def _outputs(self, rows: Any) -> Floats:
+        outputs: Floats = self.estimator._answer(self._checked(rows))[0]
+        return outputs
+
+    def _checked(self, rows: Any) -> SparseRows:
+        """Rows as the compiled model reads them; `reasons` takes none that were not looked at."""
+        return sparse_rows(rows.astype(self.estimator._engine.dtype))
+
+    def _read(self, x: Any, outputs: Floats) -> tuple[Floats, Any, float | None, Any]:
+        """The direction of f towards the prediction, the prediction, its probability, the other."""
+        classes = getattr(self.estimator, "classes_", None)
+        if classes is None:
+            return np.ones(1), float(outputs[0]), None, None
+        labels = classes.tolist()
+        lead = np.zeros(len(outputs))
+        other = None
+        if len(outputs) == 1:
+            code = int(outputs[0] >= 0) if len(labels) > 1 else 0
+            lead[0] = 1.0 if code or len(labels) == 1 else -1.0
+            other = labels[1 - code] if len(labels) > 1 else None
+        else:
+            code = int(np.argmax(outputs))
+            rest = np.where(np.arange(len(outputs)) == code, -np.inf, outputs)
+            second = int(np.argmax(rest))
+            lead[code], lead[second] = 1.0, -1.0
+            other = labels[second]
+        shares = self.estimator._answer(self._checked(x), probabilities=True)[0]
+        return lead, labels[code], float(shares[0, code]), other
+
+    # ---- the examples behind it --------------------------------------------------------------
+
+    def _behind(self, x: Any, lead: Floats) -> tuple[list[Example], int]:
+        why = self.estimator._explained(self._checked(x)).by_size()
+        shares = why.shares @ lead
+        order = np.argsort(-np.abs(shares), kind="stable")[: self.examples]
+        stored = self._unscaled(why.examples[order])
+        found = [
+            Example(
+                int(why.rounds[i]),
+                float(why.kernels[i]),
+                float(shares[i]),
+                why.shares[i].tolist(),
+                {each.name: self._held(each, values) for each in self.columns},
+            )
+            for i, values in zip(order.tolist(), stored, strict=True)
+        ]
+        return found, len(why.rounds)
+
+    def _unscaled(self, examples: Any) -> Floats:
+        """Stored examples in the units of the rows; NaN where a flag says that it was missing."""
+        stored = _dense(examples[:, self._features])
+        centres, sizes = self._units
+        sizes = np.where(np.isinf(sizes), 0.0, sizes)
+        values: Floats = sizes * stored.astype(float) + centres
+        rounding = 16 * np.finfo(self.estimator._engine.dtype).eps * (np.abs(centres) + sizes)
+        values[np.abs(values) <= rounding] = 0.0  # as it was before it was scaled
+        if self.estimator._engine.preparation.flags:
+            flags = _dense(examples[:, self.estimator.n_features_in_ + self._features])
+            values[flags != 0] = np.nan
+        return values
+
+    def _stored_means(self) -> Floats:
+        if not self.estimator._stores_examples or not self.estimator.n_support_:
+            return np.zeros(len(self._features))
+        rows = _dense(self.estimator.support_vectors_[:, self._features])
+        means: Floats = rows.mean(axis=0, dtype=np.float64)
+        return means
+
+    def _held(self, column: Known, values: Floats) -> Cell:
+        held = column.decode(values[self._places(column)])
+        if not isinstance(held, float):
+            return held
+        digits = 6 if self.estimator._engine.dtype == np.float32 else 12
+        return float(f"{held:.{digits}g}")
+
+
+def _dense(rows: Any) -> Any:
+    return rows if isinstance(rows, np.ndarray) else rows.toarray()
+
+
+def _told(value: Any) -> Any:
+    """What a cell held, as JSON can hold it; None for a gap."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,275 @@
+"""From a table's rows to chunks: features by an encoding, inferred or known, and labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from budgetron.errors import BudgetronError
+from budgetron.streams.base import StreamError
+from budgetron.streams.table.columns import Columns
+from budgetron.streams.table.labels import Label
+from budgetron.streams.table.roles import Layout, Roles
+from budgetron.tables.encoding import Encoding, Wishes, joined, not_of_kind
+from budgetron.tables.kinds import Limits
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from budgetron.streams.base import Chunk
+    from budgetron.tables.codings import Cells
+
+_DENSE = {"number", "boolean", "date"}  # kinds without features that are mostly 0
+_WORDS = ("category", "hash", "text")
+ABSENT = (
+    'has no value: scale="auto" (--scale auto) treats it as missing; or fill it in, leave the '
+    "column out (columns, --columns) or pass over such rows (skip_bad, --skip-bad)"
+)
+UNREAD = 'scale="auto" (--scale auto) treats it as missing, skip_bad (--skip-bad) passes over it'
+
+
+class Encoded(NamedTuple):
+    """A chunk of a batch's good rows, and what else there is to say of the batch.
+
+    `good` says which rows they are, `bad` what is wrong with the others, `unread` how many cells of
+    good rows could not be read, by column.
+    """
+
+    chunk: Chunk
+    good: NDArray[np.bool_]
+    bad: list[StreamError]
+    unread: Counter[str]
+
+
+class Encoder:
+    """Turns batches of one table into chunks (X, y), once it has an encoding.
+
+    X is dense if all columns are numbers, dates, or yes and no; else CSR.
+
+    Parameters
+    ----------
+    name : of the source, for messages
+    names : of the table's columns
+    roles : what they are for
+    dtype : of X
+    gaps : a missing number is NaN; False: it makes its row a bad one
+    likely : says which column is probably the label
+
+    Attributes
+    ----------
+    label : the label's column; None: there is none
+    labels : what the labels are; None: not known yet, or there are none
+    encoding : None: not known yet
+    numbers, words : columns that hold numbers, and columns of few different texts, so far as known
+    """
+
+    def __init__(
+        self,
+        name: str,
+        names: Sequence[str],
+        roles: Roles,
+        dtype: np.dtype[Any],
+        *,
+        gaps: bool = True,
+        likely: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        self._name = name
+        self._gaps = gaps
+        self._dtype = dtype
+        self._strict = roles.strict
+        columns = Columns(name, names, likely)
+        label = columns.label(roles)
+        self.label = label if roles.labelled else None
+        chosen = None if roles.columns is None else columns.find_all(roles.columns)
+        if self.label is not None and self.label in (chosen or ()):
+            what = f"column {self.label!r} is the label, so it cannot be among the features as well"
+            raise StreamError(name, None, f"{what}: leave it out of columns (--columns)")
+        self._features = chosen or [each for each in names if each != label]
+        if not self._features or chosen == []:
+            raise StreamError(name, None, "no column is left for the features")
+        self._carry = columns.find_all(roles.carry)
+        self._label_wish: str | None = None
+        self._renamed: dict[str, str] = {}  # names of the encoding -> names in the table
+        self.labels: Label | None = None
+        self.encoding: Encoding | None = None
+        self.numbers: list[str] = []
+        self.words: list[str] = []
+        try:
+            types = self._types(columns, roles)
+            limits = Limits(
+                buckets=roles.hash_width,
+                fill=roles.fill_gaps,
+                more_rows=True,
+                ids=roles.ids or chosen is not None,
+            )
+            self._wishes = Wishes(types, roles.decimal, limits)
+            if roles.layout is not None:
+                self._read_as(roles.layout, columns, chosen)
+        except StreamError:
+            raise
+        except BudgetronError as error:
+            raise StreamError(name, None, str(error)) from None
+
+    def _types(self, columns: Columns, roles: Roles) -> dict[str, str]:
+        """The kinds that are said, by name; that of the label is kept apart."""
+        types = columns.kinds(roles)
+        features = frozenset(self._features)
+        for name, kind in types.items():
+            if name not in features and kind != "ignore" and name != self.label:
+                what = f"column {name!r} is to be a {kind} but is not among the features"
+                raise StreamError(self._name, None, what)
+        wish = None if self.label is None else types.pop(self.label, None)
+        if wish is not None and wish not in ("number", *_WORDS):
+            what = f"column {self.label!r} is the label: it is a number or a category, not {wish}"
+            raise StreamError(self._name, None, what)
+        self._label_wish = "category" if wish in _WORDS else wish
+        return {each: kind for each, kind in types.items() if each in features}
+
+    def _read_as(self, layout: Layout, columns: Columns, chosen: list[str] | None) -> None:
+        """Take the encoding of an earlier table, and what its labels were."""
+        known = layout.encoding
+        self._renamed = dict(layout.renamed or {})
+        if chosen is not None:
+            learned = [each.name for each in known.coded]
+            if len(learned) != len(chosen):
+                what = f"{len(learned)} columns were learned, and {len(chosen)} are given for them"
+                raise BudgetronError(f"{what} (columns, --columns)")
+            self._renamed = dict(zip(learned, chosen, strict=True))
+        before = {here: name for name, here in self._renamed.items()}
+        known.check([before.get(each, each) for each in columns.names])
+        if layout.label is not None and layout.label.name == self.label:
+            self.labels = layout.label
+        self._take(known if self._wishes.decimal == "auto" else known.read_by(self._wishes.decimal))
+
+    def infer(self, batches: Sequence[Any]) -> None:
+        """Decide what the columns are, by the first rows."""
+        import pyarrow as pa
+
+        tables = [pa.Table.from_batches([each]) for each in batches]
+        try:
+            self._look_at_labels([each for table in tables for each in self._label_of(table)])
+            self._take(Encoding.infer([t.select(self._features) for t in tables], self._wishes))
+        except BudgetronError as error:
+            raise StreamError(self._name, None, str(error)) from None
+
+    def _label_of(self, table: Any) -> list[Any]:
+        return [] if self.label is None else table.column(self.label).chunks
+
+    def _look_at_labels(self, columns: list[Any]) -> None:
+        if columns and self.label is not None and self.labels is None:
+            wishes = self._wishes
+            self.labels = Label.by(self.label, joined(columns), self._label_wish, wishes.decimal)
+
+    def _take(self, encoding: Encoding) -> None:
+        self.encoding = encoding
+        coded = encoding.coded
+        self._features = [self._here(each.name) for each in coded]
+        # Numbers with a decimal point may be read as such; the others are read as text.
+        plain = [each.name for each in coded if each.to_dict().get("decimal") == "."]
+        self.numbers = [self._here(each) for each in plain]
+        self.words = [self._here(each.name) for each in coded if each.kind == "category"]
+        self._dense = {each.kind for each in coded} <= _DENSE and encoding.places is None
+
+    def _here(self, name: str) -> str:
+        return self._renamed.get(name, name)
+
+    @property
+    def needed(self) -> list[str]:
+        """The columns to read."""
+        label = [] if self.label is None else [self.label]
+        return list(dict.fromkeys([*self._features, *label, *self._carry]))
+
+    def carried(self, batch: Any) -> list[tuple[str, Any]]:
+        """The columns to carry, by name."""
+        return [(name, batch.column(name)) for name in self._carry]
+
+    @property
+    def width(self) -> int:
+        """Of X; 0 if it is not known yet."""
+        return 0 if self.encoding is None else self.encoding.width
+
+    @property
+    def layout(self) -> Layout | None:
+        """The columns as features."""
+        return None if self.encoding is None else Layout.of(self.encoding, self.labels)
+
+    def encode(self, batch: Any, numbers: NDArray[np.int64]) -> Encoded:
+        """Rows of an Arrow record batch, which have these numbers in messages."""
+        import pyarrow as pa
+
+        assert self.encoding is not None
+        encoding = self.encoding
+        table = pa.Table.from_batches([batch])
+        names = [each.name for each in encoding.coded]
+        features = table.select(self._features).rename_columns(names)
+        bad: dict[int, StreamError] = {}
+        try:
+            cells = encoding.cells(features)
+            if self._strict or not self._gaps:
+                for coding, here, each in zip(encoding.coded, self._features, cells, strict=True):
+                    wrong = partial(self._wrong, bad, numbers, here)
+                    self._check(coding, each, batch.column(here), wrong)
+            y = self._read_labels(table, partial(self._wrong, bad, numbers, self.label))
+        except BudgetronError as error:
+            raise StreamError(self._name, None, str(error)) from None
+        X = self._rows(cells, batch.num_rows)
+        good = np.ones(batch.num_rows, bool)
+        good[list(bad)] = False
+        if bad:
+            X, y = X[good], y[good]
+            cells = [each._replace(wrong=each.wrong & good) for each in cells]
+        unread: Counter[str] = Counter()
+        encoding.count(cells, unread)
+        return Encoded((X, y), good, [bad[i] for i in sorted(bad)], unread)
+
+    def _wrong(
+        self,
+        bad: dict[int, StreamError],
+        numbers: NDArray[np.int64],
+        column: str | None,
+        i: int,
+        what: str,
+    ) -> None:
+        where = f"row {numbers[i]}, column {column!r}"
+        bad.setdefault(i, StreamError(self._name, None, f"{where} {what}"))
+
+    def _check(
+        self, coding: Any, cells: Cells, column: Any, wrong: Callable[[int, str], None]
+    ) -> None:
+        """Tell of cells that make their row a bad one."""
+        if self._strict:
+            for i in np.nonzero(cells.wrong)[0].tolist():
+                wrong(i, not_of_kind(coding, column[i]))
+        if not self._gaps and coding.kind in _DENSE:
+            for i in np.nonzero(np.isnan(cells.values).any(axis=1))[0].tolist():
+                unread = cells.wrong[i]
+                wrong(i, f"{not_of_kind(coding, column[i])}: {UNREAD}" if unread else ABSENT)
+
+    def _read_labels(self, table: Any, wrong: Callable[[int, str], None]) -> NDArray[Any]:
+        if self.label is None:
+            return np.full(table.num_rows, np.nan)
+        self._look_at_labels(self._label_of(table))  # of an older file, which did not keep it
+        assert self.labels is not None
+        return self.labels.read(table.column(self.label), wrong)
+
+    def _rows(self, cells: list[Cells], rows: int) -> Any:
+        assert self.encoding is not None
+        with np.errstate(over="ignore"):
+            if not self._dense:
+                X = self.encoding.rows(cells, rows, self._dtype)
+                _in_range(X.data)
+                return X
+            dense = np.empty((rows, self.encoding.width), self._dtype)
+            for start, each in zip(self.encoding.starts, cells, strict=False):
+                dense[:, start : start + each.values.shape[1]] = each.values
+            return _in_range(dense)
+
+
+def _in_range(values: NDArray[Any]) -> NDArray[Any]:
+    """Values of which none is infinite: what has no place in float32 is the largest that has."""
+    most = np.finfo(values.dtype).max
+    return np.clip(values, -most, most, out=values)

@@ -1,0 +1,97 @@
+"""What the first lines of CSV text say: names or numbers, which delimiter, a second header."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from budgetron.tables.parsing import GAPS
+
+DELIMITERS = ",;\t|"
+_RARE = " ~^:#"
+_ROWS = 20  # of the first, that are looked at
+_LEAST = 3  # rows of numbers behind a second header
+_SHOWN = 24  # characters of a line
+
+
+def is_number(text: str) -> bool:
+    """Whether Python reads it as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def second_header(names: Sequence[str], text: bytes, delimiter: str) -> bool:
+    r"""Whether the row behind the header is another header: its names again, or units.
+
+    It is if two columns or more hold numbers in the rows behind it and words in this row, and no
+    column holds numbers in both.
+
+    >>> second_header(["a", "b"], b"m,s\n1,2\n3,4\n5,6\n", ",")
+    True
+    >>> second_header(["a", "b"], b"?,s\n1,2\n3,4\n5,6\n", ",")
+    False
+    """
+    first, *rows = _rows(text, delimiter) or [[]]
+    if first == list(names):
+        return True
+    rows = [each for each in rows if len(each) == len(names)]
+    if len(first) != len(names) or len(rows) < _LEAST:
+        return False
+    words = 0
+    for j, cell in enumerate(first):
+        below = [each[j] for each in rows if each[j] not in GAPS]
+        if not below or not all(map(is_number, below)):
+            continue
+        if is_number(cell):
+            return False
+        words += cell not in GAPS
+    return words >= 2
+
+
+def lone_column(line: str, text: bytes, delimiter: str | None) -> str:
+    r"""What to say of a first line without a delimiter.
+
+    Parameters
+    ----------
+    line : the first
+    text : what follows
+    delimiter : as the user said it; None: none of DELIMITERS is in the line
+
+    >>> lone_column("a~b", b"1~2\n", None)
+    "there is but one column in 'a~b': add --delimiter '~'"
+    """
+    if re.match(r"\S+( \d+:\S+)+", line):
+        return "this is LIBSVM text, not CSV (--format libsvm)"
+    second = next((each for each in text.decode(errors="replace").splitlines() if each), "")
+    if delimiter is None and any(each in second for each in DELIMITERS):
+        return "the header is not the first line: delete the lines above it"
+    likely = [
+        each
+        for each in (*DELIMITERS, *_RARE)
+        if each != delimiter and each in line and line.count(each) == second.count(each)
+    ]
+    said = "add another column, or --delimiter CHAR"
+    if likely:
+        best = max(likely, key=line.count)
+        said = "add --delimiter " + ("tab" if best == "\t" else f"'{best}'")
+    shown = line if len(line) <= _SHOWN else line[:_SHOWN] + "..."
+    return f"there is but one column in {shown!r}: {said}"
+
+
+def _rows(text: bytes, delimiter: str) -> list[list[str]]:
+    """The first rows, but for the last, which may be cut; none if they are no CSV text."""
+
+    def lines() -> Iterator[str]:
+        whole, newline, _ = text[: 1 << 18].rpartition(b"\n")
+        yield from (whole + newline).decode(errors="replace").splitlines(keepends=True)
+
+    try:
+        found = islice(filter(None, csv.reader(lines(), delimiter=delimiter)), _ROWS)
+        return [[cell.strip() for cell in row] for row in found]
+    except csv.Error:
+        return []

@@ -1,0 +1,52 @@
+"""What a user is told of a table: what its columns are taken for, and what could not be read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from budgetron._text import shown
+
+if TYPE_CHECKING:
+    from budgetron.tables.kinds import Column
+
+OFTEN = 0.05  # of a column's values: so many of another kind are worth a warning
+SHOWN = 6  # columns in a line
+
+
+def of_columns(name: str, columns: Sequence[Column]) -> list[str]:
+    """One line on what the columns are taken for, unless all are numbers."""
+    kept = [each for each in columns if each.coding is not None]
+    kinds = Counter(each.kind for each in kept)
+    left = [f"{shown(each.name)} ({each.kind})" for each in columns if each.coding is None]
+    if not left and set(kinds) <= {"number"}:
+        return []
+    text = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if kind != "constant")
+    still = [shown(each.name) for each in kept if each.kind == "constant"]
+    so_far = f"; constant so far: {_listed(still)}" if still else ""
+    out = f"; left out: {_listed(left)}" if left else ""
+    return [f"{name}: columns: {text or 'none vary'}{so_far}{out} (budgetron inspect shows them)"]
+
+
+def of_unparsed(
+    name: str, columns: Sequence[Column], unparsed: Mapping[str, int], rows: int
+) -> list[str]:
+    """Which columns hold values of another kind; where there are many, the flag to use."""
+    if not unparsed:
+        return []
+    kinds = {each.name: each.coding.kind for each in columns if each.coding is not None}
+    listed = [f"{column} ({count:,} no {kinds[column]})" for column, count in unparsed.items()]
+    lines = [f"{name}: read as gaps: {_listed(listed, ' columns')}"]
+    often = [column for column, count in unparsed.items() if count > OFTEN * rows]
+    if often:
+        share = 100 * unparsed[often[0]] / max(rows, 1)
+        what = f"column {often[0]!r}: {share:.0f} % of its values are no {kinds[often[0]]}"
+        words = f"if it holds words, --categorical {','.join(often)}"
+        lines.append(f"warning: {what}: {words}; dates, --types {often[0]}=date")
+    return lines
+
+
+def _listed(texts: Sequence[str], of: str = "") -> str:
+    more = f", and {len(texts) - SHOWN} more{of}" if len(texts) > SHOWN else ""
+    return ", ".join(texts[:SHOWN]) + more
