@@ -208,6 +208,7 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   void reserve(const ByteLimit& limit) override {
     f_.reserve(limit);
+    relates_ = false;  // it has no use: nothing races within a limit
     reserve_straight(limit);
     if (reflects_) {
       reflex_.widen(f_.stride());
