@@ -211,6 +211,12 @@ class Units:
         p = min(1.0, f.weight / self.total)
         return sqrt(p * f.square + f.mean**2 * p * (1 - p))
 
+    def half(self, f: Feature) -> float:
+        """The share of rows below which a feature is 0 in most; one near a half stays as it is."""
+        if not self.centres or f.own.size == inf:
+            return 0.5
+        return 0.6 if f.own.centre == 0 else 0.4
+
     def own_unit(self, f: Feature) -> Unit:
         zeros, p = f.weight < self.total, min(1.0, f.weight / self.total)
         if not f.values or (self.different(f) < 2 and self.centres):
@@ -220,7 +226,7 @@ class Units:
         if self.different(f) == 2 and (self.centres or zeros):
             first, other = f.values[0], 0.0 if zeros else f.values[1]
             unit = Unit(min(first, other) if self.centres else 0.0, abs(first - other))
-        elif p < 0.5:
+        elif p < self.half(f):
             unit = Unit(0.0, sqrt(f.mean**2 + f.square))
         elif self.centres:
             unit = Unit(p * f.mean, self.deviation(f))

@@ -235,6 +235,13 @@ void Units::begin(std::size_t slot) {
   set_counts(slot, c);
 }
 
+// The share of rows below which a feature is 0 in most of them: one that is near a half stays what
+// it is.
+double Units::half(const FeatureState& f) const {
+  if (!centres_ || f.own.none()) return 0.5;
+  return f.own.centre == 0.0 ? 0.6 : 0.4;
+}
+
 Unit Units::own_unit(const FeatureState& f, const FeatureCounts& c) const {
   const int values = different(f, c);
   const bool zeros = c.weight < total_;
@@ -246,7 +253,7 @@ Unit Units::own_unit(const FeatureState& f, const FeatureCounts& c) const {
   if (values == 2 && (centres_ || zeros)) {
     const double other = zeros ? 0.0 : f.second;
     unit = {centres_ ? std::min(f.first, other) : 0.0, std::abs(f.first - other)};
-  } else if (p < 0.5) {
+  } else if (p < half(f)) {
     unit.size = std::sqrt(c.mean * c.mean + c.square);
   } else if (centres_) {
     unit = {p * c.mean, std::sqrt(variance(c))};

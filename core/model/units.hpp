@@ -23,7 +23,7 @@
 //
 //   constant   none
 //   two values c = the smaller, s = the difference
-//   p < 1/2    c = 0, s = sqrt(m^2 + v)
+//   p < 1/2    c = 0, s = sqrt(m^2 + v); then until p = 0.6, and the others until p < 0.4
 //   otherwise  c = p m, s = sqrt(p v + m^2 p (1 - p)), which is called its deviation
 //
 // Kernels that are no distance: c = 0, and s = sqrt(p (m^2 + v)) in the last row. Of a trend s is
@@ -609,6 +609,7 @@ class Units final : public UnitChange {
     return uneven_ ? f.in_force : f.own;
   }
   [[nodiscard]] bool jumps(const FeatureState& f, const Unit& next) const;
+  [[nodiscard]] double half(const FeatureState& f) const;
   [[nodiscard]] bool any_trend() const;
   void find_small();
   // Whether the sizes call for units.

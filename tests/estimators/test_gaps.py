@@ -205,14 +205,15 @@ def test_flags_take_units() -> None:
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
 @pytest.mark.parametrize("name", ["budgetron", "ahpatron", "fogd", "nogd", "rbp"])
 def test_a_budget_in_bytes_is_kept(name: str, form: Any, params: dict[str, Any]) -> None:
-    budget = {"n_components" if name == "fogd" else "budget": "40KB"}
+    limit = 80 if name == "nogd" else 40  # nogd learns little from 20 landmarks
+    budget = {"n_components" if name == "fogd" else "budget": f"{limit}KB"}
     X = form(GAPS)
     model = made(name, gamma="median", **budget, **params)
     model.partial_fit(X[:10], Y[:10], classes=[0, 1])
     taken = model.memory_bytes_
     for start in range(10, 600, 59):
         model.partial_fit(X[start : start + 59], Y[start : start + 59])
-        assert model.memory_bytes_ <= taken <= 40_000
+        assert model.memory_bytes_ <= taken <= 1000 * limit
     assert model.n_missing_ == np.isnan(GAPS).sum()
     assert model.n_mistakes_ < 300
 

@@ -248,7 +248,7 @@ def test_interrupted_it_keeps_what_is_finished_and_goes_on(small: Path, processe
     out, err = process.communicate(timeout=60)
     kept = kept_in(small)
     said = "interrupted: finished cells are kept in out; the same command does the rest\n"
-    assert (process.returncode, out, err) == (130, "", said)
+    assert (process.returncode, out, err) == (130, "", f"budgetron: {said}")
     assert 4 <= len(kept) < 3 * most
     again = subprocess.run([*command, "--permutations", "2"], capture_output=True, **given)
     assert again.returncode == 0, again.stderr

@@ -399,3 +399,12 @@ def test_what_depends_on_a_feature_that_only_grows_is_learned() -> None:
     model.partial_fit(X * sizes, y, classes=[0, 1])
     assert model.scale_ == "standard"
     assert (model.predict(others * sizes) != wanted).mean() < 0.25
+
+
+@pytest.mark.parametrize("zeros", [0.45, 0.5, 0.55])
+def test_features_that_are_0_in_half_of_the_rows_keep_their_units(zeros: float) -> None:
+    rng = np.random.default_rng(0)
+    X = np.maximum(rng.uniform(size=(20_000, 5)) - zeros, 0) * [0.1, 10.0, 1e3, 1e5, 30.0]
+    y = (X[:, 0] / 0.1 + X[:, 2] / 1e3 > X[:, 1] / 10).astype(int)
+    model = budgetron.make("rbp", budget=50).partial_fit(X, y)
+    assert model.unit_changes_ <= 3

@@ -50,8 +50,8 @@ def _head(reason: Reason) -> str:
     if reason.probability is None:
         return f"row {cut(str(reason.row), 20)}: {reason.prediction:.6g}"
     sure = f"probability {reason.probability:.2f}, f = {reason.decision:.3g}"
-    other = "" if reason.against is None else f", not {cell(reason.against, 20)}"
-    return f"row {cut(str(reason.row), 20)}: {cell(reason.prediction, 20)}{other} ({sure})"
+    other = "" if reason.against is None else f", not {cell(reason.against, 14)}"
+    return f"row {cut(str(reason.row), 20)}: {cell(reason.prediction, 14)}{other} ({sure})"
 
 
 def _more(reason: Reason) -> list[str]:
