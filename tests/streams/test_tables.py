@@ -952,6 +952,25 @@ def test_arrow_files_and_json_lines_are_read_as_parquet_is(
         list(open_stream(other, position=rows + 1))
 
 
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical, pl.Enum(["Bonn", "Ulm"])])
+@pytest.mark.parametrize("ending", ["arrow", "parquet"])
+def test_words_as_polars_writes_them(tmp_path: Path, kind: Any, ending: str) -> None:
+    words = {"town": ["Ulm", "Bonn", None, "Ulm"] * 9, "pay": range(36), "y": ["Ulm", "Bonn"] * 18}
+    frame = pl.DataFrame(words).with_columns(pl.col("town", "y").cast(kind))
+    path = tmp_path / f"t.{ending}"
+    (frame.write_ipc if ending == "arrow" else frame.write_parquet)(path)
+    options = SourceOptions(label="y", carry=("town",), chunk_rows=10)
+    expected = list(open_stream(pa.table({k: list(v) for k, v in words.items()}), options))
+    for source in (str(path), frame):
+        stream = open_stream(source, options)
+        carried = []
+        for (X, y), (X2, y2) in zip(stream, expected, strict=True):
+            assert_array_equal(X.toarray(), X2.toarray())
+            assert_array_equal(y, y2)
+            carried += stream.carried["town"]
+        assert carried == words["town"]
+
+
 @pytest.mark.parametrize("name", ["t.parquet.zst", "t.feather.gz", "t.arrow.xz"])
 def test_packed_again_is_said_to_be_unpacked(tmp_path: Path, name: str) -> None:
     path, inside = tmp_path / name, tmp_path / name.rpartition(".")[0]
