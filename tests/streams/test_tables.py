@@ -31,6 +31,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from budgetron import TableEncoder
 from budgetron.streams import SourceOptions, Stream, StreamError, open_stream
 from budgetron.streams.source import Source
 from budgetron.streams.table import csv_text
@@ -261,6 +262,13 @@ def test_arrays(make: Any) -> None:
         open_stream((dense, y[:3]))
     with pytest.raises(TypeError, match="source must be a file name"):
         open_stream(7)
+
+
+def test_a_lazy_frame_is_to_be_collected() -> None:
+    lazy = pl.DataFrame({"a": [1, 2], "y": ["u", "v"]}).lazy()
+    for read in (TableEncoder().fit, open_stream, lambda X: open_stream((X, ["u", "v"]))):
+        with pytest.raises(TypeError, match=r"^a LazyFrame has no rows yet: .*\.collect\(\)"):
+            read(lazy)
 
 
 def test_a_frame_and_its_labels() -> None:

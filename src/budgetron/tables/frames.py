@@ -45,6 +45,7 @@ def table_of(frame: Any, names: Sequence[str] | None = None) -> Any:
         If it is none of these.
     """
     pa = arrow()
+    refuse_lazy(frame)
     if scipy.sparse.issparse(frame):
         raise TypeError("a sparse matrix holds numbers already: it takes no TableEncoder")
     if isinstance(frame, pa.Table):
@@ -67,6 +68,12 @@ def table_of(frame: Any, names: Sequence[str] | None = None) -> Any:
             raise BudgetronError(f"two columns are called {name!r}: rename one")
         seen.add(name)
     return table
+
+
+def refuse_lazy(frame: Any) -> None:
+    """Raise TypeError for a frame of polars that has yet to be computed."""
+    if type(frame).__name__ == "LazyFrame" and hasattr(frame, "collect"):
+        raise TypeError("a LazyFrame has no rows yet: call its .collect() first")
 
 
 def plain(rows: Any) -> Any:
