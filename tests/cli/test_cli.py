@@ -264,6 +264,14 @@ def test_empty_cells_are_missing_values_with_units(cli: Cli, tmp_path: Path) -> 
     assert err.startswith("budgetron: 18 bad rows without a prediction; the first: ")
 
 
+def test_a_date_without_a_value_is_one_missing_value(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    rows = "31,2024-05-01,1\n,2023-01-31,0\n45,,1\n22,2024-11-12,0\n"
+    path.write_text("age,day,label\n" + rows * 9)
+    result = cli.json("run", str(path), "--label", "label")
+    assert (result["missing"], result["missing_by_column"]) == (18, {"age": 9, "day": 9})
+
+
 def test_nan_in_libsvm_text_is_a_missing_value_with_units(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "rows"
     path.write_text("1 1:nan 2:3\n0 1:2\n1 2:NaN 5:1\n" * 5)

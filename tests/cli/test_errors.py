@@ -208,6 +208,7 @@ def test_a_bug_in_a_worker_process_is_shown_with_its_place(tmp_path: Path) -> No
         (["predict", "model.btn", SEA], "X has 3 features, but .* is expecting 2"),
         (["tune", SEA, "-a", "rbp", "--budget", "0", "--rows", "60"], "'budget' parameter"),
         (["compare", SEA, "-a", "rbp", "-b", "0", "--repeats", "1"], "'budget' parameter"),
+        (["compare", SEA], "Add -a budgetron,forgetron"),
         (["algorithms", "rpb"], "unknown algorithm 'rpb'"),
     ],
 )

@@ -138,6 +138,23 @@ def test_the_id_is_as_it_stands_there(
     assert error.endswith("rows.txt is no table\n")
 
 
+def test_an_id_that_is_a_number_to_the_model_is_as_it_stands_there(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, out = folder / "words.btn", tmp_path / "out.parquet"
+    path = text(tmp_path / "new.csv", ["k,72034,2,no", "k,-02852,2,no", "k,,2,no", "k,1.50,2,no"])
+    expected = [label for _, label in table(said(capsys, "predict", model, path)[0])]
+    rows = table(said(capsys, "predict", model, path, "--id", "a")[0])
+    assert rows == [
+        [*each] for each in zip(["a", "72034", "-02852", "", "1.50"], expected, strict=True)
+    ]
+    said(capsys, "predict", model, path, "--id", "a", "--out", out)
+    assert pq.read_table(out)["a"].to_pylist() == ["72034", "-02852", None, "1.50"]
+    pq.write_table(pa.table({"a": [72034, None], "b": [2, 3]}), tmp_path / "new.parquet")
+    said(capsys, "predict", model, tmp_path / "new.parquet", "--id", "a", "--out", out)
+    assert pq.read_table(out)["a"].type == pa.int64()
+
+
 @pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.parquet"])
 @pytest.mark.parametrize("output", ["labels", "probabilities", "decisions"])
 def test_out_says_the_same(

@@ -358,16 +358,27 @@ def test_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == f"budgetron: {tmp_path}: is a directory\n"
 
 
-@pytest.mark.parametrize("more", [[], ["--label=label"]])
+@pytest.mark.parametrize(
+    ("verb", "more"),
+    [
+        *(("run", each) for each in ([], ["--label=label"])),
+        *(("predict", each) for each in ([], ["--label=label"], ["--id=age"], ["--strict"])),
+    ],
+)
 def test_csv_on_standard_input(
-    more: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    verb: str,
+    more: list[str],
+    model: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD)))
     with pytest.raises(SystemExit) as exit:
-        main(["run", "-", *more])
+        main([verb, *([model] if verb == "predict" else []), "-", *more])
     assert exit.value.code == 2
-    said = ": standard input is read as LIBSVM; add --format csv\n"
-    assert capsys.readouterr().err.endswith(said)
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.endswith(": standard input is read as LIBSVM; add --format csv\n")
 
 
 # ---- what is right although it looks strange -----------------------------------------------------

@@ -591,7 +591,7 @@ def test_the_command(cli: Any, tmp_path: Path) -> None:
         (["-a", "forgetron", "--set", "budget"], "--set takes"),
         (["-a", "forgetron", "--budgets", "5,256KX"], "256KX"),
         (["-a", "forgetron", "--budgets", "0"], "budget"),
-        (["-a", ","], "--algorithms takes"),
+        (["-a", ","], "which learners? Add -a "),
         (["-a", "ahpatron", "--task", "regression"], "ahpatron does classification"),
         (["-a", "forgetron", "--task", "x"], "--task is"),
         (["-a", "forgetron", "--delay", "400", "--rows", "400"], "a delay of 400 rows is too long"),

@@ -256,6 +256,18 @@ def near(value: Any) -> st.SearchStrategy[Any]:
     return st.sampled_from(others)
 
 
+def forge(data: st.DataObject, document: Any, chosen: list[Any]) -> None:
+    """One of these places is a little other than it was, or not there."""
+    *way, key = data.draw(st.sampled_from(chosen), label="place")
+    inner = document
+    for step in way:
+        inner = inner[step]
+    if data.draw(st.integers(0, 9), label="deleted") == 0:
+        del inner[key]
+    else:
+        inner[key] = data.draw(near(inner[key]), label="value")
+
+
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_forged_fields(data: st.DataObject, originals: Originals, tmp_path: Path) -> None:
@@ -268,14 +280,7 @@ def test_forged_fields(data: st.DataObject, originals: Originals, tmp_path: Path
     found = [place for place in places(document) if place[0] != "sha256"]
     inside = [place for place in found if "attributes" in place or "origin" in place]
     chosen = inside if inside and data.draw(st.booleans(), label="inside") else found
-    *way, key = data.draw(st.sampled_from(chosen), label="place")
-    inner = document
-    for step in way:
-        inner = inner[step]
-    if data.draw(st.integers(0, 9), label="deleted") == 0:
-        del inner[key]
-    else:
-        inner[key] = data.draw(near(inner[key]), label="value")
+    forge(data, document, chosen)
     sign(document, arrays, tmp_path / "model.btn")
     assert use(tmp_path / "model.btn") in ENDS
 
@@ -293,14 +298,7 @@ def test_forged_steps(data: st.DataObject, originals: Originals, tmp_path: Path)
         arrays[name] = damaged(data, arrays[name])
     else:
         inside = [place for place in places(document) if place[0] == "pipeline"]
-        *way, key = data.draw(st.sampled_from(inside), label="place")
-        inner = document
-        for step in way:
-            inner = inner[step]
-        if data.draw(st.integers(0, 9), label="deleted") == 0:
-            del inner[key]
-        else:
-            inner[key] = data.draw(near(inner[key]), label="value")
+        forge(data, document, inside)
     sign(document, arrays, tmp_path / "model.btn")
     assert use(tmp_path / "model.btn") in ENDS
 

@@ -31,6 +31,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from budgetron import TableEncoder
 from budgetron.streams import SourceOptions, Stream, StreamError, open_stream
 from budgetron.streams.source import Source
 from budgetron.streams.table import csv_text
@@ -261,6 +262,13 @@ def test_arrays(make: Any) -> None:
         open_stream((dense, y[:3]))
     with pytest.raises(TypeError, match="source must be a file name"):
         open_stream(7)
+
+
+def test_a_lazy_frame_is_to_be_collected() -> None:
+    lazy = pl.DataFrame({"a": [1, 2], "y": ["u", "v"]}).lazy()
+    for read in (TableEncoder().fit, open_stream, lambda X: open_stream((X, ["u", "v"]))):
+        with pytest.raises(TypeError, match=r"^a LazyFrame has no rows yet: .*\.collect\(\)"):
+            read(lazy)
 
 
 def test_a_frame_and_its_labels() -> None:
@@ -950,6 +958,25 @@ def test_arrow_files_and_json_lines_are_read_as_parquet_is(
         )
     with pytest.raises(StreamError, match="behind the end"):
         list(open_stream(other, position=rows + 1))
+
+
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical, pl.Enum(["Bonn", "Ulm"])])
+@pytest.mark.parametrize("ending", ["arrow", "parquet"])
+def test_words_as_polars_writes_them(tmp_path: Path, kind: Any, ending: str) -> None:
+    words = {"town": ["Ulm", "Bonn", None, "Ulm"] * 9, "pay": range(36), "y": ["Ulm", "Bonn"] * 18}
+    frame = pl.DataFrame(words).with_columns(pl.col("town", "y").cast(kind))
+    path = tmp_path / f"t.{ending}"
+    (frame.write_ipc if ending == "arrow" else frame.write_parquet)(path)
+    options = SourceOptions(label="y", carry=("town",), chunk_rows=10)
+    expected = list(open_stream(pa.table({k: list(v) for k, v in words.items()}), options))
+    for source in (str(path), frame):
+        stream = open_stream(source, options)
+        carried = []
+        for (X, y), (X2, y2) in zip(stream, expected, strict=True):
+            assert_array_equal(X.toarray(), X2.toarray())
+            assert_array_equal(y, y2)
+            carried += stream.carried["town"]
+        assert carried == words["town"]
 
 
 @pytest.mark.parametrize("name", ["t.parquet.zst", "t.feather.gz", "t.arrow.xz"])

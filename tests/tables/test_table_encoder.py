@@ -259,6 +259,16 @@ def test_a_raw_frame_goes_into_a_pipeline() -> None:
     assert model[:-1].get_feature_names_out()[0] == "age"
 
 
+@pytest.mark.parametrize("kind", [polars.Categorical, polars.Enum(["Oslo", "Rome", "Bern"])])
+def test_categories_of_polars_are_words(kind: Any) -> None:
+    words = polars.DataFrame({"town": ["Rome", None, "Oslo", "Rome"] * 20, "n": [1, 2, 3, 4] * 20})
+    frame = words.with_columns(polars.col("town").cast(kind))
+    encoder = fitted(frame)
+    assert encoder.kinds_ == {"town": "category", "n": "number"}
+    assert_same(encoder.transform(frame), fitted(words).transform(words))
+    assert_same(fitted(words).transform(frame), fitted(words).transform(words))
+
+
 def test_in_a_column_transformer() -> None:
     frame, _ = people()
     mixed = ColumnTransformer(

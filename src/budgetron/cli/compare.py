@@ -175,7 +175,9 @@ def names(text: str) -> list[str]:
     """Of `a,b,c`."""
     found = [name.strip() for name in text.split(",") if name.strip()]
     if not found:
-        fail("budgetron: --algorithms takes names with commas between, as in forgetron,ahpatron")
+        fail(
+            "budgetron: which learners? Add -a budgetron,forgetron (budgetron algorithms lists all)"
+        )
     return found
 
 

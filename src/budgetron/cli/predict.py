@@ -85,6 +85,7 @@ def predict(
     """
     from budgetron.model_file import ModelFileError, read
     from budgetron.streams import StreamError, open_stream
+    from budgetron.streams.libsvm import read_as_libsvm
 
     try:
         learner, document = read(model)
@@ -116,6 +117,8 @@ def predict(
     truth = label if label is not None and label != "none" else None
     for option, column in (("--id", id), ("--label", truth)):
         if column is not None and not table:
+            if file == "-" and reading["format"] is None:
+                fail(str(read_as_libsvm(file)))
             fail(f"{option} names a column, and {file} is no table")
     options = replace(options, carry=tuple(each for each in (id, truth) if each is not None))
     if out is not None:

@@ -47,6 +47,8 @@ from budgetron.cli.algorithms import (
 from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from budgetron.streams import RowStream, SourceOptions
     from budgetron.streams.read_ahead import Place
 
@@ -374,6 +376,9 @@ def _result(
 ) -> dict[str, Any]:
     rows = int(model.n_seen_)
     params = jsonable(model.get_params())
+    counts = model.missing_counts_
+    by_column = _by_column(counts, stream)
+    again = sum(counts.values()) - sum(by_column.values())  # of dates, whose features all miss
     return {
         "algorithm": algorithm,
         "task": task,
@@ -393,13 +398,13 @@ def _result(
         "params": params,
         "bad_lines": stream.n_bad,
         "bad_messages": stream.bad_messages,
-        "missing": int(model.n_missing_),
-        "missing_by_column": _by_column(model, stream),
+        "missing": int(model.n_missing_) - again,
+        "missing_by_column": by_column,
         "unparsed": getattr(stream, "unparsed", {}),
     }
 
 
-def _by_column(model: Any, stream: RowStream) -> dict[str, int]:
+def _by_column(counts: Mapping[int, int], stream: RowStream) -> dict[str, int]:
     """Missing values of each column that has any; of what is no table, by its number from 0.
 
     A date without a value misses all its features: it counts once.
@@ -408,7 +413,7 @@ def _by_column(model: Any, stream: RowStream) -> dict[str, int]:
     coded = [] if layout is None else layout.encoding.coded
     columns = [each.name for each in coded for _ in range(each.width)]
     found: dict[str, int] = {}
-    for at, count in model.missing_counts_.items():
+    for at, count in counts.items():
         name = columns[at] if at < len(columns) else str(at)
         found[name] = max(found.get(name, 0), count)
     return found

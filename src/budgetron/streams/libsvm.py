@@ -162,7 +162,11 @@ class LibsvmStream(RowStream):
 
     @property
     def bad_messages(self) -> list[str]:
-        since = [str(StreamError(self.name, line, what)) for line, what in self._parser.bad]
+        none = not self._position  # then all of it may be something else
+        since = [
+            str(self._complaint(line, what) if none else StreamError(self.name, line, what))
+            for line, what in self._parser.bad
+        ]
         return [*self._bad, *since][:KEPT]
 
     @property

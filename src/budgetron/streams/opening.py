@@ -219,7 +219,9 @@ def _file_table(name: str, kind: str, options: SourceOptions, position: Position
 
 def _table(table: Any, options: SourceOptions, position: Position, **roles: Any) -> RowStream:
     from budgetron.streams.table import FrameBatches, TableStream
+    from budgetron.tables.frames import refuse_lazy
 
+    refuse_lazy(table)
     known = hasattr(table, "__arrow_c_stream__") or hasattr(table, "iloc") or type(table) is dict
     if not known:
         kinds = "a file name, a pair (X, y), or a pandas, polars or Arrow table"
@@ -239,7 +241,9 @@ def _arrays(
     X: Any, y: Any = None, *, options: SourceOptions, position: Position, name: str = "<memory>"
 ) -> RowStream:
     from budgetron.streams.arrays import ArrayStream, frame_of
+    from budgetron.tables.frames import refuse_lazy
 
+    refuse_lazy(X)
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "iloc"):
         from budgetron.streams.table import FrameBatches
 

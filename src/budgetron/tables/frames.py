@@ -45,6 +45,7 @@ def table_of(frame: Any, names: Sequence[str] | None = None) -> Any:
         If it is none of these.
     """
     pa = arrow()
+    refuse_lazy(frame)
     if scipy.sparse.issparse(frame):
         raise TypeError("a sparse matrix holds numbers already: it takes no TableEncoder")
     if isinstance(frame, pa.Table):
@@ -60,13 +61,42 @@ def table_of(frame: Any, names: Sequence[str] | None = None) -> Any:
         table = pa.table(frame)
     else:
         table = _of_array(frame, names)
-    table = table.rename_columns([str(each) for each in table.column_names])
+    table = plain(table.rename_columns([str(each) for each in table.column_names]))
     seen: set[str] = set()
     for name in table.column_names:
         if name in seen:
             raise BudgetronError(f"two columns are called {name!r}: rename one")
         seen.add(name)
     return table
+
+
+def refuse_lazy(frame: Any) -> None:
+    """Raise TypeError for a frame of polars that has yet to be computed."""
+    if type(frame).__name__ == "LazyFrame" and hasattr(frame, "collect"):
+        raise TypeError("a LazyFrame has no rows yet: call its .collect() first")
+
+
+def plain(rows: Any) -> Any:
+    """An Arrow table or record batch whose texts are of the type that all of Arrow can work on.
+
+    polars writes its texts, and the values of its categories, as views, which cannot be picked by
+    their numbers, nor by what is true of them.
+    """
+    pa = arrow()
+    for at, field in enumerate(rows.schema):
+        kind = field.type
+        keyed = pa.types.is_dictionary(kind)
+        values = kind.value_type if keyed else kind
+        if pa.types.is_string_view(values):
+            other = pa.large_string()
+        elif pa.types.is_binary_view(values):
+            other = pa.large_binary()
+        else:
+            continue
+        other = pa.dictionary(kind.index_type, other, kind.ordered) if keyed else other
+        column = rows.column(at).cast(other)
+        rows = rows.set_column(at, field.with_type(other), column)
+    return rows
 
 
 def column_of(values: Iterable[Any]) -> Any:

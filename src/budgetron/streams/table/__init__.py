@@ -34,7 +34,7 @@ from budgetron.streams.table.columns import suggested_label
 from budgetron.streams.table.encoder import Encoder
 from budgetron.streams.table.first_rows import first_rows, looked_at
 from budgetron.streams.table.roles import INFER_ROWS, Layout, Roles
-from budgetron.tables.frames import table_of
+from budgetron.tables.frames import plain, table_of
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -400,7 +400,7 @@ class ParquetBatches:
                 for batch in batches:
                     drop = min(start, batch.num_rows)
                     start -= drop
-                    yield batch.slice(drop)
+                    yield plain(batch.slice(drop))
                 self.bytes_read = (self.bytes_total or 0) * (each + 1) // meta.num_row_groups
         except (OSError, pa.ArrowException) as error:
             raise unreadable(self.name, "Parquet", b"PAR1", error) from error

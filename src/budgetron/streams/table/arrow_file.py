@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from budgetron.streams.base import StreamError
 from budgetron.streams.table import arrow, check_start, refuse_packed, unreadable
+from budgetron.tables.frames import plain
 
 if TYPE_CHECKING:
     from budgetron.streams.table import Wanted
@@ -63,7 +64,7 @@ class ArrowBatches:
                     drop = min(max(start - rows, 0), part.num_rows)
                     rows += part.num_rows
                     if drop < part.num_rows:
-                        yield part.slice(drop)
+                        yield plain(part.slice(drop))
                 self.bytes_read = self._file.tell()
         except (OSError, pa.ArrowException) as error:
             raise unreadable(self.name, "Arrow", b"ARROW1", error) from error

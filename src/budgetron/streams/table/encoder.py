@@ -169,8 +169,9 @@ class Encoder:
         coded = encoding.coded
         self._features = [self._here(each.name) for each in coded]
         # Numbers with a decimal point may be read as such; the others are read as text.
+        # So is what is carried: 007 stays 007.
         plain = [each.name for each in coded if each.to_dict().get("decimal") == "."]
-        self.numbers = [self._here(each) for each in plain]
+        self.numbers = [self._here(each) for each in plain if self._here(each) not in self._carry]
         self.words = [self._here(each.name) for each in coded if each.kind == "category"]
         self._dense = {each.kind for each in coded} <= _DENSE and encoding.places is None
 
