@@ -4,8 +4,12 @@ The model's learner has the gamma of the median rule. Contenders learn beside it
 rows. A width has 4 or 16 times that gamma and half of the budget. A metric (papers/metric.py) is a
 copy of the model's learner that sees rows in its own coordinates.
 
-    d = weight (loss of the model - loss of the contender)     mistakes, or |error|
-    z = sum d / |d|
+    e = loss of the model - loss of the contender     mistakes, or |error|
+    d = w e                                           w: the weight of the row
+    z = sum d / sqrt(max(sum d^2, q sum e^2))         q: the mean of w^2 over the whole stream
+
+Without weights z = sum d / |d|. With q it is as if the two differed in heavy rows as often as in
+all: where classes are weighed, heavy rows are few, and they may not have differed in one yet.
 
 Every CHECK rows from its row FIRST on, one with z > win becomes the model's learner with the whole
 budget, the one with the largest sum d if there are several; metrics leave then, and after a width
@@ -18,7 +22,7 @@ Ours; docs/develop/decisions/0053 and 0054 have the reasons.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -54,12 +58,15 @@ class Contender:
     page: Page
     rules: Rules = WIDTH
     rows: int = 0  # since it began
-    ahead: list[float] = field(default_factory=list)
+    square: float = 1.0  # q
+    differences: list[float] = field(default_factory=list)  # e
+    weights: list[float] = field(default_factory=list)
 
-    def count(self, difference: float) -> None:
+    def count(self, difference: float, weight: float) -> None:
         self.rows += 1
         if self.rules != WIDTH or self.rows > YOUNG:
-            self.ahead.append(difference)
+            self.differences.append(difference)
+            self.weights.append(weight)
 
     @property
     def compares(self) -> bool:
@@ -71,31 +78,44 @@ class Contender:
 
     @property
     def leaves(self) -> bool:
-        late = len(self.ahead) >= self.rules.patience and self.z < self.rules.hope
+        late = len(self.differences) >= self.rules.patience and self.z < self.rules.hope
         return self.compares and (self.z < self.rules.lose or late or self.rows >= self.rules.last)
 
     @property
+    def ahead(self) -> float:
+        return float(np.dot(self.weights, self.differences))
+
+    @property
     def z(self) -> float:
-        size = float(np.sqrt(np.square(self.ahead).sum()))
-        return sum(self.ahead) / size if size > 0 else 0.0
+        e = np.array(self.differences)
+        variance = max(np.square(e * self.weights).sum(), self.square * np.square(e).sum())
+        return self.ahead / float(np.sqrt(variance)) if variance > 0 else 0.0
 
 
 class Race:
-    """The race; `page` is the model's learner, `make(factor, share)` another one."""
+    """The race; `page` is the model's learner, `make(factor, share)` another one.
 
-    def __init__(self, page: Page, make: Callable[[float, float], Page]) -> None:
+    `weights`: of the rows that the page has learned before.
+    """
+
+    def __init__(
+        self, page: Page, make: Callable[[float, float], Page], weights: Sequence[float] = ()
+    ) -> None:
+        self.weights = list(weights)
         self.page, self.factor = page, 1.0
         self.model = make(1.0, 1.0)
         self.contenders = [Contender(factor, make(factor, SHARE)) for factor in FACTORS]
 
     def learn(self, x: Vector, y: float, weight: float = 1.0) -> Vector:
         """A round of all; returns the model's decision."""
+        self.weights.append(weight)
         f = self.page.learn(x, y, weight)
         if not self.contenders:
             return f
         for each in self.contenders:
             other = each.page.learn(x, y, weight)
-            each.count(weight * (self.loss(f, y) - self.loss(other, y)))
+            each.count(self.loss(f, y) - self.loss(other, y), weight)
+            each.square = float(np.square(self.weights).mean())
         self.check()
         return f
 
@@ -108,7 +128,7 @@ class Race:
     def check(self) -> None:
         winners = [each for each in self.contenders if each.wins]
         if winners:
-            best = max(winners, key=lambda each: sum(each.ahead))
+            best = max(winners, key=lambda each: each.ahead)
             set_budget(best.page, self.model)
             self.page = best.page
             left = [each for each in self.contenders if each.rules == WIDTH]
@@ -118,7 +138,7 @@ class Race:
                 for each in left:
                     set_budget(each.page, self.model)
             for each in left:
-                each.ahead = []
+                each.differences, each.weights = [], []
             self.contenders = left
         else:
             self.contenders = [each for each in self.contenders if not each.leaves]

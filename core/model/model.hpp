@@ -471,6 +471,7 @@ class Model : private InstanceCount {
       preparation_->prepare(row.x, prepared_, row.gaps);
     }
     if (race_ != nullptr && race_->waiting() && !preparation_->warming_up()) add_widths();
+    if (race_ != nullptr && row.weight != 0.0) race_->count(row.weight);
     raw_ = x;
     run_round(row, ready, counter);
     if (row.weight != 0.0) {
@@ -675,7 +676,7 @@ class Model : private InstanceCount {
   }
   // What a decision has lost.
   [[nodiscard]] double lost(bool mistake, const Turn<Real>& turn) const {
-    return turn.weight * (task_ == Task::regression ? std::abs(turn.error) : mistake);
+    return task_ == Task::regression ? std::abs(turn.error) : mistake;
   }
   // The round of the contenders with a row, `raw` as it came, by which the model has lost this
   // much.
@@ -701,7 +702,7 @@ class Model : private InstanceCount {
                       &race_->random()};
       const bool mistake = aim(row, each.outputs, each.direction, turn);
       const bool learned = learns && sound(row, each.row, each.outputs);
-      each.count(learned ? model_lost - lost(mistake, turn) : 0.0);
+      each.count(learned ? model_lost - lost(mistake, turn) : 0.0, Race<Real>::bounded(now.weight));
       if (learned) each.learner->learn(turn);
     }
     race_->check(

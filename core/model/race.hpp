@@ -3,7 +3,11 @@
 //
 //   d_t    what the model loses in round t less what the contender does, times the row's weight:
 //          mistakes, in regression |error|. Both answer before they learn.
-//   z      sum d_t / sqrt(sum d_t^2)      about N(0, 1) if both are equally good
+//   z      sum d_t / sqrt(V)      about N(0, 1) if both are equally good
+//   V      sum d_t^2, but at least sum (d_t/w_t)^2 times the mean of w^2 over all rows so far:
+//          what it would be if the two differed in heavy rows as often as in all. Where classes
+//          are weighed, heavy rows are few, and sum d_t^2 knows nothing of them until the two have
+//          differed in some (docs/develop/decisions/0056). Without weights both are the same.
 //
 // There are two kinds of contenders:
 //
@@ -66,19 +70,30 @@ struct Contender {
   std::int64_t rows = 0;      // since it began
   std::int64_t compared = 0;  // of these since somebody won
   double ahead = 0.0;         // sum of d
-  double squares = 0.0;       // and of its squares
+  double squares = 0.0;       // of d^2
+  double plain = 0.0;         // of (d/w)^2
   Row<Real> row = {};
   OwnedSample<Real> shown = {};
   std::vector<double> outputs = {};
   std::vector<double> direction = {};
 
-  [[nodiscard]] double z() const { return squares > 0.0 ? ahead / std::sqrt(squares) : 0.0; }
-  void count(double difference) {
+  // `square`: the mean of w^2.
+  [[nodiscard]] double z(double square) const {
+    return squares > 0.0 ? ahead / std::sqrt(std::max(squares, plain * square)) : 0.0;
+  }
+  // `difference`: d/w.
+  void count(double difference, double weight) {
     ++rows;
     if (!measures && rows <= kYoung) return;
     ++compared;
-    ahead += difference;
-    squares += difference * difference;
+    const double weighed = weight * difference;
+    ahead += weighed;
+    squares += weighed * weighed;
+    plain += difference * difference;
+  }
+  void compare_anew() {
+    ahead = squares = plain = 0.0;
+    compared = 0;
   }
   [[nodiscard]] const RaceRules& rules() const {
     static constexpr RaceRules kWidth{4.0, -2.0, 1.5, 2000, 10000};
@@ -86,10 +101,10 @@ struct Contender {
     return measures ? kMetric : kWidth;
   }
   [[nodiscard]] bool compares() const { return rows >= kFirst && rows % kCheck == 0; }
-  [[nodiscard]] bool wins() const { return compares() && z() > rules().win; }
-  [[nodiscard]] bool leaves() const {
-    return compares() && (z() < rules().lose || rows >= rules().last ||
-                          (compared >= rules().patience && z() < rules().hope));
+  [[nodiscard]] bool wins(double square) const { return compares() && z(square) > rules().win; }
+  [[nodiscard]] bool leaves(double square) const {
+    return compares() && (z(square) < rules().lose || rows >= rules().last ||
+                          (compared >= rules().patience && z(square) < rules().hope));
   }
 
   static constexpr std::int64_t kFirst = 300;  // rows
@@ -122,6 +137,15 @@ class Race {
   void add(Contender<Real> contender) { contenders_.push_back(std::move(contender)); }
   void end() { std::vector<Contender<Real>>().swap(contenders_); }
 
+  // A row of the stream, whether anybody races or not.
+  void count(double row_weight) {
+    const double weight = bounded(row_weight);
+    squares_ += weight * weight;
+    ++rows_;
+  }
+  // A weight whose square is a number.
+  [[nodiscard]] static double bounded(double weight) { return std::clamp(weight, 1e-100, 1e100); }
+
   // The budget's share of a width: after a win narrow kernels are known to be worth it.
   [[nodiscard]] double share() const { return factor_ == 1.0 ? kBudget : 1.0; }
 
@@ -129,9 +153,10 @@ class Race {
   // leaves, and `raise(contender)` for those who get the whole budget.
   template <class Win, class Raise>
   void check(Win win, Raise raise) {
+    const double square = rows_ > 0 ? squares_ / static_cast<double>(rows_) : 1.0;
     Contender<Real>* best = nullptr;
     for (Contender<Real>& each : contenders_) {
-      if (each.wins() && (best == nullptr || each.ahead > best->ahead)) best = &each;
+      if (each.wins(square) && (best == nullptr || each.ahead > best->ahead)) best = &each;
     }
     if (best != nullptr) {
       win(*best);
@@ -141,12 +166,11 @@ class Race {
         return each.measures || (!measures && !(each.factor > factor_));
       });
       for (Contender<Real>& each : contenders_) {
-        each.ahead = each.squares = 0.0;
-        each.compared = 0;
+        each.compare_anew();
         if (!measures) raise(each);
       }
     } else {
-      std::erase_if(contenders_, [](const auto& each) { return each.leaves(); });
+      std::erase_if(contenders_, [&](const auto& each) { return each.leaves(square); });
     }
     if (contenders_.empty()) end();
   }
@@ -169,6 +193,7 @@ class Race {
       each.learner->scale_targets(factor);
       each.ahead *= factor;
       each.squares *= factor * factor;
+      each.plain *= factor * factor;
     }
   }
   void rearrange(const ClassChange& change) {
@@ -181,7 +206,7 @@ class Race {
   // `make(contender)`: a learner to load it into.
   template <class Make>
   void visit_state(StateVisitor& visitor, Make make) {
-    visitor.part_if(begun_ || running(), "race", *this);
+    visitor.part_if(rows_ > 0, "race", *this);
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       Contender<Real>& each = contenders_[i];
       if (visitor.loading()) each.learner = make(each);
@@ -199,11 +224,14 @@ class Race {
     std::vector<double> numbers;
     std::vector<std::int64_t> counts;
     for (const Contender<Real>& each : contenders_) {
-      numbers.insert(numbers.end(), {each.factor, each.gamma, each.ahead, each.squares});
+      numbers.insert(numbers.end(),
+                     {each.factor, each.gamma, each.ahead, each.squares, each.plain});
       counts.insert(counts.end(), {each.measures ? 1 : 0, each.rows, each.compared});
     }
     visitor.field("begun", begun_);
     visitor.field("factor", factor_);
+    visitor.field("rows", rows_);
+    visitor.field("weight_squares", squares_);
     if (visitor.mode() != StateVisitor::Mode::count) {
       visitor.field("numbers", numbers);
       visitor.field("counts", counts);
@@ -223,22 +251,27 @@ class Race {
              std::find(std::begin(kFactors), std::end(kFactors), factor) != std::end(kFactors);
     };
     constexpr std::size_t most = std::size(kFactors) + 1;
-    require(possible(factor_) && numbers.size() % 4 == 0 && numbers.size() <= 4 * most &&
-                counts.size() * 4 == numbers.size() * 3 && all_finite(numbers),
+    constexpr std::size_t each_has = 5;
+    const std::size_t count = numbers.size() / each_has;
+    require(rows_ >= 0 && squares_ >= 0.0 && std::isfinite(squares_) && possible(factor_) &&
+                numbers.size() == each_has * count && count <= most && counts.size() == 3 * count &&
+                all_finite(numbers),
             "race");
     end();
-    for (std::size_t i = 0; i < numbers.size() / 4; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       Contender<Real> each;
-      each.factor = numbers[4 * i];
-      each.gamma = numbers[4 * i + 1];
-      each.ahead = numbers[4 * i + 2];
-      each.squares = numbers[4 * i + 3];
+      const double* const number = numbers.data() + each_has * i;
+      each.factor = number[0];
+      each.gamma = number[1];
+      each.ahead = number[2];
+      each.squares = number[3];
+      each.plain = number[4];
       each.measures = counts[3 * i] == 1;
       each.rows = counts[3 * i + 1];
       each.compared = counts[3 * i + 2];
       require(possible(each.factor) && each.gamma > 0.0 && each.squares >= 0.0 &&
-                  counts[3 * i] >= 0 && counts[3 * i] <= 1 && each.compared >= 0 &&
-                  each.compared <= each.rows && each.rows <= 10000 &&
+                  each.plain >= 0.0 && counts[3 * i] >= 0 && counts[3 * i] <= 1 &&
+                  each.compared >= 0 && each.compared <= each.rows && each.rows <= 10000 &&
                   (each.measures ? each.factor == factor_ && !measures() : each.factor > factor_),
               "race");
       contenders_.push_back(std::move(each));
@@ -248,6 +281,8 @@ class Race {
   bool widths_;
   bool begun_ = false;
   double factor_ = 1.0;
+  std::int64_t rows_ = 0;  // of the stream
+  double squares_ = 0.0;   // sum of their w^2
   Random random_{0};
   std::vector<Contender<Real>> contenders_;
 };

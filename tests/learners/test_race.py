@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from numpy.typing import NDArray
+from sklearn.datasets import make_classification
 
 import budgetron
 from budgetron import BudgetronClassifier, BudgetronRegressor, river
@@ -57,6 +58,17 @@ def test_a_narrow_kernel_wins_where_borders_are_fine() -> None:
     assert race.n_mistakes_ < 0.75 * median.n_mistakes_
     assert race_field(race, "factor") in FACTORS
     assert race.n_support_ <= 100
+
+
+@pytest.mark.parametrize("seed", [2, 7])
+def test_rows_of_the_frequent_class_alone_do_not_decide(seed: int) -> None:
+    """In the first rows that are compared there are few others, or none, to differ in."""
+    X, y = make_classification(2000, weights=[0.995], flip_y=0, random_state=seed)
+    plain, model = (
+        BudgetronClassifier(class_weight="balanced", **words).partial_fit(X, y)
+        for words in ({"gamma": "median", "relevance": False}, {})
+    )
+    np.testing.assert_array_equal(plain.decision_function(X), model.decision_function(X))
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -111,12 +123,14 @@ def test_it_ends() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_it_is_the_page(dtype: str) -> None:
+@pytest.mark.parametrize("heaviest", [1.0, 5.0])
+def test_it_is_the_page(heaviest: float, dtype: str) -> None:
     X, y = checkerboard(2600, cells=4)
     X = X.astype(dtype)
+    weights = np.where(np.arange(len(y)) % 17 == 3, heaviest, 1.0)
     budget = 24
     model = BudgetronClassifier(budget=budget, scale=None)  # units, and so metrics, stay plain
-    f = model.prequential(X, y)
+    f = model.prequential(X, y, sample_weight=weights)
     warm = BudgetronClassifier(gamma="median", scale=None).partial_fit(X[:200], y[:200])
     gamma = float(native_of(warm).gamma)
 
@@ -129,18 +143,23 @@ def test_it_is_the_page(dtype: str) -> None:
     page = make(1.0, 1.0)
     signs = 2.0 * y - 1.0
     rows = X.astype(np.float64)
-    for x, sign in zip(rows[:200], signs[:200], strict=True):
-        page.learn(x, sign)
-    race = Race(page, make)
+    for x, sign, weight in zip(rows[:200], signs[:200], weights[:200], strict=True):
+        page.learn(x, sign, weight)
+    race = Race(page, make, list(weights[:200]))
     factors = []
     tolerance = {"float64": 1e-6, "float32": 2e-2}[dtype]
     for t in range(200, len(X)):
-        expected = race.learn(rows[t], signs[t])
+        expected = race.learn(rows[t], signs[t], weights[t])
         assert abs(f[t] - expected[0]) <= tolerance * (1 + abs(expected[0])), t
         factors.append(race.factor)
     assert factors[-1] > 1
     assert race_field(model, "factor") == race.factor
     assert len(race.contenders) == len(contenders(model))
+    if race.contenders:
+        numbers = state_of(model)["race/numbers"].reshape(-1, 5)[:, 2:]
+        for each, (ahead, squares, plain) in zip(race.contenders, numbers, strict=True):
+            e, w = np.array(each.differences), np.array(each.weights)
+            assert (ahead, squares, plain) == ((w * e).sum(), ((w * e) ** 2).sum(), (e**2).sum())
 
 
 # ---- promises ------------------------------------------------------------------------------------
