@@ -20,6 +20,7 @@ struct Row : RowTerms<Real> {
   AlignedVector<Real> values;      // k(x_i, x), padded
   AlignedVector<Real> distances;   // ||x_i - x||^2, where a learner asked for them
   AlignedVector<double> features;  // phi(x), for learners with a feature map, padded
+  AlignedVector<double> parts;     // what a decision was made of, where the learner needs it again
   double self = 1.0;               // k(x, x)
   bool coarse = false;             // x is so large that float32 rounds it by 1e-3 of a width
   std::uint32_t new_features = 0;  // features of x that a feature map has not met before
@@ -29,6 +30,7 @@ struct Row : RowTerms<Real> {
     visitor.scratch(values);
     visitor.scratch(distances);
     visitor.scratch(features);
+    visitor.scratch(parts);
   }
 };
 

@@ -108,7 +108,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   bool learn(const Turn<Real>& turn) override {
     const bool regresses = admission_ == Admission::error;
     double loss = regresses ? -turn.margin : wanted(turn) - turn.margin;
-    if (form_ != Form::none) count(turn.x);
+    if (form_ != Form::none && !count(turn.x) && reflects_) decide_parts(*turn.row, turn.x);
     if (relates_) count_relevance(turn);
     if (!regresses) watch(turn);
     double other = 0.0;  // loss of the reflex
@@ -127,6 +127,7 @@ class Budgetron final : public ExpansionLearner<Real> {
       } else {
         const std::size_t index = make_place(turn);
         if (reflects_) {
+          decide_parts(*turn.row, turn.x);
           aim(turn, loss, other);
         } else {
           decide_by(*turn.row, turn.x, moves_);
@@ -145,29 +146,32 @@ class Budgetron final : public ExpansionLearner<Real> {
     return true;
   }
 
-  void decide_by(const Row<Real>& row, const Sample<Real>& x,
-                 std::span<double> outputs) const override {
-    f_.decide(row, outputs);
-    if (form_ != Form::none) straight_.decide(x, outputs);
-    if (!reflects_) return;
-    // No memory but the outputs: each is weighed, then the other's terms are added.
-    const double share = share_.of_belief();
-    for (std::size_t k = 0; k < outputs.size(); ++k) {
-      outputs[k] = share * outputs[k] + (1.0 - share) * reflex(row, x, k);
+  void decide_by(Row<Real>& row, const Sample<Real>& x, std::span<double> outputs) const override {
+    if (!reflects_) {
+      f_.decide(row, outputs);
+      if (form_ != Form::none) straight_.decide(x, outputs);
+      return;
     }
+    decide_parts(row, x);
+    const double share = share_.of_belief();
+    const double* const reflex = row.parts.data() + outputs.size();
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      outputs[k] = share * row.parts[k] + (1.0 - share) * reflex[k];
+    }
+  }
+  void reserve_row(Row<Real>& row) const override {
+    ExpansionLearner<Real>::reserve_row(row);
+    if (reflects_) row.parts.reserve(2 * f_.outputs());
   }
   void be_averaged() override {
     form_ = rule_ = Form::none;
     reflects_ = false;
   }
   [[nodiscard]] double coef(std::size_t i, std::size_t k) const override {
-    if (!reflects_) return f_.coef(i, k);
-    return share_.of_belief() * f_.coef(i, k) + (1.0 - share_.of_belief()) * reflex_.row(k)[i];
+    return coef(i, k, reflects_ ? share_.of_belief() : 1.0);
   }
   [[nodiscard]] double weight(std::size_t j, std::size_t k) const override {
-    if (!reflects_) return straight_.weights(k)[j];
-    return share_.of_belief() * straight_.weights(k)[j] +
-           (1.0 - share_.of_belief()) * straight_.weights(k, 1)[j];
+    return weight(j, k, reflects_ ? share_.of_belief() : 1.0);
   }
   [[nodiscard]] std::vector<Share<Real>> shares() const override {
     return {{&f_, [this](std::size_t i, std::size_t k) { return coef(i, k); }}};
@@ -247,8 +251,6 @@ class Budgetron final : public ExpansionLearner<Real> {
     }
     visitor.scratch(gradient_);
     visitor.scratch(values_);
-    visitor.scratch(example_.values);
-    visitor.scratch(example_.indices);
     visitor.scratch(order_);
     visitor.scratch(kernel_);
     visitor.scratch(gain_);
@@ -392,13 +394,15 @@ class Budgetron final : public ExpansionLearner<Real> {
     return std::max<std::size_t>(kFeatures, budget_ * widest_);
   }
 
-  // A straight part that could hold every row exactly, and more, only learns the noise.
-  void count(const Sample<Real>& x) {
+  // A straight part that could hold every row exactly, and more, only learns the noise. Returns
+  // whether there still is one.
+  bool count(const Sample<Real>& x) {
     straight_.count(x);
-    if (!turns_ || straight_.nonzeros() <= static_cast<double>(budget_)) return;
+    if (!turns_ || straight_.nonzeros() <= static_cast<double>(budget_)) return true;
     if (form_ == Form::full) be_diagonal();
     straight_.clear();
     form_ = Form::none;
+    return false;
   }
 
   // Gives the features of x their coordinates.
@@ -453,6 +457,16 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (features_reserved_ == 0 || form_ != Form::full) belief_.set_capacity(budget_ + first());
   }
 
+  // What the belief, with this share of the answer, and the reflex say together.
+  [[nodiscard]] double coef(std::size_t i, std::size_t k, double share) const {
+    if (!reflects_) return f_.coef(i, k);
+    return share * f_.coef(i, k) + (1.0 - share) * reflex_.row(k)[i];
+  }
+  [[nodiscard]] double weight(std::size_t j, std::size_t k, double share) const {
+    if (!reflects_) return straight_.weights(k)[j];
+    return share * straight_.weights(k)[j] + (1.0 - share) * straight_.weights(k, 1)[j];
+  }
+
   // ---- relevance ------------------------------------------------------------------------------
 
   // The gradient of what the row's class is ahead by of its best rival:
@@ -464,28 +478,26 @@ class Budgetron final : public ExpansionLearner<Real> {
     std::vector<double>& gradient = gradient_;
     gradient.assign(width, 0.0);
     const double scale = 2.0 * f_.kernel().gamma;
+    const double share = reflects_ ? share_.of_belief() : 1.0;
     double sum = 0.0;
+    values_.resize(f_.size());
     for (std::size_t i = 0; i < f_.size(); ++i) {
       double q = 0.0;
       for (std::size_t k = 0; k < f_.outputs(); ++k) {
-        if (turn.direction[k] != 0.0) q += turn.direction[k] * coef(i, k);
+        if (turn.direction[k] != 0.0) q += turn.direction[k] * coef(i, k, share);
       }
       q *= scale * static_cast<double>(turn.row->values[i]) / turn.weight;
       sum += q;
-      f_.support().extract(i, example_);
-      const Sample<Real> stored = example_.view();
-      for (std::size_t at = 0; at < stored.count; ++at) {
-        const auto j = static_cast<std::size_t>(stored.feature(at));
-        if (j < width) gradient[j] += q * static_cast<double>(stored.values[at]);
-      }
+      values_[i] = q;
     }
+    f_.support().add_weighed(values_, gradient);
     for (std::size_t at = 0; at < turn.x.count; ++at) {
       const auto j = static_cast<std::size_t>(turn.x.feature(at));
       if (j < width) gradient[j] -= sum * static_cast<double>(turn.x.values[at]);
     }
     for (std::size_t j = 1; j < straight_.size(); ++j) {
       double w = 0.0;
-      for (std::size_t k = 0; k < f_.outputs(); ++k) w += turn.direction[k] * weight(j, k);
+      for (std::size_t k = 0; k < f_.outputs(); ++k) w += turn.direction[k] * weight(j, k, share);
       gradient[static_cast<std::size_t>(straight_.feature(j - 1))] += w / turn.weight;
     }
     relevance_.count(turn.x, gradient);
@@ -529,43 +541,47 @@ class Budgetron final : public ExpansionLearner<Real> {
     return share_.silent() ? loss >= wanted(turn) : loss > kSmall * wanted(turn);
   }
 
-  // Output k of the reflex.
-  [[nodiscard]] double reflex(const Row<Real>& row, const Sample<Real>& x, std::size_t k) const {
-    double output = 0.0;
-    if (f_.size() > 0) {
-      output = row_functions<Real>().dot(row.values.data(), reflex_.row(k), padded(f_.size()));
+  // The outputs of the belief, then those of the reflex. They stay with the row for `learn`.
+  void decide_parts(Row<Real>& row, const Sample<Real>& x) const {
+    const std::size_t outputs = f_.outputs();
+    row.parts.resize(2 * outputs);
+    f_.decide(row, {row.parts.data(), outputs});
+    double* const reflex = row.parts.data() + outputs;
+    const auto dot = row_functions<Real>().dot;
+    const std::size_t n = padded(f_.size());
+    for (std::size_t k = 0; k < outputs; ++k) {
+      reflex[k] = n > 0 ? dot(row.values.data(), reflex_.row(k), n) : 0.0;
     }
-    if (form_ != Form::none) output += straight_.value(x, k, 1);
-    return output;
+    if (form_ != Form::none) straight_.decide_all(x, row.parts);
   }
 
   // What each of the two lacks to the margin, and where it should move: directions of their own,
   // for the best wrong class of one need not be that of the other.
   void aim(const Turn<Real>& turn, double& loss, double& other) {
     const std::size_t outputs = f_.outputs();
+    const double* const parts = turn.row->parts.data();
     direction_.resize(2 * outputs);
-    f_.decide(*turn.row, moves_);
-    if (form_ != Form::none) straight_.decide(turn.x, moves_);
-    loss = wanted(turn) - aim_at(turn, {direction_.data(), outputs});
-    for (std::size_t k = 0; k < outputs; ++k) moves_[k] = reflex(*turn.row, turn.x, k);
-    other = wanted(turn) - aim_at(turn, {direction_.data() + outputs, outputs});
+    loss = wanted(turn) - aim_at(turn, {parts, outputs}, {direction_.data(), outputs});
+    other = wanted(turn) -
+            aim_at(turn, {parts + outputs, outputs}, {direction_.data() + outputs, outputs});
   }
-  // The margin of the outputs in moves_.
-  double aim_at(const Turn<Real>& turn, std::span<double> direction) {
+  // The margin of these decisions.
+  double aim_at(const Turn<Real>& turn, std::span<const double> decisions,
+                std::span<double> direction) const {
     std::copy(turn.direction.begin(), turn.direction.end(), direction.begin());
     if (direction.size() > 1) {
       const auto at = std::max_element(direction.begin(), direction.end()) - direction.begin();
       const auto code = static_cast<std::size_t>(at);
       std::size_t wrong = code == 0 ? 1 : 0;
       for (std::size_t k = 1; k < direction.size(); ++k) {
-        if (k != code && moves_[k] > moves_[wrong]) wrong = k;
+        if (k != code && decisions[k] > decisions[wrong]) wrong = k;
       }
       const double up = direction[code];
       std::fill(direction.begin(), direction.end(), 0.0);
       direction[code] = up;
       direction[wrong] = -up;
     }
-    return f_.inner(direction, moves_) / turn.weight;
+    return f_.inner(direction, decisions) / turn.weight;
   }
   // The update of a belief that has seen no row: v = (tau z, Kinv k), and P stays.
   void reflect(const Turn<Real>& turn, double loss) {
@@ -879,7 +895,6 @@ class Budgetron final : public ExpansionLearner<Real> {
   Relevance relevance_;
   std::vector<double> gradient_;
   std::vector<double> values_;
-  OwnedSample<Real> example_;
   Form rule_ = form_;      // none: there is no such part
   Covariance belief_;      // P
   Covariance prior_;       // Kinv

@@ -80,8 +80,7 @@ class Learner {
   // The expansion, if `decide` reads nothing but x and its kernel row: such rows can be computed
   // ahead, and decided (`decide_by`). Else null.
   [[nodiscard]] virtual const Expansion<Real>* by_row() const { return nullptr; }
-  virtual void decide_by(const Row<Real>& row, const Sample<Real>&,
-                         std::span<double> outputs) const {
+  virtual void decide_by(Row<Real>& row, const Sample<Real>&, std::span<double> outputs) const {
     by_row()->decide(row, outputs);
   }
 
@@ -173,8 +172,7 @@ class ExpansionLearner : public Learner<Real> {
   }
   [[nodiscard]] std::span<const std::uint32_t> united() const override { return united_; }
   [[nodiscard]] const Expansion<Real>* by_row() const override { return &f_; }
-  void decide_by(const Row<Real>& row, const Sample<Real>&,
-                 std::span<double> outputs) const override {
+  void decide_by(Row<Real>& row, const Sample<Real>&, std::span<double> outputs) const override {
     f_.decide(row, outputs);
   }
   [[nodiscard]] const Expansion<Real>* expansion() const override { return &f_; }

@@ -549,6 +549,43 @@ void ExampleStore<Real>::extract(std::size_t i, OwnedSample<Real>& out) const {
   });
 }
 
+// Examples in their order, as if they were added one by one. Columns take turns, so that no sum
+// waits for its last term.
+template <class Real>
+void ExampleStore<Real>::add_weighed(std::span<const double> weights,
+                                     std::span<double> sums) const {
+  constexpr std::size_t together = 8;
+  std::size_t features[together];
+  std::size_t starts[together];
+  std::size_t count = 0;
+  const auto add = [&](const auto* values) {
+    double parts[together] = {};
+    for (std::size_t c = 0; c < count; ++c) parts[c] = sums[features[c]];
+    for (std::size_t c = count; c < together; ++c) starts[c] = starts[0];
+    for (std::size_t i = 0; i < size_; ++i) {
+      for (std::size_t c = 0; c < together; ++c) {
+        parts[c] += weights[i] * static_cast<double>(values[starts[c] + i]);
+      }
+    }
+    for (std::size_t c = 0; c < count; ++c) sums[features[c]] = parts[c];
+    count = 0;
+  };
+  const auto flush = [&] { columns_.bytes() ? add(columns_.ones()) : add(columns_.reals()); };
+  for (std::size_t j = 0; j < sums.size(); ++j) {
+    const Stored where = stored(static_cast<std::int32_t>(j));
+    if (where.slot != kNoSlot) {
+      features[count] = j;
+      starts[count++] = where.slot * columns_.stride();
+      if (count == together) flush();
+    } else if (!where.few.empty()) {
+      for (std::size_t i = 0; i < size_; ++i) {
+        sums[j] += weights[i] * static_cast<double>(value(where, i));
+      }
+    }
+  }
+  if (count > 0) flush();
+}
+
 // ---- state and invariants -----------------------------------------------------------------------
 
 // For loaded rows, which are not checked yet.

@@ -156,6 +156,8 @@ class ExampleStore {
   void replace(std::size_t i, const Sample<Real>& x);
   void remove(std::size_t i);
   void extract(std::size_t i, OwnedSample<Real>& out) const;
+  // sums[j] += sum_i weights[i] times value j of example i, of the features below sums.size().
+  void add_weighed(std::span<const double> weights, std::span<double> sums) const;
   [[nodiscard]] Real norm_of(const Sample<Real>& x) const;
 
   void visit_state(StateVisitor& visitor);
