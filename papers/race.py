@@ -15,7 +15,8 @@ Every CHECK rows from its row FIRST on, one with z > win becomes the model's lea
 budget, the one with the largest sum d if there are several; metrics leave then, and after a width
 widths that are not narrower; narrower ones get the whole budget; the others begin anew with their
 sums. If nobody wins, one leaves if
-z < lose, or if z < hope `patience` rows after it began or somebody won, or after its row `last`.
+z < lose, or if z < 0 DOUBT rows, or z < hope `patience` rows, after it began or somebody won, or
+after its row `last`.
 
 Ours; docs/develop/decisions/0053 and 0054 have the reasons.
 """
@@ -33,7 +34,8 @@ FACTORS = (4.0, 16.0)
 SHARE = 0.5  # of the budget
 FIRST, CHECK = 300, 100
 YOUNG = 200  # rows of a width, which begins after the warm-up, that do not count
-LAST = 10_000
+DOUBT = 500
+LAST = 6000
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Rules:
     last: int = LAST
 
 
-WIDTH, METRIC = Rules(), Rules(2.5, -2.0, 0.0, 1000, 3000)
+WIDTH, METRIC = Rules(), Rules(2.5, -2.0, 0.0, DOUBT, 3000)
 
 
 @dataclass
@@ -78,8 +80,12 @@ class Contender:
 
     @property
     def leaves(self) -> bool:
-        late = len(self.differences) >= self.rules.patience and self.z < self.rules.hope
-        return self.compares and (self.z < self.rules.lose or late or self.rows >= self.rules.last)
+        if not self.compares:
+            return False
+        counted = len(self.differences)
+        late = counted >= self.rules.patience and self.z < self.rules.hope
+        doubted = counted >= DOUBT and self.z < 0
+        return self.z < self.rules.lose or doubted or late or self.rows >= self.rules.last
 
     @property
     def ahead(self) -> float:

@@ -22,6 +22,7 @@
 //             After a width's win it and narrower ones have the whole budget; other widths, and
 //             metrics, leave. Those who stay are compared anew, with the new learner.
 //   z < lose  it leaves
+//   z < 0     kDoubt rows after it began or somebody won: it leaves
 //   z < hope  `patience` rows after it began or somebody won: it leaves
 //   row `last`: it leaves
 //
@@ -96,19 +97,22 @@ struct Contender {
     compared = 0;
   }
   [[nodiscard]] const RaceRules& rules() const {
-    static constexpr RaceRules kWidth{4.0, -2.0, 1.5, 2000, 10000};
-    static constexpr RaceRules kMetric{2.5, -2.0, 0.0, 1000, 3000};
+    static constexpr RaceRules kWidth{4.0, -2.0, 1.5, 2000, kLast};
+    static constexpr RaceRules kMetric{2.5, -2.0, 0.0, kDoubt, 3000};
     return measures ? kMetric : kWidth;
   }
   [[nodiscard]] bool compares() const { return rows >= kFirst && rows % kCheck == 0; }
   [[nodiscard]] bool wins(double square) const { return compares() && z(square) > rules().win; }
   [[nodiscard]] bool leaves(double square) const {
     return compares() && (z(square) < rules().lose || rows >= rules().last ||
+                          (compared >= kDoubt && z(square) < 0.0) ||
                           (compared >= rules().patience && z(square) < rules().hope));
   }
 
   static constexpr std::int64_t kFirst = 300;  // rows
   static constexpr std::int64_t kCheck = 100;
+  static constexpr std::int64_t kDoubt = 500;
+  static constexpr std::int64_t kLast = 6000;  // the longest that one stays
   static constexpr std::int64_t kYoung =
       200;  // rows in which a width, which begins later, catches up
 };
@@ -271,7 +275,8 @@ class Race {
       each.compared = counts[3 * i + 2];
       require(possible(each.factor) && each.gamma > 0.0 && each.squares >= 0.0 &&
                   each.plain >= 0.0 && counts[3 * i] >= 0 && counts[3 * i] <= 1 &&
-                  each.compared >= 0 && each.compared <= each.rows && each.rows <= 10000 &&
+                  each.compared >= 0 && each.compared <= each.rows &&
+                  each.rows <= Contender<Real>::kLast &&
                   (each.measures ? each.factor == factor_ && !measures() : each.factor > factor_),
               "race");
       contenders_.push_back(std::move(each));

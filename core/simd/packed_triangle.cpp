@@ -51,21 +51,55 @@ inline void sum_columns(Doubles (&sums)[kTogether][vectors], double* f) {
 #endif
 }
 
+// Rows [first, last) of k, in whole panels, with something other than 0.
+struct Stretch {
+  std::size_t first;
+  std::size_t last;
+};
+constexpr std::size_t kStretches = 16;
+
+// Finds them; what is behind the last one that has a place is part of it. A row with few features
+// is mostly 0 where features have coordinates.
+inline std::size_t find_stretches(const double* k, std::size_t panels, Stretch* stretches) {
+  std::size_t count = 0;
+  bool inside = false;
+  for (std::size_t p = 0; p < panels; ++p) {
+    const double* const at = k + kPanel * p;
+    bool any = false;
+    for (std::size_t i = 0; i < kPanel; ++i) any |= at[i] != 0.0;
+    if (any && !inside) {
+      if (count == kStretches) {
+        stretches[count - 1].last = kPanel * panels;
+        return count;
+      }
+      stretches[count++].first = kPanel * p;
+    }
+    if (any) stretches[count - 1].last = kPanel * (p + 1);
+    inside = any;
+  }
+  return count;
+}
+
 void project(const double* columns, std::size_t panels, const double* k, double* f) {
   constexpr std::size_t vectors = kPanel / kWidth<double>;
+  Stretch stretches[kStretches];
+  const std::size_t count = find_stretches(k, panels, stretches);
   for (std::size_t p = panels; p-- > 0;) {
     const std::size_t height = kPanel * (p + 1);
     for (std::size_t first = 0; first < kPanel; first += kTogether) {
       const double* u = columns + panel_numbers(p) + first * height;
       Doubles sums[kTogether][vectors] = {};
-      for (std::size_t i = 0; i < height; i += kPanel) {
+      for (std::size_t s = 0; s < count && stretches[s].first < height; ++s) {
+        const std::size_t last = stretches[s].last < height ? stretches[s].last : height;
+        for (std::size_t i = stretches[s].first; i < last; i += kPanel) {
 #pragma GCC unroll 8
-        for (std::size_t b = 0; b < vectors; ++b) {
-          const std::size_t at = i + b * kWidth<double>;
-          const Doubles row = load<double>(k + at);
+          for (std::size_t b = 0; b < vectors; ++b) {
+            const std::size_t at = i + b * kWidth<double>;
+            const Doubles row = load<double>(k + at);
 #pragma GCC unroll 4
-          for (std::size_t c = 0; c < kTogether; ++c) {
-            sums[c][b] = multiply_add(load<double>(u + c * height + at), row, sums[c][b]);
+            for (std::size_t c = 0; c < kTogether; ++c) {
+              sums[c][b] = multiply_add(load<double>(u + c * height + at), row, sums[c][b]);
+            }
           }
         }
       }
