@@ -71,9 +71,10 @@ def make(kernel: str, update: Part, budget: Part, radius: float | None) -> Kerne
 def test_every_combination_keeps_every_promise(budget: type[Part], kernel: str) -> None:
     X, y = stream(20, classes=3)
     tried = 0
-    for small, update, radius in product(
-        variants(budget), [u for part in UPDATES for u in variants(part)], (None, 1.5)
-    ):
+    # The Gaussian kernel meets all; of the others every third, over all updates, losses and radii.
+    every = 1 if kernel == "rbf" else 3
+    updates = [u for part in UPDATES for u in variants(part)]
+    for small, update, radius in [*product(variants(budget), updates, (None, 1.5))][::every]:
         model = make(kernel, update, small, radius)
         machine = Round(Gaussian(), update, small, inf if radius is None else radius)
         if kernel not in machine.kernels():

@@ -73,11 +73,11 @@ def test_a_change_leaves_the_answers(name: str) -> None:
     y[600:] += 8.0 * (y[600:] - 50.0)
     changed = 0
     for x, target in zip(X[600:], y[600:], strict=True):
-        before, old = model.predict(X), model.target_units_
+        before, old = model.predict(X[::16]), model.target_units_
         model.partial_fit(x[None, :], [target], sample_weight=[1e-12])  # counted, hardly learned
         new = model.target_units_
         changed += new.changes > old.changes
-        answers = model.predict(X) - new.centre
+        answers = model.predict(X[::16]) - new.centre
         np.testing.assert_allclose(answers, before - old.centre, rtol=5e-3, atol=1e-6)
     assert changed >= 1
     assert model.target_units_.scale > 4.0 * make(name).fit(X[:600], y[:600]).target_units_.scale

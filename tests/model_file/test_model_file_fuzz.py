@@ -384,6 +384,8 @@ def damaged(data: st.DataObject, array: np.ndarray) -> np.ndarray:
     changed = array.copy()
     if array.dtype.kind == "f":
         values = st.sampled_from([np.nan, np.inf, -np.inf, 0.0, -1.0, 1e-300, 1e30, 0.5])
+    elif array.dtype.kind == "b":
+        values = st.booleans()
     else:
         limits = np.iinfo(array.dtype)
         values = st.one_of(
