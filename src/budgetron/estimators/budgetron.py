@@ -13,12 +13,20 @@ from budgetron.estimators._base.classifier import OnlineClassifier
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.parameters import BYTES, of
 from budgetron.estimators._base.regressor import OnlineRegressor
-from budgetron.estimators._base.widths import RACE, WidthText
+from budgetron.estimators._base.widths import RACE, WidthText, median_factor
 from budgetron.parts import Budgetron, Gaussian, Learner, Part
 
 
 class _Straight(OnlineEstimator):
     """What both say of their straight part; all of it is 0 without one."""
+
+    relevance: bool
+
+    @property
+    def _learns_metric(self) -> bool:
+        """Whether a metric may be learned; what it is found from is counted only then."""
+        follows = self.scale == "auto" and median_factor(self.gamma) is not None
+        return bool(self.relevance and follows and self.kernel == "rbf" and self.average == "last")
 
     @property
     def coef_(self) -> Floats:
@@ -135,7 +143,7 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
             straight=self.straight,
             floor=float(self.floor),
             reflex=bool(self.reflex),
-            relevance=bool(self.relevance),
+            relevance=self._learns_metric,
         )
 
     @property
@@ -208,7 +216,7 @@ class BudgetronRegressor(_Straight, OnlineRegressor):
             straight=self.straight,
             floor=float(self.floor),
             reflex=False,
-            relevance=bool(self.relevance),
+            relevance=self._learns_metric,
         )
 
     @property

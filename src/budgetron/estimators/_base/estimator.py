@@ -180,7 +180,7 @@ class OnlineEstimator(Parameters, Budgeted):
         factor = median_factor(self.gamma)
         rule = "fixed" if factor is None else "median"
         race = self.gamma == RACE
-        metric = bool(getattr(self, "relevance", False))
+        metric = bool(getattr(self, "_learns_metric", False))
         return Preparation(
             self.scale or "none", rule, width, gamma_factor=factor or 1.0, metric=metric, race=race
         )
