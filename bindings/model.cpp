@@ -452,6 +452,14 @@ void bind(nb::module_& m, const char* name) {
                        return preparation != nullptr ? preparation->scale() : "none";
                      });
                    })
+      .def_prop_ro("clip",
+                   [](M& self) {
+                     return self.inspect([&](const auto&) {
+                       const auto* preparation = self.preparation();
+                       return preparation != nullptr ? preparation->clip()
+                                                     : std::numeric_limits<double>::infinity();
+                     });
+                   })
       .def_prop_ro("gamma", &look<&Model<Real>::gamma, Real>)
       .def("relevance", &relevance<Real>)
       .def_prop_ro("delta", &look<&Model<Real>::delta, Real>)

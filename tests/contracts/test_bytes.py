@@ -124,7 +124,7 @@ def test_with_a_warm_up_never_above_the_bytes(case: Case) -> None:
     model = within(case, 40_000, scale="auto", **({"gamma": "median"}))
     for each in learned(model, X, y, first):
         assert each.memory_bytes_ <= 40_000
-    assert model.scale_ != "undecided"  # fewer than 200 rows had to do
+    assert model.scaling_ != "undecided"  # fewer than 200 rows had to do
     assert model.budget_ < within(case, 40_000).partial_fit(X[:1], y[:1], **first).budget_
 
 
@@ -142,7 +142,7 @@ def test_with_units_and_a_warm_up_a_few_kilobytes_are_enough(case: Case) -> None
     least = int(str(wanted.value).split("'")[1].removesuffix("B"))
     assert least <= int(str(plain.value).split("'")[1].removesuffix("B")) + 10_000
     model = within(case, least, **auto).partial_fit(X, y, **first)
-    assert model.scale_ != "undecided"
+    assert model.scaling_ != "undecided"
     assert model.memory_bytes_ <= least
 
 

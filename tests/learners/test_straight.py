@@ -158,7 +158,7 @@ def test_weights_of_flags_follow_what_a_flag_is(straight: str) -> None:
     made = {"budget": 30, "missing": "flag", "straight": straight, "reflex": False}
     model = budgetron.make("budgetron", **made)
     model.partial_fit(X[:400], y[:400], classes=[0, 1])
-    flag = model.support_vectors_[:, 4:].max()
+    flag = model._shown_examples()[:, 4:].max()
     assert flag != 1.0
     assert model.coef_.shape == (1, 8)
     assert model.coef_[0, 4] > 0.0

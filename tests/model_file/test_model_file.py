@@ -95,7 +95,7 @@ def test_in_the_warm_up_and_after_it(cut: int, tmp_path: Path) -> None:
     whole = make(gamma="median", scale="auto").partial_fit(X, y)
     loaded = again(make(gamma="median", scale="auto").partial_fit(X[:cut], y[:cut]), tmp_path)
     same_state(loaded.partial_fit(X[cut:], y[cut:]), whole)
-    assert (loaded.scale_, loaded.gamma_) == (whole.scale_, whole.gamma_)
+    assert (loaded.scaling_, loaded.gamma_) == (whole.scaling_, whole.gamma_)
 
 
 @pytest.mark.parametrize("name", ["rbp", "forgetron", "budgetron", "avm", "bogd"])

@@ -262,7 +262,7 @@ class Explainer:
     def _stored_means(self) -> Floats:
         if not self.estimator._stores_examples or not self.estimator.n_support_:
             return np.zeros(len(self._features))
-        rows = _dense(self.estimator.support_vectors_[:, self._features])
+        rows = _dense(self.estimator._shown_examples()[:, self._features])
         means: Floats = rows.mean(axis=0, dtype=np.float64)
         return means
 

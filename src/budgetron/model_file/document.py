@@ -110,7 +110,7 @@ def _learned(model: Any, arrays: Arrays) -> Document:
         },
         "stored": None if stored is None else len(stored),
         "gamma": None if model.gamma_ is None else encode(model.gamma_),
-        "scale": model.scale_,
+        "scale": model.scaling_,
         **({"not_learning": model.not_learning_} if model.not_learning_ else {}),
         "attributes": {
             name: _attribute(name, getattr(model, name))
