@@ -42,9 +42,16 @@ def uneven(rows: int = 260, **more: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def learned(model: Any) -> dict[str, np.ndarray]:
-    """What the learner is, without counts and without how it came about."""
+    """What the learner is, without counts and without how it came about.
+
+    What a metric would be found from is counted only where gamma is found too.
+    """
     state = state_of(model)
-    return {name: value for name, value in state.items() if name.startswith(("learner", "random"))}
+    return {
+        name: value
+        for name, value in state.items()
+        if name.startswith(("learner", "random")) and "/relevance/" not in name
+    }
 
 
 # ---- the same rules in plain NumPy ---------------------------------------------------------------
