@@ -106,8 +106,7 @@ class Model : private InstanceCount {
     }
     if (target_units && task == Task::regression) units_ = std::make_unique<TargetUnits>();
     if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
-    // A race takes memory of its own for a while, which a limit in bytes has no room for.
-    if ((rules.race || rules.metric) && !averages_ && !limit.given() && preparation_ != nullptr &&
+    if ((rules.race || rules.metric) && !averages_ && preparation_ != nullptr &&
         preparation_->follows_width()) {
       race_ = std::make_unique<Race<Real>>(rules.race);
     }
@@ -650,6 +649,7 @@ class Model : private InstanceCount {
   }
   void add_widths() {
     race_->begin();
+    if (limit_.given()) return;  // there is no room for others
     for (const double factor : Race<Real>::kFactors) {
       Contender<Real> each;
       each.factor = factor;
