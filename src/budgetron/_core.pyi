@@ -32,6 +32,7 @@ class Model32:
         delta_factor: float = 0.0,
         metric: bool = False,
         race: bool = False,
+        bytes: int = 0,
     ) -> None: ...
     def learn(self, batch: Batch) -> _Floats | None: ...
     @property

@@ -104,7 +104,8 @@ def _off(document: dict[str, Any], earlier: bool) -> dict[str, str]:
         return {"off": f"{off}: written before it had them; it learns on without"}
     lines = {"off": off} if off else {}
     if isinstance(params["budget"], str):
-        no_room = [name for name in ("metric", "race of widths") if parts[name]]
+        fails = (document["learned"] or {}).get("race") == "no room"
+        no_room = ["metric"] * parts["metric"] + ["race of widths"] * fails
         lines |= {"no room for": f"{', '.join(no_room)} in a budget in bytes"} if no_room else {}
     return lines
 

@@ -171,7 +171,8 @@ class BudgetronClassifier(_Open, OnlineClassifier):
     gamma : float, "race", "median", a multiple as "4*median", or "auto"
         Width of the kernel. "race": as "median", while learners with 4 and 16 times that gamma and
         half of the budget learn beside it for at most 10,000 rows; one that is clearly better takes
-        its place. Not with a budget in bytes, and not where ``average`` is not "last".
+        its place. With a budget in bytes they have what the first rows have freed, and there is no
+        race where that is too little. Not where ``average`` is not "last".
 
     References
     ----------
@@ -250,7 +251,8 @@ class BudgetronRegressor(_Open, OnlineRegressor):
     gamma : float, "race", "median", a multiple as "4*median", or "auto"
         Width of the kernel. "race": as "median", while learners with 4 and 16 times that gamma and
         half of the budget learn beside it for at most 10,000 rows; one that is clearly better takes
-        its place. Not with a budget in bytes, and not where ``average`` is not "last".
+        its place. With a budget in bytes they have what the first rows have freed, and there is no
+        race where that is too little. Not where ``average`` is not "last".
 
     Examples
     --------
