@@ -106,7 +106,7 @@ template <class Real>
 class Race {
  public:
   static constexpr double kFactors[] = {4.0, 16.0};
-  static constexpr double kBudget = 0.5;  // a width's share of the budget, until one wins
+  static constexpr double kBudget = 0.5;     // a width's share of the budget, until one wins
   static constexpr std::size_t kFewest = 8;  // examples
 
   // `limited`: within a limit in bytes.

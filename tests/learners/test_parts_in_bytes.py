@@ -74,7 +74,9 @@ def test_the_race_is_worth_it_and_the_winner_has_the_whole_budget() -> None:
 
 def test_where_nobody_wins_it_is_the_model_without() -> None:
     X, y = blobs(3000)
-    median, race = (BudgetronClassifier(budget="256KB", gamma=gamma) for gamma in ("median", "race"))
+    median, race = (
+        BudgetronClassifier(budget="256KB", gamma=gamma) for gamma in ("median", "race")
+    )
     f = [each.prequential(X, y, classes=CLASSES) for each in (median, race)]
     assert race_field(race, "share") > 0
     assert contenders(race) == []

@@ -82,7 +82,8 @@ class Reason:
     examples : those stored with the largest shares; none where a learner stores none
     n_examples : how many there are
     constant : what neither columns nor examples give: the shares of all of these and it sum to
-        `decision`. In regression with the centre of the targets; None for a learner without examples
+        `decision`. In regression it has the centre of the targets in it; None for a learner that
+        stores no examples
     """
 
     row: Any
