@@ -106,7 +106,8 @@ class Model : private InstanceCount {
     }
     if (target_units && task == Task::regression) units_ = std::make_unique<TargetUnits>();
     if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
-    if ((rules.race || rules.metric) && !averages_ && preparation_ != nullptr &&
+    // Within a limit in bytes a metric never races.
+    if ((rules.race || (rules.metric && !limit.given())) && !averages_ && preparation_ != nullptr &&
         preparation_->follows_width()) {
       race_ = std::make_unique<Race<Real>>(rules.race, limit.given());
     }

@@ -23,7 +23,7 @@ from tests.support.cases import CASES, KINDS, REGRESSION, Case, numeric_stream, 
 from tests.support.native import engine_of, has_learned, learn_rows, native_of
 
 WIDTH = 6
-LIMIT = 9_600
+LIMIT = 10_400
 
 
 def budget_name(case: Case) -> str:
@@ -283,7 +283,7 @@ def test_parts_have_their_size_in_bytes_too() -> None:
 
 
 @each_sized
-@pytest.mark.parametrize("smaller", [4, "9600B"])
+@pytest.mark.parametrize("smaller", [4, "10400B"])
 def test_a_live_budget_can_be_lowered(case: Case, smaller: int | str) -> None:
     name = budget_name(case)
     X, y, first = rows(case, 200)
@@ -368,7 +368,7 @@ def test_bytes_cannot_be_raised() -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in SIZED if case in KINDS], ids=str)
-@pytest.mark.parametrize("smaller", [4, "9600B"])
+@pytest.mark.parametrize("smaller", [4, "10400B"])
 def test_a_lower_budget_that_is_set_holds_from_the_next_row_on(
     case: Case, smaller: int | str
 ) -> None:
