@@ -300,7 +300,7 @@ def test_a_live_budget_can_be_lowered(case: Case, smaller: int | str) -> None:
     for each in (model, twin):
         for now in learned(each, X, y, {}, start=120):
             assert now.n_support_ <= now.budget_
-            assert smaller == 4 or now.memory_bytes_ <= 9_600
+            assert smaller == 4 or now.memory_bytes_ <= LIMIT
         native_of(each).check_invariants()
     same_state(model, twin)
     if smaller == 4 and case.name != "fogd":
