@@ -387,19 +387,22 @@ void bind(nb::module_& m, const char* name) {
              std::uint64_t seed, bool wide, const std::string& scale, const std::string& gamma,
              std::size_t width, const std::string& average, std::size_t slots,
              std::size_t warmup_rows, std::size_t warmup_values, const std::string& target_scale,
-             std::size_t flags, double gamma_factor, double delta_factor, bool metric, bool race) {
+             std::size_t flags, double gamma_factor, double delta_factor, bool metric, bool race,
+             std::size_t bytes) {
             const Task kind = task == "regression" ? Task::regression : Task::classification;
             const PreparationRules rules{scale,       gamma,         width,        flags,
                                          warmup_rows, warmup_values, gamma_factor, delta_factor,
                                          metric,      race};
-            const ByteLimit limit{flags > 0 ? 2 * width : width, slots};  // a flag per feature
+            ByteLimit limit{flags > 0 ? 2 * width : width, slots};  // a flag per feature
+            limit.bytes = bytes;
             new (self) M(*to_spec(spec), kind, classes, seed, wide, rules, average, limit,
                          target_scale == "auto");
           },
           "spec"_a, "task"_a, "classes"_a, "seed"_a, "wide"_a = false, "scale"_a = "none",
           "gamma_rule"_a = "fixed", "width"_a = 0, "average"_a = "last", "slots"_a = 0,
           "warmup_rows"_a = 0, "warmup_values"_a = 0, "target_scale"_a = "none", "flags"_a = 0,
-          "gamma_factor"_a = 1.0, "delta_factor"_a = 0.0, "metric"_a = false, "race"_a = false)
+          "gamma_factor"_a = 1.0, "delta_factor"_a = 0.0, "metric"_a = false, "race"_a = false,
+          "bytes"_a = 0)
       .def("learn", &M::learn, "batch"_a)
       .def_prop_ro("surveys", &look<&Model<Real>::surveys, Real>)
       .def("survey", &M::survey, "batch"_a)
@@ -450,6 +453,14 @@ void bind(nb::module_& m, const char* name) {
                      return self.inspect([&](const auto&) {
                        const auto* preparation = self.preparation();
                        return preparation != nullptr ? preparation->scale() : "none";
+                     });
+                   })
+      .def_prop_ro("clip",
+                   [](M& self) {
+                     return self.inspect([&](const auto&) {
+                       const auto* preparation = self.preparation();
+                       return preparation != nullptr ? preparation->clip()
+                                                     : std::numeric_limits<double>::infinity();
                      });
                    })
       .def_prop_ro("gamma", &look<&Model<Real>::gamma, Real>)

@@ -212,7 +212,7 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   void reserve(const ByteLimit& limit) override {
     f_.reserve(limit);
-    relates_ = false;  // it has no use: nothing races within a limit
+    relates_ = false;  // it has no use: a metric does not race within a limit
     reserve_straight(limit);
     if (reflects_) {
       reflex_.widen(f_.stride());
@@ -274,6 +274,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     reserve();
     ExpansionLearner<Real>::lower(budget, slots, row, random);
     budget_ = std::min(budget_, budget);
+    if (slots > 0) relates_ = false;  // as in `reserve`: it is to be loaded within a limit
     if (form_ == Form::full && !fits_full()) be_diagonal();
     if (!keeps_prior()) {
       prior_.free();

@@ -106,10 +106,10 @@ class Model : private InstanceCount {
     }
     if (target_units && task == Task::regression) units_ = std::make_unique<TargetUnits>();
     if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
-    // A race takes memory of its own for a while, which a limit in bytes has no room for.
-    if ((rules.race || rules.metric) && !averages_ && !limit.given() && preparation_ != nullptr &&
+    // Within a limit in bytes a metric never races.
+    if ((rules.race || (rules.metric && !limit.given())) && !averages_ && preparation_ != nullptr &&
         preparation_->follows_width()) {
-      race_ = std::make_unique<Race<Real>>(rules.race);
+      race_ = std::make_unique<Race<Real>>(rules.race, limit.given());
     }
     if (averages_) averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
     if (limit.given()) reserve(rules);
@@ -329,7 +329,7 @@ class Model : private InstanceCount {
   // Shrinks the support to a smaller budget, so that a model of that budget can load this state.
   void lower(std::size_t budget, std::size_t slots) {
     const auto inside = lock_.exclusive();
-    if (race_ != nullptr) race_->end();
+    if (race_ != nullptr) slots > 0 ? race_->end_limited() : race_->end();
     learner_->lower(budget, slots, row_, random_);
     if (averaging_ == nullptr) return;
     if (learner_->expansion() != nullptr) {
@@ -340,9 +340,7 @@ class Model : private InstanceCount {
   }
   std::size_t memory_bytes() {
     const auto inside = lock_.exclusive();  // of scratch
-    StateVisitor visitor = StateVisitor::counter();
-    visit_state(visitor);
-    return visitor.bytes();
+    return counted_bytes();
   }
   void check_invariants() {
     const auto inside = lock_.exclusive();  // of scratch
@@ -351,6 +349,11 @@ class Model : private InstanceCount {
   }
 
  private:
+  std::size_t counted_bytes() {
+    StateVisitor visitor = StateVisitor::counter();
+    visit_state(visitor);
+    return visitor.bytes();
+  }
   [[nodiscard]] std::size_t outputs_of(std::size_t classes) const {
     return wide_ ? classes : ClassChange::outputs(classes);
   }
@@ -639,6 +642,56 @@ class Model : private InstanceCount {
   [[nodiscard]] double share_of(const Contender<Real>& contender) const {
     return contender.measures ? 1.0 : race_->share();
   }
+  // Takes all memory of a contender, where there is a limit.
+  void reserve_contender(Contender<Real>& each, double share) const {
+    each.outputs.reserve(outputs());
+    each.direction.reserve(outputs());
+    if (!limit_.given()) return;
+    ByteLimit limit = limit_;
+    if (!limit.all()) {
+      limit.slots = std::max<std::size_t>(
+          1, static_cast<std::size_t>(share * static_cast<double>(limit.slots)));
+    }
+    each.learner->reserve(limit);
+    each.learner->reserve_row(each.row);
+  }
+  // The share of the budget with which all widths fit into the bytes that are left; 0: too small.
+  // No trial takes more than is left for both: bytes grow at most with the square of the examples,
+  // and fourfold where a straight part becomes full; the fewest take little more than one.
+  double share_within_limit() {
+    const std::size_t most = learner_->most_coefs() / 2;
+    const std::size_t taken = counted_bytes();
+    if (taken >= limit_.bytes) return 0.0;
+    const double room = static_cast<double>(limit_.bytes - taken) /
+                        static_cast<double>(std::size(Race<Real>::kFactors));
+    const auto share_of_examples = [&](std::size_t examples) {
+      return (static_cast<double>(examples) + 0.5) / static_cast<double>(learner_->most_coefs());
+    };
+    const auto bytes_of = [&](std::size_t examples) {
+      Contender<Real> each;
+      each.learner = learner_with(preparation_->gamma(), share_of_examples(examples));
+      reserve_contender(each, share_of_examples(examples));
+      StateVisitor visitor = StateVisitor::counter();
+      visitor.part("learner", *each.learner);
+      visitor.part("row", each.row);
+      return static_cast<double>(visitor.bytes() + sizeof(each) + 2 * outputs() * sizeof(double));
+    };
+    if (most < Race<Real>::kFewest || bytes_of(1) > room) return 0.0;
+    std::size_t examples = Race<Real>::kFewest;
+    double bytes = bytes_of(examples);
+    if (bytes > room) return 0.0;
+    while (bytes <= room) {
+      auto next = static_cast<std::size_t>(static_cast<double>(examples) * std::sqrt(room / bytes));
+      next = std::min(next, most);
+      if (examples <= limit_.slots && next > limit_.slots && 4.0 * bytes > room) {
+        next = limit_.slots;
+      }
+      if (next <= examples) break;
+      bytes = bytes_of(next);
+      if (bytes <= room) examples = next;
+    }
+    return share_of_examples(examples);
+  }
   // The same learner with this gamma and the whole budget.
   std::unique_ptr<Learner<Real>> copied(Learner<Real>& learner, double gamma) const {
     StateVisitor saver = StateVisitor::saver();
@@ -651,12 +704,16 @@ class Model : private InstanceCount {
   }
   void add_widths() {
     race_->begin();
+    if (limit_.given()) race_->begin_limited(share_within_limit());
+    if (race_->share() == 0.0) return;
+    race_->contenders().reserve(std::size(Race<Real>::kFactors));
     for (const double factor : Race<Real>::kFactors) {
       Contender<Real> each;
       each.factor = factor;
       each.gamma = factor * preparation_->gamma();
       if (!std::isfinite(static_cast<Real>(each.gamma))) continue;
       each.learner = learner_with(each.gamma, race_->share());
+      reserve_contender(each, race_->share());
       race_->add(std::move(each));
     }
   }
@@ -701,7 +758,8 @@ class Model : private InstanceCount {
                       each.direction,
                       &race_->random()};
       const bool mistake = aim(row, each.outputs, each.direction, turn);
-      const bool learned = learns && sound(row, each.row, each.outputs);
+      const bool learned = learns && sound(row, each.row, each.outputs) &&
+                           (!limit_.given() || each.learner->fits_alone(row.x));
       each.count(learned ? model_lost - lost(mistake, turn) : 0.0, Race<Real>::bounded(now.weight));
       if (learned) each.learner->learn(turn);
     }
@@ -714,6 +772,16 @@ class Model : private InstanceCount {
       race_->change_metric(MetricChange(preparation_->metric(), winner.metric));
       preparation_->set_metric(winner.metric);
       learner_ = std::move(winner.learner);
+    } else if (limit_.given()) {
+      learner_.reset();  // first: memory is for one of the two, and what is copied
+      StateVisitor saver = StateVisitor::saver();
+      saver.part("learner", *winner.learner);
+      const State state = saver.take();
+      winner.learner.reset();
+      learner_ = learner_with(winner.gamma, 1.0);
+      reserve_learner();
+      StateVisitor loader = StateVisitor::loader(state);
+      loader.part("learner", *learner_);
     } else {
       learner_ = copied(*winner.learner, winner.gamma);
     }
@@ -830,8 +898,9 @@ class Model : private InstanceCount {
     }
     if (units_ != nullptr) visitor.part("target_units", *units_);
     if (race_ != nullptr) {
-      race_->visit_state(visitor, [this](const Contender<Real>& each) {
-        return learner_with(each.gamma, share_of(each));
+      race_->visit_state(visitor, [this](Contender<Real>& each) {
+        each.learner = learner_with(each.gamma, share_of(each));
+        reserve_contender(each, share_of(each));
       });
       if (visitor.loading()) preparation_->set_gamma(preparation_->gamma(), race_->factor());
     }

@@ -234,8 +234,13 @@ class Preparation {
   [[nodiscard]] Shown shown(std::int32_t feature) const {
     if (scale_ == Scale::none) return {};
     if (scale_ == Scale::standard) return {0.0, scaler_.size(feature), scaler_.mean(feature)};
-    const Unit unit = units_.unit_of(feature);
+    const Unit unit = units_.unit_of_any(feature);
     return {unit.centre, unit.size / metric_.factor(feature), units_.stand_in(feature)};
+  }
+
+  // No value that is shown is farther from 0, before the metric.
+  [[nodiscard]] double clip() const {
+    return scale_ == Scale::units ? units_.clip() : std::numeric_limits<double>::infinity();
   }
 
   // Whether the first pass of `fit` has to show it more rows.

@@ -26,6 +26,10 @@
 //   z < hope  `patience` rows after it began or somebody won: it leaves
 //   row `last`: it leaves
 //
+// Within a limit in bytes widths begin with what the warm-up has freed: as many examples as fit
+// there, but no more than half, and no race where that are fewer than kFewest. A winner gets the
+// whole budget, others stay as they are. A metric, a copy of the whole learner, never fits.
+//
 // The model's learner knows nothing of the race: where nobody wins, nothing is lost but the time.
 // The contenders' memory is freed when they leave.
 //
@@ -121,9 +125,11 @@ template <class Real>
 class Race {
  public:
   static constexpr double kFactors[] = {4.0, 16.0};
-  static constexpr double kBudget = 0.5;  // a width's share of the budget, until one wins
+  static constexpr double kBudget = 0.5;     // a width's share of the budget, until one wins
+  static constexpr std::size_t kFewest = 8;  // examples
 
-  explicit Race(bool widths) : widths_(widths) {}
+  // `limited`: within a limit in bytes.
+  explicit Race(bool widths, bool limited = false) : widths_(widths), limited_(limited) {}
 
   // Widths are still to begin: gamma is not yet found.
   [[nodiscard]] bool waiting() const { return widths_ && !begun_; }
@@ -138,6 +144,16 @@ class Race {
   Random& random() { return random_; }
 
   void begin() { begun_ = true; }
+  // Widths begin within a limit in bytes, with this share of the budget; 0: they do not fit.
+  void begin_limited(double share) {
+    begun_ = limited_ = true;
+    share_ = share;
+  }
+  // The race is over, and from now on there is a limit in bytes.
+  void end_limited() {
+    end();
+    if (begun_) limited_ = true;
+  }
   void add(Contender<Real> contender) { contenders_.push_back(std::move(contender)); }
   void end() { std::vector<Contender<Real>>().swap(contenders_); }
 
@@ -151,7 +167,10 @@ class Race {
   [[nodiscard]] static double bounded(double weight) { return std::clamp(weight, 1e-100, 1e100); }
 
   // The budget's share of a width: after a win narrow kernels are known to be worth it.
-  [[nodiscard]] double share() const { return factor_ == 1.0 ? kBudget : 1.0; }
+  [[nodiscard]] double share() const {
+    if (limited_) return share_;
+    return factor_ == 1.0 ? kBudget : 1.0;
+  }
 
   // Ends a round. Calls `win(contender)` for the one that takes the model's place, which then
   // leaves, and `raise(contender)` for those who get the whole budget.
@@ -171,7 +190,7 @@ class Race {
       });
       for (Contender<Real>& each : contenders_) {
         each.compare_anew();
-        if (!measures) raise(each);
+        if (!measures && !limited_) raise(each);
       }
     } else {
       std::erase_if(contenders_, [&](const auto& each) { return each.leaves(square); });
@@ -207,13 +226,13 @@ class Race {
     for (const Contender<Real>& each : contenders_) each.learner->check_invariants();
   }
 
-  // `make(contender)`: a learner to load it into.
+  // `make(contender)` gives it a learner to load into.
   template <class Make>
   void visit_state(StateVisitor& visitor, Make make) {
     visitor.part_if(rows_ > 0, "race", *this);
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       Contender<Real>& each = contenders_[i];
-      if (visitor.loading()) each.learner = make(each);
+      if (visitor.loading()) make(each);
       const std::string name = "contender" + std::to_string(i);
       visitor.part(name, *each.learner);
       visitor.part(name + "_row", each.row);
@@ -240,6 +259,7 @@ class Race {
       visitor.field("numbers", numbers);
       visitor.field("counts", counts);
     }
+    if (limited_ && begun_) visitor.field("share", share_);
     visitor.part("random", random_);
     if (visitor.loading()) load(numbers, counts);
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
@@ -257,6 +277,8 @@ class Race {
     constexpr std::size_t most = std::size(kFactors) + 1;
     constexpr std::size_t each_has = 5;
     const std::size_t count = numbers.size() / each_has;
+    require(share_ >= 0.0 && share_ <= 1.0 && (share_ > 0.0 || !limited_ || numbers.empty()),
+            "race");
     require(rows_ >= 0 && squares_ >= 0.0 && std::isfinite(squares_) && possible(factor_) &&
                 numbers.size() == each_has * count && count <= most && counts.size() == 3 * count &&
                 all_finite(numbers),
@@ -274,7 +296,7 @@ class Race {
       each.rows = counts[3 * i + 1];
       each.compared = counts[3 * i + 2];
       require(possible(each.factor) && each.gamma > 0.0 && each.squares >= 0.0 &&
-                  each.plain >= 0.0 && counts[3 * i] >= 0 && counts[3 * i] <= 1 &&
+                  each.plain >= 0.0 && counts[3 * i] >= 0 && counts[3 * i] <= (limited_ ? 0 : 1) &&
                   each.compared >= 0 && each.compared <= each.rows &&
                   each.rows <= Contender<Real>::kLast &&
                   (each.measures ? each.factor == factor_ && !measures() : each.factor > factor_),
@@ -284,7 +306,9 @@ class Race {
   }
 
   bool widths_;
+  bool limited_;
   bool begun_ = false;
+  double share_ = 0.0;  // of the budget, within a limit in bytes
   double factor_ = 1.0;
   std::int64_t rows_ = 0;  // of the stream
   double squares_ = 0.0;   // sum of their w^2

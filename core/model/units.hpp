@@ -164,6 +164,10 @@ class Units final : public UnitChange {
   // Rows are as they come.
   [[nodiscard]] bool identity() const { return identity_; }
   [[nodiscard]] std::int64_t changes() const { return changes_; }
+  // No coordinate is farther from 0.
+  [[nodiscard]] double clip() const {
+    return uneven_ ? kClip : std::numeric_limits<double>::infinity();
+  }
 
   // Memory for rows of this width whose stored examples have so many features, and for `rows` rows
   // to start with.
@@ -239,6 +243,10 @@ class Units final : public UnitChange {
     const std::uint32_t slot = slots_.find(feature);
     if (slot != kNoSlot) return states_[slot].in_force;
     return uneven_ ? shared_.in_force : Unit{0.0, 1.0};
+  }
+  // The same of a feature or a flag, which is 1 or 0.
+  [[nodiscard]] Unit unit_of_any(std::int32_t feature) const {
+    return flags_ > 0 && feature >= flags_ ? Unit{0.0, 1.0 / flag_} : unit_of(feature);
   }
   // The mean of a feature over all rows; 0 if it had no value.
   [[nodiscard]] double stand_in(std::int32_t feature) const {
@@ -332,9 +340,6 @@ class Units final : public UnitChange {
   }
 
   // ---- transforming ---------------------------------------------------------------------------
-  [[nodiscard]] double clip() const {
-    return uneven_ ? kClip : std::numeric_limits<double>::infinity();
-  }
   template <class Real>
   [[nodiscard]] Real coordinate(std::int32_t feature, double value) const {
     const Unit unit = unit_of(feature);

@@ -18,6 +18,7 @@ struct ByteLimit {
   std::size_t slots = 0;     // features stored at a time; 0: no limit is set, memory follows need
   bool changes = false;      // units may change (hypothesis/unit_change.hpp), which takes memory
   bool finds_gamma = false;  // and then gamma too, which takes more
+  std::size_t bytes = 0;     // what the whole model may take; 0: what it takes when it is made
 
   [[nodiscard]] bool given() const { return slots > 0; }
   [[nodiscard]] bool all() const { return slots >= width; }  // every feature has its slot

@@ -88,7 +88,8 @@ inline std::vector<std::shared_ptr<Spec>> every_learner() {
                                          {"admission", text("mistake")},
                                          {"straight", text(straight)},
                                          {"floor", 0.003},
-                                         {"reflex", std::string(straight) != "none"}}));
+                                         {"reflex", std::string(straight) != "none"},
+                                         {"relevance", true}}));
     }
   }
   specs.push_back(part("fogd", {{"kernel", rbf()},
@@ -153,7 +154,8 @@ inline std::vector<std::shared_ptr<Spec>> every_regressor() {
                                      {"admission", text("error")},
                                      {"straight", text("auto")},
                                      {"floor", 0.003},
-                                     {"reflex", false}}));
+                                     {"reflex", false},
+                                     {"relevance", true}}));
   for (const double regularization : {0.01, 2.0}) {
     specs.push_back(part("avm", {{"kernel", rbf()},
                                  {"width", whole(4)},

@@ -149,7 +149,7 @@ class Engine:
         self.room = room or Room()
         model = _core.Model32 if self.dtype == np.float32 else _core.Model64
         limits = asdict(self.room)
-        del limits["limit"]
+        limits["bytes"] = limits.pop("limit")
         self.native = model(
             spec, task, classes, seed, **asdict(self.preparation), average=average, **limits
         )

@@ -210,7 +210,7 @@ def test_scale(cli: Cli, file: str) -> None:
     follows = budgetron.make("perceptron", gamma=1, scale="auto").partial_fit(X, Y)
     for scale, used in [
         ("standard", "standard"),
-        ("auto", follows.scale_ or "none"),
+        ("auto", follows.scaling_ or "none"),
         ("none", "none"),
     ]:
         result = cli.json(*arguments, scale)

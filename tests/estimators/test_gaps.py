@@ -95,7 +95,7 @@ def test_the_mean_stands_in_and_nothing_moves(even: bool) -> None:
     X = X.copy()
     X[300:, 1] = np.nan
     model = made(gamma="median", budget=30).partial_fit(X[:300], Y[:300])
-    assert model.scale_ == (None if even else "standard")
+    assert model.scaling_ == (None if even else "standard")
     before = native_of(model).save()["preparation/units/numbers"].reshape(4, 16)
     # Rows of weight t: from the warm-up on the mean is weighted by the row's number.
     means = before[:, 0] / native_of(model).save()["preparation/units/total"] * before[:, 2]

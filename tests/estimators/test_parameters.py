@@ -64,7 +64,7 @@ def test_a_class_may_change_the_default_the_range_or_both() -> None:
         [range_] = estimator._parameter_constraints["regularization"]
         assert 1e-9 in range_
         assert 0.0 not in range_
-    assert words(budgetron.BudgetronClassifier, "gamma") == {"auto", "median"}
+    assert words(budgetron.BudgetronClassifier, "gamma") == {"auto", "median", "race"}
     assert words(budgetron.ForgetronClassifier, "variant") == {"basic", "self-tuned", "greedy"}
     assert words(budgetron.ForgetronRegressor, "variant") == {"self-tuned", "greedy"}
 

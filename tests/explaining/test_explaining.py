@@ -306,6 +306,30 @@ def test_plain_data(frame: pd.DataFrame, y: np.ndarray) -> None:
     assert found.keys() == {
         *("row", "prediction", "probability", "decision", "against", "columns", "examples"),
         "n_examples",
+        "constant",
     }
-    assert found["columns"][0].keys() == {"column", "value", "change", "changes"}
+    assert found["columns"][0].keys() == {"column", "value", "change", "changes", "share", "shares"}
     assert found["n_examples"] == 20
+
+
+@pytest.mark.parametrize("missing", ["mean", "flag"])
+@pytest.mark.parametrize("kind", ["two classes", "three classes", "regression", "no straight part"])
+def test_all_shares_and_the_constant_sum_to_f(kind: str, missing: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4)) * [1.0, 100.0, 0.1, 1.0] + [0.0, 30.0, 0.0, 0.0]
+    X[rng.random(X.shape) < 0.1] = np.nan
+    score = np.nan_to_num(X) @ [1.0, 0.01, 3.0, 0.0]
+    y = score + 1e3 if kind == "regression" else np.digitize(score, [0.0, 1.5])
+    y = np.minimum(y, 1) if kind in ("two classes", "no straight part") else y
+    task = "regression" if kind == "regression" else "classification"
+    straight = "none" if kind == "no straight part" else "auto"
+    made = {"budget": 20, "missing": missing, "straight": straight}
+    model = budgetron.make("budgetron", task=task, **made).partial_fit(X, y)
+    for reason in budgetron.explain(model, X[:40], examples=20):
+        columns = sum(each.share for each in reason.moves)
+        total = columns + sum(each.share for each in reason.examples) + reason.constant
+        np.testing.assert_allclose(total, reason.decision, rtol=1e-9, atol=1e-9)
+        assert (columns != 0) == (straight == "auto")
+        assert ("straight part" in str(reason)) == (straight == "auto")
+        outputs = np.sum([each.shares for each in reason.moves], axis=0)
+        assert outputs.shape == (3 if kind == "three classes" else 1,)

@@ -42,6 +42,11 @@ def changing() -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
+def line(X: np.ndarray) -> np.ndarray:
+    """Targets of a regression, far from 0."""
+    return np.asarray(100 * X[:, 0] + 1e4)
+
+
 def models() -> dict[str, Any]:
     """A few learners that between them keep everything there is to keep."""
     X, y = rows(260, 1)
@@ -49,6 +54,9 @@ def models() -> dict[str, Any]:
     words = np.array(["low", "middle", "high"])[y]
     seeded = {"random_state": 5, "gamma": 0.5}
     follows = {"gamma": "median", "scale": "auto"}
+    plain = {
+        "gamma": "median", "straight": "none", "floor": 0.0, "relevance": False, "random_state": 5,
+    }  # fmt: skip
     return {
         "ahpatron": as_printed("ahpatron", budget=20, **seeded).fit(X, y),
         "rbp-words": as_printed("rbp", budget=15, **seeded).partial_fit(sparse, words),
@@ -78,6 +86,16 @@ def models() -> dict[str, Any]:
         "budgetron-in-bytes": as_printed(
             "budgetron", "regression", budget="40KB", target_scale="auto", **follows
         ).fit(X, X[:, 0] * X[:, 1]),
+        # Of before it had a straight part, a floor, a reflex, a metric and a race of widths.
+        "budgetron-plain": budgetron.make(
+            "budgetron", budget=12, reflex=False, **plain
+        ).partial_fit(*changing()),
+        "budgetron-plain-regression": budgetron.make(
+            "budgetron", "regression", budget=12, **plain
+        ).partial_fit(changing()[0], line(changing()[0])),
+        "budgetron-plain-in-bytes": budgetron.make(
+            "budgetron", budget="24KB", reflex=False, **plain
+        ).fit(X, y),
         "target-units": as_printed(
             "ogd", "regression", target_scale="auto", average="mean", **seeded
         ).fit(X, 1e4 * X[:, 0] * X[:, 1] + 1e6),

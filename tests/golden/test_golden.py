@@ -12,14 +12,16 @@ from sklearn.pipeline import Pipeline
 
 import budgetron
 from budgetron import model_file
+from budgetron.cli import main
 from budgetron.model_file.formats import of_this_format
 from papers.calibration import Calibration
-from tests.golden.make import answers, models, rows
+from tests.golden.make import answers, line, models, rows
 from tests.support.native import state_of
 
 HERE = Path(__file__).resolve().parent
 FILES = sorted(HERE.glob("*.btn"))
 EXPECTED = json.loads((HERE / "answers.json").read_text())
+LEARNED_ON = json.loads((HERE / "learned_on.json").read_text())  # by the version that wrote them
 
 
 def test_there_is_a_file_for_every_answer() -> None:
@@ -51,6 +53,30 @@ def test_a_file_stays_readable(path: Path) -> None:
     assert now["learned"] == wrote_now["learned"]
     assert now.get("pipeline") == wrote_now.get("pipeline")
     np.testing.assert_allclose(answers(model), EXPECTED[path.stem], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", LEARNED_ON)
+def test_a_budgetron_of_before_learns_on_as_it_would_have(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without straight part, floor, reflex, metric and race: that is what `info` says, too."""
+    model = budgetron.load(HERE / f"{name}.btn")
+    X, y = rows(300, 4)
+    X = X * [1, 10, 100, 1]
+    model.partial_fit(X, line(X) if "regression" in name else y)
+    np.testing.assert_allclose(answers(model), LEARNED_ON[name], rtol=1e-6, atol=1e-6)
+    assert (model.straight, model.floor, model.relevance) == ("none", 0.0, False)
+    assert model.gamma == "median"
+    assert not model.coef_.any()
+    np.testing.assert_array_equal(model.feature_relevance_, 1.0)
+    assert not any(key.startswith(("race", "contender")) for key in state_of(model))
+    with pytest.raises(SystemExit):
+        main(["info", str(HERE / f"{name}.btn")])
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    off = "straight part, floor, metric, race of widths" + (
+        "" if "regression" in name else ", reflex"
+    )
+    assert f"{off}: written before it had them" in text
 
 
 def with_sigmoids(path: Path) -> bool:

@@ -81,7 +81,7 @@ def test_features_much_smaller_than_the_others_count(sizes: tuple[float, ...], n
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
     wanted = error(name, X, y, scale=None)
     assert error(name, X * sizes, y) <= 1.1 * wanted
-    assert made(name).partial_fit(X * sizes, y).scale_ == "standard"
+    assert made(name).partial_fit(X * sizes, y).scaling_ == "standard"
 
 
 def test_what_is_often_zero_is_not_small() -> None:
@@ -91,11 +91,11 @@ def test_what_is_often_zero_is_not_small() -> None:
     rng = np.random.default_rng(0)
     y = np.arange(ROWS) % 2
     flags = (rng.random((ROWS, 40)) < np.geomspace(0.02, 0.5, 40)).astype(float)
-    assert made("rbp").partial_fit(flags, y).scale_ is None
-    assert made("rbp").partial_fit(3.0 * flags, y).scale_ is None
+    assert made("rbp").partial_fit(flags, y).scaling_ is None
+    assert made("rbp").partial_fit(3.0 * flags, y).scaling_ is None
     X, digits = load_digits(return_X_y=True)
-    assert made("rbp").partial_fit(X, digits).scale_ is None
-    assert made("rbp").partial_fit(rng.standard_normal((ROWS, 8)) * 1.2, y).scale_ is None
+    assert made("rbp").partial_fit(X, digits).scaling_ is None
+    assert made("rbp").partial_fit(rng.standard_normal((ROWS, 8)) * 1.2, y).scaling_ is None
 
 
 def test_standardised_rows_stay_as_they_are() -> None:
@@ -104,4 +104,4 @@ def test_standardised_rows_stay_as_they_are() -> None:
     X = rng.standard_normal((ROWS, 6))
     X[:, 5] = np.where(rng.random(ROWS) < 0.03, 5.0, -0.15) + 1e-3 * rng.standard_normal(ROWS)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    assert made("rbp").partial_fit(X, np.arange(ROWS) % 2).scale_ is None
+    assert made("rbp").partial_fit(X, np.arange(ROWS) % 2).scaling_ is None

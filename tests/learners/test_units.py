@@ -120,7 +120,7 @@ STEADY |= {"row number", "a trend that ends"}
 
 
 def stored_rows(model: Any) -> np.ndarray:
-    rows = model.support_vectors_
+    rows = model._shown_examples()
     order = np.argsort(native_of(model).ids(), kind="stable")
     return (rows.toarray() if scipy.sparse.issparse(rows) else rows)[order]
 
@@ -318,7 +318,7 @@ def test_a_budget_in_bytes_holds_on_hashed_words() -> None:
         memory = model.memory_bytes_
         model.partial_fit(X[400:], y[400:])
         assert 0 < model.memory_bytes_ == memory <= 1_000_000
-        assert model.scale_ == "standard"
+        assert model.scaling_ == "standard"
 
 
 def test_rare_features_share_a_unit_until_they_are_frequent() -> None:
@@ -397,7 +397,7 @@ def test_what_depends_on_a_feature_that_only_grows_is_learned() -> None:
     sizes = [1.0, 100.0, 1.0, 1.0, 10.0]
     model = budgetron.make("budgetron", budget=100, scale="auto", gamma="median", random_state=0)
     model.partial_fit(X * sizes, y, classes=[0, 1])
-    assert model.scale_ == "standard"
+    assert model.scaling_ == "standard"
     assert (model.predict(others * sizes) != wanted).mean() < 0.25
 
 

@@ -34,7 +34,7 @@ from tests.support.cases import (
     same_state,
     stream,
 )
-from tests.support.native import StandIn, engine_of, has_learned, native_of
+from tests.support.native import StandIn, engine_of, has_learned, native_of, state_of
 
 each_case = pytest.mark.parametrize("case", CASES + REGRESSION, ids=str)
 each_kind = pytest.mark.parametrize("case", KINDS + REGRESSION_KINDS, ids=str)
@@ -95,7 +95,7 @@ def test_in_the_warm_up_and_after_it(cut: int, tmp_path: Path) -> None:
     whole = make(gamma="median", scale="auto").partial_fit(X, y)
     loaded = again(make(gamma="median", scale="auto").partial_fit(X[:cut], y[:cut]), tmp_path)
     same_state(loaded.partial_fit(X[cut:], y[cut:]), whole)
-    assert (loaded.scale_, loaded.gamma_) == (whole.scale_, whole.gamma_)
+    assert (loaded.scaling_, loaded.gamma_) == (whole.scaling_, whole.gamma_)
 
 
 @pytest.mark.parametrize("name", ["rbp", "forgetron", "budgetron", "avm", "bogd"])
@@ -106,10 +106,13 @@ def test_a_loaded_model_soon_holds_as_much_memory(name: str, tmp_path: Path) -> 
     model = budgetron.make(name, budget=20).partial_fit(X[:400], y[:400], classes=[0, 1])
     budgetron.save(model, tmp_path / "model.btn")
     twin = budgetron.load(tmp_path / "model.btn")
-    assert 0 <= model.memory_bytes_ - twin.memory_bytes_ < 1000
+    parts = {key.split("/")[0] for key in state_of(model)}
+    learners = 1 + sum(key.startswith("contender") and "_row" not in key for key in parts)
+    assert 0 <= model.memory_bytes_ - twin.memory_bytes_ < 1000 * learners
     for each in (model, twin):
         each.partial_fit(X[400:], y[400:])
-    assert twin.memory_bytes_ == model.memory_bytes_
+    # Contenders of a race (core/model/race.hpp) have scratch of what happened before, too.
+    assert abs(twin.memory_bytes_ - model.memory_bytes_) <= 1000 * (learners - 1)
 
 
 def test_parts_combined_by_hand_and_infinities(tmp_path: Path) -> None:

@@ -207,3 +207,48 @@ TEST(a_warm_up_stays_in_its_room) {
     compare<double>(spec, setting);
   });
 }
+
+// Contenders take what the warm-up has freed, and a winner the place of the model's learner.
+TEST(a_race_stays_in_its_room) {
+  const auto spec = part("budgetron", {{"kernel", rbf()},
+                                       {"budget", whole(100)},
+                                       {"r", 0.1},
+                                       {"jitter", 0.01},
+                                       {"replace", text("auto")},
+                                       {"admission", text("mistake")},
+                                       {"straight", text("auto")},
+                                       {"floor", 0.003},
+                                       {"reflex", true},
+                                       {"relevance", true}});
+  PreparationRules rules{"auto", "median", 2, 0, 200, 400};
+  rules.metric = rules.race = true;
+  const std::size_t count = 3000;
+  std::vector<double> rows;
+  std::vector<double> targets;
+  Random random(3);
+  for (std::size_t i = 0; i < count; ++i) {
+    rows.push_back(random.uniform());
+    rows.push_back(random.uniform());
+    const double fields = std::floor(4 * rows[2 * i]) + std::floor(4 * rows[2 * i + 1]);
+    targets.push_back(std::fmod(fields, 2.0));
+  }
+  ByteLimit limit{2, 2};
+  const auto fresh = [&] {
+    return std::make_unique<Model<double>>(*spec, Task::classification, 2, 5, false, rules, "last",
+                                           limit);
+  };
+  limit.bytes = fresh()->memory_bytes();
+  const std::size_t before = live;
+  peak = live;
+  const auto model = fresh();
+  double first = 0.0;
+  for (std::size_t i = 0; i < count; ++i) {
+    Batch<double> one{1, rows.data() + 2 * i, 2};
+    one.targets = targets.data() + i;
+    model->learn(one);
+    CHECK(model->memory_bytes() <= limit.bytes);
+    if (i == 250) first = model->gamma();
+  }
+  CHECK(model->gamma() > 3 * first);
+  CHECK(peak - before <= limit.bytes + kTolerance + 4 * spec->bytes());
+}

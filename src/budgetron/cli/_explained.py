@@ -17,6 +17,7 @@ HEADS = [
     "columns",
     "examples",
     "n_examples",
+    "constant",
 ]
 
 

@@ -50,6 +50,7 @@ def info(
 def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
     from budgetron.model_file.formats import with_parameters
 
+    earlier = "straight" not in document["params"]
     document = with_parameters(document)
     lines = {
         "written by": as_text(f"budgetron {document['budgetron']}, format {document['format']}"),
@@ -60,6 +61,8 @@ def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
         ),
         "file": bytes_text(size),
     }
+    if document["estimator"].startswith("Budgetron"):
+        lines |= _off(document, earlier)
     steps, label = steps_in(document), label_in(document)
     lines |= {} if steps is None else {"steps": steps}
     lines |= {} if label is None else {"label": as_text(label)}
@@ -83,6 +86,27 @@ def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
     lines["scale"] = as_text(learned["scale"])
     if learned.get("not_learning") is not None:
         lines["warning"] = as_text(learned["not_learning"])
+    return lines
+
+
+def _off(document: dict[str, Any], earlier: bool) -> dict[str, str]:
+    """What a Budgetron learns without."""
+    params = document["params"]
+    parts = {
+        "straight part": params["straight"] != "none",
+        "floor": params["floor"] != 0.0,
+        "metric": params["relevance"],
+        "race of widths": params["gamma"] == "race",
+        "reflex": params.get("reflex", True),  # regressors have none
+    }
+    off = ", ".join(name for name, on in parts.items() if not on)
+    if earlier:
+        return {"off": f"{off}: written before it had them; it learns on without"}
+    lines = {"off": off} if off else {}
+    if isinstance(params["budget"], str):
+        fails = (document["learned"] or {}).get("race") == "no room"
+        no_room = ["metric"] * parts["metric"] + ["race of widths"] * fails
+        lines |= {"no room for": f"{', '.join(no_room)} in a budget in bytes"} if no_room else {}
     return lines
 
 

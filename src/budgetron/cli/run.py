@@ -393,7 +393,7 @@ def _result(
         "memory_bytes": int(model.memory_bytes_),
         "n_features": stream.n_features,
         "gamma": model.gamma_,
-        "scale": model.scale_ or "none",
+        "scale": model.scaling_ or "none",
         "warning": model.not_learning_,
         "params": params,
         "bad_lines": stream.n_bad,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from budgetron._engine import Floats
@@ -13,37 +14,42 @@ from budgetron.estimators._base.classifier import OnlineClassifier
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.parameters import BYTES, of
 from budgetron.estimators._base.regressor import OnlineRegressor
-from budgetron.estimators._base.widths import RACE, WidthText
+from budgetron.estimators._base.widths import RACE, WidthText, median_factor
 from budgetron.parts import Budgetron, Gaussian, Learner, Part
 
 
-class _Straight(OnlineEstimator):
-    """What both say of their straight part; all of it is 0 without one."""
+class _Open(OnlineEstimator):
+    """What both say of f, so that it can be computed from their attributes.
+
+    In units, Z = clip((X - center_)/scale_, clip_), and S = (support_vectors_ - center_)/scale_:
+
+        f(X) = Z coef_' + intercept_ + k(Z, S) dual_coef_'
+
+    with kernels of sqrt(feature_relevance_) times Z and S (docs/guide/hypothesis.md).
+    """
+
+    relevance: bool
+
+    @property
+    def _learns_metric(self) -> bool:
+        """Whether a metric may be learned; what it is found from is counted only then."""
+        follows = self.scale == "auto" and median_factor(self.gamma) is not None
+        return bool(self.relevance and follows and self.kernel == "rbf" and self.average == "last")
 
     @property
     def coef_(self) -> Floats:
-        """w, one row an output, a column for each of ``support_vectors_``, and in their units."""
-        part, outputs = self._native.straight(), self._native.outputs
-        if part is None:
-            return np.zeros((outputs, self.n_features_in_))
-        features, weights, _ = part
-        columns, width = self._columns(features)
-        coefs = np.zeros((outputs, width))
-        coefs[:, columns] = weights.T
-        return coefs
+        """w, one row an output, a column for each of ``support_vectors_``, of rows in units.
 
-    @property
-    def feature_relevance_(self) -> Floats:
-        """How much f depends on each feature: 1 on average, or all 1 while the metric is plain.
-
-        The kernel is exp(-gamma sum_j relevance_j (z_j - s_j)^2) with z and s in units; what
-        ``support_vectors_`` and ``coef_`` show has the roots of these numbers in it.
+        The weighed mean of belief and reflex. All 0 without a straight part.
         """
-        found, _ = self._native.relevance()
-        columns, width = self._columns(np.arange(found.size, dtype=np.int32))
-        relevance = np.ones(width)
-        relevance[columns] = found
-        return relevance
+        part, outputs = self._native.straight(), self._native.outputs
+        relevance = self.feature_relevance_
+        coefs = np.zeros((outputs, relevance.size))
+        if part is not None:
+            features, weights, _ = part
+            columns, _ = self._columns(features)
+            coefs[:, columns] = weights.T
+        return coefs * np.sqrt(relevance)
 
     @property
     def intercept_(self) -> Floats:
@@ -52,9 +58,76 @@ class _Straight(OnlineEstimator):
         intercept: Floats = np.zeros(self._native.outputs) if part is None else part[2]
         return intercept
 
+    @property
+    def feature_relevance_(self) -> Floats:
+        """How much f depends on each feature: 1 on average, or all 1 while the metric is plain.
+
+        The kernel is exp(-gamma sum_j relevance_j (z_j - s_j)^2) with z and s in units.
+        """
+        found, _ = self._native.relevance()
+        columns, _ = self._columns(np.arange(found.size, dtype=np.int32))
+        relevance = np.ones(self._features_of_columns().size)
+        relevance[columns] = found
+        return relevance
+
+    @property
+    def center_(self) -> Floats:
+        """What is subtracted from the value of each feature; of a constant, the constant."""
+        centres: Floats = self._native.units(self._features_of_columns())[0]
+        return centres
+
+    @property
+    def scale_(self) -> Floats:  # type: ignore[override]
+        """What is then divided by; infinite for a feature that has no unit, which is shown as 0."""
+        sizes: Floats = self._native.units(self._features_of_columns())[1]
+        return sizes * np.sqrt(self.feature_relevance_)
+
+    @property
+    def clip_(self) -> float:
+        """A value in units is at most so far from 0; infinite where none is clipped."""
+        return float(self._native.clip)
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The stored examples, (n_support_, n_features_in_); sparse if the first batch was.
+
+        In the units of the rows: what was clipped is where it was clipped, and what was missing is
+        the mean that stood in for it. As float64, unless rows are shown as they come. With
+        missing="flag" the flag of each feature follows all features, 1 or 0.
+        """
+        rows = self._shown_examples()
+        centres, sizes, _ = self._native.units(self._features_of_columns())
+        if (centres == 0).all() and (sizes == 1).all():
+            return rows
+        sizes = np.where(np.isinf(sizes), 0.0, sizes)
+        if not isinstance(rows, np.ndarray):
+            values = scipy.sparse.csr_array(rows, dtype=np.float64)
+            values.data *= sizes[values.indices]
+            moved = np.flatnonzero(centres)
+            indptr = moved.size * np.arange(rows.shape[0] + 1)
+            to = np.tile(centres[moved], rows.shape[0]), np.tile(moved, rows.shape[0]), indptr
+            values = scipy.sparse.csr_array(values + scipy.sparse.csr_array(to, shape=rows.shape))
+            values.data[np.abs(values.data) <= self._rounding(centres[values.indices])] = 0.0
+            values.eliminate_zeros()
+            return values
+        values = rows.astype(np.float64) * sizes + centres
+        values[np.abs(values) <= self._rounding(centres)] = 0.0
+        return values
+
+    def _rounding(self, centres: Floats) -> Floats:
+        """A 0 that was centred and comes back is at most so large."""
+        eps = float(np.finfo(self._engine.dtype).eps)
+        return eps * np.abs(centres)
+
+    def _features_of_columns(self) -> NDArray[np.int32]:
+        """The number that each column of ``support_vectors_`` has in the compiled model."""
+        features = np.arange(self.n_features_in_, dtype=np.int32)
+        flags = self._engine.preparation.flags
+        return np.append(features, features + np.int32(flags)) if flags else features
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BudgetronClassifier(_Straight, OnlineClassifier):
+class BudgetronClassifier(_Open, OnlineClassifier):
     """Budgetron: a confidence-weighted kernel machine on a budget.
 
     Holds a Gaussian belief over the coefs of its stored examples, a mean and a covariance. A row
@@ -98,7 +171,8 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
     gamma : float, "race", "median", a multiple as "4*median", or "auto"
         Width of the kernel. "race": as "median", while learners with 4 and 16 times that gamma and
         half of the budget learn beside it for at most 10,000 rows; one that is clearly better takes
-        its place. Not with a budget in bytes, and not where ``average`` is not "last".
+        its place. With a budget in bytes they have what the first rows have freed, and there is no
+        race where that is too little. Not where ``average`` is not "last".
 
     References
     ----------
@@ -135,7 +209,7 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
             straight=self.straight,
             floor=float(self.floor),
             reflex=bool(self.reflex),
-            relevance=bool(self.relevance),
+            relevance=self._learns_metric,
         )
 
     @property
@@ -146,7 +220,7 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BudgetronRegressor(_Straight, OnlineRegressor):
+class BudgetronRegressor(_Open, OnlineRegressor):
     """Budgetron for regression: recursive least squares over the coefs of the stored examples.
 
     Holds a Gaussian belief over the coefs, a mean and a covariance, and learns from every row.
@@ -177,7 +251,8 @@ class BudgetronRegressor(_Straight, OnlineRegressor):
     gamma : float, "race", "median", a multiple as "4*median", or "auto"
         Width of the kernel. "race": as "median", while learners with 4 and 16 times that gamma and
         half of the budget learn beside it for at most 10,000 rows; one that is clearly better takes
-        its place. Not with a budget in bytes, and not where ``average`` is not "last".
+        its place. With a budget in bytes they have what the first rows have freed, and there is no
+        race where that is too little. Not where ``average`` is not "last".
 
     Examples
     --------
@@ -208,12 +283,12 @@ class BudgetronRegressor(_Straight, OnlineRegressor):
             straight=self.straight,
             floor=float(self.floor),
             reflex=False,
-            relevance=bool(self.relevance),
+            relevance=self._learns_metric,
         )
 
     @property
     def coef_(self) -> Floats:
-        """w, one row, in the units of ``support_vectors_`` and of the targets."""
+        """w, one row, of rows in units, in the units of the targets."""
         units = self.target_units_
         return super().coef_ * (1.0 if units is None else units.scale)
 

@@ -22,7 +22,9 @@ from budgetron.explaining.reasons import Explainer, Reason
 MANY = 2000  # features
 LEGEND = """\
 change: what f for the prediction would lose with the column at its mean
-share: what a stored example gives to f; round: rows learned before it came"""
+share: what a stored example gives to f; round: rows learned before it came
+straight part: what columns give to f without examples. With the constant and
+the shares of all examples it sums to f"""
 
 
 class Reasons(list[Reason]):

@@ -19,6 +19,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from budgetron._csr import SparseRows, sparse_rows
+from budgetron.estimators._base.explanation import Explanation
 from budgetron.explaining.columns import Floats, Known
 from budgetron.explaining.text import as_text
 from budgetron.tables.codings import Cell
@@ -33,12 +34,17 @@ class Move:
     column, value : its name, and what it held
     change : of f towards the prediction, or of a regressor's prediction
     changes : of each output of the model, in the order of its classes
+    share : of f towards the prediction that its features have without any example, in the straight
+        part of a learner that has one; else 0
+    shares : of each output
     """
 
     column: str
     value: Any
     change: float
     changes: list[float]
+    share: float
+    shares: list[float]
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,9 @@ class Reason:
     moves : of the columns, the largest first
     examples : those stored with the largest shares; none where a learner stores none
     n_examples : how many there are
+    constant : what neither columns nor examples give: the shares of all of these and it sum to
+        `decision`. In regression it has the centre of the targets in it; None for a learner that
+        stores no examples
     """
 
     row: Any
@@ -85,6 +94,7 @@ class Reason:
     moves: list[Move]
     examples: list[Example]
     n_examples: int
+    constant: float | None
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, for JSON."""
@@ -96,6 +106,7 @@ class Reason:
             "columns": [vars(each) for each in self.moves],
             "examples": [vars(each) for each in self.examples],
             "n_examples": self.n_examples,
+            "constant": self.constant,
         }
 
     def __str__(self) -> str:
@@ -164,6 +175,8 @@ class Explainer:
         leads = changes @ lead
         order = np.argsort(-np.abs(leads), kind="stable")
         row = x[:, self._features].toarray()[0]
+        why = estimator._explained(self._checked(x)) if estimator._stores_examples else None
+        straight, constant = self._straight(why, len(lead))
         moves = [
             Move(
                 columns[i].name,
@@ -172,12 +185,39 @@ class Explainer:
                 else self._held(columns[i], row),
                 float(leads[i]),
                 changes[i].tolist(),
+                float(straight[i] @ lead),
+                straight[i].tolist(),
             )
             for i in order.tolist()
         ]
-        examples, count = self._behind(x, lead) if estimator._stores_examples else ([], 0)
-        decision = float(outputs[0] @ lead)
-        return Reason(number, prediction, probability, decision, against, moves, examples, count)
+        return Reason(
+            row=number,
+            prediction=prediction,
+            probability=probability,
+            decision=float(outputs[0] @ lead),
+            against=against,
+            moves=moves,
+            examples=[] if why is None else self._behind(why, lead),
+            n_examples=0 if why is None else len(why.rounds),
+            constant=None if why is None else float(constant @ lead),
+        )
+
+    def _straight(self, why: Explanation | None, outputs: int) -> tuple[Floats, Floats]:
+        """What the features of each column have in every output without examples, and the rest."""
+        shares = np.zeros((len(self.columns), outputs))
+        if why is None:
+            return shares, np.zeros(outputs)
+        constant = why.decision - why.shares.sum(axis=0)
+        if why.straight is not None and len(why.features):
+            width = self.estimator.n_features_in_
+            features = why.features % width if self._flags else why.features
+            for i, each in enumerate(self.columns):
+                shares[i] = why.straight[np.isin(features, each.features)].sum(axis=0)
+        return shares, constant - shares.sum(axis=0)
+
+    @property
+    def _flags(self) -> bool:
+        return bool(self.estimator._engine.preparation.flags)
 
     # ---- what moved it -----------------------------------------------------------------------
 
@@ -229,12 +269,11 @@ class Explainer:
 
     # ---- the examples behind it --------------------------------------------------------------
 
-    def _behind(self, x: Any, lead: Floats) -> tuple[list[Example], int]:
-        why = self.estimator._explained(self._checked(x)).by_size()
+    def _behind(self, why: Explanation, lead: Floats) -> list[Example]:
         shares = why.shares @ lead
         order = np.argsort(-np.abs(shares), kind="stable")[: self.examples]
         stored = self._unscaled(why.examples[order])
-        found = [
+        return [
             Example(
                 int(why.rounds[i]),
                 float(why.kernels[i]),
@@ -244,7 +283,6 @@ class Explainer:
             )
             for i, values in zip(order.tolist(), stored, strict=True)
         ]
-        return found, len(why.rounds)
 
     def _unscaled(self, examples: Any) -> Floats:
         """Stored examples in the units of the rows; NaN where a flag says that it was missing."""
@@ -254,7 +292,7 @@ class Explainer:
         values: Floats = sizes * stored.astype(float) + centres
         rounding = 16 * np.finfo(self.estimator._engine.dtype).eps * (np.abs(centres) + sizes)
         values[np.abs(values) <= rounding] = 0.0  # as it was before it was scaled
-        if self.estimator._engine.preparation.flags:
+        if self._flags:
             flags = _dense(examples[:, self.estimator.n_features_in_ + self._features])
             values[flags != 0] = np.nan
         return values
@@ -262,7 +300,7 @@ class Explainer:
     def _stored_means(self) -> Floats:
         if not self.estimator._stores_examples or not self.estimator.n_support_:
             return np.zeros(len(self._features))
-        rows = _dense(self.estimator.support_vectors_[:, self._features])
+        rows = _dense(self.estimator._shown_examples()[:, self._features])
         means: Floats = rows.mean(axis=0, dtype=np.float64)
         return means
 

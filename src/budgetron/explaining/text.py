@@ -62,6 +62,14 @@ def _more(reason: Reason) -> list[str]:
     left = reason.n_examples - len(reason.examples[:EXAMPLES])
     if reason.examples and left > 0:
         lines.append(f"{left} more stored example{'s have' if left > 1 else ' has'} smaller shares")
+    shares = sorted(reason.moves, key=lambda each: -abs(each.share))
+    if any(each.share for each in shares):
+        largest = ", ".join(
+            f"{cut(each.column, NAME)} {each.share:+.3g}" for each in shares[:2] if each.share
+        )
+        lines.append(f"straight part {sum(each.share for each in shares):+.3g} ({largest})")
+    if reason.constant:
+        lines.append(f"constant {reason.constant:+.3g}")
     return lines
 
 

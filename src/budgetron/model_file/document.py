@@ -110,7 +110,9 @@ def _learned(model: Any, arrays: Arrays) -> Document:
         },
         "stored": None if stored is None else len(stored),
         "gamma": None if model.gamma_ is None else encode(model.gamma_),
-        "scale": model.scale_,
+        "scale": model.scaling_,
+        # Within bytes; 0: the contenders do not fit.
+        **({"race": "no room"} if arrays.get("race/share", np.ones(1))[0] == 0 else {}),
         **({"not_learning": model.not_learning_} if model.not_learning_ else {}),
         "attributes": {
             name: _attribute(name, getattr(model, name))

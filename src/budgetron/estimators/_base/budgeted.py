@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # What `fit` and `predict` alone look at: it may change at any time.
 _MATTERS = 8_000_000  # bytes: to ask the system for less often costs more than it is worth
+METRIC_BYTES = 16  # of a feature
 _FREE = ("n_epochs", "shuffle", "n_jobs", "random_state")
 
 
@@ -144,7 +145,10 @@ class Budgeted(Shared):
                 raise BudgetronError(
                     f"{name}={budget!r} is above the {origin.room.limit} bytes it has"
                 )
-            lower = self._within(origin, limit, classes, dtype, most=now or 2**31 - 1)
+            # A metric stays, and a model that is made within bytes has none.
+            kept = METRIC_BYTES * native.relevance()[0].size
+            lower = self._within(origin, limit - kept, classes, dtype, most=now or 2**31 - 1)
+            lower = replace(lower, room=replace(lower.room, limit=limit))
         else:
             if isinstance(budget, bool) or not isinstance(budget, Integral):
                 raise BudgetronError(

@@ -180,7 +180,7 @@ class OnlineEstimator(Parameters, Budgeted):
         factor = median_factor(self.gamma)
         rule = "fixed" if factor is None else "median"
         race = self.gamma == RACE
-        metric = bool(getattr(self, "relevance", False))
+        metric = bool(getattr(self, "_learns_metric", False))
         return Preparation(
             self.scale or "none", rule, width, gamma_factor=factor or 1.0, metric=metric, race=race
         )
@@ -521,6 +521,10 @@ class OnlineEstimator(Parameters, Budgeted):
         With scaling these are the scaled values they entered with, not those of the stream. With
         missing="flag" the flag of each feature follows all features: twice as many columns.
         """
+        return self._shown_examples()
+
+    def _shown_examples(self) -> Any:
+        """The stored examples as the learner was shown them."""
         return self._as_rows(*self._native.support())
 
     def _as_rows(self, indptr: Any, indices: Any, values: Any) -> Any:
@@ -552,10 +556,15 @@ class OnlineEstimator(Parameters, Budgeted):
         return gamma if "gamma" in self._engine.spec["kernel"] else None
 
     @property
-    def scale_(self) -> str | None:
+    def scaling_(self) -> str | None:
         """How rows are scaled: "standard" or None; "undecided" in the first 200 rows of "auto"."""
         scale: str = self._native.scale
         return None if scale == "none" else scale
+
+    @property
+    def scale_(self) -> str | None:
+        """The same as ``scaling_``, but of Budgetron: there it is what features are divided by."""
+        return self.scaling_
 
     @property
     def unit_changes_(self) -> int:
