@@ -27,7 +27,11 @@
 // above that of many (`Drift`); it also sets P <- Kinv: what was certain no longer is.
 //
 // Regression (admission "error"): l y is the error e, every round updates, and x is admitted if |e|
-// is above the mean |e| of the rounds before. Nothing is replaced.
+// is above the mean |e| of the last 1000 rounds. A drift is a rise of min(1, |e|/(4 mean |e|)); it
+// also starts the mean anew. In the 500 rounds after it `auto` replaces as above. The variance of c
+// grows by r/200^2 in every round, if there is a floor (below): so c follows the level of the
+// targets over about 200 rows
+// (docs/develop/decisions/0058).
 //
 // The straight part (straight_part.hpp):  f = w.x + c + a.k,  one belief over (c, w, a), which
 // starts as diag(tau I, Kinv), c with tau/10. Everything above then reads with z = (1, x, k) for k
@@ -110,7 +114,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     double loss = regresses ? -turn.margin : wanted(turn) - turn.margin;
     if (form_ != Form::none) count(turn.x);
     if (relates_) count_relevance(turn);
-    if (!regresses) watch(turn);
+    watch(turn);
     double other = 0.0;  // loss of the reflex
     if (reflects_) {
       aim(turn, loss, other);
@@ -130,7 +134,9 @@ class Budgetron final : public ExpansionLearner<Real> {
           aim(turn, loss, other);
         } else {
           decide_by(*turn.row, turn.x, moves_);
-          loss = std::max(0.0, wanted(turn) - f_.inner(turn.direction, moves_) / turn.weight);
+          const double now = f_.inner(turn.direction, moves_) / turn.weight;
+          const double then = f_.inner(turn.direction, turn.outputs) / turn.weight;
+          loss = regresses ? loss + then - now : std::max(0.0, wanted(turn) - now);
         }
         gather(*turn.row);
         measure();
@@ -140,6 +146,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     }
     if (f_.size() == 0 && form_ == Form::none) return false;
     if (form_ != Form::none) see(turn.x);
+    if (regresses) unsettle_constant();
     if (!reflects_ || loss > 0.0) update(turn, loss);
     if (reflects_ && stirs(turn, other)) reflect(turn, other);
     return true;
@@ -178,8 +185,6 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   [[nodiscard]] std::span<const std::int64_t> drifts() const override { return drift_.log(); }
 
-  // P stays: it does not depend on targets, so that it is what it would be had they always been
-  // counted in the new unit.
   [[nodiscard]] std::vector<double> take_relevance() override {
     if (!relates_ || form_ != Form::full) return {};
     std::vector<double> found = relevance_.find();
@@ -191,10 +196,19 @@ class Budgetron final : public ExpansionLearner<Real> {
     return ExpansionLearner<Real>::change_units(change, gamma_factor);
   }
 
+  // P stays: it does not depend on targets, so that it is what it would be had they always been
+  // counted in the new unit.
   void scale_targets(double factor) override {
     f_.multiply(factor);
     straight_.multiply(factor);
     mean_error_ *= factor;
+  }
+  void doubt() override {
+    if (replace_ == Replace::automatic) be_unsure();
+  }
+
+  bool shift_targets(double by) override {
+    return form_ != Form::none && straight_.add_to_constant(by);
   }
 
   void rearrange(const ClassChange& change) override {
@@ -309,6 +323,8 @@ class Budgetron final : public ExpansionLearner<Real> {
   enum class Admission { mistake, margin, error };
   enum class Form : std::int64_t { none, full, diagonal };  // of the belief over w and c
   static constexpr double kErrors = 1000.0;                 // rounds the mean error looks back
+  static constexpr double kSurprise = 4.0;                  // mean errors, at most
+  static constexpr double kLevel = 200.0;                   // rows over which c follows targets
   static constexpr std::size_t kFeatures = 64;              // that have a weight whatever it takes
   static constexpr double kSmall = 0.2;                     // of the margin: the reflex lets it be
   static constexpr double kLost = 1.0 / 4000;               // of the reflex's coefs, when it learns
@@ -343,10 +359,17 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
 
   void watch(const Turn<Real>& turn) {
-    if (replace_ != Replace::automatic || !drift_.counts(class_of(turn))) return;
-    if (!drift_.count(turn.margin <= 0.0, turn.round)) return;
+    if (replace_ != Replace::automatic) return;
+    const bool regresses = admission_ == Admission::error;
+    if (!regresses && !drift_.counts(class_of(turn))) return;
+    if (!drift_.count(regresses ? surprise(turn) : turn.margin <= 0.0, turn.round)) return;
+    errors_ = 0;
     be_unsure();
     f_.report({EventKind::drift});
+  }
+  // Of regression: the error, kSurprise times what it is on average being 1, and more too.
+  [[nodiscard]] double surprise(const Turn<Real>& turn) const {
+    return -turn.margin < kSurprise * mean_error_ ? -turn.margin / (kSurprise * mean_error_) : 1.0;
   }
   // The covariance is that of the beginning.
   void be_unsure() {
@@ -413,6 +436,14 @@ class Budgetron final : public ExpansionLearner<Real> {
     belief_.insert(before, added, straight_.tau());
     if (before == 0) belief_.set_variance(0, straight_.tau_of_constant());
     if (!fits_full()) be_diagonal();
+  }
+
+  // The level of the targets may have changed a little since the last row.
+  void unsettle_constant() {
+    if (floor_ == 0.0) return;  // what was learned is to stay
+    const double grown = r_ / (kLevel * kLevel);
+    if (form_ == Form::full) belief_.add_to_first(grown);
+    if (form_ == Form::diagonal) straight_.add_to_variance_of_constant(grown);
   }
 
   // Forgets how w and c vary with each other and with the coefs.

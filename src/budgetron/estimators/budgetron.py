@@ -17,8 +17,14 @@ from budgetron.estimators._base.widths import RACE, WidthText
 from budgetron.parts import Budgetron, Gaussian, Learner, Part
 
 
-class _Straight(OnlineEstimator):
-    """What both say of their straight part; all of it is 0 without one."""
+class _Belief(OnlineEstimator):
+    """What both say of changes, and of their straight part, which is 0 without one."""
+
+    @property
+    def drift_log_(self) -> NDArray[np.int64]:
+        """The rows, counted from 0, at which it saw the stream change; at most the last 100."""
+        rounds: NDArray[np.int64] = self._native.drifts()
+        return rounds
 
     @property
     def coef_(self) -> Floats:
@@ -54,7 +60,7 @@ class _Straight(OnlineEstimator):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BudgetronClassifier(_Straight, OnlineClassifier):
+class BudgetronClassifier(_Belief, OnlineClassifier):
     """Budgetron: a confidence-weighted kernel machine on a budget.
 
     Holds a Gaussian belief over the coefs of its stored examples, a mean and a covariance. A row
@@ -138,20 +144,15 @@ class BudgetronClassifier(_Straight, OnlineClassifier):
             relevance=bool(self.relevance),
         )
 
-    @property
-    def drift_log_(self) -> NDArray[np.int64]:
-        """The rows, counted from 0, at which it saw the stream change; at most the last 100."""
-        rounds: NDArray[np.int64] = self._native.drifts()
-        return rounds
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BudgetronRegressor(_Straight, OnlineRegressor):
+class BudgetronRegressor(_Belief, OnlineRegressor):
     """Budgetron for regression: recursive least squares over the coefs of the stored examples.
 
     Holds a Gaussian belief over the coefs, a mean and a covariance, and learns from every row.
-    Stores rows whose error is above the mean of the last 1000, until the budget is full. The
-    covariance takes ``4 * budget**2`` bytes beside the examples.
+    Stores rows whose error is above the mean of the last 1000, until the budget is full, and after
+    that replaces examples if the stream has changed. The covariance takes ``4 * budget**2`` bytes
+    beside the examples, and as many again unless ``replace`` is "never".
 
     Parameters
     ----------
@@ -159,6 +160,11 @@ class BudgetronRegressor(_Straight, OnlineRegressor):
         Variance of the noise in the targets, in terms of the variance of f where nothing is known.
     jitter : float
         Added to k(x, x) of stored examples, so that similar ones stay distinct.
+    replace : {"auto", "never", "always"}
+        What a row with a large error does when the budget is full. "never": it is learned from but
+        not stored. "always": it takes the place of the example whose coef is the least certain not
+        to be 0. "auto": as "never", but in the 500 rows after the errors have risen as "always",
+        and what was learned before is uncertain again; ``drift_log_`` says when.
     straight : {"auto", "full", "diagonal", "none"}
         The straight part w.x + c of f(x) = w.x + c + sum_i a_i k(x_i, x), learned with the coefs.
         "full": the covariance is over weights and coefs together, d + 1 rows and columns more.
@@ -167,7 +173,8 @@ class BudgetronRegressor(_Straight, OnlineRegressor):
         and "none" where rows have more non-zeros than the budget has examples. With the linear
         kernel, and where ``average`` is not "last", always "none".
     floor : float
-        No row makes the variance of f at it less than this, so that learning never ends. 0: none.
+        No row makes the variance of f at it less than this, so that learning never ends, and c
+        follows the level of the targets over about 200 rows. 0: neither.
     relevance : bool
         Learn a metric: at rows 400, 800, 1600, ... features that f depends on are stretched and
         others shrunk, if kernel values then differ much (``feature_relevance_``). With scale="auto"
@@ -193,6 +200,7 @@ class BudgetronRegressor(_Straight, OnlineRegressor):
     budget: Any = of(Budgetron, "budget", BYTES)
     r: float = of(Budgetron, "r")
     jitter: float = of(Budgetron, "jitter")
+    replace: str = of(Budgetron, "replace")
     straight: str = of(Budgetron, "straight")
     floor: float = of(Budgetron, "floor")
     relevance: bool = of(Budgetron, "relevance")
@@ -203,7 +211,7 @@ class BudgetronRegressor(_Straight, OnlineRegressor):
             int(self.budget),
             float(self.r),
             float(self.jitter),
-            replace="never",
+            replace=self.replace,
             admission="error",
             straight=self.straight,
             floor=float(self.floor),
