@@ -55,8 +55,8 @@
 // if l' is above a fifth of the margin wanted; while the reflex has less than 1 % of the answer, on
 // its mistakes only. The answer is p f + (1 - p) f', p by recent mistakes (reflex_share.hpp). Each
 // has its own margin and its own best wrong class; admission and drift go by the answer. While
-// p < 1/2 `auto` replaces on every mistake, and the oldest leaves. An example that leaves is known
-// to be 0 to both. Classification only (docs/develop/decisions/0051).
+// p < 1/2 `auto` replaces on every mistake, and the oldest leaves; a, too, then moves by Kinv_i, not
+// by P_i. An example that leaves is known to be 0 to both. Classification only (docs/develop/decisions/0051).
 //
 // P and Kinv are held as in covariance.hpp, and so stay positive definite; their order is that of
 // the examples' ages. Kinv is freed when it will not be needed: full, never replacing, no reflex.
@@ -620,12 +620,13 @@ class Budgetron final : public ExpansionLearner<Real> {
   // The reflex knows that a_i = 0, as a belief that has seen no row.
   void reflect_dropped(std::size_t i) {
     prior_.column(i, gain_.data());
-    for (std::size_t k = 0; k < f_.outputs(); ++k) {
-      double* const a = reflex_.row(k);
-      const double share = a[order_[i]] / gain_[i];
-      for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[p];
-      a[order_[i]] = 0.0;
-    }
+    for (std::size_t k = 0; k < f_.outputs(); ++k) forget(reflex_.row(k), i);
+  }
+  // Coefs a become those of a belief that has seen no row and knows a_i = 0; Kinv_i is in gain_.
+  void forget(double* a, std::size_t i) {
+    const double share = a[order_[i]] / gain_[i];
+    for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[p];
+    a[order_[i]] = 0.0;
   }
 
   // Saved with the oldest example first.
@@ -773,14 +774,19 @@ class Budgetron final : public ExpansionLearner<Real> {
     }
     const std::size_t index = order_[i];
     f_.report(EventKind::evict, index);
-    belief_.column(first + i, gain_.data());
-    if (share_.reflex_leads()) variance = gain_[first + i];
-    for (std::size_t k = 0; k < f_.outputs(); ++k) {
-      double* a = f_.stored_coefs(k);
-      const double share = a[index] / variance;
-      for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[first + p];
-      a[index] = 0.0;
-      if (first > 0) straight_.shift_output(k, gain_.data(), -share);
+    if (share_.reflex_leads()) {
+      // Nothing bounds a_i^2/P_ii of the oldest: by P the others could move by any amount.
+      prior_.column(i, gain_.data());
+      for (std::size_t k = 0; k < f_.outputs(); ++k) forget(f_.stored_coefs(k), i);
+    } else {
+      belief_.column(first + i, gain_.data());
+      for (std::size_t k = 0; k < f_.outputs(); ++k) {
+        double* a = f_.stored_coefs(k);
+        const double share = a[index] / variance;
+        for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[first + p];
+        a[index] = 0.0;
+        if (first > 0) straight_.shift_output(k, gain_.data(), -share);
+      }
     }
     belief_.remove(first + i);
     if (reflects_) reflect_dropped(i);

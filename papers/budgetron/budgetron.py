@@ -202,9 +202,12 @@ class Budgetron(Page):
         n = self.first
         i = 0 if self.leads else self.least(self.sizes() ** 2 / np.diag(self.P)[n:])
         known = self.coef[i] / self.P[n + i, n + i]
-        if n > 0:
-            self.weights = self.weights - np.outer(self.P[n + i, :n], known)
-        self.coef = self.coef - np.outer(self.P[n + i, n:], known)
+        if self.leads:  # nothing bounds how certain the oldest's coef is
+            self.coef = self.coef - np.outer(self.Kinv[i], self.coef[i] / self.Kinv[i, i])
+        else:
+            if n > 0:
+                self.weights = self.weights - np.outer(self.P[n + i, :n], known)
+            self.coef = self.coef - np.outer(self.P[n + i, n:], known)
         self.drop(i)
         if self.reflects:
             known = self.reflex[i] / self.Kinv[i, i]
