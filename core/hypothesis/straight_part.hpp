@@ -238,6 +238,7 @@ class StraightPart {
   static constexpr double kLargest = 1e300;
   static constexpr double kLeast = 1e-300;  // variance
 
+  void balance();
   void place(std::int32_t feature) {
     const auto slot = static_cast<std::uint32_t>(features_.size());
     in_order_ &= static_cast<std::uint32_t>(feature) == slot;

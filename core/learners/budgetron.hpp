@@ -55,8 +55,9 @@
 // if l' is above a fifth of the margin wanted; while the reflex has less than 1 % of the answer, on
 // its mistakes only. The answer is p f + (1 - p) f', p by recent mistakes (reflex_share.hpp). Each
 // has its own margin and its own best wrong class; admission and drift go by the answer. While
-// p < 1/2 `auto` replaces on every mistake, and the oldest leaves; a, too, then moves by Kinv_i, not
-// by P_i. An example that leaves is known to be 0 to both. Classification only (docs/develop/decisions/0051).
+// p < 1/2 `auto` replaces on every mistake, and the oldest leaves; a, too, then moves by Kinv_i,
+// not by P_i. An example that leaves is known to be 0 to both. Classification only
+// (docs/develop/decisions/0051).
 //
 // P and Kinv are held as in covariance.hpp, and so stay positive definite; their order is that of
 // the examples' ages. Kinv is freed when it will not be needed: full, never replacing, no reflex.

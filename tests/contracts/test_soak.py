@@ -104,6 +104,9 @@ def test_budgetron_stays_positive_definite_through_drift(classes: int) -> None:
         decisions = model.prequential(X, y if classes else 100.0 * f + block, **given)
         assert np.isfinite(decisions).all()
         assert np.isfinite(model.dual_coef_).all()
+        if classes:  # margins are about 1
+            assert np.abs(decisions).max() < 1e3
+            assert np.abs(model.dual_coef_).max() < 1e3
         native_of(model).check_invariants()  # P = U D U' with every D_j above 0
     assert model.n_seen_ == ROUNDS
     assert model.unit_changes_ > 0
