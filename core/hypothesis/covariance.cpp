@@ -153,6 +153,9 @@ void Covariance::insert(std::size_t at, std::size_t count, double variance) {
 
 void Covariance::set_variance(std::size_t i, double variance) { variances_[i] = variance; }
 
+// The first column of U is e_0.
+void Covariance::add_to_first(double variance) { variances_[0] += variance; }
+
 void Covariance::keep_from(std::size_t first) {
   const std::size_t n = size_ - first;
   for (std::size_t j = 0; j < n; ++j) {

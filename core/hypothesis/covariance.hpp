@@ -60,6 +60,7 @@ class Covariance {
   void remove(std::size_t i);
   void insert(std::size_t at, std::size_t count, double variance);
   void set_variance(std::size_t i, double variance);  // of one that varies with no other
+  void add_to_first(double variance);                 // to P_00
   void keep_from(std::size_t first);
   void change(std::span<const UnitStep> steps);  // of the first coordinates
   void diagonal(double* out) const;              // P_ii of every i

@@ -49,6 +49,20 @@ void StraightPart::change_units(const UnitChange& change, std::vector<UnitStep>*
     variances_[0] += step.shift * step.shift * variances_[j];
     variances_[j] *= step.ratio * step.ratio;
   }
+  if (outputs_ > 1) balance();
+}
+
+// Outputs of several classes sum to 0. What rounding leaves of their sum no row would ever mend,
+// and changes of units would let it grow.
+void StraightPart::balance() {
+  for (std::size_t set = 0; set < sets_; ++set) {
+    for (std::size_t j = 0; j < size_; ++j) {
+      double sum = 0.0;
+      for (std::size_t k = 0; k < outputs_; ++k) sum += weights(k, set)[j];
+      const double mean = sum / static_cast<double>(outputs_);
+      for (std::size_t k = 0; k < outputs_; ++k) weights(k, set)[j] -= mean;
+    }
+  }
 }
 
 void StraightPart::reserve(std::size_t width, std::size_t features, bool diagonal) {

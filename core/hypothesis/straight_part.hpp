@@ -206,6 +206,9 @@ class StraightPart {
     variances_.resize(size_, tau());
     if (first) variances_[0] = tau_of_constant();
   }
+  void add_to_variance_of_constant(double variance) {
+    if (!variances_.empty()) variances_[0] += variance;
+  }
   // The variance of g(x).
   template <class Real>
   [[nodiscard]] double spread(const Sample<Real>& x) const {
@@ -228,6 +231,14 @@ class StraightPart {
     for (AlignedVector<double>& set : weights_) {
       for (double& weight : set) weight *= factor;
     }
+  }
+  // c of every output grows; false if there is none yet.
+  bool add_to_constant(double by) {
+    if (size_ == 0) return false;
+    for (std::size_t set = 0; set < sets_; ++set) {
+      for (std::size_t k = 0; k < outputs_; ++k) weights(k, set)[0] += by;
+    }
+    return true;
   }
   void rearrange(const ClassChange& change) {
     for (std::size_t set = 0; set < sets_; ++set) {
@@ -260,6 +271,7 @@ class StraightPart {
     for (const double part : parts) sum += part;
     return sum;
   }
+  void balance();
   void place(std::int32_t feature) {
     const auto slot = static_cast<std::uint32_t>(features_.size());
     in_order_ &= static_cast<std::uint32_t>(feature) == slot;

@@ -27,7 +27,11 @@
 // above that of many (`Drift`); it also sets P <- Kinv: what was certain no longer is.
 //
 // Regression (admission "error"): l y is the error e, every round updates, and x is admitted if |e|
-// is above the mean |e| of the rounds before. Nothing is replaced.
+// is above the mean |e| of the last 1000 rounds. A drift is a rise of min(1, |e|/(4 mean |e|)); it
+// also starts the mean anew. In the 500 rounds after it `auto` replaces as above. The variance of c
+// grows by r/200^2 in every round, if there is a floor (below): so c follows the level of the
+// targets over about 200 rows
+// (docs/develop/decisions/0058).
 //
 // The straight part (straight_part.hpp):  f = w.x + c + a.k,  one belief over (c, w, a), which
 // starts as diag(tau I, Kinv), c with tau/10. Everything above then reads with z = (1, x, k) for k
@@ -51,8 +55,9 @@
 // if l' is above a fifth of the margin wanted; while the reflex has less than 1 % of the answer, on
 // its mistakes only. The answer is p f + (1 - p) f', p by recent mistakes (reflex_share.hpp). Each
 // has its own margin and its own best wrong class; admission and drift go by the answer. While
-// p < 1/2 `auto` replaces on every mistake, and the oldest leaves. An example that leaves is known
-// to be 0 to both. Classification only (docs/develop/decisions/0051).
+// p < 1/2 `auto` replaces on every mistake, and the oldest leaves; a, too, then moves by Kinv_i,
+// not by P_i. An example that leaves is known to be 0 to both. Classification only
+// (docs/develop/decisions/0051).
 //
 // P and Kinv are held as in covariance.hpp, and so stay positive definite; their order is that of
 // the examples' ages. Kinv is freed when it will not be needed: full, never replacing, no reflex.
@@ -110,7 +115,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     double loss = regresses ? -turn.margin : wanted(turn) - turn.margin;
     if (form_ != Form::none && !count(turn.x) && reflects_) decide_parts(*turn.row, turn.x);
     if (relates_) count_relevance(turn);
-    if (!regresses) watch(turn);
+    watch(turn);
     double other = 0.0;  // loss of the reflex
     if (reflects_) {
       aim(turn, loss, other);
@@ -131,7 +136,9 @@ class Budgetron final : public ExpansionLearner<Real> {
           aim(turn, loss, other);
         } else {
           decide_by(*turn.row, turn.x, moves_);
-          loss = std::max(0.0, wanted(turn) - f_.inner(turn.direction, moves_) / turn.weight);
+          const double now = f_.inner(turn.direction, moves_) / turn.weight;
+          const double then = f_.inner(turn.direction, turn.outputs) / turn.weight;
+          loss = regresses ? loss + then - now : std::max(0.0, wanted(turn) - now);
         }
         gather(*turn.row);
         measure();
@@ -141,6 +148,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     }
     if (f_.size() == 0 && form_ == Form::none) return false;
     if (form_ != Form::none) see(turn.x);
+    if (regresses) unsettle_constant();
     if (!reflects_ || loss > 0.0) update(turn, loss);
     if (reflects_ && stirs(turn, other)) reflect(turn, other);
     return true;
@@ -182,8 +190,6 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   [[nodiscard]] std::span<const std::int64_t> drifts() const override { return drift_.log(); }
 
-  // P stays: it does not depend on targets, so that it is what it would be had they always been
-  // counted in the new unit.
   [[nodiscard]] std::vector<double> take_relevance() override {
     if (!relates_ || form_ != Form::full) return {};
     std::vector<double> found = relevance_.find();
@@ -195,10 +201,19 @@ class Budgetron final : public ExpansionLearner<Real> {
     return ExpansionLearner<Real>::change_units(change, gamma_factor);
   }
 
+  // P stays: it does not depend on targets, so that it is what it would be had they always been
+  // counted in the new unit.
   void scale_targets(double factor) override {
     f_.multiply(factor);
     straight_.multiply(factor);
     mean_error_ *= factor;
+  }
+  void doubt() override {
+    if (replace_ == Replace::automatic) be_unsure();
+  }
+
+  bool shift_targets(double by) override {
+    return form_ != Form::none && straight_.add_to_constant(by);
   }
 
   void rearrange(const ClassChange& change) override {
@@ -312,6 +327,8 @@ class Budgetron final : public ExpansionLearner<Real> {
   enum class Admission { mistake, margin, error };
   enum class Form : std::int64_t { none, full, diagonal };  // of the belief over w and c
   static constexpr double kErrors = 1000.0;                 // rounds the mean error looks back
+  static constexpr double kSurprise = 4.0;                  // mean errors, at most
+  static constexpr double kLevel = 200.0;                   // rows over which c follows targets
   static constexpr std::size_t kFeatures = 64;              // that have a weight whatever it takes
   static constexpr double kSmall = 0.2;                     // of the margin: the reflex lets it be
   static constexpr double kLost = 1.0 / 4000;               // of the reflex's coefs, when it learns
@@ -346,10 +363,17 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
 
   void watch(const Turn<Real>& turn) {
-    if (replace_ != Replace::automatic || !drift_.counts(class_of(turn))) return;
-    if (!drift_.count(turn.margin <= 0.0, turn.round)) return;
+    if (replace_ != Replace::automatic) return;
+    const bool regresses = admission_ == Admission::error;
+    if (!regresses && !drift_.counts(class_of(turn))) return;
+    if (!drift_.count(regresses ? surprise(turn) : turn.margin <= 0.0, turn.round)) return;
+    errors_ = 0;
     be_unsure();
     f_.report({EventKind::drift});
+  }
+  // Of regression: the error, kSurprise times what it is on average being 1, and more too.
+  [[nodiscard]] double surprise(const Turn<Real>& turn) const {
+    return -turn.margin < kSurprise * mean_error_ ? -turn.margin / (kSurprise * mean_error_) : 1.0;
   }
   // The covariance is that of the beginning.
   void be_unsure() {
@@ -418,6 +442,14 @@ class Budgetron final : public ExpansionLearner<Real> {
     belief_.insert(before, added, straight_.tau());
     if (before == 0) belief_.set_variance(0, straight_.tau_of_constant());
     if (!fits_full()) be_diagonal();
+  }
+
+  // The level of the targets may have changed a little since the last row.
+  void unsettle_constant() {
+    if (floor_ == 0.0) return;  // what was learned is to stay
+    const double grown = r_ / (kLevel * kLevel);
+    if (form_ == Form::full) belief_.add_to_first(grown);
+    if (form_ == Form::diagonal) straight_.add_to_variance_of_constant(grown);
   }
 
   // Forgets how w and c vary with each other and with the coefs.
@@ -606,12 +638,13 @@ class Budgetron final : public ExpansionLearner<Real> {
   // The reflex knows that a_i = 0, as a belief that has seen no row.
   void reflect_dropped(std::size_t i) {
     prior_.column(i, gain_.data());
-    for (std::size_t k = 0; k < f_.outputs(); ++k) {
-      double* const a = reflex_.row(k);
-      const double share = a[order_[i]] / gain_[i];
-      for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[p];
-      a[order_[i]] = 0.0;
-    }
+    for (std::size_t k = 0; k < f_.outputs(); ++k) forget(reflex_.row(k), i);
+  }
+  // Coefs a become those of a belief that has seen no row and knows a_i = 0; Kinv_i is in gain_.
+  void forget(double* a, std::size_t i) {
+    const double share = a[order_[i]] / gain_[i];
+    for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[p];
+    a[order_[i]] = 0.0;
   }
 
   // Saved with the oldest example first.
@@ -759,14 +792,19 @@ class Budgetron final : public ExpansionLearner<Real> {
     }
     const std::size_t index = order_[i];
     f_.report(EventKind::evict, index);
-    belief_.column(first + i, gain_.data());
-    if (share_.reflex_leads()) variance = gain_[first + i];
-    for (std::size_t k = 0; k < f_.outputs(); ++k) {
-      double* a = f_.stored_coefs(k);
-      const double share = a[index] / variance;
-      for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[first + p];
-      a[index] = 0.0;
-      if (first > 0) straight_.shift_output(k, gain_.data(), -share);
+    if (share_.reflex_leads()) {
+      // Nothing bounds a_i^2/P_ii of the oldest: by P the others could move by any amount.
+      prior_.column(i, gain_.data());
+      for (std::size_t k = 0; k < f_.outputs(); ++k) forget(f_.stored_coefs(k), i);
+    } else {
+      belief_.column(first + i, gain_.data());
+      for (std::size_t k = 0; k < f_.outputs(); ++k) {
+        double* a = f_.stored_coefs(k);
+        const double share = a[index] / variance;
+        for (std::size_t p = 0; p < order_.size(); ++p) a[order_[p]] -= share * gain_[first + p];
+        a[index] = 0.0;
+        if (first > 0) straight_.shift_output(k, gain_.data(), -share);
+      }
     }
     belief_.remove(first + i);
     if (reflects_) reflect_dropped(i);

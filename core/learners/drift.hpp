@@ -1,8 +1,11 @@
 // Has the stream changed? The mistake rate of about the last 100 rounds against that of the last
 // 2000:
 //
-//   fast += (mistake - fast)/min(t, 100) ;  slow += (mistake - slow)/min(t, 2000)
+//   fast += (error - fast)/min(t, 100) ;  slow += (error - slow)/min(t, 2000)
 //   drift: t > 500, no window open, fast > slow + 4 sqrt(slow (1 - slow)/200 + 1e-6)
+//
+// The error is 1 for a mistake and 0 otherwise; of regression a number between, whose variance is
+// below slow (1 - slow): there fewer drifts are called.
 //
 // An average with rate 1/100 has the variance slow (1 - slow)/199 while nothing changes. A drift
 // sets slow to fast and opens a window of 500 rounds, this one the first, in which none is called.
@@ -52,11 +55,10 @@ class Drift {
     }
   }
 
-  // One round; true if a drift is called in it.
-  bool count(bool mistake, std::int64_t round) {
+  // One round, with an error of 0 to 1; true if a drift is called in it.
+  bool count(double error, std::int64_t round) {
     if (window_ > 0) --window_;
     const double t = static_cast<double>(++rounds_);
-    const double error = mistake ? 1.0 : 0.0;
     fast_ += (error - fast_) / std::min(t, 100.0);
     slow_ += (error - slow_) / std::min(t, 2000.0);
     const double spread = std::sqrt(slow_ * (1.0 - slow_) / 200.0 + 1e-6);

@@ -65,6 +65,11 @@ class Learner {
   // Targets are counted in another unit from now on: f, and all that is measured in it, becomes
   // `factor` times what it was.
   virtual void scale_targets(double factor) = 0;
+  // Targets are counted from elsewhere from now on and are `by` larger: so is f, if it has a
+  // constant to add that to. Returns whether it has.
+  virtual bool shift_targets(double) { return false; }
+  // The unit was far off: what was learned in it is not certain.
+  virtual void doubt() {}
 
   // A class has joined.
   virtual void rearrange(const ClassChange& change) = 0;

@@ -587,9 +587,19 @@ class Model : private InstanceCount {
     outputs_[0] = answered;
   }
 
-  // If the units change, f becomes the same function in the new ones.
+  // If the units change, f becomes the same function in the new ones; if the centre does, then only
+  // where f has a constant.
   void count_target(double target) {
     const double factor = units_->count(target, outputs_[0]);
+    const double shift = units_->shift();
+    if (shift != 0.0) {
+      if (learner_->shift_targets(shift)) outputs_[0] += shift;
+      if (race_ != nullptr) race_->shift_targets(shift);
+    }
+    if (units_->far_off()) {
+      learner_->doubt();
+      if (race_ != nullptr) race_->doubt();
+    }
     if (factor == 1.0) return;
     if (log_ != nullptr) log_->add({EventKind::rescale});
     learner_->scale_targets(factor);

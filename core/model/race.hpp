@@ -219,6 +219,12 @@ class Race {
       each.plain *= factor * factor;
     }
   }
+  void doubt() {
+    for (Contender<Real>& each : contenders_) each.learner->doubt();
+  }
+  void shift_targets(double by) {
+    for (Contender<Real>& each : contenders_) each.learner->shift_targets(by);
+  }
   void rearrange(const ClassChange& change) {
     for (Contender<Real>& each : contenders_) each.learner->rearrange(change);
   }

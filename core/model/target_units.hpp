@@ -14,6 +14,11 @@
 //      beyond kFarthest. If s falls to 1/kFall or less at once, after the first kKept rows, f was
 //      learned in units that were wrong: the largest |f(x)| of these rows is then at most 1.
 //
+// A learner whose f has a constant is told by how much m has moved, so that it answers what it did:
+// the median of 200 targets is never quite still. It is not told in the first kKept rows, nor of
+// more than kMove s at once, for then the targets have moved, and answers should. And a learner
+// that knows how certain it is hears of an s that was off by kFall or more (decision 0058).
+//
 // Medians, because one value, of whatever size, moves them by one rank. A row with an outlier is
 // learned as one with z = kFarthest; the next one, if it is another, is not learned. Where kJump
 // targets running are beyond kFarthest they have jumped: the statistics start anew.
@@ -64,8 +69,18 @@ class TargetUnits {
     const bool differs = !known_ && seen_ >= kFirst && target != centre_;
     if (differs || far_ == kJump) start_anew();
     keep(target);
-    return seen_ % spacing() == 0 ? look() : 1.0;
+    const double centre = centre_;
+    const double scale = scale_;
+    const double factor = seen_ % spacing() == 0 ? look() : 1.0;
+    shift_ = known_ && seen_ > static_cast<std::int64_t>(kKept) ? (centre - centre_) / scale : 0.0;
+    if (!(std::abs(shift_) <= kMove)) shift_ = 0.0;
+    far_off_ = scale_ >= kFall * scale || scale_ <= scale / kFall;
+    return factor;
   }
+  // By how much the target counted last made all larger, in units of before it.
+  [[nodiscard]] double shift() const { return shift_; }
+  // Whether it changed s by kFall or more.
+  [[nodiscard]] bool far_off() const { return far_off_; }
 
   // The first pass of `fit`: counts a target, unless there are enough. `settle` ends the pass: m
   // and s are then those of the targets kept. If there is no s it starts anew.
@@ -113,6 +128,7 @@ class TargetUnits {
   static constexpr double kOff = 1.5;
   static constexpr double kFarthest = 20.0;
   static constexpr double kFall = 4.0;
+  static constexpr double kMove = 1.0;
   static constexpr std::int64_t kJump = 8;
   static constexpr double kLeast = 1e-60;  // of s; 1/kLeast is the most
   static constexpr double kNormal = 1.4826;
@@ -178,6 +194,8 @@ class TargetUnits {
   double scale_ = 1.0;        // s
   bool known_ = false;        // whether there is an s
   std::int64_t seen_ = 0;     // targets, since the statistics started
+  double shift_ = 0.0;        // of the target counted last
+  bool far_off_ = false;      // likewise
   double largest_ = 0.0;      // |f| since the last look
   std::int64_t far_ = 0;      // targets running beyond kFarthest
   bool off_ = false;          // whether s was at the last look

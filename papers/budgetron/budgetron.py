@@ -30,6 +30,7 @@ from papers.page import Page, Vector
 YOUNG = 100
 NONE, FULL, DIAGONAL = 0, 1, 2  # form
 FEATURES = 64  # have a weight, however many examples there are
+LEVEL = 200  # rows over which the constant of a regression follows the targets
 HEAD_START = 4.0  # mistakes that the reflex must be better by
 
 
@@ -93,7 +94,9 @@ class Budgetron(Page):
         r = self.r / (weight if self.regresses else min(1.0, weight))
         if self.form != NONE:
             self.count(x)
-        if self.replace == "auto" and self.watches(
+        if self.replace == "auto" and self.regresses:
+            self.watch(min(1.0, -margin / (4 * self.mean_error)) if self.mean_error > 0 else 1.0)
+        elif self.replace == "auto" and self.watches(
             int(np.argmax(u)) if u.size > 1 else int(u[0] > 0)
         ):
             self.watch(margin <= 0)
@@ -117,7 +120,10 @@ class Budgetron(Page):
             novel = (replaces or not full) and self.novelty(x, k) > self.jitter
             if novel and replaces:
                 k = self.let_go(k)
-                losses = [max(0.0, wanted - float(self.inner(u, self.decide(x, k))))]
+                now = float(self.inner(u, self.decide(x, k)))
+                losses = [max(0.0, wanted - now)]
+                if self.regresses:
+                    losses = [loss + float(self.inner(u, f)) - now]
                 if self.reflects:
                     losses, ways = self.aims(x, k, u, wanted)
             if novel:
@@ -125,6 +131,8 @@ class Budgetron(Page):
         if self.size > 0 or self.form != NONE:
             if self.form != NONE:
                 self.see(x)
+            if self.regresses:  # the level of the targets may have moved
+                self.unsettle_constant()
             if losses[0] > 0 or not self.reflects:
                 self.update(x, k, losses[0], ways[0], r)
             if self.reflects and self.stirs(losses[1], wanted):
@@ -194,9 +202,12 @@ class Budgetron(Page):
         n = self.first
         i = 0 if self.leads else self.least(self.sizes() ** 2 / np.diag(self.P)[n:])
         known = self.coef[i] / self.P[n + i, n + i]
-        if n > 0:
-            self.weights = self.weights - np.outer(self.P[n + i, :n], known)
-        self.coef = self.coef - np.outer(self.P[n + i, n:], known)
+        if self.leads:  # nothing bounds how certain the oldest's coef is
+            self.coef = self.coef - np.outer(self.Kinv[i], self.coef[i] / self.Kinv[i, i])
+        else:
+            if n > 0:
+                self.weights = self.weights - np.outer(self.P[n + i, :n], known)
+            self.coef = self.coef - np.outer(self.P[n + i, n:], known)
         self.drop(i)
         if self.reflects:
             known = self.reflex[i] / self.Kinv[i, i]
@@ -312,6 +323,14 @@ class Budgetron(Page):
             if self.turns and len(self.weights) > self.B:
                 self.turn_diagonal()
 
+    def unsettle_constant(self) -> None:
+        grown = self.r / LEVEL**2 if self.floor > 0 else 0.0
+        if self.form == DIAGONAL:
+            self.variances = self.variances + np.append(grown, np.zeros(len(self.variances) - 1))
+        if self.form == FULL:
+            self.P = self.P.copy()
+            self.P[0, 0] += grown
+
     def turn_diagonal(self) -> None:
         n = self.first
         self.variances = np.diag(self.P)[:n].copy()
@@ -333,17 +352,18 @@ class Budgetron(Page):
             self.P = whole @ self.P @ whole.T
         self.rows = 0
 
-    def watch(self, mistake: bool) -> None:
-        """Drift: a mistake rate of late that is above that of long."""
+    def watch(self, error: float) -> None:
+        """Drift: a mistake rate of late that is above that of long; errors of 0 to 1."""
         self.watched, self.window = self.watched + 1, max(0, self.window - 1)
-        self.fast += (mistake - self.fast) / min(self.watched, 100)
-        self.slow += (mistake - self.slow) / min(self.watched, 2000)
+        self.fast += (error - self.fast) / min(self.watched, 100)
+        self.slow += (error - self.slow) / min(self.watched, 2000)
         spread = sqrt(self.slow * (1 - self.slow) / 200 + 1e-6)
         if self.watched > 500 and self.window == 0 and self.fast > self.slow + 4 * spread:
             self.P = np.diag(np.append(self.beginning(self.first), np.zeros(self.size)))
             self.P[self.first :, self.first :] = self.Kinv
             self.variances = self.beginning(self.variances.size)
             self.slow, self.window = self.fast, 500
+            self.errors = 0
 
     # ---- as the compiled learner holds it ----------------------------------------------------
 

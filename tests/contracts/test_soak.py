@@ -3,6 +3,7 @@
 Each learner with a budget goes through so many rounds in float32, a third of them with a kernel so
 wide that all examples look alike, a third with one so narrow that only copies do. Half of the rows
 are copies of a few points, one feature is constant, one always zero, labels are mostly noise.
+Budgetron with its defaults goes through as many in which rows and labels drift.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import budgetron
 from tests.support.cases import BUDGETED, BY_NAME, REGRESSION, Case, attempts
 from tests.support.native import native_of
 
@@ -72,3 +74,40 @@ def test_long_run(case: Case, gamma: float) -> None:
 def test_long_run_of_regression(case: Case, gamma: float) -> None:
     model = case.make(gamma=gamma, random_state=0, budget=BUDGET)
     soak(model, noisy_numbers, ROUNDS // len(GAMMAS), {})
+
+
+def drifting_rows(rng: np.random.Generator, rows: int, block: int) -> np.ndarray:
+    """Four features in units of their own; two of them move on with every block, and jump."""
+    X = rng.normal(size=(rows, 4)) * np.array([1.0, 30.0, 0.01, 1.0])
+    X[:, 1] += 10.0 * block
+    X[:, 2] += 0.05 * (block % 7)
+    X[:, 3] = rng.integers(2, size=rows)
+    return X.astype(np.float32)
+
+
+@pytest.mark.filterwarnings("ignore::budgetron.PrecisionWarning")
+@pytest.mark.filterwarnings("ignore::budgetron.NotLearningWarning")
+@pytest.mark.parametrize("classes", [0, 2, 3], ids=["numbers", "2 classes", "3 classes"])
+def test_budgetron_stays_positive_definite_through_drift(classes: int) -> None:
+    """All defaults but the budget, float32 rows: units change, drifts reset, the reflex leads."""
+    rng = np.random.default_rng(1)
+    task = "classification" if classes else "regression"
+    model = budgetron.make("budgetron", task=task, budget=BUDGET)
+    given = {"classes": list(range(classes))} if classes else {}
+    for block, start in enumerate(range(0, ROUNDS, BLOCK)):
+        X = drifting_rows(rng, min(BLOCK, ROUNDS - start), block)
+        z = np.column_stack([X[:, 0], (X[:, 1] - 10.0 * block) / 30.0])
+        turn = 0.9 * block + np.linspace(0.0, 0.9, len(X))  # the border turns, and jumps at times
+        f = np.cos(turn) * z[:, 0] + np.sin(turn) * z[:, 1] + (block % 5 == 0) * z[:, 0] * z[:, 1]
+        f = f + 0.2 * rng.normal(size=len(X))
+        y = np.digitize(f, np.linspace(-0.5, 0.5, classes - 1)) if classes > 2 else (f > 0) * 1
+        decisions = model.prequential(X, y if classes else 100.0 * f + block, **given)
+        assert np.isfinite(decisions).all()
+        assert np.isfinite(model.dual_coef_).all()
+        if classes:  # margins are about 1
+            assert np.abs(decisions).max() < 1e3
+            assert np.abs(model.dual_coef_).max() < 1e3
+        native_of(model).check_invariants()  # P = U D U' with every D_j above 0
+    assert model.n_seen_ == ROUNDS
+    assert model.unit_changes_ > 0
+    assert model.drift_log_.size > 0

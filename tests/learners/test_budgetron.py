@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace as with_fields
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_friedman1
 
 import budgetron
 from budgetron.streams import synthetic
 from papers.budgetron.budgetron import Budgetron, pack, unpack
-from tests.support.cases import BY_NAME, Case, numeric_stream, same_state, stream
+from tests.support.cases import BY_NAME, REGRESSION, Case, numeric_stream, same_state, stream
 from tests.support.native import native_of, state_of
 from tests.support.tracing import find_field, run_trace
 
@@ -41,6 +43,96 @@ def test_follows_its_page_through_a_drift(classes: int) -> None:
     state = state_of(run_trace(case, "rbf", X, y, classes, "dense"))
     assert find_field(state, "drifts")[0] >= 1
     assert find_field(state, "replacements")[0] >= 2
+
+
+def moving(rows: int, change: int) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers that depend on the rows in another way from row `change` on."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, size=(rows, 2))
+    one, other = np.sin(3 * X[:, 0]) + X[:, 1], 2 * np.cos(4 * X[:, 1]) - X[:, 0]
+    y = np.where(np.arange(rows) < change, one, other) + 0.1 * rng.normal(size=rows)
+    return X, y
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("straight", ["none", "full", "diagonal"])
+def test_regression_follows_its_page_through_a_drift(straight: str, dtype: Any) -> None:
+    (plain,) = (each for each in REGRESSION if each.name == "budgetron" and not each.label)
+    own = {**plain.params, "replace": "auto", "straight": straight, "floor": 0.003, "scale": None}
+    case = with_fields(plain, params=own)
+    X, y = moving(720, 560)
+    state = state_of(run_trace(case, "rbf", X.astype(dtype), y, 0, "dense"))
+    assert find_field(state, "drifts")[0] >= 1
+    assert find_field(state, "replacements")[0] >= 2
+
+
+@pytest.mark.parametrize("kind", ["bend", "planes", "friedman", "sign", "offset"])
+def test_regression_recovers_from_a_change_as_a_new_learner_learns(kind: str) -> None:
+    rows, change = 8000, 5000
+    before = np.arange(rows) < change
+    X, y = make_friedman1(rows, noise=1.0, random_state=0)
+    if kind == "bend":
+        X, y = moving(rows, change)
+    elif kind == "planes":
+        X, weights = np.random.default_rng(0).normal(size=(rows, 5)), np.arange(-2.0, 3.0)
+        y = np.where(before, X @ weights, X @ weights[::-1] + X[:, 2])
+        y += 0.1 * np.random.default_rng(1).normal(size=rows)
+    elif kind == "friedman":
+        other, _ = make_friedman1(rows, noise=1.0, random_state=0)
+        y = np.where(before, y, friedman(other[:, [3, 4, 0, 1, 2]]))
+    else:
+        y = np.where(before, y, -y if kind == "sign" else y + 30.0)
+    model, fresh = (budgetron.make("budgetron", task="regression", budget=60) for _ in range(2))
+    answers = model.prequential(X, y)[change + 1000 : change + 2000]
+    others = fresh.prequential(X[change:], y[change:])[1000:2000]
+    assert any(change < drift < change + 100 for drift in model.drift_log_)
+    errors = [
+        np.sqrt(np.mean((each - y[change + 1000 : change + 2000]) ** 2))
+        for each in (answers, others)
+    ]
+    assert errors[0] <= 1.2 * errors[1]
+
+
+def friedman(X: np.ndarray) -> np.ndarray:
+    """What make_friedman1 makes of five features, without noise."""
+    bend = 10.0 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20.0 * (X[:, 2] - 0.5) ** 2
+    return np.asarray(bend + 10.0 * X[:, 3] + 5.0 * X[:, 4])
+
+
+@pytest.mark.parametrize("noise", ["normal", "heavy"])
+def test_regression_sees_no_change_where_there_is_none(noise: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(15_000, 3))
+    errors = rng.normal(size=15_000) if noise == "normal" else rng.standard_t(2.5, size=15_000)
+    model = budgetron.make("budgetron", task="regression", budget=50)
+    assert model.partial_fit(X, X[:, 0] * X[:, 1] + 0.3 * errors).drift_log_.size == 0
+
+
+def test_the_constant_follows_the_level_of_the_targets() -> None:
+    """One that walks: without the growth of its variance the error is twice as large."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8000, 3))
+    level = 0.05 * np.cumsum(rng.normal(size=8000))
+    y = level + X[:, 0] + 0.3 * rng.normal(size=8000)
+    for straight in ("full", "diagonal"):
+        own: dict[str, Any] = {"budget": 50, "straight": straight, "replace": "never"}
+        answers = budgetron.make("budgetron", task="regression", **own).prequential(X, y)
+        assert np.sqrt(np.mean((answers - y)[1000:] ** 2)) < 0.65
+
+
+def test_a_centre_of_the_targets_that_is_never_still_costs_nothing() -> None:
+    """Targets of two heights: their median wanders between these, and answers do not."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8000, 3))
+    y = 5.0 * (X[:, 0] > 0) + X[:, 1] + 0.3 * rng.normal(size=8000)
+    following, still = (
+        budgetron.make("budgetron", task="regression", budget=50, target_scale=scale)
+        for scale in ("auto", None)
+    )
+    found = np.sqrt(np.mean((following.prequential(X, y) - y)[1000:] ** 2))
+    unit = (y - np.median(y)) / 3.0
+    known = 3.0 * np.sqrt(np.mean((still.prequential(X, unit) - unit)[1000:] ** 2))
+    assert found <= 1.1 * known
 
 
 def test_a_drift_makes_the_belief_the_prior_again() -> None:

@@ -65,10 +65,12 @@ def test_follows_its_page(name: str, dtype: type) -> None:
 
 @each_name
 def test_a_change_leaves_the_answers(name: str) -> None:
-    """The scale grows: f is another number and the same function."""
+    """The scale grows: f is another number and the same function. Budgetron's has a constant."""
     X, y = numeric_stream(1600)
     y += 50.0
-    room = {"budget": 2000} if name in ("rbp", "forgetron", "bogd") else {}  # nobody leaves
+    room: dict[str, Any] = {"budget": 2000} if name in ("rbp", "forgetron", "bogd") else {}
+    if name == "budgetron":
+        room = {"replace": "never"}  # nobody leaves
     model = make(name, gamma=0.5, scale=None, **room).partial_fit(X[:600], y[:600])
     y[600:] += 8.0 * (y[600:] - 50.0)
     changed = 0
@@ -78,7 +80,8 @@ def test_a_change_leaves_the_answers(name: str) -> None:
         new = model.target_units_
         changed += new.changes > old.changes
         answers = model.predict(X[::16]) - new.centre
-        np.testing.assert_allclose(answers, before - old.centre, rtol=5e-3, atol=1e-6)
+        moved = new.centre - old.centre if name == "budgetron" else 0.0
+        np.testing.assert_allclose(answers, before - old.centre - moved, rtol=5e-3, atol=1e-6)
     assert changed >= 1
     assert model.target_units_.scale > 4.0 * make(name).fit(X[:600], y[:600]).target_units_.scale
 
@@ -286,13 +289,13 @@ def test_attacks(name: str, attack: str) -> None:
 
 @each_name
 def test_targets_times_1000_and_back(name: str) -> None:
-    """Budgetron has become certain, and is slower than a new learner; no other one is."""
+    """Budgetron's examples are those of the wrong units, and it is a little slower after these."""
     X, t = rows(), np.arange(ROWS)
     y = smooth() + 0.1 * np.random.default_rng(3).normal(size=ROWS)
     begin, end = 2000, 3500
     y[(t >= begin) & (t < end)] *= 1000.0
     answers = make(name).prequential(X, y)
-    for start, most in ((begin, 4.5), (end, 2.2)):
+    for start, most in ((begin, 1.2), (end, 1.5)):
         later = slice(start + 1000, min(start + 2000, end if start == begin else ROWS))
         fresh = make(name).prequential(X[start : later.stop], y[start : later.stop])
         errors = np.abs(answers[later] - y[later]).mean()

@@ -446,6 +446,22 @@ REGRESSION = [
         )
         for straight in ("full", "diagonal")
     ],
+    *[
+        regress(
+            "budgetron",
+            f"{straight} always",
+            budget=12,
+            r=0.3,
+            jitter=0.05,
+            scale=None,
+            replace="always",
+            straight=straight,
+            floor=0.003,
+            kernels=("rbf",),
+            branches=("admissions", "replacements"),
+        )
+        for straight in ("full", "none")
+    ],
 ]
 BY_NAME = {case.name: case for case in CASES if not case.label}
 BUDGETED = [case for case in CASES if case.budget is not None]

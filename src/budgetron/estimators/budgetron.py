@@ -19,7 +19,7 @@ from budgetron.parts import Budgetron, Gaussian, Learner, Part
 
 
 class _Open(OnlineEstimator):
-    """What both say of f, so that it can be computed from their attributes.
+    """What both say of f, so that it can be computed from their attributes, and of changes.
 
     In units, Z = clip((X - center_)/scale_, clip_), and S = (support_vectors_ - center_)/scale_:
 
@@ -35,6 +35,12 @@ class _Open(OnlineEstimator):
         """Whether a metric may be learned; what it is found from is counted only then."""
         follows = self.scale == "auto" and median_factor(self.gamma) is not None
         return bool(self.relevance and follows and self.kernel == "rbf" and self.average == "last")
+
+    @property
+    def drift_log_(self) -> NDArray[np.int64]:
+        """The rows, counted from 0, at which it saw the stream change; at most the last 100."""
+        rounds: NDArray[np.int64] = self._native.drifts()
+        return rounds
 
     @property
     def coef_(self) -> Floats:
@@ -212,20 +218,15 @@ class BudgetronClassifier(_Open, OnlineClassifier):
             relevance=self._learns_metric,
         )
 
-    @property
-    def drift_log_(self) -> NDArray[np.int64]:
-        """The rows, counted from 0, at which it saw the stream change; at most the last 100."""
-        rounds: NDArray[np.int64] = self._native.drifts()
-        return rounds
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BudgetronRegressor(_Open, OnlineRegressor):
     """Budgetron for regression: recursive least squares over the coefs of the stored examples.
 
     Holds a Gaussian belief over the coefs, a mean and a covariance, and learns from every row.
-    Stores rows whose error is above the mean of the last 1000, until the budget is full. The
-    covariance takes ``4 * budget**2`` bytes beside the examples.
+    Stores rows whose error is above the mean of the last 1000, until the budget is full, and after
+    that replaces examples if the stream has changed. The covariance takes ``4 * budget**2`` bytes
+    beside the examples, and as many again unless ``replace`` is "never".
 
     Parameters
     ----------
@@ -233,6 +234,11 @@ class BudgetronRegressor(_Open, OnlineRegressor):
         Variance of the noise in the targets, in terms of the variance of f where nothing is known.
     jitter : float
         Added to k(x, x) of stored examples, so that similar ones stay distinct.
+    replace : {"auto", "never", "always"}
+        What a row with a large error does when the budget is full. "never": it is learned from but
+        not stored. "always": it takes the place of the example whose coef is the least certain not
+        to be 0. "auto": as "never", but in the 500 rows after the errors have risen as "always",
+        and what was learned before is uncertain again; ``drift_log_`` says when.
     straight : {"auto", "full", "diagonal", "none"}
         The straight part w.x + c of f(x) = w.x + c + sum_i a_i k(x_i, x), learned with the coefs.
         "full": the covariance is over weights and coefs together, d + 1 rows and columns more.
@@ -241,7 +247,8 @@ class BudgetronRegressor(_Open, OnlineRegressor):
         and "none" where rows have more non-zeros than the budget has examples. With the linear
         kernel, and where ``average`` is not "last", always "none".
     floor : float
-        No row makes the variance of f at it less than this, so that learning never ends. 0: none.
+        No row makes the variance of f at it less than this, so that learning never ends, and c
+        follows the level of the targets over about 200 rows. 0: neither.
     relevance : bool
         Learn a metric: at rows 400, 800, 1600, ... features that f depends on are stretched and
         others shrunk, if kernel values then differ much (``feature_relevance_``). With scale="auto"
@@ -268,6 +275,7 @@ class BudgetronRegressor(_Open, OnlineRegressor):
     budget: Any = of(Budgetron, "budget", BYTES)
     r: float = of(Budgetron, "r")
     jitter: float = of(Budgetron, "jitter")
+    replace: str = of(Budgetron, "replace")
     straight: str = of(Budgetron, "straight")
     floor: float = of(Budgetron, "floor")
     relevance: bool = of(Budgetron, "relevance")
@@ -278,7 +286,7 @@ class BudgetronRegressor(_Open, OnlineRegressor):
             int(self.budget),
             float(self.r),
             float(self.jitter),
-            replace="never",
+            replace=self.replace,
             admission="error",
             straight=self.straight,
             floor=float(self.floor),

@@ -71,6 +71,8 @@ def _be_plain(params: Any, classifies: bool) -> None:
         params.setdefault("relevance", False)
         if classifies:
             params.setdefault("reflex", False)
+        else:
+            params.setdefault("replace", "never")
 
 
 def _be_plain_inside(value: Any) -> None:
