@@ -297,6 +297,11 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
             made.feature_names_in_ = np.array(encoding.names, dtype=object)
         return made
 
+    @classmethod
+    def of(cls, encoding: Encoding) -> Self:
+        """The encoder with default parameters and this encoding."""
+        return cls.from_dict({"params": {}, "named": True, **encoding.to_dict()})
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_encoding")
 

@@ -16,8 +16,9 @@ import scipy.sparse
 from budgetron.errors import BudgetronError
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.frames import one_row
-from budgetron.explaining.columns import Known, number, of_names, of_steps
+from budgetron.explaining.columns import Known, number, of_encoding, of_names, of_steps
 from budgetron.explaining.reasons import Explainer, Reason
+from budgetron.tables.frames import is_frame
 
 MANY = 2000  # features
 LEGEND = """\
@@ -49,7 +50,8 @@ def explain(model: Any, rows: Any, *, examples: int = 3) -> Reasons:
     Parameters
     ----------
     model : a fitted estimator of this package, or a scikit-learn Pipeline that ends with one. The
-        columns behind TableEncoder and scikit-learn's plain transformers are those of the table
+        columns behind TableEncoder and scikit-learn's plain transformers, and those of a model of
+        `budgetron run --save`, are those of the table
     rows : a frame or array as the model takes it, one row or several
     examples : the most stored examples of a row
 
@@ -87,8 +89,9 @@ def explain(model: Any, rows: Any, *, examples: int = 3) -> Reasons:
         columns = of_steps(model.steps[:-1], estimator.n_features_in_)
     else:
         estimator = _ours(model)
-        rows = X = one_row(rows)
-        columns = []
+        known = estimator._table
+        rows = X = _table(rows) if known is not None and is_frame(rows) else one_row(rows)
+        columns = [] if known is None else of_encoding(known.encoder._ready())
     X = looked_at(estimator, X)
     columns = columns or of_features(estimator, X)
     explainer = Explainer(estimator, columns, examples)
