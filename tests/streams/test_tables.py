@@ -783,7 +783,9 @@ def test_labels_that_differ_are_never_one_class(
         table, words = tmp_path / "rows.csv", tmp_path / "rows.libsvm"
         table.write_text("a,b,label\n" + "".join(f"1,2,{each}\n" for each in order))
         words.write_text("".join(f"{each} 1:1 2:2\n" for each in order))
-        assert outcome(table, chunk_rows=chunk_rows) == expected
+        codes = any(len(each) > 1 and each.isdigit() and each[0] == "0" for each in labels)
+        found = outcome(table, chunk_rows=chunk_rows)
+        assert found == (len(set(labels)) if codes else expected)
         assert outcome(words, chunk_rows=chunk_rows) == expected
         as_words = outcome(table, chunk_rows=chunk_rows, categorical=["label"])
         assert as_words == len(set(labels))

@@ -43,7 +43,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     constant     left out by `fit`; `partial_fit` keeps it, for later rows may vary
     ============ ================================================================================
 
-    "", "?", NA, N/A, NaN, NULL, None and null are gaps. A value that is not of its column's kind is
+    "", "?", NA, N/A, NaN, NULL, None, null and a lone "-" or "." are gaps. A value that is not of its column's kind is
     a gap, counted in `unparsed_`. Needs pyarrow (``pip install 'budgetron[lab]'``).
 
     Parameters
@@ -57,7 +57,8 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         The same for these four kinds.
     decimal : {"auto", ".", ","}, default "auto"
         Decimal point of numbers that are text. "auto": per column, the one that more values agree
-        with; where all agree with both (1,234) the comma separates thousands.
+        with; where all agree with both (1,234) the comma separates thousands, unless another column
+        has a decimal comma.
     max_categories : int, default 100
         Most categories of a column with a feature of their own: those that occur most often.
     min_count : int, default 1

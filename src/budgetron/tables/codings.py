@@ -29,7 +29,7 @@ import numpy as np
 
 from budgetron.errors import BudgetronError
 from budgetron.tables.hashing import buckets
-from budgetron.tables.parsing import ORDERS, booleans, dictionary_of, numbers, times, words_of
+from budgetron.tables.parsing import LONE, ORDERS, booleans, dictionary_of, numbers, times, words_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -307,7 +307,7 @@ class Category(Coding):
         import pyarrow as pa
         from pyarrow import compute
 
-        codes, words = words_of(texts)
+        codes, words = words_of(texts, lone=not {*LONE} & {*self.categories})
         k = len(self.categories)
         known = compute.index_in(words, value_set=self._known).fill_null(-1)
         places = np.append(known.to_numpy(zero_copy_only=False).astype(np.int64), k)  # k: a gap

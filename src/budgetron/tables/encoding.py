@@ -93,13 +93,17 @@ class Encoding:
                 raise BudgetronError(f"there is no column {wish!r}; {_hint(wish, names)}")
         limits = wishes.limits
         seen = [joined([table.column(name) for table in tables]) for name in names]
+        decimal = wishes.decimal
         while True:
             found = cls(
                 tuple(
-                    look(name, column, wishes.types.get(name), wishes.decimal, limits)
+                    look(name, column, wishes.types.get(name), decimal, limits)
                     for name, column in zip(names, seen, strict=True)
                 )
             )
+            if decimal == "auto" and any(_has_comma(each) for each in found.columns):
+                decimal = "auto,"  # of a table where one column says so: 1.234 is a thousand
+                continue
             if found.memory_bytes <= wishes.most_bytes:
                 break
             if limits.categories == 0:
@@ -306,6 +310,10 @@ class Encoding:
             X = X + part
         X.has_sorted_indices = True
         return X if self.places is None else _placed(X, self.places, self.width)
+
+
+def _has_comma(column: Column) -> bool:
+    return isinstance(column.coding, Number) and column.coding.decimal == ","
 
 
 def not_of_kind(coding: Coding, cell: Any) -> str:
