@@ -82,6 +82,28 @@ def test_a_bad_row_has_a_line_too(
     assert table(out) == [["row", "label"], ["1", ""], ["2", ""]]
 
 
+def test_a_cell_that_is_no_text_is_a_gap(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    towns = ["k,Ulm,1,yes", "m,K\u00f6ln,2,no"] * 50
+    path, model = tmp_path / "towns.csv", tmp_path / "towns.btn"
+    path.write_text("\n".join(["key,town,n,buys", *towns]), encoding="utf-8")
+    said(capsys, "run", path, "--label", "buys", "--save", model)
+    gap = path.with_name("gap.csv")
+    gap.write_text("key,town,n,buys\nk0,,3,no\nk1,Ulm,,no\nk2,Ulm,4,no\n")
+    expected = table(said(capsys, "predict", model, gap, "--output", "decisions")[0])
+    new = path.with_name("new.csv")
+    cells = "key,town,n,buys\nk0\u00f6,K\u00f6ln,3,no\nk1,Ulm,7\u00f6,no\nk2,Ulm,4,no\u00e4\n"
+    new.write_bytes(cells.encode("latin-1"))
+    out, err = said(capsys, "predict", model, new, "--output", "decisions")
+    assert table(out) == expected
+    read_as = "not UTF-8, read as gaps: town (1), n (1); iconv -f latin1 -t utf8 converts"
+    assert err == f"budgetron: {new}: {read_as}\n"
+    out, _ = said(capsys, "predict", model, new, "--id", "key")
+    assert [row[0] for row in table(out)] == ["key", "k0\ufffd", "k1", "k2"]
+    assert "is not UTF-8" in said(capsys, "predict", model, new, "--strict", code=2)[1]
+
+
 @settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

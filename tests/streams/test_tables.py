@@ -193,6 +193,28 @@ def test_hashing_is_stable_and_counts_words(files: dict[str, Any]) -> None:
     assert_array_equal(alone, X[:, 2 : 2 + 17])
 
 
+@pytest.mark.parametrize(
+    ("line", "rows", "named"),
+    [
+        ("a,b,2019", "1,2,3\n4,5,6\n", True),
+        ("country,2018,2019,2020", "Rome,5,6,7\nOslo,8,9,1\n", True),
+        ("label,1,2,3", "0,1.5,2,3\n1,2,3,4\n", True),
+        ("Rome,5,yes", "Oslo,6,no\nBern,7,yes\n", False),
+        ("2019,jan,35", "2020,feb,40\n", False),
+        ("2019,jan", "2020,feb\n2021,mar\n", False),
+        ("Rome,2019,M", "Oslo,2020,F\nBern,2018,M\n", False),
+        ("5,unknown,3", "4,3,2\n1,2,3\n", False),
+        ("a,1.5,b", "1,2,3\n4,5,6\n", False),
+    ],
+)
+def test_a_header_may_have_numbers_for_names(
+    tmp_path: Path, line: str, rows: str, named: bool
+) -> None:
+    (tmp_path / "t.csv").write_text(f"{line}\n{rows}")
+    names = csv_text.CsvBatches(tmp_path / "t.csv").names
+    assert names == (line.split(",") if named else [str(i) for i in range(len(names))])
+
+
 def test_without_a_header(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("5.1,3.5,setosa\n7,3.2,versicolor\n")

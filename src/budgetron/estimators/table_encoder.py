@@ -43,8 +43,9 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     constant     left out by `fit`; `partial_fit` keeps it, for later rows may vary
     ============ ================================================================================
 
-    "", "?", NA, N/A, NaN, NULL, None, null and a lone "-" or "." are gaps. A value that is not of its column's kind is
-    a gap, counted in `unparsed_`. Needs pyarrow (``pip install 'budgetron[lab]'``).
+    "", "?", NA, N/A, NaN, NULL, None, null and a lone "-" or "." are gaps. A value that is not of
+    its column's kind is a gap, counted in `unparsed_`. Needs pyarrow (``pip install
+    'budgetron[lab]'``).
 
     Parameters
     ----------
