@@ -242,3 +242,21 @@ def test_info_of_columns_that_make_no_sense(
     said = capsys.readouterr().err
     assert "damaged" in said
     assert said.count("\n") == 1
+
+
+def test_info_counts_gaps_of_columns_and_not_of_features(
+    frame: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gaps = frame.assign(since=frame["since"].where(frame.index % 10 > 0))
+    gaps.loc[:4, "age"] = np.nan
+    gaps.to_csv(tmp_path / "t.csv", index=False)
+    model = tmp_path / "m.btn"
+    assert call("run", tmp_path / "t.csv", "--label", "buys", "--save", model) == 0
+    pipeline = make_pipeline(TableEncoder(), BudgetronClassifier(n_epochs=1))
+    rows = gaps.drop(columns="buys")
+    budgetron.save(pipeline.fit(rows, gaps["buys"]), tmp_path / "p.btn")
+    for path in (model, tmp_path / "p.btn"):
+        capsys.readouterr()
+        assert call("info", path) == 0
+        assert "35 (since 30, age 5)" in capsys.readouterr().out
+    assert to_bytes(budgetron.load(model)) == model.read_bytes()

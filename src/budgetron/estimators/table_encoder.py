@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
+from sklearn.utils._set_output import _get_output_config
 
 from budgetron.errors import BudgetronError, as_budgetron_error
 from budgetron.estimators._base.parameters import Parameters
@@ -167,12 +168,14 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The rows as a CSR array of float64 with a column per feature.
+        """The rows as a CSR array of float64 with a column per feature; of `set_output`, a frame.
 
         Columns are found by their names, in any order; columns that are not known are left out.
         """
         encoding = self._ready()
-        return encoding.encode(table_of(X, self._names), self._unread, self.strict)
+        rows = encoding.encode(table_of(X, self._names), self._unread, self.strict)
+        dense = _get_output_config("transform", self)["dense"] != "default"
+        return rows.toarray() if dense else rows
 
     def _forget(self) -> None:
         for name in ("_encoding", "_names", "_waiting", "_unread", "feature_names_in_"):

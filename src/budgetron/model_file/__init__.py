@@ -27,7 +27,7 @@ import numpy as np
 import budgetron
 from budgetron.errors import BudgetronError
 from budgetron.model_file.atomic import write_whole
-from budgetron.model_file.columns import columns_of, know_columns
+from budgetron.model_file.columns import know_columns, with_columns
 from budgetron.model_file.document import Document, Estimator, Rows, Steps, describe, restore
 from budgetron.model_file.formats import FORMAT, PIPELINE, READ, of_this_format
 from budgetron.model_file.limits import Arrays, allowed_bytes
@@ -99,7 +99,7 @@ def to_bytes(model: Estimator | Steps | Rows, extra: Document | None = None) -> 
         "budgetron": budgetron.__version__,
         "versions": _versions(),
         **described,
-        "extra": {**columns_of(model), **(extra or {})} or None,
+        "extra": with_columns(model, extra),
     }
     document["sha256"] = _checksum(document, arrays)
     return bytes(to_safetensors(arrays, {KEY: _text(document)}))

@@ -6,6 +6,7 @@ whoever wrote it. A learner out of such a file takes frames by it, and keeps it 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from budgetron.errors import BudgetronError
@@ -31,14 +32,34 @@ def know_columns(model: Any, document: Document) -> None:
         return
     if not isinstance(written, dict):
         raise BudgetronError("what it says of the columns it learned makes no sense")
-    found = written.get("encoding")
-    encoding = of_older(written) if found is None else Encoding.from_dict(found)
+    encoding = _encoding_in(written)
     if hasattr(model, "_engine") and encoding.width > model.n_features_in_:
         raise BudgetronError("the columns have more features than the model")
     model._table = TableRows(TableEncoder.of(encoding), written)  # type: ignore[misc]
 
 
-def columns_of(model: Any) -> Document:
-    """What `know_columns` reads, of a learner that has it; else nothing."""
+def with_columns(model: Any, extra: Document | None) -> Document | None:
+    """What is kept for whoever wrote it, with what `know_columns` reads of a learner that has it.
+
+    `missing` says how many values of each column of a table were missing in the rows learned, for
+    people: what the learner counts are features.
+    """
     known = model._table if isinstance(model, OnlineEstimator) else None
-    return {} if known is None else {"table": known.written}
+    extra = {**({} if known is None else {"table": known.written}), **(extra or {})}
+    steps = getattr(model, "steps", None)
+    learner, encoding = model, None
+    if isinstance(steps, list) and len(steps) == 2 and isinstance(steps[0][1], TableEncoder):
+        learner, encoding = steps[1][1], getattr(steps[0][1], "_encoding", None)
+    elif isinstance(model, OnlineEstimator) and isinstance(extra.get("table"), dict):
+        with suppress(BudgetronError):  # whoever reads it says what is wrong
+            encoding = _encoding_in(extra["table"])
+    if encoding is not None and hasattr(learner, "_engine") and learner.n_missing_:
+        _, features, counts = learner._native.gaps
+        by_feature = dict(zip(features.tolist(), counts.tolist(), strict=True))
+        extra["missing"] = encoding.by_column(by_feature)
+    return extra or None
+
+
+def _encoding_in(written: Document) -> Encoding:
+    found = written.get("encoding")
+    return of_older(written) if found is None else Encoding.from_dict(found)

@@ -105,6 +105,10 @@ class Coding:
         """
         return "(hashed)" if (np.nan_to_num(values) > OFF).any() else None
 
+    def mended(self, values: NDArray[np.float64], cut: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The features of a cell, of which a learner has cut some, as `decode` reads them."""
+        return values
+
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}
 
@@ -231,6 +235,12 @@ class Date(Coding):
         if self.order == "hms":
             return str(stamp)[11:16]
         return str(stamp)[:16].replace("T", " ") if "hour" in self.parts else str(stamp)[:10]
+
+    def mended(self, values: NDArray[np.float64], cut: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """A point that was cut is put back on its circle: the day lies in the elapsed time."""
+        points, lost = values[1:].reshape(-1, 2).copy(), cut[1:].reshape(-1, 2).any(axis=1)
+        points[lost] = (0.0, 1.0)
+        return np.concatenate([values[:1], points.ravel()])
 
 
 @dataclass(frozen=True)

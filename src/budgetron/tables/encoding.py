@@ -216,6 +216,21 @@ class Encoding:
             raise BudgetronError("what it says of the table's columns makes no sense")
         return made
 
+    def by_column(self, counts: Mapping[int, int]) -> dict[str, int]:
+        """Missing values of each column, by those of its features; of others, by their number.
+
+        A date without a value misses all its features: it counts once.
+        """
+        columns = [each.name for each in self.coded for _ in range(each.width)]
+        if self.places is not None:
+            by_place = dict(zip(self.places, columns, strict=True))
+            columns = [by_place.get(place, str(place)) for place in range(self.width)]
+        found: dict[str, int] = {}
+        for at, count in counts.items():
+            name = columns[at] if at < len(columns) else str(at)
+            found[name] = max(found.get(name, 0), count)
+        return found
+
     def read_by(self, decimal: str) -> Encoding:
         """The same features of a table whose numbers have this decimal point."""
         columns = (

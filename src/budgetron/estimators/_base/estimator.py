@@ -47,7 +47,7 @@ from budgetron.estimators._base.weights import sample_weights
 from budgetron.estimators._base.widths import WidthText, median_factor
 from budgetron.parts import KERNELS, Gaussian, Learner, Part, Polynomial, Spec
 from budgetron.parts.ranges import Numbers, OneOf, parameter, whole
-from budgetron.tables.frames import is_frame
+from budgetron.tables.frames import is_frame, refuse_lazy
 
 # Rows, and about how many values in them, that are gathered at a time where `fit` shuffles.
 PIECE, PIECE_VALUES = 8192, 2**18
@@ -401,7 +401,7 @@ class OnlineEstimator(Parameters, Budgeted):
         """
         if scipy.sparse.issparse(X):
             X = sparse_rows(X)  # before SciPy touches it
-        elif not first:
+        elif not first and type(X) is not np.ndarray:
             X = self._encoded(X)
         dtype: list[Any] = float_types(X) if first else [self._engine.dtype]
         names = None if first else getattr(self, "feature_names_in_", None)
@@ -437,8 +437,10 @@ class OnlineEstimator(Parameters, Budgeted):
     def _encoded(self, X: Any, *, anew: bool = False) -> Any:
         """A frame as rows of features, if the model knows the columns of a table; else X.
 
-        Where it starts anew with rows that are no frame it forgets these columns.
+        Where it starts anew with rows that are no frame it forgets these columns. TypeError for a
+        frame that has yet to be computed.
         """
+        refuse_lazy(X)
         if self._table is None or not is_frame(X):
             if anew:
                 self.__dict__.pop("_table", None)
