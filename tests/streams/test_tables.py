@@ -1062,3 +1062,31 @@ def test_json_lines_of_several_types_in_a_column(tmp_path: Path) -> None:
     ):
         path.write_text("".join(json.dumps(row) + "\n" for row in good) + wrong + "\n")
         assert what in error_of(path)
+
+
+@pytest.mark.parametrize("head", ["# made by X\n# 20,5 mm\n\na,b,y\n", "# a,b,y\n", "#a,b,y\n"])
+def test_comments_above_the_header(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(f"{head}1,2,0\n3,4,1\n")
+    batches = csv_text.CsvBatches(path)
+    assert batches.names == ["a", "b", "y"]
+    assert_array_equal(read(path, label="y")[0], np.array([[1, 2], [3, 4]], np.float32))
+    path.write_text(f"{head}1,2,0\n3,4\n")
+    with pytest.raises(StreamError, match=rf":{head.count(chr(10)) + 2}: row 2 has 2 fields"):
+        read(path, label="y")
+
+
+def test_objects_and_lists_within_json_lines(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [
+        {"user": {"age": 31, "geo": {"country": "IT"}}, "tags": ["a", "b"], "y": 1},
+        {"user": None, "tags": [], "y": 0},
+        {"user": {"age": 45}, "y": 1},
+        {"user": {"age": 28, "geo": {"country": "NO"}}, "tags": ["a"], "y": 0},
+    ]
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    with open_stream(path, label="y") as stream:
+        kinds = {each.name: each.kind for each in stream.columns}
+        [(X, _)] = stream
+    assert kinds == {"user.age": "number", "user.geo.country": "category", "tags": "category"}
+    assert_array_equal(X.toarray()[:, 0], np.array([31, np.nan, 45, 28], np.float32))

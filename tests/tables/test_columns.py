@@ -55,6 +55,7 @@ WORDS = [f"{a}{b}" for a in LETTERS for b in LETTERS]
         (["00123", "98765"], "category"),
         (["1"] * 150 + ["01"], "number"),
         ([f"{i:04}" for i in range(60)], "id"),
+        ([f"Ann Lee{i}" for i in range(60)], "id"),
         ([True, False], "boolean"),
         (["yes", "No", "?"], "boolean"),
         (["TRUE", "false"], "boolean"),

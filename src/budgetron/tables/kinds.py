@@ -5,7 +5,7 @@
 | constant | all rows hold the same, or nothing; where more rows may come it is kept all the same |
 | number, boolean, date | 95 of 100 values or more read as such |
 | category or id | 1 of 100 values is a whole number that starts with 0 (a zip code) |
-| id | every value is another one: whole numbers without a hole, or single words |
+| id | every value is another one: whole numbers without a hole, or words that are no text |
 | text | several words, most of them another text each |
 | category | other words |
 
@@ -241,7 +241,7 @@ class _Seen:
         filled = self.rows - self.gaps
         if 2 * self.distinct > filled and self._share(spaces < 2) >= 0.5:
             return "text", ""
-        if self.distinct == filled and not spaces.any():
+        if self.distinct == filled:
             return "id", "each value is another one"
         return "category", ""
 

@@ -18,6 +18,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from budgetron.errors import BudgetronError
@@ -27,7 +28,13 @@ from budgetron.streams.source import Source
 from budgetron.streams.table import arrow, check_start, off_main
 from budgetron.streams.table.columns import MOST_COLUMNS, TOO_WIDE
 from budgetron.streams.table.csv_rows import rows_end, unclosed
-from budgetron.streams.table.header import DELIMITERS, are_names, lone_column, second_header
+from budgetron.streams.table.header import (
+    DELIMITERS,
+    are_names,
+    lone_column,
+    second_header,
+    without_comments,
+)
 from budgetron.tables.parsing import GAPS
 
 if TYPE_CHECKING:
@@ -250,17 +257,18 @@ class CsvBatches:
         """
         if self._skip_bad or self._source.bytes_total is None or row > _FAR:
             return None
-        reader = csv.reader(_lines(self._path), delimiter=self._delimiter)
+        lines = islice(_lines(self._path), self._above, None)
+        reader = csv.reader(lines, delimiter=self._delimiter)
         left = row + self._header
         start = 1
         try:
             for fields in reader:
                 left -= bool(fields)
                 if left == 0:
-                    return start
+                    return self._above + start
                 start = reader.line_num + 1
         except csv.Error:  # a field too long for this reader: does the row start here?
-            return start if left == 1 else None
+            return self._above + start if left == 1 else None
         except (OSError, StreamError):
             pass
         return None
@@ -289,7 +297,10 @@ class CsvBatches:
         if b"\0" in block[:1000]:
             what = "byte 0x00 has no place in CSV text: is the copy damaged?"
             raise StreamError(self.name, 1, what)
-        line, end, rest = block.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")
+        block = block.removeprefix(b"\xef\xbb\xbf")
+        text = without_comments(block.lstrip(b"\r\n"))
+        self._above = block.count(b"\n") - text.count(b"\n")
+        line, end, rest = text.partition(b"\n")
         if b"\r" in line.rstrip(b"\r") and b'"' not in line:
             what = "lines end with CR alone: convert them: tr '\\r' '\\n'"
             raise StreamError(self.name, None, what)

@@ -59,6 +59,26 @@ def _is_year(text: str) -> bool:
     return re.fullmatch("[12][0-9]{3}", text) is not None
 
 
+def without_comments(text: bytes) -> bytes:
+    r"""The text without the lines above its header that start with #.
+
+    One that has as many delimiters as the line behind it is the header, and loses its #.
+
+    >>> without_comments(b"# of 2024\na,b\n1,2\n"), without_comments(b"# a,b\n1,2\n")
+    (b'a,b\n1,2\n', b'a,b\n1,2\n')
+    """
+    while text.startswith(b"#"):
+        line, end, rest = text.partition(b"\n")
+        behind = rest.partition(b"\n")[0]
+        most = max(DELIMITERS.encode(), key=line.count)
+        if not end or not rest.strip():
+            return text
+        if line.count(most) and line.count(most) == behind.count(most) and behind[:1] != b"#":
+            return line.lstrip(b"# ") + end + rest
+        text = rest.lstrip(b"\r\n")
+    return text
+
+
 def second_header(names: Sequence[str], text: bytes, delimiter: str) -> bool:
     r"""Whether the row behind the header is another header: its names again, or units.
 

@@ -108,7 +108,8 @@ class Label:
             return ""
         if not self.numeric:
             words = f"{self.distinct:,} distinct word{'s' if self.distinct != 1 else ''}"
-            return f"label {self.name!r}: {words} in {self.rows:,} rows: {self.task}"
+            rows = f"{self.rows:,} row{'s' if self.rows != 1 else ''}"
+            return f"label {self.name!r}: {words} in {rows}: {self.task}"
         other = "regression" if self.task == "classification" else "classification"
         return f"label {self.name!r}: {self._count}: {self.task}; --task {other} to change"
 
