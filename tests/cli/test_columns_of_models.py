@@ -78,6 +78,55 @@ def test_predict_explains_by_the_columns_of_run(
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_a_model_of_run_takes_frames_in_python(
+    table: Path, frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of pandas, polars and Arrow, columns in any order; it learns on to the bit as `run` does."""
+    first, whole = table.with_name("first.csv"), table.with_name("whole.btn")
+    half = table.with_name("half.btn")
+    frame = pd.concat([frame.drop(columns="code")] * 5, ignore_index=True)
+    frame.to_csv(table, index=False)
+    frame[:1200].to_csv(first, index=False)  # kinds are those of the first 1,000 rows
+    assert call("run", first, "--label", "buys", "--save", half) == 0
+    model: Any = budgetron.load(half)
+    capsys.readouterr()
+    assert call("predict", half, table) == 0
+    told = [line.split(",")[1] for line in capsys.readouterr().out.splitlines()[1:]]
+    polars, arrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    chances = model.predict_proba(frame)
+    for rows in (
+        frame[frame.columns[::-1]],
+        polars.from_pandas(frame),
+        arrow.Table.from_pandas(frame),
+        frame.to_dict("list"),
+    ):
+        assert model.predict(rows).tolist() == told
+        assert np.array_equal(model.predict_proba(rows), chances)
+    assert model.table_encoder_.kinds_["since"] == "date"
+    for row in (frame[:1], polars.from_pandas(frame[:1]), frame.iloc[0], dict(frame.iloc[0])):
+        [reason] = budgetron.explain(model, row)
+        assert {move.column for move in reason.moves} == {"age", "town", "since"}
+        assert reason.examples[0].values.keys() == {"age", "town", "since"}
+    with pytest.raises(ValueError, match="there is no column 'town'"):
+        model.predict(frame[["age", "since"]])
+    with pytest.raises(TypeError, match=r"\.collect\(\)"):
+        model.predict(polars.from_pandas(frame).lazy())
+    model.partial_fit(frame[1200:], frame["buys"][1200:])
+    assert call("run", table, "--label", "buys", "--save", whole) == 0
+    assert np.array_equal(model.predict_proba(frame), budgetron.load(whole).predict_proba(frame))
+    again = table.with_name("again.btn")
+    budgetron.save(model, again)
+    twin = budgetron.load(again)
+    assert to_bytes(twin) == to_bytes(model) == again.read_bytes()
+    assert to_bytes(budgetron.load(half)) == half.read_bytes()  # label and all
+    X = model.table_encoder_.transform(frame)
+    model.fit(frame, frame["buys"])
+    assert model.predict(frame).tolist() == model.predict(X).tolist()
+    model.fit(X[:, :2], frame["buys"])
+    with pytest.raises(AttributeError, match="was not learned from a table"):
+        model.table_encoder_  # noqa: B018 (the columns are others now)
+
+
 def test_predict_explains_features_that_have_no_columns(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -193,3 +242,21 @@ def test_info_of_columns_that_make_no_sense(
     said = capsys.readouterr().err
     assert "damaged" in said
     assert said.count("\n") == 1
+
+
+def test_info_counts_gaps_of_columns_and_not_of_features(
+    frame: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gaps = frame.assign(since=frame["since"].where(frame.index % 10 > 0))
+    gaps.loc[:4, "age"] = np.nan
+    gaps.to_csv(tmp_path / "t.csv", index=False)
+    model = tmp_path / "m.btn"
+    assert call("run", tmp_path / "t.csv", "--label", "buys", "--save", model) == 0
+    pipeline = make_pipeline(TableEncoder(), BudgetronClassifier(n_epochs=1))
+    rows = gaps.drop(columns="buys")
+    budgetron.save(pipeline.fit(rows, gaps["buys"]), tmp_path / "p.btn")
+    for path in (model, tmp_path / "p.btn"):
+        capsys.readouterr()
+        assert call("info", path) == 0
+        assert "35 (since 30, age 5)" in capsys.readouterr().out
+    assert to_bytes(budgetron.load(model)) == model.read_bytes()

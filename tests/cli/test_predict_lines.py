@@ -82,6 +82,28 @@ def test_a_bad_row_has_a_line_too(
     assert table(out) == [["row", "label"], ["1", ""], ["2", ""]]
 
 
+def test_a_cell_that_is_no_text_is_a_gap(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    towns = ["k,Ulm,1,yes", "m,K\u00f6ln,2,no"] * 50
+    path, model = tmp_path / "towns.csv", tmp_path / "towns.btn"
+    path.write_text("\n".join(["key,town,n,buys", *towns]), encoding="utf-8")
+    said(capsys, "run", path, "--label", "buys", "--save", model)
+    gap = path.with_name("gap.csv")
+    gap.write_text("key,town,n,buys\n,,3,no\nk1,Ulm,,no\nk2,Ulm,4,no\n")
+    expected = table(said(capsys, "predict", model, gap, "--output", "decisions")[0])
+    new = path.with_name("new.csv")
+    cells = "key,town,n,buys\nk0\u00f6,K\u00f6ln,3,no\nk1,Ulm,7\u00f6,no\nk2,Ulm,4,no\u00e4\n"
+    new.write_bytes(cells.encode("latin-1"))
+    out, err = said(capsys, "predict", model, new, "--output", "decisions")
+    assert table(out) == expected
+    read_as = "not UTF-8, read as gaps: key (1), town (1), n (1); iconv -f latin1 -t utf8 converts"
+    assert err == f"budgetron: {new}: {read_as}\n"
+    out, _ = said(capsys, "predict", model, new, "--id", "key")
+    assert [row[0] for row in table(out)] == ["key", "k0\ufffd", "k1", "k2"]
+    assert "is not UTF-8" in said(capsys, "predict", model, new, "--strict", code=2)[1]
+
+
 @settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -342,3 +364,26 @@ def test_a_bad_row_is_told_by_the_number_of_its_line(tmp_path: Path) -> None:
         [numbers] = [stream.row_numbers.tolist() for _ in stream]
     assert numbers == [1, 4]
     assert any("row 3, column 'buys' has no value" in each for each in stream.bad_messages)
+
+
+@pytest.mark.parametrize("later", ["word", 1.5, None, 2**70])
+def test_names_of_rows_of_another_type_later(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], later: Any
+) -> None:
+    """JSON lines, whose blocks each have types of their own."""
+    from budgetron.cli import _lines
+
+    path, out = tmp_path / "new.jsonl", tmp_path / "out.parquet"
+    row = {"a": 1.0, "b": 2.0}
+    names = [*range(60_000), later, "end"]
+    path.write_text("".join(json.dumps({"key": each, **row}) + "\n" for each in names))
+    said(capsys, "predict", folder / "words.btn", path, "--id", "key", "--out", out)
+    found = pq.read_table(out)
+    assert found.column("key").to_pylist() == [None if n is None else str(n) for n in names]
+    assert found.column("label").null_count == 0
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["new.jsonl", "out.parquet"]
+    lines = _lines._Parquet(["row", "prediction"], str(tmp_path / "p.parquet"))
+    for number, value in ((1, 2), (2, 2.5), (3, None)):
+        lines.write([[number, value]])
+    lines.close()
+    assert pq.read_table(tmp_path / "p.parquet").column(1).to_pylist() == [2.0, 2.5, None]

@@ -61,6 +61,12 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return err.splitlines()[-1]
 
 
+@pytest.fixture
+def letters(tmp_path: Path) -> str:
+    towns = np.array(list("abcd"))[np.minimum(np.abs(X[:, 0] * 3).astype(int), 3)]
+    return write(tmp_path / "letters.csv", towns)
+
+
 def test_classification(capsys: pytest.CaptureFixture[str], patients: str) -> None:
     found = result(capsys, patients)
     model = budgetron.make("budgetron")
@@ -107,7 +113,15 @@ def test_many_classes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     found = result(capsys, path)
     present = np.unique(y).tolist()
     assert found["classes"] == present
-    assert (found["positive"], found["auc"]) == (None, None)
+    assert found["positive"] is None
+    model = budgetron.make("budgetron")
+    outputs = model.prequential(X.astype(np.float32), y)
+    each = [
+        reference.roc_auc_score(y[there] == label, outputs[there, k])
+        for k, label in enumerate(model.classes_)
+        if (there := np.isfinite(outputs[:, k])).any()
+    ]
+    assert found["auc"] == pytest.approx(np.mean(each), abs=0.01)
     shares = [each["f1"] for each in found["per_class"]]
     assert found["f1"] == pytest.approx(np.mean(shares))
     shown = said(capsys, path)[0]
@@ -145,7 +159,7 @@ def test_regression(capsys: pytest.CaptureFixture[str], prices: str) -> None:
     assert "regression has no classes" in complaint(capsys, prices, "--positive", "1")
 
 
-@pytest.mark.parametrize("which", ["patients", "prices"])
+@pytest.mark.parametrize("which", ["patients", "prices", "letters"])
 def test_a_resumed_run_reports_what_one_without_a_stop_does(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, which: str, request: pytest.FixtureRequest
 ) -> None:
@@ -160,7 +174,7 @@ def test_a_resumed_run_reports_what_one_without_a_stop_does(
         resumed = result(capsys, str(grown), *kept, *picture)
     assert resumed["resumed_from"] == 2222
     whole = result(capsys, str(grown), "--plot", str(tmp_path / "whole.svg"))
-    differs = {"seconds", "rows_per_second", "resumed_from", "memory_bytes"}
+    differs = {"seconds", "rows_per_second", "resumed_from"}
     assert {k: v for k, v in resumed.items() if k not in differs} == {
         k: v for k, v in whole.items() if k not in differs
     }
@@ -265,3 +279,19 @@ def test_per_cent_is_of_the_bytes_on_disk(patients: str, tmp_path: Path, ending:
     with open_stream("synthetic:sea,rows=400") as stream:
         list(stream)
         assert stream.amount_done(stream.position, stream.bytes_read) == stream.amount == 400
+
+
+def test_what_was_found_is_told_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    lines = [f"{i % 7},{'ab'[i % 2]},{'yes' if i % 3 else 'no'}\n" for i in range(300)]
+    path.write_text("n,town,buys\n" + "".join(lines))
+    out, err = said(capsys, str(path), "--label", "buys")
+    sentence = "label 'buys': 2 distinct words in 300 rows: classification"
+    assert err == f"budgetron: {sentence}\n"
+    assert "category" in out
+    out, err = said(capsys, str(path), "--label", "buys", "--json")
+    kinds = f"{path}: columns: 1 number, 1 category (budgetron inspect shows them)"
+    assert err.splitlines() == [f"budgetron: {sentence}", f"budgetron: {kinds}"]
+    told = complaint(capsys, str(path), "--label", "buys", "--positive", "maybe")
+    assert told == "budgetron: --positive maybe: no such class; there are no, yes"
+    assert said(capsys, str(path), "--label", "buys", "--positive", "x", code=2)[1].count("\n") == 1

@@ -114,7 +114,7 @@ def test_values_that_cannot_be_read_are_named_at_the_end(
 
 def test_what_is_said_of_columns_counts(tmp_path: Path, budgetron_says: Any) -> None:
     path = written(tmp_path, FRAME)
-    arguments = ("run", path, "--label", "buys", "--rows", "1200")
+    arguments = ("run", path, "--label", "buys", "--rows", "1200", "--json")
     said = budgetron_says(*arguments, "--categorical", "age", "--ignore", "town,price")
     assert "1 category, 1 date; constant so far: land; left out: id (id), town (ignore)" in said.err
     said = budgetron_says(*arguments, "--types", "since=text,price=category", "--numeric", "id")

@@ -198,3 +198,15 @@ def test_two_columns_of_one_name_are_an_error_of_one_line() -> None:
     for call in (model.predict, lambda rows: budgetron.make("rbp").fit(rows, [0])):
         with pytest.raises(ValueError, match=r"^X: .*unique column names.*'a'[^\n]*$"):
             call(twice)
+
+
+def test_a_lazy_frame_is_one_line() -> None:
+    lazy = pl.DataFrame({"a": [0.0, 1.0, 2.0]}).lazy()
+    model = budgetron.BudgetronClassifier()
+    for ask in (
+        lambda: model.fit(lazy, [0, 1, 1]),
+        lambda: model.partial_fit(lazy, [0, 1, 1]),
+        lambda: model.fit(lazy.collect(), [0, 1, 1]).predict(lazy),
+    ):
+        with pytest.raises(TypeError, match=r"^a LazyFrame has no rows yet: .*\.collect\(\)"):
+            ask()

@@ -321,6 +321,17 @@ def test_a_target_far_from_0_has_its_variance() -> None:
     assert np.isnan(list(one.values().values())).all()
 
 
+@pytest.mark.parametrize("delay", [0, 3])
+def test_rows_before_the_first_target_do_not_count(delay: int) -> None:
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    y = 1e6 + X[:, 0]
+    last = prequential(budgetron.BudgetronRegressor(), X, y, delay=delay).last
+    assert last["rmse"] < 1e3
+    assert last["mean_rmse"] < 2
+    far = prequential(SGDRegressor(eta0=1e-9), X, y, delay=delay).last  # learns next to nothing
+    assert far["rmse"] == pytest.approx(np.sqrt(np.mean(y[1 + delay :] ** 2)), rel=1e-3)
+
+
 @pytest.mark.parametrize("options", [{"window": 0}, {"fading": 0}, {"fading": 1.5}])
 def test_metrics_refuse_nonsense(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
@@ -340,7 +351,8 @@ def test_mistakes_are_the_models_own(labels: Any) -> None:
     assert found.last["bytes"] == model.memory_bytes_
     assert found.last["seconds"] > 0
     assert 0 < found.last["hinge_loss"] < 2
-    assert np.isnan(found.last["auc"]) == (labels is THREE)
+    assert 0.5 < found.last["auc"] < 1
+    assert np.isnan(found.last["window_auc"]) == (labels is THREE)
 
 
 @pytest.mark.parametrize("labels", [Y, THREE, TARGET])

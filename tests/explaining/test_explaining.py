@@ -333,3 +333,61 @@ def test_all_shares_and_the_constant_sum_to_f(kind: str, missing: str) -> None:
         assert ("straight part" in str(reason)) == (straight == "auto")
         outputs = np.sum([each.shares for each in reason.moves], axis=0)
         assert outputs.shape == (3 if kind == "three classes" else 1,)
+
+
+@pytest.mark.parametrize("rows", ["one dict", "dicts", "frame"])
+def test_models_of_river(frame: pd.DataFrame, y: np.ndarray, rows: str) -> None:
+    from river import compose
+
+    from budgetron import river
+
+    table = frame.astype({"town": object}).to_dict("records")
+    model = compose.Pipeline(river.TableEncoder(infer_rows=100), river.BudgetronClassifier())
+    plain = river.BudgetronClassifier()
+    for row, label in zip(table, y.tolist(), strict=True):
+        model.learn_one(row, label)
+        plain.learn_one({"a": row["visit"].hour, "b": 1.0}, label)
+    asked: Any = {"one dict": table[3], "dicts": table[3:5], "frame": frame[3:5]}[rows]
+    found = budgetron.explain(model, asked)
+    for reason, row in zip(found, table[3:5], strict=False):
+        assert reason.prediction == model.predict_one(row)
+        assert {move.column for move in reason.moves} == {"age", "town", "member", "visit"}
+        told = {move.column: move.value for move in reason.moves}
+        assert told["town"] == (row["town"] if isinstance(row["town"], str) else None)
+        assert reason.examples[0].values.keys() == told.keys()
+    [reason] = budgetron.explain(plain, {"a": 3.0, "b": 1.0, "never": 7.0})
+    assert {move.column for move in reason.moves} == {"a", "b"}
+    with pytest.raises(NotFittedError):
+        budgetron.explain(river.BudgetronClassifier(), {"a": 1.0})
+
+
+def test_a_date_far_from_the_others_is_no_gap() -> None:
+    random = np.random.default_rng(0)
+    days = np.datetime64("2024-03-01") + random.integers(0, 20, 1500)
+    late = np.arange(1500) % 50 == 0
+    days[late] = np.datetime64("2024-09-01") + random.integers(0, 90, late.sum())
+    gap = np.arange(1500) % 37 == 1
+    x = random.normal(size=1500)
+    frame = pd.DataFrame({"day": np.where(gap, None, days.astype(str)), "x": x})
+    learner = BudgetronClassifier(budget=60, shuffle=False)
+    model = make_pipeline(TableEncoder(), learner).fit(frame, (x > 0) ^ late)
+    kept = {
+        example.round: example.values["day"]
+        for reason in budgetron.explain(model, frame[:5], examples=60)
+        for example in reason.examples
+    }
+    assert any(late[at] for at in kept)
+    assert [at for at, day in kept.items() if (day is None) != gap[at]] == []
+
+
+def test_wide_characters_stand_in_line() -> None:
+    from rich.cells import cell_len
+
+    towns = ["\u6771\u4eac", "Oslo", "\u5317\u4eac\u5e02\u671d\u9633\u533a\u5efa\u56fd\u8def"] * 40
+    frame = pd.DataFrame({"\u753a": towns, "n": np.arange(120.0)})
+    model = make_pipeline(TableEncoder(), BudgetronClassifier()).fit(frame, np.arange(120) % 3 > 0)
+    for row in (0, 2):
+        _, *table = str(budgetron.explain(model, frame[row : row + 1])[0]).splitlines()
+        ends = {cell_len(line) for line in table[:2]}
+        assert len(ends) == 1, table
+        assert max(ends) <= 80

@@ -772,3 +772,11 @@ def test_own_learners_by_name() -> None:
     assert learner.version
     with pytest.raises(ValueError, match=r"there is no module 'sklearn.nowhere'"):
         named("sklearn.nowhere:A")
+
+
+def test_options_that_come_several_times_are_joined() -> None:
+    from budgetron.cli.compare import names, parts
+
+    assert names(["rbp", "forgetron,rbp", "stoptron"]) == ["rbp", "forgetron", "stoptron"]
+    assert names(["rbp,rbp"]) == ["rbp", "rbp"]  # which is refused
+    assert parts(["10", " 20, 10", ""]) == ["10", "20"]

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from budgetron import BudgetronError, TableEncoder
+from budgetron.tables.codings import Category
 from budgetron.tables.hashing import buckets
 from budgetron.tables.parsing import GAPS, text_numbers
 
@@ -46,6 +47,15 @@ WORDS = [f"{a}{b}" for a in LETTERS for b in LETTERS]
         (["1", "?", "NA", "2"], "number"),
         (["1"] * 96 + ["2"] * 3 + ["unknown"], "number"),
         (["1"] * 80 + ["2"] * 10 + ["unknown"] * 10, "category"),
+        (["$1,234.50", "-$5"], "number"),
+        (["12 %", "3.5%"], "number"),
+        (["1.234,50 EUR", "3 \u20ac"], "number"),
+        (["1", "-", ".", "--", "2"], "number"),
+        (["12 km", "5 km"], "category"),
+        (["00123", "98765"], "category"),
+        (["1"] * 150 + ["01"], "number"),
+        ([f"{i:04}" for i in range(60)], "id"),
+        ([f"Ann Lee{i}" for i in range(60)], "id"),
         ([True, False], "boolean"),
         (["yes", "No", "?"], "boolean"),
         (["TRUE", "false"], "boolean"),
@@ -123,6 +133,39 @@ def test_numbers_with_decimal_commas() -> None:
     texts = ["1,5", "2", "1.234,5", "1 234,5", "-,5", "1e3"]
     _, X = encoded(texts)
     np.testing.assert_array_equal(X[:, 0], [1.5, 2, 1234.5, 1234.5, -0.5, 1000])
+
+
+def test_numbers_with_signs_of_money_and_per_cent() -> None:
+    texts = ["$1,234.50", "-$5", "US$ 7.25", "12 %", "3.5%", "9 USD", "EUR 4"]
+    _, X = encoded(texts, [*texts, "+$-1", "$", "4 % 5"])
+    assert X[:7, 0].tolist() == [1234.5, -5.0, 7.25, 12.0, 3.5, 9.0, 4.0]
+    assert np.isnan(X[7:, 0]).all()
+    _, X = encoded(["1.234 EUR", "1.234,50 \u20ac", "12"], decimal=",")
+    assert X[:, 0].tolist() == [1234.0, 1234.5, 12.0]
+
+
+def test_thousands_with_points() -> None:
+    texts = ["1.234", "12.345", "7"]
+    assert encoded(texts, decimal=",")[1][:, 0].tolist() == [1234.0, 12345.0, 7.0]
+    assert encoded(texts)[1][:, 0].tolist() == [1.234, 12.345, 7.0]
+    table = {"price": ["1,50", "2,75", "3,00"], "stock": texts, "share": ["0.5", "1.250", "2"]}
+    X = TableEncoder().fit(table).transform(table).toarray()
+    assert X[:, 1].tolist() == [1234.0, 12345.0, 7.0]  # as the first column says
+    assert X[:, 2].tolist() == [0.5, 1.25, 2.0]
+
+
+def test_a_mark_that_stands_alone_is_a_gap_unless_all_are_marks() -> None:
+    encoder, X = encoded(["1.5", " - ", ".", "\u2014", "2"])
+    assert np.isnan(X[:, 0]).tolist() == [False, True, True, True, False]
+    assert encoder.columns_[0].gaps == 3
+    assert encoder.unparsed_ == {}
+    assert encoded(["Rome", "-", "Oslo"])[0].columns_[0].gaps == 1
+    encoder, X = encoded(["+", "-", "-"])
+    assert encoder.columns_[0].gaps == 0
+    assert X[:, :2].tolist() == [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    # a file of before, whose categories have a mark among them
+    old = Category("c", ("-", "Rome"), 1)
+    assert old.encode(pa.array(["Rome", "-", ""])).places[:, 0].tolist() == [1, 0, 2]
 
 
 def test_a_comma_that_may_be_both_separates_thousands_unless_said() -> None:

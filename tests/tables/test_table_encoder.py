@@ -297,3 +297,13 @@ def test_frames_are_not_changed() -> None:
 @parametrize_with_checks([TableEncoder()])
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_output_as_a_frame() -> None:
+    words = {"n": [1, 2, 3, 4] * 20, "text": [f"some words {i} here" for i in range(80)]}
+    plain = TableEncoder().fit(words)
+    for library in ("pandas", "polars"):
+        encoder = TableEncoder().set_output(transform=library)
+        found = encoder.fit_transform(words)
+        assert list(found.columns) == plain.get_feature_names_out().tolist()
+        np.testing.assert_array_equal(found.to_numpy(), plain.transform(words).toarray())

@@ -14,15 +14,10 @@ if TYPE_CHECKING:
     from budgetron.streams.table.roles import Layout
 
 
-def task_of(stream: RowStream) -> str | None:
-    """The task that the labels are for, with a sentence that says how; None: not known."""
+def task_of(stream: RowStream) -> tuple[str | None, str]:
+    """The task that the labels are for, and a sentence that says how; None: not known."""
     label = getattr(stream, "label", None)
-    if label is None:
-        return None
-    if label.sentence:
-        note(label.sentence)
-    task: str = label.task
-    return task
+    return (None, "") if label is None else (label.task, label.sentence)
 
 
 def settings_of(options: SourceOptions) -> dict[str, Any]:

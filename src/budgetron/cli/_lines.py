@@ -103,7 +103,11 @@ class _Json:
 
 
 class _Parquet:
-    """A Parquet file, whose types are those of the first lines that have an answer."""
+    """A Parquet file, whose types are those of the first lines that have an answer.
+
+    Where a later line has a value of another type the lines before are written again: numbers of
+    answers become fractions, other columns text.
+    """
 
     def __init__(self, columns: list[str], path: str) -> None:
         self._columns = columns
@@ -122,13 +126,48 @@ class _Parquet:
 
         cells = list(zip(*self._waiting, strict=True)) or [()] * len(self._columns)
         if self._writer is None:
-            kinds = [pa.array(each).type for each in cells]
+            kinds = [_as_kind(each, None).type for each in cells]
             self._schema = pa.schema(list(zip(self._columns, kinds, strict=True)))
             self._writer = pq.ParquetWriter(self._path, self._schema)
-        pairs = zip(cells, self._schema.types, strict=True)
-        arrays = [pa.array(each, kind) for each, kind in pairs]
+        kinds = list(map(self._kind, range(len(cells)), cells))
+        if kinds != self._schema.types:
+            self._write_again(kinds)
+        arrays = [_as_kind(each, kind) for each, kind in zip(cells, kinds, strict=True)]
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
         self._waiting = []
+
+    def _kind(self, place: int, cells: Sequence[Any]) -> Any:
+        """The type of a column that takes these cells too."""
+        import pyarrow as pa
+
+        kind, new = self._schema.types[place], _as_kind(cells, None).type
+        if pa.types.is_null(new) or new == kind:
+            return kind
+        if pa.types.is_null(kind):
+            return new
+        numeric = all(pa.types.is_integer(k) or pa.types.is_floating(k) for k in (kind, new))
+        return pa.float64() if numeric and place else pa.string()
+
+    def _write_again(self, kinds: list[Any]) -> None:
+        """The lines so far, in columns of these types."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self._writer.close()
+        before = f"{self._path}.before"
+        os.replace(self._path, before)
+        try:
+            self._schema = pa.schema(list(zip(self._columns, kinds, strict=True)))
+            self._writer = pq.ParquetWriter(self._path, self._schema)
+            with pq.ParquetFile(before) as file:
+                for batch in file.iter_batches():
+                    columns = [
+                        _as_kind(each.to_pylist(), kind)
+                        for each, kind in zip(batch.columns, kinds, strict=True)
+                    ]
+                    self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
+        finally:
+            os.unlink(before)
 
     def close(self) -> None:
         if self._waiting or self._writer is None:
@@ -185,6 +224,17 @@ def lines_to(
     finally:
         with suppress(OSError):
             os.unlink(unfinished)
+
+
+def _as_kind(cells: Sequence[Any], kind: Any) -> Any:
+    """Cells as an Arrow array of this type, or of their own; what has none is text."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(cells, kind)
+    except (pa.ArrowException, TypeError, OverflowError):
+        texts = [None if each is None else str(each) for each in cells]
+        return pa.array(texts, pa.string())
 
 
 def _flat(value: Any) -> Any:

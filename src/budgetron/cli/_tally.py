@@ -61,6 +61,9 @@ class _Tally:
         self.metrics.restore(state)
         self.curve.restore(state, self.metrics.rows)
 
+    def check(self, model: Any) -> None:
+        """End the command if what was asked for did not come in any row."""
+
     def point(self) -> Point:
         """Where the curve stands now."""
         raise NotImplementedError
@@ -98,6 +101,7 @@ class Mistakes(_Tally):
         super().__init__(labels, fixed)
         self.metrics: ClassificationMetrics = ClassificationMetrics(None, None)
         self._positive = positive
+        self._unsure = positive is not None  # whether there is such a class
         self._seen: set[Any] = set()  # labels
         self._wrong = 0
         self._rows: Any = None  # of each class, by its code
@@ -105,11 +109,16 @@ class Mistakes(_Tally):
             self._find_positive(labels)
 
     def learn(self, model: Any, place: Place, X: Any, y: Any) -> None:
-        first = self.metrics.rows == 0
-        super().learn(model, place, X, y)
-        if first and self._positive is not None and self._named(model.classes_) is None:
-            rows = f"the first {self.metrics.rows:,} rows"
+        before = self.metrics.rows
+        if before and self._unsure and self._named(model.classes_) is None:
+            rows = f"the first {before:,} rows"
             note(f"warning: --positive {self._positive}: not in {rows}, which have {self._found}")
+        self._unsure &= not before
+        super().learn(model, place, X, y)
+
+    def check(self, model: Any) -> None:
+        if self._positive is not None:
+            self._find_positive(model.classes_.tolist())
 
     def point(self) -> Point:
         from budgetron.evaluate.curve import Point
@@ -127,7 +136,7 @@ class Mistakes(_Tally):
         return f"{model.n_mistakes_ / max(model.n_seen_, 1):.2%} mistakes"
 
     def result(self, model: Any) -> dict[str, Any]:
-        """What is reported; ends the command if the positive class never came."""
+        """What is reported."""
         if self._positive is not None:
             self.metrics.positive = self._find_positive(model.classes_.tolist())
         values = self.metrics.values()
@@ -155,8 +164,9 @@ class Mistakes(_Tally):
             "majority rate": f"{result['majority_rate']:.2%}",
             f"F1 ({of})": digits(result["f1"]),
         }
-        if len(result["classes"]) == 2:
-            lines["AUC"] = digits(result["auc"])
+        if len(result["classes"]) > 1:
+            many = len(result["classes"]) > 2
+            lines["AUC (one against the rest)" if many else "AUC"] = digits(result["auc"])
         return lines | {"log loss": digits(result["log_loss"]), "kappa": digits(result["kappa"])}
 
     @property
@@ -210,6 +220,7 @@ class Mistakes(_Tally):
             margins=answers.margins,
             scores=answers.scores,
             chances=answers.chances,
+            outputs=answers.outputs,
         )
 
     def _follow(self, rows: Any, start: int, end: int) -> None:

@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 def compare(
     streams: Annotated[list[str], typer.Argument(metavar="STREAM", help=sources.SOURCE_HELP)],
     algorithms: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             "--algorithms",
             "-a",
             metavar="LIST",
             help="Comma-separated algorithm names, or all. Your own: module:attribute.",
         ),
-    ] = "",
+    ] = None,
     budgets: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             "--budgets",
             "-b",
             metavar="LIST",
             help="Comma-separated budgets: examples (50,100) or bytes (64KB).",
         ),
-    ] = "",
+    ] = None,
     repeats: Annotated[
         int,
         typer.Option(min=1, metavar="N", help="Repeats, each in a new random order."),
@@ -81,8 +81,10 @@ def compare(
         typer.Option(metavar="CLASS", help="Positive class for F1, precision and recall."),
     ] = None,
     processes: sources.Processes = None,
-    algorithm: Annotated[str, typer.Option("--algorithm", hidden=True)] = "",  # as other verbs say
-    budget: Annotated[str, typer.Option("--budget", hidden=True)] = "",
+    algorithm: Annotated[  # as other verbs say
+        list[str] | None, typer.Option("--algorithm", hidden=True)
+    ] = None,
+    budget: Annotated[list[str] | None, typer.Option("--budget", hidden=True)] = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -97,13 +99,9 @@ def compare(
     with at_work("comparing", out) as bar:
         found = run(
             streams,
-            names(",".join([algorithms, algorithm])),
+            names([*(algorithms or []), *(algorithm or [])]),
             out,
-            budgets=[
-                parse_budget(text)
-                for text in [*budgets.split(","), *budget.split(",")]
-                if text.strip()
-            ],
+            budgets=[parse_budget(each) for each in parts([*(budgets or []), *(budget or [])])],
             settings=Settings(repeats, seed, keep_order, delay, checkpoints, positive=positive),
             common=common | sources.parsed(gamma=gamma, kernel=kernel, scale=scale),
             own=own,
@@ -171,9 +169,18 @@ def note_failures(texts: Iterable[str]) -> None:
         note(f"failed: {text}")
 
 
-def names(text: str) -> list[str]:
-    """Of `a,b,c`."""
-    found = [name.strip() for name in text.split(",") if name.strip()]
+def parts(texts: list[str]) -> list[str]:
+    """Of `a,b` and `b,c`: a, b, c; what one text has twice stays there twice, to be refused."""
+    found: list[str] = []
+    for text in texts:
+        listed = filter(None, (each.strip() for each in text.split(",")))
+        found += [each for each in listed if each not in found] if found else list(listed)
+    return found
+
+
+def names(texts: list[str]) -> list[str]:
+    """Of `a,b` and `c`."""
+    found = parts(texts)
     if not found:
         fail(
             "budgetron: which learners? Add -a budgetron,forgetron (budgetron algorithms lists all)"

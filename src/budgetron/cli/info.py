@@ -11,7 +11,7 @@ import typer
 
 from budgetron._text import bytes_text, shown
 from budgetron.cli._console import fail, output
-from budgetron.cli._known_columns import MOST, columns_in, label_in, steps_in
+from budgetron.cli._known_columns import FEW, MOST, columns_in, label_in, steps_in
 from budgetron.errors import BudgetronError
 
 
@@ -76,7 +76,7 @@ def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
         labels = attributes["classes_"]["values"]
         lines["classes"] = f"{len(labels)}: {_listed(labels)}"
     if "missing" in counters:
-        lines["missing values"] = f"{counters['missing']:,}"
+        lines["missing values"] = _missing(document, counters["missing"])
     lines["updates"] = f"{counters['updates']:,}"
     lines["stored examples"] = "none" if learned["stored"] is None else f"{learned['stored']:,}"
     lines["features"] = f"{attributes['n_features_in_']:,}"
@@ -108,6 +108,17 @@ def _off(document: dict[str, Any], earlier: bool) -> dict[str, str]:
         no_room = ["metric"] * parts["metric"] + ["race of widths"] * fails
         lines |= {"no room for": f"{', '.join(no_room)} in a budget in bytes"} if no_room else {}
     return lines
+
+
+def _missing(document: dict[str, Any], features: int) -> str:
+    """Missing values of the columns, where the file knows these; else of the features."""
+    extra = document.get("extra")
+    found = extra.get("missing") if isinstance(extra, dict) else None
+    if not found:
+        return f"{features:,}"
+    most = sorted(found.items(), key=lambda each: -each[1])
+    listed = ", ".join(f"{as_text(name)} {count:,}" for name, count in most[:FEW])
+    return f"{sum(found.values()):,} ({listed}{', ...' if len(most) > FEW else ''})"
 
 
 def _checkpoint(document: dict[str, Any]) -> dict[str, str]:

@@ -7,6 +7,7 @@ import os
 import time
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,7 +48,7 @@ from budgetron.cli.algorithms import (
 from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
     from budgetron.streams import RowStream, SourceOptions
     from budgetron.streams.read_ahead import Place
@@ -150,6 +151,7 @@ def run(
 
     keep: Checkpoint | None = None
     first: RowStream | None = None  # standard input is opened but once
+    sentence = ""  # on how the task was found
     layout, before = layout_of(checkpoint)
     options = replace(options, layout=layout)
     try:
@@ -158,7 +160,8 @@ def run(
         unsaid = (task, before) == (None, None)
         if sources.is_table(file, options.format) and (unsaid or once):
             first = open_stream(file, options)
-            task = task_of(first) if unsaid and classes is None else task
+            if unsaid and classes is None:
+                task, sentence = task_of(first)
         task = task or before or found.tasks[0]
         found = find(algorithm, task)
         check_parameters(found, parameters)
@@ -189,7 +192,8 @@ def run(
             first = open_stream(file, options, position=keep.bookmark if keep else 0)
         with first as stream:
             tally.label = getattr(stream, "label", None)
-            seconds = _learn(model, stream, tally, keep, waits=once)
+            tell = partial(_tell, stream, sentence, columns=as_json)
+            seconds = _learn(model, stream, tally, keep, tell, waits=once)
     except StreamError as error:
         fail(str(error))
     finally:
@@ -298,10 +302,13 @@ def _learn(
     stream: RowStream,
     tally: Mistakes | Errors,
     keep: Checkpoint | None,
+    tell: Callable[[], None],
     *,
     waits: bool,
 ) -> float:
     """Test, then train, on every row; the seconds it took, those before a checkpoint included.
+
+    `tell` is called once the first rows were learned: a mistake in them is all that is told.
 
     With a checkpoint Ctrl-C and SIGTERM wait for the end of the chunk, which is then kept.
     `waits`: the rows come from a pipe, so they cannot be read ahead.
@@ -319,8 +326,8 @@ def _learn(
     ):
         try:
             for place, (X, y) in chunks:
-                if place.position > len(y) and not told:  # a mistake in the first rows is all told
-                    tell_columns(stream)
+                if place.position > len(y) and not told:
+                    tell()
                     told = True
                 _learn_chunk(model, place, X, y, tally)
                 code = asked.code
@@ -341,13 +348,22 @@ def _learn(
             where += f"; the same command goes on after row {keep.position:,}"
         note(f"interrupted: {where}")
         raise typer.Exit(code)
-    if not told:
-        tell_columns(stream)
     if not stream.position:
         fail(f"{stream.name}: no rows to learn from")
+    tally.check(model)
+    if not told:
+        tell()
     if keep is not None:
         keep(model, stream.bookmark, tally.state(), stream.layout, last=True)
     return seconds
+
+
+def _tell(stream: RowStream, sentence: str, *, columns: bool) -> None:
+    """How the task was found, and what the columns are taken for where no table shows it."""
+    if sentence:
+        note(sentence)
+    if columns:
+        tell_columns(stream)
 
 
 def _learn_chunk(model: Any, place: Place, X: Any, y: Any, tally: Mistakes | Errors) -> None:
@@ -377,7 +393,9 @@ def _result(
     rows = int(model.n_seen_)
     params = jsonable(model.get_params())
     counts = model.missing_counts_
-    by_column = _by_column(counts, stream)
+    by_column = {str(at): count for at, count in counts.items()}
+    if stream.layout is not None:
+        by_column = stream.layout.encoding.by_column(counts)
     again = sum(counts.values()) - sum(by_column.values())  # of dates, whose features all miss
     return {
         "algorithm": algorithm,
@@ -390,7 +408,8 @@ def _result(
         "rows_per_second": rows / seconds,
         "n_support": int(model.n_support_),
         "n_updates": int(model.n_updates_),
-        "memory_bytes": int(model.memory_bytes_),
+        # of a copy: buffers of a model that was stopped and went on have grown otherwise
+        "memory_bytes": int(model.snapshot().memory_bytes_),
         "n_features": stream.n_features,
         "gamma": model.gamma_,
         "scale": model.scaling_ or "none",
@@ -402,21 +421,6 @@ def _result(
         "missing_by_column": by_column,
         "unparsed": getattr(stream, "unparsed", {}),
     }
-
-
-def _by_column(counts: Mapping[int, int], stream: RowStream) -> dict[str, int]:
-    """Missing values of each column that has any; of what is no table, by its number from 0.
-
-    A date without a value misses all its features: it counts once.
-    """
-    layout = stream.layout
-    coded = [] if layout is None else layout.encoding.coded
-    columns = [each.name for each in coded for _ in range(each.width)]
-    found: dict[str, int] = {}
-    for at, count in counts.items():
-        name = columns[at] if at < len(columns) else str(at)
-        found[name] = max(found.get(name, 0), count)
-    return found
 
 
 def _print_table(result: dict[str, Any], tally: Mistakes | Errors) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
+from sklearn.utils._set_output import _get_output_config
 
 from budgetron.errors import BudgetronError, as_budgetron_error
 from budgetron.estimators._base.parameters import Parameters
@@ -43,8 +44,9 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     constant     left out by `fit`; `partial_fit` keeps it, for later rows may vary
     ============ ================================================================================
 
-    "", "?", NA, N/A, NaN, NULL, None and null are gaps. A value that is not of its column's kind is
-    a gap, counted in `unparsed_`. Needs pyarrow (``pip install 'budgetron[lab]'``).
+    "", "?", NA, N/A, NaN, NULL, None, null and a lone "-" or "." are gaps. A value that is not of
+    its column's kind is a gap, counted in `unparsed_`. Needs pyarrow (``pip install
+    'budgetron[lab]'``).
 
     Parameters
     ----------
@@ -57,7 +59,8 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         The same for these four kinds.
     decimal : {"auto", ".", ","}, default "auto"
         Decimal point of numbers that are text. "auto": per column, the one that more values agree
-        with; where all agree with both (1,234) the comma separates thousands.
+        with; where all agree with both (1,234) the comma separates thousands, unless another column
+        has a decimal comma.
     max_categories : int, default 100
         Most categories of a column with a feature of their own: those that occur most often.
     min_count : int, default 1
@@ -165,12 +168,14 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The rows as a CSR array of float64 with a column per feature.
+        """The rows as a CSR array of float64 with a column per feature; of `set_output`, a frame.
 
         Columns are found by their names, in any order; columns that are not known are left out.
         """
         encoding = self._ready()
-        return encoding.encode(table_of(X, self._names), self._unread, self.strict)
+        rows = encoding.encode(table_of(X, self._names), self._unread, self.strict)
+        dense = _get_output_config("transform", self)["dense"] != "default"
+        return rows.toarray() if dense else rows
 
     def _forget(self) -> None:
         for name in ("_encoding", "_names", "_waiting", "_unread", "feature_names_in_"):
@@ -296,6 +301,11 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         if named:
             made.feature_names_in_ = np.array(encoding.names, dtype=object)
         return made
+
+    @classmethod
+    def of(cls, encoding: Encoding) -> Self:
+        """The encoder with default parameters and this encoding."""
+        return cls.from_dict({"params": {}, "named": True, **encoding.to_dict()})
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_encoding")

@@ -62,6 +62,9 @@ def prequential(
 ) -> Evaluation:
     """Test, then train, on every row in order.
 
+    In regression the rows before the first target do not count, as in `budgetron run`: nothing can
+    be predicted there.
+
     Parameters
     ----------
     model : a learner of this library, anything with `partial_fit` and `predict`, or anything with
@@ -109,7 +112,7 @@ def prequential(
         known = np.unique(any_labels(y))
     learner = face(model, task, known, growing=not whole)
     tester = _Delayed(learner, delay) if delay else learner
-    count = _Counter(task, window, fading, closed, positive)
+    count = _Counter(task, window, fading, closed, positive, unasked=1 + delay)
     chunks: Iterable[Any] = [(_rows(X), y)] if whole else X
     found = Evaluation(task, [])
     rows, seconds, ends = 0, 0.0, _ends(every)
@@ -188,11 +191,18 @@ class _Delayed:
 
 
 class _Counter:
-    """Answers to metrics, by task."""
+    """Answers to metrics, by task. Of numbers the first `unasked` rows do not count."""
 
     def __init__(
-        self, task: str, window: int, fading: float, labels: Any, positive: Any = None
+        self,
+        task: str,
+        window: int,
+        fading: float,
+        labels: Any,
+        positive: Any = None,
+        unasked: int = 0,
     ) -> None:
+        self._unasked = unasked
         self.metrics: ClassificationMetrics | RegressionMetrics
         if task == "regression":
             self.metrics = RegressionMetrics(window, fading)
@@ -203,7 +213,8 @@ class _Counter:
 
     def __call__(self, targets: NDArray[Any], said: Answers) -> None:
         if isinstance(self.metrics, RegressionMetrics):
-            self.metrics.add(targets, said.values)
+            rows = np.arange(self.metrics.rows, self.metrics.rows + len(targets))
+            self.metrics.add(targets, said.values, known=rows >= self._unasked)
         else:
             self.metrics.add(
                 targets,
@@ -212,6 +223,7 @@ class _Counter:
                 margins=said.margins,
                 scores=said.scores,
                 chances=said.chances,
+                outputs=said.outputs,
             )
 
 

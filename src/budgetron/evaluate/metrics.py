@@ -13,14 +13,16 @@ off they can be); the window's is exact.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from budgetron.errors import BudgetronError
-from budgetron.evaluate.auc import Bins, exact_auc
-from budgetron.evaluate.sums import ClassificationSums, RegressionSums, Sums
+from budgetron.evaluate.auc import Bins, binned_auc, exact_auc
+from budgetron.evaluate.predictions import Outputs
+from budgetron.evaluate.sums import ClassificationSums, RegressionSums, Sums, wider
 
 Floats = NDArray[np.float64]
 S = TypeVar("S", bound=Sums)
@@ -176,8 +178,10 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
 
     Precision, recall and F1 are those of the positive class; if none is named, of the larger of two
     labels, and beyond two classes the mean over the classes that occur (scikit-learn's "macro"). A
-    row without a prediction counts as a mistake. The AUC is of two classes only, over the rows that
-    have a score, that is, after both classes are known; it does not depend on which is positive.
+    row without a prediction counts as a mistake. The AUC is over the rows that have a score, that
+    is, after both classes are known; it does not depend on which is positive. Beyond two classes it
+    is the mean over the classes of one against the rest, by the learner's output for the class,
+    over the rows at which it was known; over all rows only.
     The log loss is over the rows that have a probability, that is, whose class is known and not the
     only one. `majority_rate` is what the commonest class of all these rows would have had as its
     mistake rate.
@@ -211,6 +215,7 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         self.positive = positive
         self._codes: dict[Any, int] = {}
         self._bins = Bins()
+        self._leads = OneAgainstRest()
         if classes is not None:
             self._encode(np.asarray(classes))
 
@@ -223,6 +228,7 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         margins: Any = np.nan,
         scores: Any = np.nan,
         chances: Any = np.nan,
+        outputs: Sequence[Outputs] = (),
     ) -> NDArray[Any]:
         """Count rows.
 
@@ -233,6 +239,7 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         margins : (n,) y f(x), or beyond two classes f_y - max f_z, for the hinge loss
         scores : (n,) larger the surer it is the larger label, for the AUC
         chances : (n,) probability that was given to the label, for the log loss
+        outputs : beyond two classes, runs of rows with their classes and outputs, for the AUC
 
         Returns
         -------
@@ -249,7 +256,12 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         rows["bin"] = self._bins.numbers(rows["score"])
         rows["chance"] = chances
         self._add(rows)
+        self._leads.add(labels, outputs)
         return rows
+
+    def values(self) -> dict[str, float]:
+        found = super().values()
+        return found | {"auc": self._leads.auc()} if len(self._codes) > 2 else found
 
     def _encode(self, labels: NDArray[Any]) -> NDArray[np.intp]:
         """Codes of labels, in the order in which labels first occurred."""
@@ -283,6 +295,7 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
             "counts": [packed(each) for each in (sums.actual, sums.predicted, sums.right)],
             "scores": packed(sums.scores),
             "bins": packed(self._bins.used),
+            **self._leads.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -310,6 +323,7 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         )
         if not sound:
             raise BudgetronError("the rows of the classes are not whole")
+        self._leads.restore(state, labels)
         sums.actual, sums.predicted, sums.right = actual, predicted, right
         sums.scores = scores.reshape(2, -1)
 
@@ -342,6 +356,67 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
             "log_loss": _ratio(sums.logs, sums.chances),
             "auc": auc,
         }
+
+
+class OneAgainstRest:
+    """Of each class, how many of its rows, and of the others, have an output in each bin.
+
+    Memory is 16 bytes for each class and bin in use, of which there are some thousands.
+    """
+
+    def __init__(self) -> None:
+        self._bins = Bins()
+        self._counts: dict[Any, Floats] = {}  # of a label, (2, bins): the others', its own
+
+    def add(self, labels: NDArray[Any], outputs: Sequence[Outputs]) -> None:
+        """Count the outputs of rows with these labels."""
+        start = 0
+        for rows, classes, values in outputs:
+            truth, start = labels[start : start + rows], start + rows
+            for label, output in (
+                () if classes is None or values is None else zip(classes, values.T, strict=True)
+            ):
+                there = np.isfinite(output)
+                numbers = self._bins.numbers(output[there])
+                own = truth[there] == label
+                size = len(self._bins)
+                new = np.bincount(numbers + size * own, minlength=2 * size).astype(np.float64)
+                before = self._counts.get(label.item())
+                found = new.reshape(2, size)
+                if before is not None:
+                    found[:, : before.shape[1]] += before
+                self._counts[label.item()] = found
+
+    def auc(self) -> float:
+        """The mean over the classes that have rows of their own and others; nan without any."""
+        order = self._bins.order
+        found = [binned_auc(*wider(each, len(order))[:, order])[0] for each in self._by_label()]
+        known = [each for each in found if not np.isnan(each)]
+        return sum(known) / len(known) if known else float("nan")
+
+    def _by_label(self) -> list[Floats]:
+        return [self._counts[label] for label in sorted(self._counts)]
+
+    def state(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        if not self._counts:
+            return {}
+        counts = [packed(wider(each, len(self._bins))) for each in self._by_label()]
+        return {"lead_bins": packed(self._bins.used), "leads": [sorted(self._counts), counts]}
+
+    def restore(self, state: dict[str, Any], labels: list[Any]) -> None:
+        """Go on from a state; without one, of older files, from nothing."""
+        if "leads" not in state:
+            return
+        self._bins = Bins(unpacked(state["lead_bins"], np.dtype(np.uint32)))
+        names, texts = state["leads"]
+        counts = [unpacked(each, np.dtype(np.float64)) for each in texts]
+        size = 2 * len(self._bins)
+        if not set(names) <= set(labels) or len(names) != len(counts):
+            raise BudgetronError("the outputs of the classes are not whole")
+        if not all(len(each) == size and np.isfinite(each).all() for each in counts):
+            raise BudgetronError("the outputs of the classes are not whole")
+        self._counts = {name: each.reshape(2, -1) for name, each in zip(names, counts, strict=True)}
 
 
 def _occurs(sums: ClassificationSums, code: int) -> bool:

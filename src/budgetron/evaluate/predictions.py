@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Outputs = tuple[int, NDArray[Any] | None, Floats | None]
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Answers:
     scores : for the AUC; nan where it gives none, or two classes are not known yet
     chances : for the log loss, the probability of the row's own label; nan where it gives none, or
         the label is not known yet, or the only one
+    outputs : beyond two classes, runs of rows one after the other: how many, the classes known to
+        them, and the output of each, (n, classes); none where there are no such outputs
     """
 
     values: NDArray[Any]
@@ -30,6 +33,7 @@ class Answers:
     margins: Floats
     scores: Floats
     chances: Floats
+    outputs: tuple[Outputs, ...] = ()
 
     @classmethod
     def of(cls, values: Any, known: bool = True) -> Answers:
@@ -43,8 +47,17 @@ class Answers:
         """All of them, one after the other."""
         if len(parts) == 1:
             return parts[0]
-        columns = ([getattr(part, each.name) for part in parts] for each in fields(cls))
-        return cls(*map(np.concatenate, columns))
+        outputs = tuple(
+            run for part in parts for run in part.outputs or ((len(part.values), None, None),)
+        )
+        return cls(
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.known for part in parts]),
+            np.concatenate([part.margins for part in parts]),
+            np.concatenate([part.scores for part in parts]),
+            np.concatenate([part.chances for part in parts]),
+            outputs,
+        )
 
 
 def read(
@@ -79,7 +92,8 @@ def read(
     others[rows[~strange], own[~strange]] = -np.inf
     margins = np.where(strange, 0.0, mine) - others.max(axis=1)
     labels = classes[decisions.argmax(axis=1)]
-    return Answers(labels, np.ones(n, dtype=bool), margins, nothing, chances)
+    outputs = ((n, classes, decisions),)
+    return Answers(labels, np.ones(n, dtype=bool), margins, nothing, chances, outputs)
 
 
 def nothing_yet(y: NDArray[Any], regression: bool) -> Answers:

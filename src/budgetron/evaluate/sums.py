@@ -151,7 +151,7 @@ class ClassificationSums(Sums):
 
     def auc(self, positive: int, order: NDArray[np.intp]) -> float:
         """Binned, the bins in this order; nan without scores of exactly two classes."""
-        weights = _wider(self.scores, len(order))[:, order]
+        weights = wider(self.scores, len(order))[:, order]
         return binned_auc(weights[1 - positive], weights[positive])[0]
 
     def _fold(self, rows: NDArray[Any], weights: Floats, shrink: float) -> None:
@@ -174,7 +174,7 @@ class ClassificationSums(Sums):
         self.logs = self.logs * shrink + float((weights * losses).sum())
         self.chances = self.chances * shrink + float((weights * there).sum())
         if self.binned and len(self.actual) <= 2:
-            self.scores = _wider(self.scores, 1 + int(rows["bin"].max())) * shrink
+            self.scores = wider(self.scores, 1 + int(rows["bin"].max())) * shrink
             scored = rows["bin"] >= 0
             cells = truth[scored] * self.scores.shape[1] + rows["bin"][scored]
             np.add.at(self.scores.reshape(-1), cells, weights[scored])
@@ -193,7 +193,7 @@ def _weights(decay: float, rows: int) -> Floats:
     return _all_weights(decay, 1 << rows.bit_length())[-rows:] if rows else np.empty(0)
 
 
-def _wider(weights: Floats, columns: int) -> Floats:
+def wider(weights: Floats, columns: int) -> Floats:
     """With so many columns at least; what is new is 0."""
     have = weights.shape[1]
     return weights if columns <= have else np.hstack([weights, np.zeros((2, columns - have))])

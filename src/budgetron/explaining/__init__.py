@@ -16,8 +16,10 @@ import scipy.sparse
 from budgetron.errors import BudgetronError
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.frames import one_row
-from budgetron.explaining.columns import Known, number, of_names, of_steps
+from budgetron.explaining.columns import Known, number, of_encoding, of_names, of_steps
 from budgetron.explaining.reasons import Explainer, Reason
+from budgetron.explaining.river_models import column_lists, is_river, learner_of, rows_of
+from budgetron.tables.frames import is_frame
 
 MANY = 2000  # features
 LEGEND = """\
@@ -51,8 +53,10 @@ def explain(model: Any, rows: Any, *, examples: int = 3) -> Reasons:
     Parameters
     ----------
     model : a fitted estimator of this package, or a scikit-learn Pipeline that ends with one. The
-        columns behind TableEncoder and scikit-learn's plain transformers are those of the table
-    rows : a frame or array as the model takes it, one row or several
+        columns behind TableEncoder and scikit-learn's plain transformers, and those of a model of
+        `budgetron run --save`, are those of the table. Or a model of `budgetron.river`, alone or in
+        a pipeline of River: its columns are those of its TableEncoder, or its features
+    rows : a frame or array as the model takes it, one row or several; for River's models also dicts
     examples : the most stored examples of a row
 
     Returns
@@ -79,7 +83,11 @@ def explain(model: Any, rows: Any, *, examples: int = 3) -> Reasons:
     >>> reason.prediction, [move.column for move in reason.moves]
     ('yes', ['town', 'age'])
     """
-    if isinstance(getattr(model, "steps", None), list):
+    if is_river(model):
+        estimator = _ours(learner_of(model))
+        rows = _table(rows) if isinstance(rows, Mapping) else rows
+        X, columns = rows_of(model, rows)
+    elif isinstance(getattr(model, "steps", None), list):
         estimator = _ours(model.steps[-1][1])
         rows = _table(rows)
         X = rows
@@ -89,10 +97,13 @@ def explain(model: Any, rows: Any, *, examples: int = 3) -> Reasons:
         columns = of_steps(model.steps[:-1], estimator.n_features_in_)
     else:
         estimator = _ours(model)
-        rows = X = one_row(rows)
-        columns = []
+        known = estimator._table
+        rows = X = _table(rows) if known is not None and is_frame(rows) else one_row(rows)
+        columns = [] if known is None else of_encoding(known.encoder._ready())
     X = looked_at(estimator, X)
     columns = columns or of_features(estimator, X)
+    if isinstance(rows, list) and rows and isinstance(rows[0], Mapping):
+        rows = column_lists(rows)
     explainer = Explainer(estimator, columns, examples)
     return Reasons(explainer.reasons(X, _cells(rows, columns)))
 

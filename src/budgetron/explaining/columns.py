@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetron.estimators.table_encoder import TableEncoder
-from budgetron.tables.codings import OFF, Cell
+from budgetron.tables.codings import OFF, Cell, Coding
 from budgetron.tables.encoding import Encoding
 
 Floats = NDArray[np.float64]
@@ -32,11 +32,13 @@ class Known:
     name : as the user knows it
     features : numbers of its features
     decode : what the column held, from the values of these features
+    mended : values of which a model has cut some (where the second array says so) for `decode`
     """
 
     name: str
     features: NDArray[np.int64]
     decode: Decode
+    mended: Callable[[Floats, NDArray[np.bool_]], Floats] = lambda values, cut: values
 
 
 def number(values: Floats) -> Cell:
@@ -54,23 +56,28 @@ def of_encoding(encoding: Encoding) -> list[Known]:
     starts = zip(encoding.starts, encoding.starts[1:], strict=False)
     where = range(encoding.starts[-1]) if encoding.places is None else encoding.places
     return [
-        _placed(coding.name, np.array(where[first:last], np.int64), coding.decode)
+        placed(coding, np.array(where[first:last], np.int64))
         for coding, (first, last) in zip(encoding.coded, starts, strict=True)
     ]
 
 
-def _placed(name: str, places: NDArray[np.int64], decode: Decode) -> Known:
+def placed(coding: Coding, places: NDArray[np.int64]) -> Known:
     """A column whose features lie there; those that lie nowhere (-1) are 0."""
     kept = places >= 0
     if kept.all():
-        return Known(name, places, decode)
+        return Known(coding.name, places, coding.decode, coding.mended)
 
-    def spread(values: Floats) -> Cell:
-        whole = np.zeros(len(places))
+    def spread(values: NDArray[Any]) -> NDArray[Any]:
+        whole = np.zeros(len(places), values.dtype)
         whole[kept] = values
-        return decode(whole)
+        return whole
 
-    return Known(name, places[kept], spread)
+    return Known(
+        coding.name,
+        places[kept],
+        lambda values: coding.decode(spread(values)),
+        lambda values, cut: coding.mended(spread(values), spread(cut))[kept],
+    )
 
 
 def of_steps(steps: Sequence[tuple[str, Any]], width: int) -> list[Known]:

@@ -24,6 +24,8 @@ from budgetron.explaining.columns import Floats, Known
 from budgetron.explaining.text import as_text
 from budgetron.tables.codings import Cell
 
+CUT = 4 * (1 - 1e-6)  # units from the centre: scale="auto" cuts values there
+
 
 @dataclass(frozen=True)
 class Move:
@@ -273,15 +275,16 @@ class Explainer:
         shares = why.shares @ lead
         order = np.argsort(-np.abs(shares), kind="stable")[: self.examples]
         stored = self._unscaled(why.examples[order])
+        cut = self._cut(why.examples[order])
         return [
             Example(
                 int(why.rounds[i]),
                 float(why.kernels[i]),
                 float(shares[i]),
                 why.shares[i].tolist(),
-                {each.name: self._held(each, values) for each in self.columns},
+                {each.name: self._held(each, values, lost) for each in self.columns},
             )
-            for i, values in zip(order.tolist(), stored, strict=True)
+            for i, values, lost in zip(order.tolist(), stored, cut, strict=True)
         ]
 
     def _unscaled(self, examples: Any) -> Floats:
@@ -297,6 +300,11 @@ class Explainer:
             values[flags != 0] = np.nan
         return values
 
+    def _cut(self, examples: Any) -> NDArray[np.bool_]:
+        """Which values of stored examples are cut."""
+        cut: NDArray[np.bool_] = np.abs(_dense(examples[:, self._features])) >= CUT
+        return cut & (self.estimator.scale_ is not None)
+
     def _stored_means(self) -> Floats:
         if not self.estimator._stores_examples or not self.estimator.n_support_:
             return np.zeros(len(self._features))
@@ -304,8 +312,12 @@ class Explainer:
         means: Floats = rows.mean(axis=0, dtype=np.float64)
         return means
 
-    def _held(self, column: Known, values: Floats) -> Cell:
-        held = column.decode(values[self._places(column)])
+    def _held(self, column: Known, values: Floats, cut: NDArray[np.bool_] | None = None) -> Cell:
+        places = self._places(column)
+        own = values[places]
+        if cut is not None and cut[places].any():
+            own = column.mended(own, cut[places])
+        held = column.decode(own)
         if not isinstance(held, float):
             return held
         digits = 6 if self.estimator._engine.dtype == np.float32 else 12

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
+
 from budgetron._text import shown
 
 if TYPE_CHECKING:
@@ -33,10 +35,10 @@ def as_text(reason: Reason) -> str:
     ):
         if numbers:
             lines.append([title, "", "", *numbers])
-    widths = [max(len(line[j]) for line in lines) for j in range(len(heads))]
+    widths = [max(cell_len(line[j]) for line in lines) for j in range(len(heads))]
     table = [
         "  ".join(
-            each.ljust(width) if j < 2 else each.rjust(width)
+            _padded(each, width, left=j < 2)
             for j, (each, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
@@ -44,6 +46,11 @@ def as_text(reason: Reason) -> str:
     if examples:
         table.insert(1 + len(moved), "")
     return "\n".join([_head(reason), *table, *_more(reason)])
+
+
+def _padded(text: str, width: int, *, left: bool) -> str:
+    spaces = " " * (width - cell_len(text))
+    return text + spaces if left else spaces + text
 
 
 def _head(reason: Reason) -> str:
@@ -89,7 +96,7 @@ def cell(value: Any, width: int) -> str:
         whole = f"{value:.10g}"
         return whole if len(whole) <= min(width, 9) else f"{value:.3g}"
     text = str(value)
-    if len(text) > width and _TIME.match(text):  # the day says most
+    if cell_len(text) > width and _TIME.match(text):  # the day says most
         text = text[: 16 if width >= 16 else 10]
     return cut(text, width)
 
@@ -101,4 +108,8 @@ def cut(text: str, width: int) -> str:
     'occupatio…'
     """
     text = shown(text)
-    return text if len(text) <= width else text[: width - 1] + "…"
+    if cell_len(text) <= width:
+        return text
+    while cell_len(text) > width - 1:
+        text = text[:-1]
+    return text + "…"

@@ -27,6 +27,7 @@ import numpy as np
 import budgetron
 from budgetron.errors import BudgetronError
 from budgetron.model_file.atomic import write_whole
+from budgetron.model_file.columns import know_columns, with_columns
 from budgetron.model_file.document import Document, Estimator, Rows, Steps, describe, restore
 from budgetron.model_file.formats import FORMAT, PIPELINE, READ, of_this_format
 from budgetron.model_file.limits import Arrays, allowed_bytes
@@ -98,7 +99,7 @@ def to_bytes(model: Estimator | Steps | Rows, extra: Document | None = None) -> 
         "budgetron": budgetron.__version__,
         "versions": _versions(),
         **described,
-        "extra": extra,
+        "extra": with_columns(model, extra),
     }
     document["sha256"] = _checksum(document, arrays)
     return bytes(to_safetensors(arrays, {KEY: _text(document)}))
@@ -147,7 +148,10 @@ def _checksum(document: Document, arrays: Arrays) -> str:
 def load(path: str | os.PathLike[str], *, max_bytes: int | str | None = None) -> Estimator | Steps:
     """The learner that `save` wrote: predicts, and goes on learning, to the bit as it would have.
 
-    Of a pipeline, the pipeline: with the same steps, parameters, categories and names.
+    Of a pipeline, the pipeline: with the same steps, parameters, categories and names. A learner of
+    `budgetron run` knows the columns of its table: it takes frames of pandas, polars and Arrow as
+    they are, finds columns by their names, and has the encoder as `table_encoder_`. Arrays of its
+    features it takes too.
 
     Parameters
     ----------
@@ -179,7 +183,9 @@ def read(path: str | os.PathLike[str], max_bytes: int | str | None = None) -> tu
     if not sound:
         raise ModelFileError(f"{name}: damaged: its checksum is not that of its contents")
     try:
-        return restore(*of_this_format(document, arrays), most), document
+        model = restore(*of_this_format(document, arrays), most)
+        know_columns(model, document)
+        return model, document
     except MemoryError:
         raise ModelFileError(f"{name}: the model does not fit into memory") from None
     except Exception as error:

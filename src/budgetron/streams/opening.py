@@ -48,6 +48,7 @@ class SourceOptions(Roles):
     part : npz: "train" or "test", where the file holds both, or rows from START to before STOP as
         "START:STOP"; None: all, one part after the other
     header : csv: whether the first line names the columns; None: unless it has a number in it
+        that does not look like a name
     n_features : width of X, if known; more features are then an error
     skip_bad : pass over malformed lines and rows, and count them
     gaps : a missing number (an empty cell, NaN, NA, null, ?) is NaN in X; False: it makes its row a

@@ -29,7 +29,7 @@ import numpy as np
 
 from budgetron.errors import BudgetronError
 from budgetron.tables.hashing import buckets
-from budgetron.tables.parsing import ORDERS, booleans, dictionary_of, numbers, times, words_of
+from budgetron.tables.parsing import LONE, ORDERS, booleans, dictionary_of, numbers, times, words_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,6 +104,10 @@ class Coding:
         Of words that are hashed it is known only that there are some.
         """
         return "(hashed)" if (np.nan_to_num(values) > OFF).any() else None
+
+    def mended(self, values: NDArray[np.float64], cut: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The features of a cell, of which a learner has cut some, as `decode` reads them."""
+        return values
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self)}
@@ -232,6 +236,12 @@ class Date(Coding):
             return str(stamp)[11:16]
         return str(stamp)[:16].replace("T", " ") if "hour" in self.parts else str(stamp)[:10]
 
+    def mended(self, values: NDArray[np.float64], cut: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """A point that was cut is put back on its circle: the day lies in the elapsed time."""
+        points, lost = values[1:].reshape(-1, 2).copy(), cut[1:].reshape(-1, 2).any(axis=1)
+        points[lost] = (0.0, 1.0)
+        return np.concatenate([values[:1], points.ravel()])
+
 
 @dataclass(frozen=True)
 class Category(Coding):
@@ -307,7 +317,7 @@ class Category(Coding):
         import pyarrow as pa
         from pyarrow import compute
 
-        codes, words = words_of(texts)
+        codes, words = words_of(texts, lone=not {*LONE} & {*self.categories})
         k = len(self.categories)
         known = compute.index_in(words, value_set=self._known).fill_null(-1)
         places = np.append(known.to_numpy(zero_copy_only=False).astype(np.int64), k)  # k: a gap

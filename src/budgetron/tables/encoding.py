@@ -93,13 +93,17 @@ class Encoding:
                 raise BudgetronError(f"there is no column {wish!r}; {_hint(wish, names)}")
         limits = wishes.limits
         seen = [joined([table.column(name) for table in tables]) for name in names]
+        decimal = wishes.decimal
         while True:
             found = cls(
                 tuple(
-                    look(name, column, wishes.types.get(name), wishes.decimal, limits)
+                    look(name, column, wishes.types.get(name), decimal, limits)
                     for name, column in zip(names, seen, strict=True)
                 )
             )
+            if decimal == "auto" and any(_has_comma(each) for each in found.columns):
+                decimal = "auto,"  # of a table where one column says so: 1.234 is a thousand
+                continue
             if found.memory_bytes <= wishes.most_bytes:
                 break
             if limits.categories == 0:
@@ -212,6 +216,21 @@ class Encoding:
             raise BudgetronError("what it says of the table's columns makes no sense")
         return made
 
+    def by_column(self, counts: Mapping[int, int]) -> dict[str, int]:
+        """Missing values of each column, by those of its features; of others, by their number.
+
+        A date without a value misses all its features: it counts once.
+        """
+        columns = [each.name for each in self.coded for _ in range(each.width)]
+        if self.places is not None:
+            by_place = dict(zip(self.places, columns, strict=True))
+            columns = [by_place.get(place, str(place)) for place in range(self.width)]
+        found: dict[str, int] = {}
+        for at, count in counts.items():
+            name = columns[at] if at < len(columns) else str(at)
+            found[name] = max(found.get(name, 0), count)
+        return found
+
     def read_by(self, decimal: str) -> Encoding:
         """The same features of a table whose numbers have this decimal point."""
         columns = (
@@ -306,6 +325,10 @@ class Encoding:
             X = X + part
         X.has_sorted_indices = True
         return X if self.places is None else _placed(X, self.places, self.width)
+
+
+def _has_comma(column: Column) -> bool:
+    return isinstance(column.coding, Number) and column.coding.decimal == ","
 
 
 def not_of_kind(coding: Coding, cell: Any) -> str:

@@ -70,10 +70,28 @@ def table_of(frame: Any, names: Sequence[str] | None = None) -> Any:
     return table
 
 
+def is_frame(rows: Any) -> bool:
+    """Whether it is a table whose columns have names: of pandas, polars, Arrow, or a dict.
+
+    >>> is_frame({"age": [31, 45]}), is_frame([[31.0], [45.0]])
+    (True, False)
+    """
+    if isinstance(rows, np.ndarray | list | tuple):
+        return False
+    if isinstance(rows, Mapping) or _is_lazy(rows):
+        return True
+    named = hasattr(rows, "columns") or hasattr(rows, "schema")
+    return named and (hasattr(rows, "iloc") or hasattr(rows, "__arrow_c_stream__"))
+
+
 def refuse_lazy(frame: Any) -> None:
     """Raise TypeError for a frame of polars that has yet to be computed."""
-    if type(frame).__name__ == "LazyFrame" and hasattr(frame, "collect"):
+    if _is_lazy(frame):
         raise TypeError("a LazyFrame has no rows yet: call its .collect() first")
+
+
+def _is_lazy(frame: Any) -> bool:
+    return type(frame).__name__ == "LazyFrame" and hasattr(frame, "collect")
 
 
 def plain(rows: Any) -> Any:

@@ -4,7 +4,8 @@
 |---|---|
 | constant | all rows hold the same, or nothing; where more rows may come it is kept all the same |
 | number, boolean, date | 95 of 100 values or more read as such |
-| id | every value is another one: whole numbers without a hole, or single words |
+| category or id | 1 of 100 values is a whole number that starts with 0 (a zip code) |
+| id | every value is another one: whole numbers without a hole, or words that are no text |
 | text | several words, most of them another text each |
 | category | other words |
 
@@ -44,6 +45,8 @@ KINDS = ("number", "category", "date", "boolean", "text", "id", "constant", "has
 MOST = 0.95
 # So many different values before a column may be called an id, or a text.
 MANY = 50
+# If this share of the values are digits that start with 0, they are codes: 00123 is not 123.
+CODES = 0.01
 SHOWN = 40  # characters of an example
 SHOWN_VALUES = 3  # examples of a column
 
@@ -105,7 +108,8 @@ def look(name: str, column: Any, wanted: str | None, decimal: str, limits: Limit
     column : some of its rows
     wanted : one of KINDS, of which "hash" is a category without features of its own values;
         "date:" with one of ORDERS behind it; None to decide
-    decimal : decimal point of numbers that are text: ".", "," or "auto"
+    decimal : decimal point of numbers that are text: ".", "," or "auto"; "auto," prefers the comma
+        where values agree with both
     limits : of categories and buckets
     """
     import pyarrow as pa
@@ -147,7 +151,8 @@ class _Seen:
         self.limits = limits
         self._column = column
         self._type = kind = column.type
-        self._said = (None if decimal == "auto" else decimal, order)
+        self._said = (None if decimal.startswith("auto") else decimal, order)
+        self._points = ",." if decimal == "auto," else ".,"
         self._is_words = is_text(kind) or pa.types.is_dictionary(kind)
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             values = numbers(column).values
@@ -167,6 +172,9 @@ class _Seen:
         from pyarrow import compute
 
         codes, texts = words_of(self._column)
+        said = compute.match_substring_regex(texts, r"[\p{L}\p{N}]")
+        if len(texts) and not compute.any(said).as_py():  # of + and - both say something
+            codes, texts = words_of(self._column, lone=False)
         counts = np.bincount(codes + 1, minlength=len(texts) + 1)
         by_text = compute.sort_indices(texts).to_numpy(zero_copy_only=False)
         return texts.take(by_text), counts[1:][by_text]
@@ -196,6 +204,9 @@ class _Seen:
             return "boolean", ""
         if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
             return "date", ""
+        if self._is_words and self._codes >= CODES:
+            found = self._kind_of_words()
+            return ("category", "") if found[0] == "id" and not ids else found
         if not self._is_words or self._share(self._decimal[1]) >= MOST:
             return self._number_or_id() if ids else ("number", "")
         if self._share(text_booleans(self._words[0]).wrong) >= MOST:
@@ -230,7 +241,7 @@ class _Seen:
         filled = self.rows - self.gaps
         if 2 * self.distinct > filled and self._share(spaces < 2) >= 0.5:
             return "text", ""
-        if self.distinct == filled and not spaces.any():
+        if self.distinct == filled:
             return "id", "each value is another one"
         return "category", ""
 
@@ -242,7 +253,24 @@ class _Seen:
     def _decimal(self) -> tuple[str, NDArray[np.bool_]]:
         """The decimal point by which most values are numbers, and the values that are none."""
         said = self._said[0]
-        return self._best(text_numbers, (".", ",") if said is None else (said,))
+        ways: Iterable[str] = self._points if said is None else (said,)
+        point, wrong = self._best(text_numbers, ways)
+        return ("." if said is None and not self._has_points else point), wrong
+
+    @property
+    def _has_points(self) -> bool:
+        """Whether a value has a point or a comma; of the others every decimal point is right."""
+        from pyarrow import compute
+
+        return bool(compute.any(compute.match_substring_regex(self._words[0], "[.,]")).as_py())
+
+    @property
+    def _codes(self) -> float:
+        """The share of values that are digits and start with 0."""
+        from pyarrow import compute
+
+        zeros = compute.match_substring_regex(self._words[0], "^0[0-9]+$")
+        return self._share(~zeros.to_numpy(zero_copy_only=False))
 
     @cached_property
     def _order(self) -> tuple[str, NDArray[np.bool_]]:

@@ -22,6 +22,8 @@ GAPS = (
     *("", "?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None"),
     *("NaN", "nan", "NAN", "-nan", "NaT"),
 )
+# A mark that stands alone is a gap too, unless a column has it for a category (labels + and -).
+LONE = ("-", "--", ".", "\u2013", "\u2014")
 YES = ("true", "yes", "y", "t", "on")
 NO = ("false", "no", "n", "f", "off")
 
@@ -33,6 +35,11 @@ _GROUPED = {
     ",": rf"^[+-]?[0-9]{{1,3}}(?:[.{_APART}][0-9]{{3}})+(?:,[0-9]*)?$",
 }
 _COMMA = _PLAIN.replace(r"\.", ",")
+# What may stand before or behind a number: $1,234.50, -$5, 12 %, 1.234 EUR.
+_MONEY = "USD EUR GBP CHF JPY CNY INR CAD AUD NZD SEK NOK DKK PLN CZK HUF BRL MXN ZAR TRY KRW RUB"
+_UNIT = rf"(?:(?:US|CA|AU|R)?[$]|[\x{{20AC}}\x{{A3}}\x{{A5}}\x{{20B9}}]|{'|'.join(_MONEY.split())})"
+_BEFORE = rf"^([+-]?) ?{_UNIT} ?([+-]?[0-9.,][^A-Za-z%]*)$"
+_BEHIND = rf"^([+-]?[0-9.,].*[0-9.,]|[+-]?[0-9])[ \x{{A0}}\x{{202F}}]?(?:{_UNIT}|%)$"
 
 _TIME = (
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,](?P<part>[0-9]{1,9}))?)?"
@@ -140,15 +147,20 @@ def _codes(indices: Any) -> NDArray[Any]:
     return np.where(known, codes.astype(np.int64), -1)
 
 
-def words_of(column: Any) -> Words:
-    """The texts of a column of any type, without the spaces around them."""
+def words_of(column: Any, *, lone: bool = True) -> Words:
+    """The texts of a column of any type, without the spaces around them.
+
+    `lone`: a mark that stands alone (LONE) is a gap.
+    """
     import pyarrow as pa
     from pyarrow import compute
 
     codes, texts = dictionary_of(column)
     # Two texts that differ by spaces alone are one, and gaps are none.
     again = compute.utf8_trim_whitespace(texts).dictionary_encode()
-    gap = compute.is_in(again.dictionary, pa.array(GAPS)).to_numpy(zero_copy_only=False)
+    gap = compute.is_in(again.dictionary, pa.array([*GAPS, *LONE] if lone else GAPS)).to_numpy(
+        zero_copy_only=False
+    )
     numbers = np.cumsum(~gap) - 1
     numbers[gap] = -1
     inner = again.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -220,8 +232,16 @@ def text_numbers(texts: Any, decimal: str) -> Read:
     found = _plain_numbers(texts) if decimal == "." else None
     if found is not None:
         return found
-    plain = compute.match_substring_regex(texts, _PLAIN if decimal == "." else _COMMA)
+    form = _PLAIN if decimal == "." else _COMMA
+    plain = compute.match_substring_regex(texts, form)
     grouped = compute.match_substring_regex(texts, _GROUPED[decimal])
+    if not compute.all(compute.or_(plain, grouped)).as_py():
+        bare = compute.replace_substring_regex(texts, _BEFORE, r"\1\2")
+        bare = compute.replace_substring_regex(bare, _BEHIND, r"\1")
+        if not bare.equals(texts):
+            texts = bare
+            plain = compute.match_substring_regex(texts, form)
+            grouped = compute.match_substring_regex(texts, _GROUPED[decimal])
     if compute.any(grouped).as_py():
         other = "," if decimal == "." else "."
         bare = compute.replace_substring_regex(texts, f"[{other}{_APART}]", "")

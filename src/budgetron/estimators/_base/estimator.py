@@ -47,6 +47,7 @@ from budgetron.estimators._base.weights import sample_weights
 from budgetron.estimators._base.widths import RACE, WidthText, median_factor
 from budgetron.parts import KERNELS, Gaussian, Learner, Part, Polynomial, Spec
 from budgetron.parts.ranges import Numbers, OneOf, parameter, whole
+from budgetron.tables.frames import is_frame, refuse_lazy
 
 # Rows, and about how many values in them, that are gathered at a time where `fit` shuffles.
 PIECE, PIECE_VALUES = 8192, 2**18
@@ -77,6 +78,20 @@ class Origin:
     width: int
     growing: bool
     room: Room = field(default_factory=Room)
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """How a table is read for a model that was learned from one.
+
+    Parameters
+    ----------
+    encoder : a fitted TableEncoder, whose features are the model's
+    written : the same and the label, as the model file has them
+    """
+
+    encoder: Any
+    written: dict[str, Any]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -141,6 +156,8 @@ class OnlineEstimator(Parameters, Budgeted):
         "_sparse": bool,
         "_warned": bool,
     }
+    # What makes rows of a frame, where the model was learned from a table: of a file of `run`.
+    _table: ClassVar[TableRows | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -290,6 +307,7 @@ class OnlineEstimator(Parameters, Budgeted):
         rows.
         """
         first = self._starts(anew)
+        X = self._encoded(X, anew=anew)
         if first:
             self._validate_params()
         elif self._changed:
@@ -387,6 +405,8 @@ class OnlineEstimator(Parameters, Budgeted):
         """
         if scipy.sparse.issparse(X):
             X = sparse_rows(X)  # before SciPy touches it
+        elif not first and type(X) is not np.ndarray:
+            X = self._encoded(X)
         dtype: list[Any] = float_types(X) if first else [self._engine.dtype]
         names = None if first else getattr(self, "feature_names_in_", None)
         gaps = self.scale == "auto" if first else self._takes_gaps
@@ -417,6 +437,22 @@ class OnlineEstimator(Parameters, Budgeted):
             advice = ADVICE if first or self._origin.params["scale"] != "auto" else OLD
             refuse_gaps(rows, getattr(self, "feature_names_in_", None), advice)
         return self._below_flags(rows)
+
+    def _encoded(self, X: Any, *, anew: bool = False) -> Any:
+        """A frame as rows of features, if the model knows the columns of a table; else X.
+
+        Where it starts anew with rows that are no frame it forgets these columns. TypeError for a
+        frame that has yet to be computed.
+        """
+        refuse_lazy(X)
+        if self._table is None or not is_frame(X):
+            if anew:
+                self.__dict__.pop("_table", None)
+            return X
+        rows = self._table.encoder.transform(X)
+        if not anew and rows.shape[1] < self.n_features_in_:  # of --n-features
+            rows.resize((rows.shape[0], self.n_features_in_))
+        return rows
 
     def _below_flags(self, rows: Any) -> Any:
         if self.missing == "flag" and rows.shape[1] > FLAGS:
@@ -513,6 +549,13 @@ class OnlineEstimator(Parameters, Budgeted):
     def _deciding(self) -> Any:
         """The compiled model, to be asked; NotFittedError where it has no answer yet."""
         return self._native
+
+    @property
+    def table_encoder_(self) -> Any:
+        """The `TableEncoder` of a model that was learned from a table by `budgetron run`."""
+        if self._table is None:
+            raise AttributeError(f"this {type(self).__name__} was not learned from a table")
+        return self._table.encoder
 
     @property
     def support_vectors_(self) -> Any:

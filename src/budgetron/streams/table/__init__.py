@@ -60,6 +60,10 @@ class Wanted(Protocol):
     def words(self) -> Sequence[str]:
         """Columns of few different texts, which may come as Arrow dictionaries."""
 
+    @property
+    def kept(self) -> Sequence[str]:
+        """Columns that are not read but handed on."""
+
 
 class Batches(Protocol):
     """An open table: its columns' names, and its rows as Arrow record batches.
@@ -218,7 +222,11 @@ class TableStream(RowStream):
 
     @property
     def told_of_cells(self) -> list[str]:
-        return told.of_unparsed(self.name, self.columns, self._unread, self._position)
+        damaged = getattr(self._batches, "undecoded", {})
+        return [
+            *told.of_unparsed(self.name, self.columns, self._unread, self._position),
+            *told.of_undecoded(self.name, damaged),
+        ]
 
     def _take(self, rows: int) -> Chunk | None:
         """The next rows; a bad one ends the chunk before it and is raised by the next call."""

@@ -15,9 +15,10 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from budgetron.errors import BudgetronError
@@ -27,7 +28,13 @@ from budgetron.streams.source import Source
 from budgetron.streams.table import arrow, check_start, off_main
 from budgetron.streams.table.columns import MOST_COLUMNS, TOO_WIDE
 from budgetron.streams.table.csv_rows import rows_end, unclosed
-from budgetron.streams.table.header import DELIMITERS, is_number, lone_column, second_header
+from budgetron.streams.table.header import (
+    DELIMITERS,
+    are_names,
+    lone_column,
+    second_header,
+    without_comments,
+)
 from budgetron.tables.parsing import GAPS
 
 if TYPE_CHECKING:
@@ -55,8 +62,9 @@ class CsvBatches:
     ----------
     path : file name, or "-"
     delimiter : None: the commonest of comma, semicolon, tab and bar in the first line
-    header : whether the first line names the columns; None: it does unless it has a number in it.
-        Without a header columns go by their numbers, from 0
+    header : whether the first line names the columns; None: it does unless it has a number in it
+        that is no name by the rows behind it (header.py). Without a header columns go by their
+        numbers, from 0
     skip_bad : pass over rows with too few or too many fields
     lone : there may be one column only; else that is taken for a wrong delimiter
     """
@@ -80,6 +88,7 @@ class CsvBatches:
         self.n_bad = 0
         self.bad_messages: list[str] = []
         self.malformed: deque[int] = deque()
+        self.undecoded: Counter[str] = Counter()  # of each column, cells that are not UTF-8
         self._rows_parsed = 0  # of any length
         self._passed = 0  # of the wrong length
         try:
@@ -87,7 +96,8 @@ class CsvBatches:
             self._delimiter = delimiter or max(DELIMITERS, key=line.count)
             reader = csv.reader([line], delimiter=self._delimiter)
             fields = [each.strip() for each in next(reader, [])]
-            self._header = not any(map(is_number, fields)) if header is None else header
+            named = are_names(fields, rest, self._delimiter) if header is None else header
+            self._header = named
             if not line:
                 raise StreamError(self.name, None, "is empty: not even a first line")
             if rows_end(line.encode() + b"\n", self._delimiter) == 0:
@@ -121,6 +131,9 @@ class CsvBatches:
 
         rows = 0
         for block in self._blocks():
+            damaged = self._skip_bad and not _is_text(block)
+            if damaged:
+                block = memoryview(str(block, "utf-8", "replace").encode())
             try:
                 table = self._parsed(block, wanted)
             except pa.ArrowInvalid as error:
@@ -129,12 +142,30 @@ class CsvBatches:
                 table = self._texts(block, wanted)
             except pa.ArrowException as error:
                 raise self._stream_error(error) from error
+            if damaged:
+                table = self._without_damage(table, wanted.kept)
             for batch in table.to_batches():
                 drop = min(max(start - rows, 0), batch.num_rows)
                 rows += batch.num_rows
                 if drop < batch.num_rows:
                     yield batch.slice(drop)
         check_start(self.name, start, rows)
+
+    def _without_damage(self, table: Any, kept: Sequence[str]) -> Any:
+        """The rows of a block that is not all UTF-8: such cells are null, and counted."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        for at, field in enumerate(table.schema):
+            if field.name in kept or field.type == pa.float64():
+                continue
+            texts = table.column(at).cast(pa.string())
+            wrong = compute.match_substring(texts, "\ufffd").fill_null(False)
+            if count := compute.sum(wrong).as_py():
+                self.undecoded[field.name] += count
+                cells = compute.if_else(wrong, pa.scalar(None, pa.string()), texts)
+                table = table.set_column(at, field.with_type(pa.string()), cells)
+        return table
 
     def _texts(self, block: memoryview, wanted: Wanted) -> Any:
         """A block none of whose columns are numbers."""
@@ -204,11 +235,9 @@ class CsvBatches:
             use_threads=False, column_names=self.names, block_size=len(block)
         )
         wrong: list[Any] = []
-        # Arrow shows a row of the wrong length as text, and complains past us where it is none.
-        passes = self._skip_bad and _is_text(block)
         parse = arrow_csv.ParseOptions(
             delimiter=self._delimiter,
-            invalid_row_handler=partial(_pass_over, wrong) if passes else None,
+            invalid_row_handler=partial(_pass_over, wrong) if self._skip_bad else None,
         )
         try:
             table = off_main(
@@ -228,17 +257,18 @@ class CsvBatches:
         """
         if self._skip_bad or self._source.bytes_total is None or row > _FAR:
             return None
-        reader = csv.reader(_lines(self._path), delimiter=self._delimiter)
+        lines = islice(_lines(self._path), self._above, None)
+        reader = csv.reader(lines, delimiter=self._delimiter)
         left = row + self._header
         start = 1
         try:
             for fields in reader:
                 left -= bool(fields)
                 if left == 0:
-                    return start
+                    return self._above + start
                 start = reader.line_num + 1
         except csv.Error:  # a field too long for this reader: does the row start here?
-            return start if left == 1 else None
+            return self._above + start if left == 1 else None
         except (OSError, StreamError):
             pass
         return None
@@ -267,7 +297,10 @@ class CsvBatches:
         if b"\0" in block[:1000]:
             what = "byte 0x00 has no place in CSV text: is the copy damaged?"
             raise StreamError(self.name, 1, what)
-        line, end, rest = block.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")
+        block = block.removeprefix(b"\xef\xbb\xbf")
+        text = without_comments(block.lstrip(b"\r\n"))
+        self._above = block.count(b"\n") - text.count(b"\n")
+        line, end, rest = text.partition(b"\n")
         if b"\r" in line.rstrip(b"\r") and b'"' not in line:
             what = "lines end with CR alone: convert them: tr '\\r' '\\n'"
             raise StreamError(self.name, None, what)

@@ -64,6 +64,7 @@ class Encoder:
     label : the label's column; None: there is none
     labels : what the labels are; None: not known yet, or there are none
     encoding : None: not known yet
+    kept : columns to carry
     numbers, words : columns that hold numbers, and columns of few different texts, so far as known
     """
 
@@ -91,7 +92,7 @@ class Encoder:
         self._features = chosen or [each for each in names if each != label]
         if not self._features or chosen == []:
             raise StreamError(name, None, "no column is left for the features")
-        self._carry = columns.find_all(roles.carry)
+        self.kept = columns.find_all(roles.carry)
         self._label_wish: str | None = None
         self._renamed: dict[str, str] = {}  # names of the encoding -> names in the table
         self.labels: Label | None = None
@@ -171,7 +172,7 @@ class Encoder:
         # Numbers with a decimal point may be read as such; the others are read as text.
         # So is what is carried: 007 stays 007.
         plain = [each.name for each in coded if each.to_dict().get("decimal") == "."]
-        self.numbers = [self._here(each) for each in plain if self._here(each) not in self._carry]
+        self.numbers = [self._here(each) for each in plain if self._here(each) not in self.kept]
         self.words = [self._here(each.name) for each in coded if each.kind == "category"]
         self._dense = {each.kind for each in coded} <= _DENSE and encoding.places is None
 
@@ -182,11 +183,11 @@ class Encoder:
     def needed(self) -> list[str]:
         """The columns to read."""
         label = [] if self.label is None else [self.label]
-        return list(dict.fromkeys([*self._features, *label, *self._carry]))
+        return list(dict.fromkeys([*self._features, *label, *self.kept]))
 
     def carried(self, batch: Any) -> list[tuple[str, Any]]:
         """The columns to carry, by name."""
-        return [(name, batch.column(name)) for name in self._carry]
+        return [(name, batch.column(name)) for name in self.kept]
 
     @property
     def width(self) -> int:

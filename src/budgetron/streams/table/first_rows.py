@@ -23,6 +23,7 @@ class AsTheyAre:
     needed: list[str]
     numbers: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
 
 
 def first_rows(
@@ -54,6 +55,10 @@ def first_rows(
             seen += found[-1].num_rows
         if not found:
             raise StreamError(batches.name, None, "has no rows")
+        damaged = list(getattr(batches, "undecoded", ()))
+        if damaged:
+            what = f"column {damaged[0]!r} is not UTF-8 text: iconv -f latin1 -t utf8"
+            raise StreamError(batches.name, None, what)
         return pa.concat_tables(found, promote_options="permissive")
     finally:
         batches.close()

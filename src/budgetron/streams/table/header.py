@@ -25,6 +25,60 @@ def is_number(text: str) -> bool:
     return True
 
 
+def are_names(fields: Sequence[str], text: bytes, delimiter: str) -> bool:
+    r"""Whether the first line names the columns, by the rows behind it.
+
+    It does if there is no number in it. With whole numbers beside words it does too (town,2019) if
+    no word occurs again in its column, and either one of them stands above numbers and the numbers
+    are fewer, years, or 1, 2, 3, ...; or the numbers are years that stand above other numbers.
+
+    >>> are_names(["town", "2019"], b"Rome,17\nOslo,35\n", ",")
+    True
+    >>> are_names(["Rome", "2019"], b"Rome,2020\nOslo,2021\n", ",")
+    False
+    """
+    numeric = [j for j, each in enumerate(fields) if is_number(each)]
+    words = [j for j, each in enumerate(fields) if j not in numeric and each not in GAPS]
+    if not numeric:
+        return True
+    rows = [each for each in _rows(text, delimiter) if len(each) == len(fields)]
+    whole = all(re.fullmatch("[0-9]+", fields[j]) for j in numeric)
+    if not (words and rows and whole and len(set(fields)) == len(fields)):
+        return False
+    below = [[each[j] for each in rows if each[j] not in GAPS] for j in range(len(fields))]
+    if any(fields[j] in below[j] for j in words):
+        return False
+    if any(below[j] and all(map(is_number, below[j])) for j in words):
+        places = [int(fields[j]) for j in numeric]
+        counted = len(places) > 1 and places == [*range(places[0], places[0] + len(places))]
+        return counted or len(words) > len(numeric) or all(_is_year(fields[j]) for j in numeric)
+    return all(_is_year(fields[j]) and not all(map(_is_year, below[j])) for j in numeric)
+
+
+def _is_year(text: str) -> bool:
+    return re.fullmatch("[12][0-9]{3}", text) is not None
+
+
+def without_comments(text: bytes) -> bytes:
+    r"""The text without the lines above its header that start with #.
+
+    One that has as many delimiters as the line behind it is the header, and loses its #.
+
+    >>> without_comments(b"# of 2024\na,b\n1,2\n"), without_comments(b"# a,b\n1,2\n")
+    (b'a,b\n1,2\n', b'a,b\n1,2\n')
+    """
+    while text.startswith(b"#"):
+        line, end, rest = text.partition(b"\n")
+        behind = rest.partition(b"\n")[0]
+        most = max(DELIMITERS.encode(), key=line.count)
+        if not end or not rest.strip():
+            return text
+        if line.count(most) and line.count(most) == behind.count(most) and behind[:1] != b"#":
+            return line.lstrip(b"# ") + end + rest
+        text = rest.lstrip(b"\r\n")
+    return text
+
+
 def second_header(names: Sequence[str], text: bytes, delimiter: str) -> bool:
     r"""Whether the row behind the header is another header: its names again, or units.
 

@@ -2,7 +2,8 @@
 
 The keys of the first block are the columns. A key that a line does not have is a gap. Types are
 those of a block: a column may be whole numbers in one block and decimals in the next. A column of
-several types in one block has no Arrow type: its values become text.
+several types in one block has no Arrow type: its values become text. The keys of an object within
+an object are columns too (user.age), and a list is the text of its parts.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ class JsonBatches:
         memory = pa.allocate_buffer(len(block))
         memoryview(memory).cast("B")[:] = block
         try:
-            return off_main(lambda: arrow_json.read_json(pa.BufferReader(memory), read))
+            return _flat(off_main(lambda: arrow_json.read_json(pa.BufferReader(memory), read)))
         except pa.ArrowException:
             return self._mixed(block)
 
@@ -154,7 +155,7 @@ class JsonBatches:
         names = dict.fromkeys(name for row in rows for name in row)
         try:
             columns = [column_of([row.get(name) for row in rows]) for name in names]
-            return pa.table(columns, names=list(names))
+            return _flat(pa.table(columns, names=list(names)))
         except (pa.ArrowException, ValueError):
             what = f"row {self._rows + 1} or later holds text that is not UTF-8"
             raise StreamError(self.name, None, what) from None
@@ -176,3 +177,19 @@ class JsonBatches:
 
     def close(self) -> None:
         self._source.close()
+
+
+def _flat(table: Any) -> Any:
+    """The table with a column for every key of inner objects, and lists as text."""
+    import pyarrow as pa
+
+    while any(pa.types.is_struct(each.type) for each in table.schema):
+        table = table.flatten()
+    for at, field in enumerate(table.schema):
+        if pa.types.is_list(field.type):
+            cells = [
+                None if each is None else " ".join(map(str, each))
+                for each in table.column(at).to_pylist()
+            ]
+            table = table.set_column(at, field.name, pa.array(cells, pa.string()))
+    return table

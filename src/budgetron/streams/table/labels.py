@@ -103,9 +103,13 @@ class Label:
 
     @property
     def sentence(self) -> str:
-        """How the task was found; empty where nobody would ask: of words, and of two numbers."""
-        if not self.numeric or self.said or (self.task == "classification" and self.distinct < 3):
+        """How the task was found; empty where nobody would ask: it was said, or of two numbers."""
+        if self.said or (self.numeric and self.task == "classification" and self.distinct < 3):
             return ""
+        if not self.numeric:
+            words = f"{self.distinct:,} distinct word{'s' if self.distinct != 1 else ''}"
+            rows = f"{self.rows:,} row{'s' if self.rows != 1 else ''}"
+            return f"label {self.name!r}: {words} in {rows}: {self.task}"
         other = "regression" if self.task == "classification" else "classification"
         return f"label {self.name!r}: {self._count}: {self.task}; --task {other} to change"
 

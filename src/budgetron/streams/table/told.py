@@ -47,6 +47,13 @@ def of_unparsed(
     return lines
 
 
+def of_undecoded(name: str, undecoded: Mapping[str, int]) -> list[str]:
+    """Which columns hold bytes that are no text."""
+    listed = [f"{shown(column)} ({count:,})" for column, count in undecoded.items()]
+    how = "iconv -f latin1 -t utf8 converts"
+    return [f"{name}: not UTF-8, read as gaps: {_listed(listed, ' columns')}; {how}"] * bool(listed)
+
+
 def _listed(texts: Sequence[str], of: str = "") -> str:
     more = f", and {len(texts) - SHOWN} more{of}" if len(texts) > SHOWN else ""
     return ", ".join(texts[:SHOWN]) + more
