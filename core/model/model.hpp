@@ -459,12 +459,13 @@ class Model : private InstanceCount {
     if (row.weight != 0.0) {
       preparation_->count(
           x, row, [this] { rebuild(); },
-          [this](const UnitChange& change) { return change_units(change); });
+          [this](UnitChange& change) { return change_units(change); });
     }
   }
 
   // Converts what the learner stores.
-  UnitsChanged change_units(const UnitChange& change) {
+  UnitsChanged change_units(UnitChange& change) {
+    change.since = counts_.seen - change.rounds;
     const UnitsChanged changed = learner_->change_units(change);
     if (averaging_ != nullptr) averaging_->follow(*learner_);
     look_ahead_.start();
