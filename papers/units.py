@@ -28,6 +28,11 @@ OFF, CENTRE_OFF = 1.5, 2.0  # a unit is off by this factor, its centre by so man
 RUNNING, RUNNING_DOWN = 2, 3  # checks
 UP, DOWN, FAR_DOWN, ASIDE = 4.0, 0.1, 0.01, 3.0  # a jump
 BEFORE = 3.9  # units from the centre: stored before the jump
+STEP, BEYOND = 2.25, 1.5  # squared: a step is by the one and leaves the range so far by the other
+MOVED = 1.5  # deviations
+STEP_CHECKS, WIDE_CHECKS = 3, 5
+TOGETHER = 1.25  # growth of all sizes by one factor is by more than this
+COUNTABLE = 1e152  # squares of larger numbers overflow
 COMMON_OFF, WIDTH_OFF = 30.0, 4.0  # of the size of an even stream
 LARGEST, SMALLEST = 1e12, 1e-12  # deviation of an even stream
 ABOVE, BELOW, FEW = 2.0, 2.5, 16  # how far from the median one; features per one that is smaller
@@ -78,6 +83,18 @@ class Feature:
     next: Unit = field(default_factory=Unit)  # at the last check
 
 
+@dataclass
+class Pace:
+    """How wide blocks are beside the statistics: the ratio of variances, of the middle feature."""
+
+    low: float = 1.0  # range of those that were no step
+    high: float = 1.0
+    last: float = 1.0  # at the last check
+    kind: str = ""  # what the last check saw,
+    running: int = 0  # and so many before it
+    wide: int = 0  # checks running that are wider, whatever the range
+
+
 class Units:
     """The units of all features.
 
@@ -95,6 +112,9 @@ class Units:
         self.credit, self.off, self.changes = CHANGES * CHANGE_EVERY, 0, 0
         self.reference = self.common = self.largest = self.middle = self.farthest = 0.0
         self.converts, self.turns, self.varying = False, False, 0
+        self.pace = Pace()
+        self.rounds = 0  # the last so many are of the new units already
+        self.least_squared = 0.0  # the median squared distance between rows is no smaller
 
     # ---- rows ------------------------------------------------------------------------------------
 
@@ -278,6 +298,8 @@ class Units:
     # ---- checks ----------------------------------------------------------------------------------
 
     def check(self) -> bool:
+        step = self.find_step()
+        self.rounds = STEP_CHECKS * CHECK if step else 0
         for f in self.features:
             f.rare = not f.values or min(1.0, f.weight / self.total) < (RARE if f.rare else RARER)
             f.jump_age += 1
@@ -289,12 +311,13 @@ class Units:
             shares = self.uneven and f.rare and f.in_force.size == inf and f.values
             if (f.wait >= RUNNING or shares) and f.next.size < inf:
                 self.be_born(f)
-        width, now = False, self.uneven and jumped
+        width, now = False, step or (self.uneven and jumped)
         self.turns = False
         if self.uneven:
             both = [f for f in self.features if f.next.size < inf and f.in_force.size < inf]
-            off = self.shared_next < inf and off_by(OFF, self.shared_next, self.shared)
-            off = off or any(f.up == 0 and is_off(f.next, f.in_force) for f in both)
+            most = OFF * self.thrift()
+            off = self.shared_next < inf and off_by(most, self.shared_next, self.shared)
+            off = off or any(f.up == 0 and is_off(f.next, f.in_force, most) for f in both)
         else:
             for f in self.features:
                 if f.jump_age > RUNNING:
@@ -304,7 +327,7 @@ class Units:
             waits = coming > 0 and 2 * coming >= self.varying
             known_size = self.reference > 0 and self.common > 0 and not waits
             aside = any(f.jump == "aside" for f in self.features)
-            now = aside or (jumps > 0 and 2 * jumps >= self.varying)
+            now = now or aside or (jumps > 0 and 2 * jumps >= self.varying)
             self.turns = bool(
                 now
                 or any(f.trend for f in self.features)
@@ -316,10 +339,10 @@ class Units:
             if width and self.changes > 1:  # for the third time
                 width, self.turns = False, True
             off = self.turns or width
-        self.off = self.off + 1 if off else 0
+        self.off = self.off + 1 if off and self.pace.running == 0 else 0  # it may be a step
         if not (self.off >= RUNNING or now) or self.credit < CHANGE_EVERY:
             return False
-        self.converts = not width
+        self.converts, self.least_squared = not width, 0.0
         if self.converts:
             self.shared_next = self.shared if self.shared_next == inf else self.shared_next
             for f in self.features:
@@ -328,7 +351,94 @@ class Units:
                     f.next = Unit(0.0, self.shared_next)
                 if inf in (f.next.size, f.in_force.size):
                     f.next = f.in_force
+            sized = [f for f in self.features if f.next.size < inf]
+            self.least_squared = sum((self.deviation(f) / f.next.size) ** 2 for f in sized) / 2
+            if self.uneven and not step and self.pace.last > BEYOND:
+                self.find_growth()
         return True
+
+    def thrift(self) -> float:
+        """Units must be off by so many times more while few changes are left."""
+        return 2.0 if 3 * self.credit < CHANGES * CHANGE_EVERY else 1.0
+
+    def find_step(self) -> bool:
+        """Whether most features changed together; then their statistics are of two blocks."""
+        known, voters, ratios, moved = 0, [], [], 0
+        for f in self.features:
+            f.jump = "" if f.jump == "step" else f.jump
+            if f.rare or f.trend or f.in_force.size == inf or f.square == 0 or f.size_before <= 0:
+                continue
+            known += 1
+            if len(f.block) < BLOCK or len(set(f.block)) < 2:
+                continue
+            mean, variance = float(np.mean(f.block)), float(np.var(f.block))
+            voters.append((f, mean, variance))
+            ratios.append(variance / f.square)
+            size = sqrt(max(variance, f.square))
+            if self.pace.kind == "elsewhere":
+                there = abs(mean - f.mean_before) < size
+            else:
+                there = f.low <= f.high and max(mean - f.high, f.low - mean) > MOVED * size
+            moved += self.centres and there and abs(mean - f.mean) > MOVED * size
+        if not voters or 4 * len(voters) < known:
+            return False
+        if not self.follow_pace(ratios, 2 * moved >= len(voters)):
+            return False
+        off = 0
+        for f, mean, variance in voters:
+            half = (mean - f.mean_before) / 2
+            f.low, f.high = min(mean, f.mean_before), max(mean, f.mean_before)
+            f.mean = f.mean_before + half
+            f.square = (variance + f.size_before**2) / 2 + half**2
+            f.recent = 2 * len(f.block) * self.weight()
+            f.up = f.down = f.jump_age = 0
+            f.jump = "step"
+            own, before = self.own_unit(f), f.in_force if self.uneven else f.own
+            off += (
+                inf in (own.size, before.size)
+                or off_by(OFF, own.size, before.size)
+                or abs(own.centre - before.centre) > before.size
+            )
+        steps = 2 * off >= len(voters)
+        for f, _, _ in voters:  # no step: it was the way back
+            f.jump = "step" if steps else ""
+        return steps
+
+    def follow_pace(self, ratios: list[float], moved: bool) -> bool:
+        """Whether there was a step."""
+        p = self.pace
+        pace, all_alike = alike(ratios, STEP)
+        wide = max(BEYOND, p.high) * (1 if p.kind == "wider" else BEYOND)
+        narrow = min(1 / BEYOND, p.low) / (1 if p.kind == "narrower" else BEYOND)
+        kind = "elsewhere" if moved else ""
+        if all_alike and not narrow <= pace <= wide:
+            kind = "wider" if pace > wide else "narrower"
+        steady = p.running + 1 < STEP_CHECKS or not off_by(STEP, pace, p.last)
+        goes_on = kind == p.kind and steady
+        if not goes_on and p.kind == "wider":  # it was none: the pace varies so much
+            p.high = min(p.high * STEP, COUNTABLE)
+        if not goes_on and p.kind == "narrower":
+            p.low = max(p.low / STEP, 1 / COUNTABLE)
+        p.running = 0 if not kind else p.running + 1 if goes_on else 1
+        p.kind, p.last = kind, min(max(pace, 1 / COUNTABLE), COUNTABLE)
+        p.wide = p.wide + 1 if pace > STEP * self.thrift() ** 2 else 0
+        if not kind:
+            p.low, p.high = min(p.low, p.last), max(p.high, p.last)
+        if p.running < STEP_CHECKS and p.wide < WIDE_CHECKS:
+            return False
+        p.running, p.wide, p.kind, p.last = 0, 0, "", 1.0
+        return True
+
+    def find_growth(self) -> None:
+        """Sizes that grew together: stored examples keep their coordinates."""
+        some = [f for f in self.features if not (f.rare or f.trend or f.in_force.size == inf)]
+        some = [f for f in some if len(f.values) > 1]
+        if not some:
+            return
+        factor, all_alike = alike([f.next.size / f.in_force.size for f in some], OFF)
+        if all_alike and off_by(TOGETHER, factor, 1) and not off_by(UP, factor, 1):
+            for f in some:
+                f.jump = f.jump or "step"
 
     def check_block(self, f: Feature) -> bool:
         """Close the block of a feature; True if it jumped."""
@@ -387,23 +497,28 @@ class Units:
 
     # ---- changes ---------------------------------------------------------------------------------
 
-    def convert(self, z: Vector) -> Vector:
-        """A stored example in the new units."""
+    def convert(self, z: Vector, age: int) -> Vector:
+        """A stored example in the new units; `age`: in rounds."""
         if not self.converts:
             return z
-        return np.array([self.converted(f, v) for f, v in zip(self.features, z, strict=True)])
+        older = age > self.rounds
+        return np.array(
+            [self.converted(f, v, older) for f, v in zip(self.features, z, strict=True)]
+        )
 
-    def converted(self, f: Feature, z: float) -> float:
+    def converted(self, f: Feature, z: float, older: bool) -> float:
         if f.in_force.size == inf:
             return float(z)
         before = self.before(f)
         x = float(z) * f.in_force.size + f.in_force.centre
         new = (x - f.next.centre) / f.next.size
-        if self.jumps(f):
+        if self.steps(f):
+            new = (x - before.centre) / before.size if older else new
+        elif self.jumps(f):
             kept = (x - before.centre) / before.size
             up = f.next.size / before.size > 1 / UP
-            older = abs(kept) <= BEFORE if up else abs(new) > BEFORE
-            if older:
+            earlier = abs(kept) <= BEFORE if up else abs(new) > BEFORE
+            if earlier:
                 new = kept
             elif self.uneven and abs(z) >= CLIP:
                 new = copysign(1.0, z)  # it was clipped, its size is lost
@@ -411,6 +526,10 @@ class Units:
 
     def before(self, f: Feature) -> Unit:
         return f.in_force if self.uneven else f.own
+
+    def steps(self, f: Feature) -> bool:
+        """Whether values that were stored before a step keep their coordinates."""
+        return self.before(f).size < inf and f.jump == "step"
 
     def jumps(self, f: Feature) -> bool:
         """Whether its stored values are taken to keep their coordinates."""
@@ -423,7 +542,8 @@ class Units:
 
     def step(self, f: Feature) -> tuple[float, float]:
         """Ratio and shift of a change that converts: z was ratio z + shift, where nothing clips."""
-        old, new = f.in_force, self.before(f) if self.jumps(f) else f.next
+        keeps = self.steps(f) or self.jumps(f)
+        old, new = f.in_force, self.before(f) if keeps else f.next
         if old.size == inf:
             return 1.0, 0.0
         return new.size / old.size, (new.centre - old.centre) / old.size
@@ -480,9 +600,16 @@ def robust_moments(x: Vector) -> tuple[float, float]:
     return centre + float(e.mean()), max(0.0, float((e**2).mean() - e.mean() ** 2))
 
 
-def is_off(unit: Unit, in_force: Unit) -> bool:
+def is_off(unit: Unit, in_force: Unit, most: float) -> bool:
     aside = abs(unit.centre - in_force.centre) > CENTRE_OFF * in_force.size
-    return aside or off_by(OFF, unit.size, in_force.size)
+    return aside or off_by(most, unit.size, in_force.size)
+
+
+def alike(numbers: list[float], factor: float) -> tuple[float, bool]:
+    """The middle number, and whether three of four are within `factor` of it."""
+    middle = sorted(numbers)[len(numbers) // 2]
+    near = sum(not off_by(factor, each, middle) for each in numbers)
+    return middle, 4 * near >= 3 * len(numbers)
 
 
 def off_by(factor: float, a: float, b: float) -> bool:
@@ -503,10 +630,10 @@ def gamma_of_rows(rows: Vector) -> float:
     return float(1 / np.median(apart[apart != 0])) if apart.any() else 1 / rows.shape[1]
 
 
-def gamma_of_stored(stored: Vector, gamma: float) -> float:
+def gamma_of_stored(stored: Vector, gamma: float, least: float) -> float:
     """1 over the median squared distance between stored examples, the oldest first.
 
-    AVM's delta="auto" is a share of the root of that distance.
+    The distance is at least `least`. AVM's delta="auto" is a share of its root.
     """
     n = len(stored)
     if n < FEWEST:
@@ -515,4 +642,4 @@ def gamma_of_stored(stored: Vector, gamma: float) -> float:
     i, j = np.tril_indices(n, -1)
     distances = ((stored[i[::step]] - stored[j[::step]]) ** 2).sum(axis=1)
     distances = distances[distances != 0]
-    return float(1 / np.median(distances)) if distances.size else gamma
+    return float(1 / max(np.median(distances), least)) if distances.size else gamma

@@ -399,10 +399,11 @@ void Expansion<Real>::convert(const UnitChange& change) {
   if (!change.converts) return;
   for (std::size_t i = 0; i < size(); ++i) {
     support_.extract(i, side_sample_);
-    change.convert(side_sample_.view(), converted_, true);
+    const bool older = ids_[i] < change.since;
+    change.convert(side_sample_.view(), converted_, older, true);
     // Without the slots for features that it lacked, these stay 0.
     if (!support_.fits_instead(i, converted_.view())) {
-      change.convert(side_sample_.view(), converted_, false);
+      change.convert(side_sample_.view(), converted_, older, false);
     }
     support_.replace(i, converted_.view());
   }

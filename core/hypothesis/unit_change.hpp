@@ -28,40 +28,48 @@ class UnitChange {
   bool finds_gamma = false;
   // So many median distances are a diameter of cells (avm.hpp); 0: it stays.
   double delta_factor = 0.0;
+  // The median squared distance between rows is no smaller; stored examples may lie closer.
+  double least_squared = 0.0;
   // How many times as large squared distances between rows are afterwards; for learners that store
   // none.
   double spread = 1.0;
   // Whether f is to keep its values at the stored examples, instead of its coefs.
   bool keeps_values = false;
 
+  // The last so many rounds are of the new units already, and `since` is the first of them; 0:
+  // which are is not known.
+  std::int64_t rounds = 0;
+  std::int64_t since = 0;
+
   // Whether anything depends on the distances between examples.
   [[nodiscard]] bool by_distance() const { return finds_gamma || delta_factor > 0.0; }
 
-  // What coordinate z of this feature becomes, in float64.
-  [[nodiscard]] virtual double convert(std::int32_t feature, double z) const = 0;
+  // What coordinate z of this feature becomes, in float64; `older`: of an example that was stored
+  // before `since`.
+  [[nodiscard]] virtual double convert(std::int32_t feature, double z, bool older) const = 0;
   // The same but for clipping, for what is linear in coordinates. Where stored examples keep their
   // coordinates, weights do too.
   [[nodiscard]] virtual UnitStep step(std::int32_t feature) const = 0;
-  // The features whose coordinate 0 becomes another, in their order.
+  // The features whose coordinate 0 may become another, in their order.
   [[nodiscard]] virtual std::span<const std::int32_t> moved_zeros() const = 0;
 
   // A stored example in the new units. `adds`: with the features that it lacks and whose coordinate
   // is no longer 0. O(non-zeros of z and moved zeros)
   template <class Real>
-  void convert(const Sample<Real>& z, OwnedSample<Real>& out, bool adds) const {
+  void convert(const Sample<Real>& z, OwnedSample<Real>& out, bool older, bool adds) const {
     out.dense = z.dense();
     out.values.clear();
     out.indices.clear();
     const std::span<const std::int32_t> moved = moved_zeros();
     std::size_t next = 0;
     const auto add_until = [&](std::int64_t end) {
-      for (; next < moved.size() && moved[next] < end; ++next) append(moved[next], 0.0, out);
+      for (; next < moved.size() && moved[next] < end; ++next) append(moved[next], 0.0, older, out);
     };
     for (std::size_t k = 0; k < z.count; ++k) {
       const std::int32_t feature = z.feature(k);
       if (adds && !out.dense) add_until(feature);
       if (next < moved.size() && moved[next] == feature) ++next;
-      append(feature, static_cast<double>(z.values[k]), out);
+      append(feature, static_cast<double>(z.values[k]), older, out);
     }
     if (adds && !out.dense) add_until(std::int64_t{1} << 31);
   }
@@ -74,8 +82,8 @@ class UnitChange {
 
  private:
   template <class Real>
-  void append(std::int32_t feature, double z, OwnedSample<Real>& out) const {
-    const Real value = static_cast<Real>(convert(feature, z));
+  void append(std::int32_t feature, double z, bool older, OwnedSample<Real>& out) const {
+    const Real value = static_cast<Real>(convert(feature, z, older));
     if (out.dense) {
       out.values.push_back(value);
     } else if (value != Real(0)) {

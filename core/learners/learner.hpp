@@ -146,7 +146,8 @@ class ExpansionLearner : public Learner<Real> {
     if (f_.watched()) f_.decide_examples(before);
     const double norm = f_.capacity() > 0 ? f_.find_squared_norm() : 0.0;
     f_.convert(change);
-    const double squared = change.by_distance() ? f_.median_squared_distance() : 0.0;
+    double squared = change.by_distance() ? f_.median_squared_distance() : 0.0;
+    if (squared > 0.0) squared = std::max(squared, change.least_squared);
     UnitsChanged changed;
     changed.gamma = f_.kernel().gamma;
     const double gamma = gamma_factor / squared;

@@ -31,6 +31,12 @@ class Metric {
     const auto j = static_cast<std::size_t>(feature);
     return j < factors_.size() ? factors_[j] : 1.0;
   }
+  [[nodiscard]] double mean_relevance() const {
+    if (relevance_.empty()) return 1.0;
+    double sum = 0.0;
+    for (const double each : relevance_) sum += each;
+    return sum / static_cast<double>(relevance_.size());
+  }
   // How often it has changed.
   [[nodiscard]] std::int64_t changes() const { return changes_; }
   // Whether another one differs from it by kApart in any feature.
@@ -102,7 +108,7 @@ class MetricChange final : public UnitChange {
   MetricChange(const Metric& from, const Metric& to) : from_(from), to_(to) {
     converts = finds_gamma = keeps_values = true;
   }
-  [[nodiscard]] double convert(std::int32_t feature, double z) const override {
+  [[nodiscard]] double convert(std::int32_t feature, double z, bool /*older*/) const override {
     return z * (to_.factor(feature) / from_.factor(feature));
   }
   [[nodiscard]] UnitStep step(std::int32_t feature) const override {
@@ -122,10 +128,13 @@ class MeasuredChange final : public UnitChange {
   MeasuredChange(const UnitChange& units, const Metric& metric) : units_(units), metric_(metric) {
     converts = units.converts;
     finds_gamma = units.finds_gamma;
+    least_squared = units.least_squared * metric.mean_relevance();  // as if all varied alike
+    rounds = units.rounds;
+    since = units.since;
   }
-  [[nodiscard]] double convert(std::int32_t feature, double z) const override {
+  [[nodiscard]] double convert(std::int32_t feature, double z, bool older) const override {
     const double factor = metric_.factor(feature);
-    return factor * units_.convert(feature, z / factor);
+    return factor * units_.convert(feature, z / factor, older);
   }
   [[nodiscard]] UnitStep step(std::int32_t feature) const override {
     const UnitStep step = units_.step(feature);

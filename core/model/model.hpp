@@ -480,7 +480,7 @@ class Model : private InstanceCount {
     if (row.weight != 0.0) {
       preparation_->count(
           x, row, [this] { rebuild(); },
-          [this](const UnitChange& change) { return change_units(change); });
+          [this](UnitChange& change) { return change_units(change); });
     }
     if (row.weight != 0.0 && race_ != nullptr && preparation_->metric_due(counts_.seen)) {
       add_metric();
@@ -488,7 +488,8 @@ class Model : private InstanceCount {
   }
 
   // Converts what the learner stores.
-  UnitsChanged change_units(const UnitChange& change) {
+  UnitsChanged change_units(UnitChange& change) {
+    change.since = counts_.seen - change.rounds;
     const MeasuredChange measured(change, preparation_->metric());
     const UnitsChanged changed = learner_->change_units(measured, preparation_->gamma_factor());
     if (race_ != nullptr) race_->change_units(change, preparation_->metric());

@@ -24,6 +24,12 @@ constexpr double kDown = 0.1;
 constexpr double kAside = 3.0;           // units; a jump aside is by more than this
 constexpr double kFarDown = 0.01;        // is seen sooner
 constexpr double kBefore = 3.9;          // units from the centre: stored before the jump
+constexpr double kStep = 2.25;           // squared; a step is by more than this
+constexpr double kBeyond = 1.5;          // squared, and leaves the range so far by more than this
+constexpr double kMoved = 1.5;           // deviations; or all means move by more
+constexpr std::int64_t kStepChecks = 3;  // running
+constexpr std::int64_t kWideChecks = 5;  // whatever the range
+constexpr double kTogether = 1.25;       // growth of all sizes by one factor is by more than this
 constexpr std::size_t kSortedRows = 16;  // at least, in whose order a trend is seen
 constexpr std::uint8_t kTrend = 10;      // checks that make one
 constexpr std::uint8_t kTrendLeft = 3;   // and that keep it
@@ -174,6 +180,7 @@ void Units::clear() {
   credit_ = kChanges * kChangeEvery;
   off_ = 0;
   uneven_ = turns_ = false;
+  pace_ = {};
 }
 
 // The values of the feature, numbers_, make m and v: their mean and variance about the median,
@@ -514,10 +521,156 @@ void Units::be_born(FeatureState& f, const FeatureCounts& c) {
   f.wait = 0;
 }
 
+namespace {
+
+// Whether three of four numbers are within `factor` of the middle one. Orders them.
+bool alike(std::vector<double>& numbers, double factor, double& middle) {
+  const auto at = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), at, numbers.end());
+  middle = *at;
+  const auto near = std::count_if(numbers.begin(), numbers.end(),
+                                  [&](double each) { return !off_by(factor, each, middle); });
+  return 4 * static_cast<std::size_t>(near) >= 3 * numbers.size();
+}
+
+}  // namespace
+
+// Whether the feature has a block and one before it that can be compared with its statistics.
+bool Units::paced(const FeatureState& f, const FeatureCounts& c) {
+  return !f.rare && !f.trend && !f.in_force.none() && c.square > 0.0 && f.size_before > 0.0;
+}
+
+// Finds the pace and what it says of a step. True if units are to follow it.
+bool Units::find_step() {
+  const auto has_block = [](const FeatureCounts& c) {
+    return c.block_count >= kBlock && c.block_square > 0.0;
+  };
+  numbers_.clear();
+  std::size_t known = 0;
+  std::size_t moved = 0;
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    FeatureState& f = states_[slot];
+    if (f.jump == Jump::step) f.jump = Jump::none;
+    if (!(f.size_before > 0.0)) continue;  // as flags have none: this pass costs them little
+    const FeatureCounts c = counts(slot);
+    if (!paced(f, c)) continue;
+    ++known;
+    if (!has_block(c)) continue;
+    const double variance = c.block_square / c.block_count;
+    numbers_.push_back(variance / c.square);
+    const double size = std::sqrt(std::max(variance, c.square));
+    const double out = std::max(c.block_mean - f.high, f.low - c.block_mean);
+    const bool there = pace_.kind == Pace::kElsewhere
+                           ? std::abs(c.block_mean - f.mean_before) < size
+                           : f.low <= f.high && out > kMoved * size;
+    moved += centres_ && there && std::abs(c.block_mean - c.mean) > kMoved * size;
+  }
+  const std::size_t n = numbers_.size();
+  if (n == 0 || 4 * n < known) return false;
+  if (!follow_pace(2 * moved >= n)) return false;
+  std::size_t taken = 0;
+  std::size_t off = 0;
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    FeatureState& f = states_[slot];
+    FeatureCounts c = counts(slot);
+    if (!paced(f, c) || !has_block(c)) continue;
+    take_step(f, c);
+    set_counts(slot, c);
+    const Unit own = own_unit(f, c);
+    const Unit& before = uneven_ ? f.in_force : f.own;
+    ++taken;
+    off += own.none() || before.none() || off_by(kOff, own.size, before.size) ||
+           std::abs(own.centre - before.centre) > before.size;
+  }
+  if (2 * off >= taken) return true;
+  for (FeatureState& f : states_) {  // it was the way back
+    if (f.jump == Jump::step) f.jump = Jump::none;
+  }
+  return false;
+}
+
+// True if there was a step. Precondition: numbers_ are the ratios of the features, not none.
+bool Units::follow_pace(bool moved) {
+  double pace = 1.0;
+  const bool all = alike(numbers_, kStep, pace);
+  const double wide = std::max(kBeyond, pace_.high) * (pace_.kind == Pace::kWider ? 1.0 : kBeyond);
+  const double narrow =
+      std::min(1.0 / kBeyond, pace_.low) / (pace_.kind == Pace::kNarrower ? 1.0 : kBeyond);
+  const std::int64_t kind = all && pace > wide     ? Pace::kWider
+                            : all && pace < narrow ? Pace::kNarrower
+                            : moved                ? Pace::kElsewhere
+                                                   : Pace::kNone;
+  const bool steady = pace_.running + 1 < kStepChecks || !off_by(kStep, pace, pace_.last);
+  const bool goes_on = kind == pace_.kind && steady;
+  // It was none: the pace varies so much.
+  if (!goes_on && pace_.kind == Pace::kWider) pace_.high = std::min(pace_.high * kStep, kCountable);
+  if (!goes_on && pace_.kind == Pace::kNarrower) {
+    pace_.low = std::max(pace_.low / kStep, 1.0 / kCountable);
+  }
+  pace_.running = kind == Pace::kNone ? 0 : goes_on ? pace_.running + 1 : 1;
+  pace_.kind = kind;
+  pace_.last = std::clamp(pace, 1.0 / kCountable, kCountable);
+  pace_.wide = pace > kStep * thrift() * thrift() ? pace_.wide + 1 : 0;
+  if (kind == Pace::kNone) {
+    pace_.low = std::min(pace_.low, pace_.last);
+    pace_.high = std::max(pace_.high, pace_.last);
+  }
+  if (pace_.running < kStepChecks && pace_.wide < kWideChecks) return false;
+  pace_.running = pace_.wide = 0;
+  pace_.kind = Pace::kNone;
+  pace_.last = 1.0;
+  return true;
+}
+
+void Units::take_step(FeatureState& f, FeatureCounts& c) {
+  const double half = (c.block_mean - f.mean_before) / 2.0;
+  const double variance = c.block_square / c.block_count;
+  c.mean = f.mean_before + half;
+  c.square = (variance + f.size_before * f.size_before) / 2.0 + half * half;
+  c.recent = 2.0 * c.block_count * weight();
+  f.low = std::min(c.block_mean, f.mean_before);
+  f.high = std::max(c.block_mean, f.mean_before);
+  f.up = f.down = 0;
+  f.jump = Jump::step;
+  f.jump_age = 0;
+}
+
+// Whether nearly all sizes change by about one factor: then features have grown together, and
+// stored examples keep their coordinates.
+void Units::find_growth() {
+  const auto factor = [this](std::size_t slot) {
+    const FeatureState& f = states_[slot];
+    if (f.rare || f.trend || f.values < 2 || f.in_force.none()) return 0.0;
+    return next_unit(slot).size / f.in_force.size;
+  };
+  numbers_.clear();
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    if (factor(slot) > 0.0) numbers_.push_back(factor(slot));
+  }
+  double middle = 1.0;
+  if (numbers_.empty() || !alike(numbers_, kOff, middle)) return;
+  if (!off_by(kTogether, middle, 1.0) || off_by(kUp, middle, 1.0)) return;
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    if (factor(slot) > 0.0 && states_[slot].jump == Jump::none) states_[slot].jump = Jump::step;
+  }
+}
+
+// A quarter of the mean squared distance between rows in the new units.
+double Units::least_squared_distance() const {
+  double sum = 0.0;
+  for (std::size_t slot = 0; slot < states_.size(); ++slot) {
+    const Unit unit = next_unit(slot);
+    if (!unit.none()) sum += variance(counts(slot)) / (unit.size * unit.size);
+  }
+  return sum / 2.0;
+}
+
 bool Units::check() {
   credit_ = std::min(credit_ + kCheck, kChanges * kChangeEvery);
   bool jumped = false;
   catch_up();
+  const bool step = find_step();
+  rounds = step ? kStepChecks * kCheck : 0;
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
     FeatureState& f = states_[slot];
     FeatureCounts c = counts(slot);
@@ -541,16 +694,17 @@ bool Units::check() {
   }
   if (born) look();
 
-  bool now = uneven_ && jumped;
+  bool now = step || (uneven_ && jumped);
   bool off = false;
   bool width = false;
   spread = 1.0;
   turns_ = false;
   converts = true;
   if (uneven_) {
-    const auto is_off = [](const Unit& next, const Unit& in_force) {
+    const double far = kOff * thrift();
+    const auto is_off = [far](const Unit& next, const Unit& in_force) {
       return !next.none() && !in_force.none() &&
-             (off_by(kOff, next.size, in_force.size) ||
+             (off_by(far, next.size, in_force.size) ||
               std::abs(next.centre - in_force.centre) > kCentreOff * in_force.size);
     };
     off = is_off(shared_.next, shared_.in_force);
@@ -570,7 +724,7 @@ bool Units::check() {
     }
     const bool waits = coming > 0 && 2 * coming >= varying_;
     const bool comparable = reference_ > 0.0 && common_ > 0.0 && !waits;
-    now = aside || (jumps > 0 && 2 * jumps >= varying_);
+    now |= aside || (jumps > 0 && 2 * jumps >= varying_);
     turns_ = now || any_trend() || (!waits && sizes_differ()) ||
              (comparable && off_by(kCommonOff, common_, reference_));
     width = !turns_ && by_distance() && comparable && off_by(kWidthOff, common_, reference_);
@@ -584,15 +738,22 @@ bool Units::check() {
       spread = after / (reference_ * reference_);
     }
   }
+  off = off && pace_.running == 0;  // it may be a step
   off_ = off ? off_ + 1 : 0;
   if (!(off_ >= kRunning || now) || credit_ < kChangeEvery) return false;
   find_shared();
   converts = !width;
   moved_.clear();
+  least_squared = converts ? least_squared_distance() : 0.0;
   if (!converts) return true;
   if (shared_.next.none()) shared_.next = shared_.in_force;
+  if (uneven_ && !step && pace_.last > kBeyond) find_growth();
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
-    if (convert(states_[slot], next_unit(slot), 0.0) != 0.0) moved_.push_back(features_[slot]);
+    const FeatureState& f = states_[slot];
+    const Unit next = next_unit(slot);
+    if (convert(f, next, 0.0, false) != 0.0 || convert(f, next, 0.0, true) != 0.0) {
+      moved_.push_back(features_[slot]);
+    }
   }
   std::sort(moved_.begin(), moved_.end());
   return true;
@@ -618,10 +779,10 @@ void Units::commit() {
   look();
 }
 
-double Units::convert(std::int32_t feature, double z) const {
+double Units::convert(std::int32_t feature, double z, bool older) const {
   if (flags_ > 0 && feature >= flags_) return z / flag_;
   const std::uint32_t slot = slots_.find(feature);
-  if (slot != kNoSlot) return convert(states_[slot], next_unit(slot), z);
+  if (slot != kNoSlot) return convert(states_[slot], next_unit(slot), z, older);
   if (shared_.next.none()) return std::clamp(z, -kClip, kClip);
   const double x = uneven_ ? z * shared_.in_force.size : z;
   return std::clamp(x / shared_.next.size, -kClip, kClip);
@@ -636,11 +797,13 @@ UnitStep Units::step(std::int32_t feature) const {
     const FeatureState& f = states_[slot];
     old = f.in_force;
     next = next_unit(slot);
-    if (jumps(f, next)) next = before(f);
+    if (steps(f) || jumps(f, next)) next = before(f);
   }
   if (old.none() || next.none()) return {};
   return {next.size / old.size, (next.centre - old.centre) / old.size};
 }
+
+bool Units::steps(const FeatureState& f) const { return f.jump == Jump::step && !before(f).none(); }
 
 bool Units::jumps(const FeatureState& f, const Unit& next) const {
   const Unit& before = this->before(f);
@@ -651,16 +814,18 @@ bool Units::jumps(const FeatureState& f, const Unit& next) const {
          (f.jump != Jump::none && moved > kClip * before.size);
 }
 
-double Units::convert(const FeatureState& f, const Unit& next, double z) const {
+double Units::convert(const FeatureState& f, const Unit& next, double z, bool older) const {
   if (f.in_force.none()) return z;
   const Unit& before = this->before(f);
   const double x = z * f.in_force.size + f.in_force.centre;
   double converted = (x - next.centre) / next.size;
-  if (jumps(f, next)) {
+  if (steps(f)) {
+    if (older) converted = (x - before.centre) / before.size;
+  } else if (jumps(f, next)) {
     const double kept = (x - before.centre) / before.size;
-    const bool older = next.size / before.size > 1.0 / kUp ? std::abs(kept) <= kBefore
-                                                           : std::abs(converted) > kBefore;
-    if (older) {
+    const bool earlier = next.size / before.size > 1.0 / kUp ? std::abs(kept) <= kBefore
+                                                             : std::abs(converted) > kBefore;
+    if (earlier) {
       converted = kept;
     } else if (uneven_ && std::abs(z) >= kClip) {
       converted = z > 0.0 ? 1.0 : -1.0;  // it was clipped, its size is lost
@@ -722,6 +887,7 @@ void Units::visit_state(StateVisitor& visitor) {
   visitor.field("shared_square", shared_.square);
   visitor.field("shared_size", shared_.in_force.size);
   visitor.field("features", features_);
+  visitor.part_if(pace_.kind != Pace::kNone || pace_.low != pace_.high, "pace", pace_);
   if (flags_ > 0) {
     visitor.field("flag", flag_);
     require(flag_ > 0.0 && flag_ <= kCountable, "flag");
@@ -777,7 +943,7 @@ void Units::load(const std::vector<double>& numbers, const std::vector<std::int6
                 (any ? c.recent > 0.0 : c.recent == 0.0) && sound(c.recent) && c.square >= 0.0 &&
                 sound(c.square) && c.block_square >= 0.0 && sound(c.block_square) &&
                 sound(f.size_before) && sized(f.in_force.size) && sized(f.own.size) &&
-                f.values <= 3 && f.jump <= Jump::aside && c.block_far <= c.block_count,
+                f.values <= 3 && f.jump <= Jump::step && c.block_far <= c.block_count,
             what);
     for (const double value : {c.mean, c.block_mean, f.first, f.second, f.mean_before, f.low,
                                f.high, f.in_force.centre, f.own.centre}) {

@@ -63,12 +63,33 @@
 //              then m, v and Q are those of the block
 //   birth      a feature without unit that varies at two checks running gets its own; m, v and Q
 //              are those of the block, and stored examples have coordinate 0
+//   step       at three checks running all features are wider or narrower by one factor, or half of
+//              them lie elsewhere; then m, v and Q of all are those of the last two blocks
+//
+// The pace is the variance of a block over v, of the middle feature: v follows too slowly to say
+// that all features change together by a factor of 2 to 10, which no single feature's block shows
+// for sure. A step is a pace beyond 2.25 or 1/2.25 that leaves the range of all paces so far by 1.5
+// (the range itself once it has begun), while three of four features are within 2.25 of it and the
+// last two paces within 2.25 of each other. What begins so and does not go on for three checks
+// makes the range 2.25 times as wide: some streams are now calm, now wild. Or half of the block
+// means leave the range of all means of blocks so far by 1.5 deviations, and stay there. Or,
+// whatever the range, five paces running above 2.25 say that all features grow. It is no step if
+// the units are right afterwards: then a few rows had spoiled m and v. While a step may have begun,
+// units wait.
 //
 // Units change when one is off by 1.5, or its centre by 2 units, at two checks running (not of a
 // feature that may be about to jump up or aside), at a jump, or when the stream becomes
 // uneven: all features then take their own, and stored examples are converted. At a jump by more
 // than 4 those stored before it keep their coordinates: "1 km is now 1,000 m". An even stream off
-// by 4 changes gamma alone, and at the third time is uneven. At most 10 + t/2000 changes.
+// by 4 changes gamma alone, and at the third time is uneven. At most 10 + t/2000 changes; with less
+// than a third of the 10 left, units must be off by twice as much.
+//
+// At a step an even stream becomes uneven. Examples older than its 300 rows keep their coordinates,
+// the others are converted. So do all of them where units change because all features grow: sizes
+// by 1.25 to 4, three of four within 1.5 of the middle one, while the pace is above 1.5. gamma is
+// found from stored examples, whose median squared distance counts as at least a quarter of the
+// mean one between rows, which follows from the statistics: old examples of a stream that grows lie
+// closer and closer together.
 //
 // The first pass of `fit` takes rows in a random order, which has no trend: it begins with the
 // first of them, counts all the others, w = t, without a check, and then decides: units are found
@@ -110,7 +131,7 @@ struct Unit {
   [[nodiscard]] bool none() const { return std::isinf(size); }
 };
 
-enum class Jump : std::uint8_t { none, up, down, aside };
+enum class Jump : std::uint8_t { none, up, down, aside, step };
 
 // What values move: one column of `Units::counts_`, in the order of UnitCount.
 struct FeatureCounts {
@@ -314,7 +335,7 @@ class Units final : public UnitChange {
   [[nodiscard]] bool varies() const;
   void commit();
 
-  [[nodiscard]] double convert(std::int32_t feature, double z) const override;
+  [[nodiscard]] double convert(std::int32_t feature, double z, bool older) const override;
   [[nodiscard]] UnitStep step(std::int32_t feature) const override;
   [[nodiscard]] std::span<const std::int32_t> moved_zeros() const override { return moved_; }
   using UnitChange::convert;
@@ -590,6 +611,14 @@ class Units final : public UnitChange {
   void begin(std::size_t slot);
   void settle();
   bool check();
+  // Units must be off by so many times more while less than a third of the changes at once is left.
+  [[nodiscard]] double thrift() const { return 3 * credit_ < kChanges * kChangeEvery ? 2.0 : 1.0; }
+  [[nodiscard]] static bool paced(const FeatureState& f, const FeatureCounts& c);
+  bool find_step();
+  bool follow_pace(bool moved);
+  void take_step(FeatureState& f, FeatureCounts& c);
+  void find_growth();
+  [[nodiscard]] double least_squared_distance() const;
   // True if the block was closed.
   bool check_block(FeatureState& f, FeatureCounts& c, bool& jumped);
   void be_born(FeatureState& f, const FeatureCounts& c);
@@ -608,11 +637,13 @@ class Units final : public UnitChange {
   [[nodiscard]] int different(const FeatureState& f, const FeatureCounts& c) const {
     return f.values + (c.weight < total_ ? 1 : 0);
   }
-  [[nodiscard]] double convert(const FeatureState& f, const Unit& next, double z) const;
-  // The unit before the change, of which the sizes of a jump are counted, and whether it is one.
+  [[nodiscard]] double convert(const FeatureState& f, const Unit& next, double z, bool older) const;
+  // The unit before the change, of which the sizes of a jump are counted, and whether it is one; or
+  // a step of all features.
   [[nodiscard]] const Unit& before(const FeatureState& f) const {
     return uneven_ ? f.in_force : f.own;
   }
+  [[nodiscard]] bool steps(const FeatureState& f) const;
   [[nodiscard]] bool jumps(const FeatureState& f, const Unit& next) const;
   [[nodiscard]] double half(const FeatureState& f) const;
   [[nodiscard]] bool any_trend() const;
@@ -654,6 +685,29 @@ class Units final : public UnitChange {
     Unit in_force;
     Unit next;  // at the last check
   } shared_;    // unit of rare features
+  // How wide blocks are beside the statistics: the ratio of their variances, in the middle of all
+  // features.
+  struct Pace {
+    enum Kind : std::int64_t { kNone, kWider, kNarrower, kElsewhere };
+    double low = 1.0;  // range of those that were no step
+    double high = 1.0;
+    double last = 1.0;          // at the last check
+    std::int64_t kind = kNone;  // what the last check saw,
+    std::int64_t running = 0;   // and so many before it
+    std::int64_t wide = 0;      // checks running that are wider, whatever the range
+
+    void visit_state(StateVisitor& visitor) {
+      visitor.field("low", low);
+      visitor.field("high", high);
+      visitor.field("last", last);
+      visitor.field("kind", kind);
+      visitor.field("running", running);
+      visitor.field("wide", wide);
+      require(low >= 1.0 / kCountable && low <= 1.0 && high >= 1.0 && high <= kCountable &&
+                  last >= 1.0 / kCountable && last <= kCountable && kind <= kElsewhere,
+              "pace");
+    }
+  } pace_;
   FeatureTable slots_;
   std::vector<std::int32_t> features_;  // per slot, in the order they were first seen
   std::vector<FeatureState> states_;    // per slot

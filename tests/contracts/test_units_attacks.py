@@ -119,6 +119,29 @@ def copies(seed: int, answers: Answers) -> Attacked:
     return X, y, 7000
 
 
+def uneven(attack: Attack) -> Attack:
+    """The same of features that have units of their own."""
+
+    def attack_them(seed: int, answers: Answers) -> Attacked:
+        X, y, over = attack(seed, answers)
+        return X * [0.1, 100.0, 3.0, 1000.0, 1.0], y, over
+
+    return attack_them
+
+
+def growing(rows: int) -> Attack:
+    """All features, by 2 in every 1,000 rows."""
+
+    def attack(seed: int, answers: Answers) -> Attacked:
+        X, rng = clean(seed, rows + 3000)
+        y = answers(X, rng)
+        return X * 2.0 ** (np.arange(len(X)) / 1000)[:, None], y, rows
+
+    return attack
+
+
+ALL_LATER = (slice(4000, None), slice(None))
+
 ATTACKS: dict[str, Attack] = {
     "one value times 1,000 among the first": changed(50, 0, 1e3, 200),
     "one value of 1e9 among the first": changed(3, 1, 0.0, 200, 1e9),
@@ -143,6 +166,15 @@ ATTACKS: dict[str, Attack] = {
     "all move by 100": changed(slice(2000, None), slice(None), 1.0, 2000, 100.0),
     "log-normal": log_normal,
     "5,000 copies of a row": copies,
+    "all divided by 5": changed(*ALL_LATER, 0.2, 4000),
+    "all divided by 5, uneven": uneven(changed(*ALL_LATER, 0.2, 4000)),
+    "all divided by 5 and back": changed(slice(2000, 4000), slice(None), 0.2, 4000),
+    "all times 3": changed(*ALL_LATER, 3.0, 4000),
+    "all times 6 late": changed(slice(12_000, None), slice(None), 6.0, 12_000),
+    "pounds become kilograms": changed(*ALL_LATER, 0.4536, 4000),
+    "all move by 2.5": changed(*ALL_LATER, 1.0, 4000, 2.5),
+    "all grow": growing(8000),
+    "100 rows times 1e9": changed(slice(4000, 4100), slice(None), 1e9, 4100),
 }
 
 # ---- learners that cannot ------------------------------------------------------------------------
@@ -154,8 +186,8 @@ KEEPS = "what it stores stays for good, and all of it has one value of the featu
 # task and name: the most that its error is times that of one that starts there, attacks, reason
 CANNOT: dict[tuple[str, str], tuple[float, tuple[str, ...], str]] = {
     ("classification", "stoptron"): (
-        1.4,
-        ("and back again", "and all back again", *CONSTANT),
+        1.5,
+        ("and back again", "and all back again", "all grow", "100 rows times 1e9", *CONSTANT),
         "it is full before the attack is over, and then learns nothing",
     ),
     ("classification", "projectron"): (2.3, CONSTANT, KEEPS),
@@ -164,12 +196,16 @@ CANNOT: dict[tuple[str, str], tuple[float, tuple[str, ...], str]] = {
     ("classification", "avm"): (2.1, CONSTANT, KEEPS),
     ("classification", "pomdr"): (
         2.3,
-        CONSTANT,
+        (*CONSTANT, "all grow"),
         "when it halves its support the older half stays, so: " + KEEPS,
     ),
     ("regression", "projectron"): (2.2, CONSTANT, KEEPS),
     ("regression", "nogd"): (1.9, (*CONSTANT, "one class first"), KEEPS),
-    ("regression", "budgetron"): (2.7, (*CONSTANT, "one class first"), KEEPS),
+    ("regression", "budgetron"): (
+        2.7,
+        (*CONSTANT, "one class first", "all times 6 late", "all divided by 5 and back"),
+        KEEPS + ", and 300 rows in wrong units are learned as surely as thousands before them",
+    ),
 }
 
 # ---- the test ------------------------------------------------------------------------------------

@@ -90,9 +90,11 @@ def test_rounds_and_changes_of_units_follow_the_page(
             order = np.argsort(page.ids)
             page.keep(order)
             norm = page.norm()
-            page.support = np.array([units.convert(z) for z in page.support])
+            ages = t + 1 - page.ids
+            rows_and_ages = zip(page.support, ages, strict=True)
+            page.support = np.array([units.convert(z, age) for z, age in rows_and_ages])
             page.support = page.support.astype(dtype).astype(float)
-            gamma = gamma_of_stored(page.support, gamma)
+            gamma = gamma_of_stored(page.support, gamma, units.least_squared)
             units.commit()
             page.delta = AUTO / np.sqrt(gamma)
             page.unite()

@@ -132,9 +132,11 @@ def test_follows_its_page_through_changes_of_units(name: str, straight: str, dty
         page.kernel = make_kernel("rbf", gamma)
         learn(page, before, Tie(), z, 2.0 * y[t] - 1.0, 1.0)
         norm = page.norm()
-        page.support = np.array([units.convert(s) for s in page.support])
+        ages = t + 1 - page.ids
+        stored = zip(page.support, ages, strict=True)
+        page.support = np.array([units.convert(s, age) for s, age in stored])
         page.support = page.support.astype(dtype).astype(float)
-        page.kernel = make_kernel("rbf", gamma_of_stored(page.support, gamma))
+        page.kernel = make_kernel("rbf", gamma_of_stored(page.support, gamma, units.least_squared))
         page.coef *= min(1.0, norm / max(page.norm(), 1e-300))  # f is not larger than before
         page.Kinv = np.linalg.inv(page.gram() + page.jitter * np.eye(page.size))
         if units.converts:

@@ -54,6 +54,13 @@ def streams() -> dict[str, np.ndarray]:
     twice[1000:] *= 6.0
     moves[:, 3] += 0.01 * np.maximum(0, np.arange(ROWS) - 500) * rng.random(ROWS)
     heavy = rng.standard_cauchy(size=(ROWS, 4)) * [0.1, 10, 1, 1]
+    narrower, up_and_back, moved = plain.copy(), uneven * 3.0, rng.normal(size=(ROWS, 4))
+    narrower[650:] /= 5.0
+    up_and_back[350:1000] *= 3.0
+    burst = moved.copy()
+    burst[640:740] *= 1e4
+    moved[1200:] += 2.5
+    grows = uneven * 2.0 ** (np.arange(ROWS) / 150)[:, None]
     number = uneven.copy()
     number[:, 0] = np.arange(ROWS) + 1.7e9
     resets, late_trend, rare = (uneven.copy() for _ in range(3))
@@ -98,6 +105,11 @@ def streams() -> dict[str, np.ndarray]:
         "wider twice": twice,
         "moves slowly": moves,
         "heavy tails": heavy,
+        "all narrower": narrower,
+        "all wider and back": up_and_back,
+        "all elsewhere": moved,
+        "a burst": burst,
+        "all grow": grows,
         "row number": number,
         "a trend that ends": resets,
         "a trend that is seen late": late_trend,
@@ -116,7 +128,7 @@ def streams() -> dict[str, np.ndarray]:
 STREAMS = streams()
 STEADY = {"births while even", "nothing", "first rows equal", "heavy tails", "flags"}
 STEADY |= {"gaps while even", "gaps among flags", "first rows missing"}
-STEADY |= {"row number", "a trend that ends"}
+STEADY |= {"row number", "a trend that ends", "a burst"}
 
 
 def stored_rows(model: Any) -> np.ndarray:
@@ -132,6 +144,11 @@ def in_force(model: Any, width: int) -> np.ndarray:
     units = np.full((width, 2), np.nan)
     units[state["preparation/units/features"]] = numbers[:, 10:12]
     return units
+
+
+def converted(page: Units, stored: np.ndarray) -> np.ndarray:
+    """All rows were stored, the last in this round."""
+    return np.array([page.convert(z, len(stored) - i) for i, z in enumerate(stored)])
 
 
 def median_gamma(stored: np.ndarray) -> float:
@@ -167,8 +184,8 @@ def test_units_gamma_and_stored_examples_are_those_of_the_page(
                 warming_up = bool((alike == alike[0]).all())
                 start = t + 1 if warming_up else start
         elif page.count(x):
-            stored = np.array([page.convert(z) for z in stored]).astype(dtype)
-            gamma = gamma_of_stored(stored.astype(np.float64), gamma)
+            stored = converted(page, stored).astype(dtype)
+            gamma = gamma_of_stored(stored.astype(np.float64), gamma, page.least_squared)
             page.commit()
         assert model.gamma_ == pytest.approx(gamma, rel=rtol)
         if t % 50 == 0 or t + 1 in DUE or (t + 1) % 100 == 0:
@@ -223,8 +240,8 @@ def test_fit_settles_units_and_gamma_as_the_page_does(
     for t in range(fitted, ROWS):
         stored = np.vstack([stored, page.transform(X[t].astype(np.float64)).astype(dtype)])
         if page.count(X[t].astype(np.float64)):
-            stored = np.array([page.convert(z) for z in stored]).astype(dtype)
-            gamma = gamma_of_stored(stored.astype(np.float64), gamma)
+            stored = converted(page, stored).astype(dtype)
+            gamma = gamma_of_stored(stored.astype(np.float64), gamma, page.least_squared)
             page.commit()
         if (t + 1) % 100 == 0:
             model.partial_fit(rows[t - 99 : t + 1], y[t - 99 : t + 1])

@@ -210,7 +210,7 @@ TEST(units_follow_a_jump_and_stored_examples_keep_their_meaning) {
   for (std::size_t i = 200; i < 2600; ++i) {
     if (i == 300) units.transform(rows[i], before);
     if (!units.count(rows[i])) continue;
-    if (units.changes() == 0) units.convert(before.view(), converted, true);
+    if (units.changes() == 0) units.convert(before.view(), converted, true, true);
     units.commit();
   }
   CHECK(units.changes() > 0);
