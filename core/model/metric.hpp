@@ -125,12 +125,9 @@ class MetricChange final : public UnitChange {
 // A change of units, of rows in a metric.
 class MeasuredChange final : public UnitChange {
  public:
-  MeasuredChange(const UnitChange& units, const Metric& metric) : units_(units), metric_(metric) {
-    converts = units.converts;
-    finds_gamma = units.finds_gamma;
-    least_squared = units.least_squared * metric.mean_relevance();  // as if all varied alike
-    rounds = units.rounds;
-    since = units.since;
+  MeasuredChange(const UnitChange& units, const Metric& metric)
+      : UnitChange(units), units_(units), metric_(metric) {
+    least_squared *= metric.mean_relevance();  // as if all features varied alike
   }
   [[nodiscard]] double convert(std::int32_t feature, double z, bool older) const override {
     const double factor = metric_.factor(feature);
