@@ -1,0 +1,60 @@
+"""Ids of requests that were learned, as many as there is room for: by these a retry is known.
+
+An id is kept as 12 bytes of its BLAKE2b hash, so that memory does not depend on its length. Two of
+100,000 ids have the same hash with a probability below 10^-18.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+BYTES = 12
+
+
+def key_of(id: str) -> bytes:
+    """What is kept of an id."""
+    return hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=BYTES).digest()
+
+
+class Remembered:
+    """The last keys, at most so many; the oldest are forgotten first.
+
+    Examples
+    --------
+    >>> known = Remembered(2)
+    >>> for id in ("a", "b", "c"):
+    ...     known.add(key_of(id))
+    >>> key_of("a") in known, key_of("c") in known
+    (False, True)
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._keys: dict[bytes, None] = {}
+
+    def __contains__(self, key: bytes) -> bool:
+        return key in self._keys
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def add(self, key: bytes) -> None:
+        """Remember a key."""
+        self._keys.pop(key, None)
+        self._keys[key] = None
+        while len(self._keys) > self._most:
+            del self._keys[next(iter(self._keys))]
+
+    def state(self) -> str:
+        """All of them as text, for JSON."""
+        return base64.b64encode(b"".join(self._keys)).decode()
+
+    def restore(self, state: str) -> None:
+        """Go on from such a text; ValueError for others."""
+        data = base64.b64decode(state, validate=True)
+        if len(data) % BYTES:
+            raise ValueError("the ids are not whole")
+        self._keys = {}
+        for i in range(0, len(data), BYTES):
+            self.add(data[i : i + BYTES])
