@@ -140,17 +140,12 @@ class Log:
         self._open.add([_encode(each) for each in learned])
         self.position = self._open.end
 
-    def mend(self) -> None:
+    def probe(self) -> None:
         """Try whether the log can be written to again; OSError if it cannot."""
         if self._open is None:
             self._begin()
         assert self._open is not None
-        self._open.mend()
-        probe = self.folder / f".{self.name}.probe"
-        try:
-            write_whole(probe, b"\0" * 4096)
-        finally:
-            probe.unlink(missing_ok=True)
+        self._open.probe()
 
     def cut(self, model: Any, extra: dict[str, Any]) -> None:
         """Write a checkpoint that ends before the next record, and begin a new log.

@@ -30,7 +30,7 @@ def unframed(data: bytes, number: int, at: int = 0) -> Iterator[tuple[bytes, int
     while at + _HEAD.size <= len(data):
         length, check = _HEAD.unpack_from(data, at)
         start, end = at + _HEAD.size, at + _HEAD.size + length
-        if length > LARGEST or end > len(data):
+        if not 0 < length <= LARGEST or end > len(data):  # a power cut may leave zeros
             return
         payload = data[start:end]
         if zlib.crc32(payload, number & 0xFFFFFFFF) != check:
@@ -61,6 +61,7 @@ class RecordFile:
         self._handle = -1
         self.torn = 0
         self._suspect = True  # nothing is added before the end is known to be sound
+        self._wanted = 4096  # bytes that could not be added
         data = path.read_bytes() if path.exists() else b""
         self._start = START.pack(magic, first)
         self.first = self.end = first
@@ -99,6 +100,7 @@ class RecordFile:
                 os.fsync(self._handle)
         except OSError:
             self._suspect = True
+            self._wanted = len(data)
             with contextlib.suppress(OSError):  # else by the next call
                 self.mend()
             raise
@@ -116,6 +118,19 @@ class RecordFile:
         os.fsync(self._handle)
         self.size = self.size or len(self._start)
         self._suspect = False
+
+    def probe(self) -> None:
+        """Try whether there is room for what could not be added last; OSError if there is none.
+
+        What it writes is no record, and is gone when it returns.
+        """
+        self.mend()
+        self._suspect = True
+        try:
+            self._write(b"\xff" * self._wanted)
+            os.fsync(self._handle)
+        finally:
+            self.mend()
 
     def _write(self, data: bytes) -> None:
         left = memoryview(data)

@@ -303,7 +303,7 @@ class Writer:
         if self.failing is not None and now - self._checked > 1:
             self._checked = now
             try:
-                self.log.mend()
+                self.log.probe()
                 self._works()
             except OSError as error:
                 self._fails(error)
