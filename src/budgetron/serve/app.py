@@ -69,6 +69,7 @@ class App:
             self._get("/metrics", "metrics", api.metrics),
             Route("/events", self._events),
             *(self._asset(path, *what) for path, what in PAGE.items()),
+            self._get("/favicon.ico", "page", _no_icon),
         ]
         handlers: Any = {HTTPException: _http_error}
         self.asgi = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan)
@@ -121,6 +122,11 @@ class App:
         """Requests are answered to their end; pages are closed, and health says so."""
         self.api.stopping = True
         self.live.close()
+
+
+async def _no_icon(asked: Asked) -> Answer:
+    """Browsers ask for one."""
+    return Answer(b"", "image/x-icon", 204)
 
 
 def _response(body: bytes, status: int) -> Response:

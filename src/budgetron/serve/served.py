@@ -181,7 +181,9 @@ class Served:
         They are explained by a snapshot from before they were learned. Takes at most a fiftieth of
         the time, however wide the rows are.
         """
-        if not self.learned or time.monotonic() < self._looked or not self._recent:
+        if not self.learned or time.monotonic() < self._looked:
+            return
+        if self._before is not None and not self._recent:
             return
         if not self._looking.acquire(blocking=False):
             return
