@@ -157,6 +157,7 @@ bench: $(BUILT)
 	$(BIN)/python benchmarks/river_round.py
 	$(BIN)/python benchmarks/imports.py
 	$(BIN)/python benchmarks/measuring.py
+	$(BIN)/python benchmarks/serve.py
 
 # Instruction counts of a small workload against those recorded for this compiler (needs valgrind).
 guard: $(BUILT)
