@@ -11,6 +11,7 @@ import http.client
 import os
 import random
 import resource
+import shutil
 import signal
 import threading
 import time
@@ -20,11 +21,14 @@ import numpy as np
 import pytest
 
 import budgetron
+from budgetron.cli.serve import of_file
 from budgetron.client import Client, ServeError
 from budgetron.model_file import to_bytes
+from budgetron.serve import Settings
 from budgetron.serve.log import Learned, learned_in
 from budgetron.serve.packed import unpack
 from budgetron.serve.remembered import key_of
+from budgetron.serve.server import Background
 from tests.serve.serving import ask, process, rings, saved, taught
 
 KILLS = int(os.environ.get("BUDGETRON_KILLS", "5"))
@@ -175,8 +179,8 @@ def test_a_full_disk_stops_learning_and_nothing_else(tmp_path: Path) -> None:
         assert (told.learned, told.again) == (40, False)
         assert ask(server.url, "/v2/health/ready").json["learning"] is True
         server.end(signal.SIGKILL)
-    with process(model, "--learn", "--checkpoint", str(folder)) as server:
-        assert Client(server.url, "rings").stats()["rows"] == 340 + learned
+    with Background([of_file(model)], Settings(learn=True, folder=folder)) as url:
+        assert Client(url, "rings").stats()["rows"] == 340 + learned
 
 
 def no_master_key() -> None:
@@ -188,9 +192,10 @@ def no_master_key() -> None:
 def test_a_read_only_folder_stops_learning_and_nothing_else(tmp_path: Path) -> None:
     model, folder = saved(taught(), tmp_path), tmp_path / "kept"
     start = [model, "--learn", "--checkpoint", str(folder)]
-    with process(*start) as server:
-        Client(server.url, "rings").learn(X[:50], Y[:50])
-        server.end(signal.SIGKILL)
+    (tmp_path / "first").mkdir()
+    with Background([of_file(model)], Settings(learn=True, folder=tmp_path / "first")) as url:
+        Client(url, "rings").learn(X[:50], Y[:50])
+        shutil.copytree(tmp_path / "first", folder)  # as it would be after a kill
     for path in (*folder.iterdir(), folder):
         path.chmod(0o555 if path.is_dir() else 0o444)
     try:

@@ -151,7 +151,7 @@ def serve(
         fail("budgetron: --new is of a server that learns: add --learn")
     if token is not None and not token.strip():
         fail("budgetron: the token is empty")
-    definitions = [_of_file(each) for each in models or []]
+    definitions = [of_file(each) for each in models or []]
     if new is not None:
         definitions.append(_new(new, algorithm, task, budget, classes, settings or []))
     told = Settings(
@@ -179,7 +179,8 @@ def serve(
     server.run()
 
 
-def _of_file(path: str) -> Definition:
+def of_file(path: str) -> Definition:
+    """The model in a file, named by it; ends the command if it cannot be served."""
     from budgetron.model_file import ModelFileError, read
     from budgetron.serve.definition import Definition
 
