@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import socket
 import sys
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -220,6 +223,49 @@ def test_a_body_that_is_too_long() -> None:
         reply = ask(at, "/v2/models/rings/infer", body=b"".join(parts))
         assert reply.status == 413
         assert ask(at, "/v2/models/rings/infer", {"rows": [[0, 0]]}).status == 200
+
+
+def test_a_body_that_takes_too_long() -> None:
+    with running({"rings": taught(50)}, Settings(body_seconds=0.2)) as at:
+        port = int(at.rpartition(":")[2])
+        for body in (b"", b'{"rows"'):
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as slow:
+                head = f"POST /v2/models/rings/infer HTTP/1.1\r\nHost: localhost:{port}\r\n"
+                head += "Content-Type: application/json\r\nContent-Length: 50\r\n\r\n"
+                slow.sendall(head.encode() + body)
+                assert b" 408 " in slow.recv(4096).partition(b"\r\n")[0]
+
+
+def events(url: str, count: int) -> list[Any]:
+    """The first states that a page is told."""
+    parts = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=20)
+    connection.request("GET", "/events")
+    answer = connection.getresponse()
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    found: list[Any] = []
+    while len(found) < count:
+        line = answer.readline()
+        if line.startswith(b"data: "):
+            found.append(json.loads(line[6:]))
+    connection.close()
+    return found
+
+
+def test_the_page_is_told_every_second() -> None:
+    with running({"rings": taught(50)}, Settings(viewers=1)) as at:
+        first, second = events(at, 2)
+        assert [each["name"] for each in first["models"]] == ["rings"]
+        assert first["models"][0]["history"]["points"] == []
+        assert len(second["models"][0]["seconds"]) > len(first["models"][0]["seconds"])
+        parts = urllib.parse.urlsplit(at)
+        open_page = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=20)
+        open_page.request("GET", "/events")
+        open_page.getresponse().readline()
+        refused = ask(at, "/events")
+        assert refused.status == 503
+        assert "too many pages" in refused.json["error"]
+        open_page.close()
 
 
 def test_without_pyarrow_arrow_is_415(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ class App:
         self._writers, self._settings, self._journal = writers, settings, journal
         self._guard = Guard(settings)
         self._metrics = Metrics(writers)
-        self.live = Live(writers, settings)
+        self.live = Live(writers, settings, journal)
         by_name = {each.served.name: each for each in writers}
         self.api = api = Api(by_name, settings, self._metrics, self._guard)
         model = "/v2/models/{name}"

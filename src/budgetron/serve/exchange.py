@@ -124,14 +124,12 @@ class Exchange:
         for name, value in scope["headers"]:
             if name == b"content-length" and (not value.isdigit() or int(value) > most):
                 raise too_long
-        message = await receive()
-        if not message.get("more_body", False):
-            whole: bytes = message.get("body", b"")
-            return whole
-        parts, size = [message.get("body", b"")], len(message.get("body", b""))
+        parts: list[bytes] = []
+        size = 0
         try:
             async with asyncio.timeout(self.settings.body_seconds):
-                while message.get("more_body", False):
+                more = True
+                while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise Refused(400, "the body ended early")
@@ -139,6 +137,7 @@ class Exchange:
                     size += len(parts[-1])
                     if size > most:
                         raise too_long
+                    more = message.get("more_body", False)
         except TimeoutError:
             raise Refused(408, "the body took too long") from None
         return b"".join(parts)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from budgetron.serve.bodies import to_json
+from budgetron.serve.journal import Journal
 from budgetron.serve.settings import Settings
 from budgetron.serve.writer import Writer
 
@@ -42,10 +43,11 @@ class Live:
     ----------
     writers : of the models
     settings : of the server
+    journal : where to tell what goes wrong
     """
 
-    def __init__(self, writers: Sequence[Writer], settings: Settings) -> None:
-        self._writers, self._settings = writers, settings
+    def __init__(self, writers: Sequence[Writer], settings: Settings, journal: Journal) -> None:
+        self._writers, self._settings, self._journal = writers, settings, journal
         self._now: bytes = b""
         self._beat = asyncio.Event()
         self._closing = False
@@ -57,7 +59,10 @@ class Live:
             await asyncio.sleep(1)
             for writer in self._writers:
                 writer.served.pulse.beat()
-            await asyncio.to_thread(self._work)
+            try:
+                await asyncio.to_thread(self._work)
+            except Exception as error:  # a bug: the next second is another try
+                self._journal.fault("what is done every second failed", error)
             if self.viewers:
                 self._now = b""
             beat, self._beat = self._beat, asyncio.Event()

@@ -20,6 +20,7 @@ DECAY = 0.9995  # of what is told of the last rows: half of it is of the last 1,
 MARKS = 200
 MISTAKES = 8
 CLASSES = 200  # whose rows are counted
+COLUMNS = 1000  # whose changes are kept
 SHOWN = ("drift", "units", "rescale", "restart")  # events that the page marks
 
 
@@ -125,6 +126,9 @@ class Monitor:
         """A decision was explained: how far each column moved it."""
         for name, change in moves.items():
             self.columns[name] = 0.95 * self.columns.get(name, abs(change)) + 0.05 * abs(change)
+        if len(self.columns) > COLUMNS:
+            kept = sorted(self.columns, key=lambda name: -self.columns[name])[: COLUMNS // 2]
+            self.columns = {name: self.columns[name] for name in kept}
 
     # ---- what is told ----------------------------------------------------------------------------
 

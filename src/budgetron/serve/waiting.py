@@ -224,6 +224,7 @@ class Waiting:
     def close(self) -> None:
         """Write the rest; nothing is kept any more."""
         self.write()
+        self.path = None  # no later call writes
         if self._file is not None:
             self._file.close()
         if self._counter is not None:
