@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections import deque
 
 BYTES = 12
 
@@ -31,30 +32,34 @@ class Remembered:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._keys: dict[bytes, None] = {}
+        self._known: set[bytes] = set()
+        self._order: deque[bytes] = deque()
 
     def __contains__(self, key: bytes) -> bool:
-        return key in self._keys
+        return key in self._known
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self._known)
 
     def add(self, key: bytes) -> None:
         """Remember a key."""
-        self._keys.pop(key, None)
-        self._keys[key] = None
-        while len(self._keys) > self._most:
-            del self._keys[next(iter(self._keys))]
+        if key in self._known:
+            return
+        self._known.add(key)
+        self._order.append(key)
+        if len(self._order) > self._most:
+            self._known.remove(self._order.popleft())
 
     def state(self) -> str:
         """All of them as text, for JSON."""
-        return base64.b64encode(b"".join(self._keys)).decode()
+        return base64.b64encode(b"".join(self._order)).decode()
 
     def restore(self, state: str) -> None:
         """Go on from such a text; ValueError for others."""
         data = base64.b64decode(state, validate=True)
         if len(data) % BYTES:
             raise ValueError("the ids are not whole")
-        self._keys = {}
+        self._known.clear()
+        self._order.clear()
         for i in range(0, len(data), BYTES):
             self.add(data[i : i + BYTES])

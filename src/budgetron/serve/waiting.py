@@ -15,6 +15,7 @@ import os
 import struct
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,7 @@ class Waiting:
         self.path, self._durable = path, durable
         self._most_bytes, self._most_seconds = most_bytes, most_seconds
         self._clock, self._calendar = clock, calendar
-        self._rows: dict[bytes, tuple[float, Kept]] = {}
+        self._rows: OrderedDict[bytes, tuple[float, Kept]] = OrderedDict()
         self._new: list[Kept] = []
         self._lock = threading.Lock()
         self._writing = threading.Lock()
