@@ -154,7 +154,7 @@ def test_ids_are_remembered_within_a_number() -> None:
     again = Remembered(1000)
     again.restore(known.state())
     assert all((key_of(str(i)) in again) == (i >= 4000) for i in range(5000))
-    with pytest.raises(ValueError, match="not whole"):
+    with pytest.raises(BudgetronError, match="not whole"):
         again.restore("YWJj")
 
 

@@ -10,6 +10,8 @@ import base64
 import hashlib
 from collections import deque
 
+from budgetron.errors import BudgetronError
+
 BYTES = 12
 
 
@@ -55,10 +57,10 @@ class Remembered:
         return base64.b64encode(b"".join(self._order)).decode()
 
     def restore(self, state: str) -> None:
-        """Go on from such a text; ValueError for others."""
+        """Go on from such a text; BudgetronError, or binascii.Error, for others."""
         data = base64.b64decode(state, validate=True)
         if len(data) % BYTES:
-            raise ValueError("the ids are not whole")
+            raise BudgetronError("the ids are not whole")
         self._known.clear()
         self._order.clear()
         for i in range(0, len(data), BYTES):
