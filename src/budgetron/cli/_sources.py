@@ -213,12 +213,8 @@ Task = Annotated[
         autocompletion=lambda: ["classification", "regression"],
     ),
 ]
-Budget = Annotated[
-    str | None,
-    typer.Option(
-        "--budget", "-b", metavar="SIZE", help="Most examples to store, or bytes (256KB)."
-    ),
-]
+BUDGET_HELP = "Most examples to store, or bytes (256KB)."
+Budget = Annotated[str | None, typer.Option("--budget", "-b", metavar="SIZE", help=BUDGET_HELP)]
 Processes = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Processes. Default: one per core."),

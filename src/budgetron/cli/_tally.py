@@ -28,11 +28,11 @@ class _Tally:
     metrics: ClassificationMetrics | RegressionMetrics
 
     def __init__(self, labels: list[Any] | None, fixed: bool) -> None:
-        from budgetron.evaluate.curve import Curve
+        from budgetron.evaluate.curve import Curve, Point
 
         self._labels = labels
         self._fixed = fixed
-        self.curve: Curve = Curve()
+        self.curve: Curve[Point] = Curve(Point)
 
     def learn(self, model: Any, place: Place, X: Any, y: Any) -> None:
         """Test, then train, on the rows of a chunk."""

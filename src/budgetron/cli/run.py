@@ -144,7 +144,7 @@ def run(
             "budgetron: standard input cannot be read again, so no checkpoint can resume it: "
             "learn from a file, or leave --checkpoint out"
         )
-    labels = _labels(classes)
+    labels = label_list(classes)
     in_bytes = any(isinstance(parameters.get(name), str) for name in ("budget", "n_components"))
 
     from budgetron.streams import StreamError, open_stream
@@ -228,7 +228,7 @@ def _save(model: Any, path: str, stream: RowStream) -> None:
         fail(f"{path}: {reason(error)}")
 
 
-def _labels(text: str | None) -> list[Any] | None:
+def label_list(text: str | None) -> list[Any] | None:
     """The labels with commas between; numbers if all of them are."""
     if text is None:
         return None
