@@ -174,9 +174,9 @@ reproduced: $(BUILT)
 mutants: $(BUILT)
 	$(BIN)/python -m tests.house.mutants $(MUTANTS)
 
-# The test of killed runs with more kills than `make test` has.
+# The tests of killed runs with more kills than `make test` has.
 kills: $(BUILT)
-	BUDGETRON_KILLS=20 $(BIN)/python -m pytest tests/cli/test_checkpoint.py -k killed
+	BUDGETRON_KILLS=20 $(BIN)/python -m pytest tests/cli/test_checkpoint.py tests/sources -k killed
 
 soak: $(BUILT)
 	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/contracts/test_soak.py -v

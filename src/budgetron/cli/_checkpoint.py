@@ -214,8 +214,12 @@ def layout_in(path: str, document: dict[str, Any]) -> Layout | None:
 
 def fingerprint(source: str) -> Any:
     """What tells one source from another without reading it all: sizes and ends of its files."""
+    from budgetron import sources
+
     if source.startswith("synthetic:"):
         return source
+    if sources.is_live(source):
+        return sources.without_password(source)
     if source.startswith("data:"):
         from budgetron.datasets import reading
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SOURCE_HELP = (
     "A LIBSVM, CSV, Parquet, Arrow, JSON lines or npz file; - for standard input; data:NAME; "
-    "or synthetic:NAME."
+    "synthetic:NAME; or messages (run, predict): tail:FILE, stdin:, tcp://HOST:PORT."
 )
 
 Source = Annotated[str, typer.Argument(metavar="FILE", help=SOURCE_HELP)]
@@ -318,9 +318,9 @@ def _kinds(types: str | None, **listed: str | None) -> dict[str, str]:
 
 def is_table(source: str, format: str | None) -> bool:
     """Whether it has columns with names, or may have."""
-    from budgetron.streams.opening import TABLES, format_of
+    from budgetron.streams.opening import TABLES, format_of, is_live
 
-    return source.startswith("data:") or format_of(source, format) in TABLES
+    return source.startswith("data:") or is_live(source) or format_of(source, format) in TABLES
 
 
 def as_typed(typed: Mapping[str, Any]) -> list[str]:
@@ -346,7 +346,9 @@ def readable_twice(source: str) -> bool:
 
     A file that cannot be looked at is for the stream to refuse.
     """
-    if source == "-":
+    from budgetron.streams.opening import is_live
+
+    if source == "-" or is_live(source):
         return False
     if source.startswith(("synthetic:", "data:")):
         return True

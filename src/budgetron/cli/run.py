@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from budgetron._text import bytes_text, shown
+from budgetron.cli import _live as live
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import Checkpoint, check_place, layout_extra, reason
 from budgetron.cli._console import (
@@ -100,6 +101,8 @@ def run(
     every: Annotated[
         int, typer.Option(min=1, metavar="N", help="Rows between two checkpoints.")
     ] = 100_000,
+    idle: live.Idle = None,
+    dead_letters: live.DeadLetters = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -131,17 +134,21 @@ def run(
         check_plot(plot)
     for option, place in (("--save", save), ("--checkpoint", checkpoint), ("--plot", plot)):
         if place is not None:
-            check_place(option, place, file)
+            check_place(option, place, file.removeprefix("tail:"))
+    options = live.with_messages(
+        file, options, every if checkpoint else None, idle=idle, dead_letters=dead_letters
+    )
+    messages = options.live is not None
     if (
         save is not None
         and checkpoint is not None
         and os.path.realpath(save) == (os.path.realpath(checkpoint))
     ):
         fail(f"budgetron: --save {save}: is the checkpoint; give the model a file of its own")
-    if checkpoint is not None and not sources.readable_twice(file):
+    if checkpoint is not None and not messages and not sources.readable_twice(file):
         fail(
             "budgetron: standard input cannot be read again, so no checkpoint can resume it: "
-            "learn from a file, or leave --checkpoint out"
+            "learn from a file, take its lines as messages (stdin:), or leave --checkpoint out"
         )
     labels = _labels(classes)
     in_bytes = any(isinstance(parameters.get(name), str) for name in ("budget", "n_components"))
@@ -156,7 +163,8 @@ def run(
         asked = options
         once = not sources.readable_twice(file)
         unsaid = (task, before) == (None, None)
-        if sources.is_table(file, options.format) and (unsaid or once):
+        going_on = messages and layout is not None  # what came before is not there to look at
+        if sources.is_table(file, options.format) and (unsaid or once) and not going_on:
             first = open_stream(file, options)
             task = task_of(first) if unsaid and classes is None else task
         task = task or before or found.tasks[0]
@@ -182,14 +190,14 @@ def run(
                 model = keep.model
                 keep.restore(tally)
             options = replace(options, chunk_rows=min(every, options.chunk_rows))
-        if first is not None and (keep is not None or options != asked):
+        if first is not None and not messages and (keep is not None or options != asked):
             first.close()
             first = None
         if first is None:
             first = open_stream(file, options, position=keep.bookmark if keep else 0)
         with first as stream:
             tally.label = getattr(stream, "label", None)
-            seconds = _learn(model, stream, tally, keep, waits=once)
+            seconds = _learn(model, stream, tally, keep, waits=once and not messages)
     except StreamError as error:
         fail(str(error))
     finally:
@@ -315,7 +323,8 @@ def _learn(
     with (
         progress(Path(stream.name).name, stream.amount) as report,
         closing(read_ahead(stream, waits=waits)) as chunks,
-        Interruption(wanted=keep is not None) as asked,
+        Interruption(wanted=keep is not None or hasattr(stream, "stop_when")) as asked,
+        live.stopping(stream, asked),
     ):
         try:
             for place, (X, y) in chunks:
@@ -331,12 +340,17 @@ def _learn(
                     break
                 if now_and_then():
                     done = stream.amount_done(place.position, place.bytes_read)
-                    report(done, _status(model, tally, time.perf_counter() - start))
+                    now = _status(model, tally, time.perf_counter() - start, stream)
+                    report(done, now)
+            if code is None and asked.code is not None:  # while it waited for messages
+                code = asked.code
+                if keep is not None and hasattr(model, "n_seen_"):
+                    keep(model, stream.bookmark, tally.state(), stream.layout, last=True)
         except KeyboardInterrupt:
             code = 130
     seconds = time.perf_counter() - start
     if code is not None:
-        where = _status(model, tally, seconds) if hasattr(model, "n_seen_") else "0 rows"
+        where = _status(model, tally, seconds, stream) if hasattr(model, "n_seen_") else "0 rows"
         if keep is not None and keep.position:
             where += f"; the same command goes on after row {keep.position:,}"
         note(f"interrupted: {where}")
@@ -359,9 +373,11 @@ def _learn_chunk(model: Any, place: Place, X: Any, y: Any, tally: Mistakes | Err
         fail("budgetron: the model does not fit into memory; take a smaller budget")
 
 
-def _status(model: Any, tally: Mistakes | Errors, seconds: float) -> str:
+def _status(model: Any, tally: Mistakes | Errors, seconds: float, stream: RowStream) -> str:
+    lag = getattr(stream, "lag", "")  # of messages
+    rows = f"{model.n_seen_:,} rows · {lag} · " if lag else f"{model.n_seen_:,} rows · "
     return (
-        f"{model.n_seen_:,} rows · {tally.status(model)} · {model.n_seen_ / seconds:,.0f} rows/s · "
+        f"{rows}{tally.status(model)} · {model.n_seen_ / seconds:,.0f} rows/s · "
         f"{model.n_support_:,} stored · {bytes_text(model.memory_bytes_)}"
     )
 
