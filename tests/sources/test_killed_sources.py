@@ -93,6 +93,27 @@ def test_a_socket(server: int, tmp_path: Path, capsys: pytest.CaptureFixture[str
     check(f"tcp://127.0.0.1:{server}?connect=yes&replay=yes", tmp_path, capsys)
 
 
+def test_kafka(messages: list[bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The cluster is held here; who learns is a process that is killed."""
+    pytest.importorskip("confluent_kafka")
+    from tests.support.kafka_cluster import Cluster
+
+    cluster = Cluster()
+    cluster.send("rows", ((i % 3, each) for i, each in enumerate(messages)))
+    check(f"kafka://{cluster.address}/rows", tmp_path, capsys)
+
+
+def test_redis(messages: list[bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.support.redis_server import Server
+
+    server = Server(tmp_path)
+    try:
+        server.send("rows", messages)
+        check(f"redis://{server.address}/rows?field=json", tmp_path, capsys)
+    finally:
+        server.kill()
+
+
 def fed(arguments: list[str], path: str) -> None:
     """In a process: the command, with a file as its standard input."""
     with open(path) as sys.stdin:

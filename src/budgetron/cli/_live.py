@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from budgetron.cli._interruption import Interruption
     from budgetron.streams import RowStream, SourceOptions
 
-PANEL = "Messages (tail:, stdin:, tcp://)"
+PANEL = "Messages (tail:, stdin:, tcp://, kafka://, redis://)"
 
 Idle = Annotated[
     float | None,

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 SOURCE_HELP = (
     "A LIBSVM, CSV, Parquet, Arrow, JSON lines or npz file; - for standard input; data:NAME; "
-    "synthetic:NAME; or messages (run, predict): tail:FILE, stdin:, tcp://HOST:PORT."
+    "synthetic:NAME; or messages (run, predict): tail:FILE, stdin:, tcp://HOST:PORT, "
+    "kafka://HOST/TOPIC, redis://HOST/KEY."
 )
 
 Source = Annotated[str, typer.Argument(metavar="FILE", help=SOURCE_HELP)]

@@ -38,11 +38,25 @@ def _standard_input(name: str, tell: Callable[[str], None]) -> Source:
     return StandardInput()
 
 
+def _kafka(name: str, tell: Callable[[str], None]) -> Source:
+    from budgetron.sources.kafka import KafkaTopic
+
+    return KafkaTopic(Address.of(name))
+
+
+def _redis(name: str, tell: Callable[[str], None]) -> Source:
+    from budgetron.sources.redis import RedisStream
+
+    return RedisStream(Address.of(name))
+
+
 # How a source's name begins, and what opens it, given the name and who is told of it.
 SCHEMES: dict[str, Callable[[str, Callable[[str], None]], Source]] = {
     "tail:": _tail,
     "stdin:": _standard_input,
     "tcp://": _tcp,
+    "kafka://": _kafka,
+    "redis://": _redis,
 }
 
 
