@@ -166,6 +166,10 @@ class Checkpoint:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         fail(f"{self.path}: damaged: not where a run had come ({what}); remove it to start anew")
 
+    def due(self, position: int, *, last: bool = False) -> bool:
+        """Whether a call behind so many rows would write it."""
+        return position - self.position >= (1 if last else self.every)
+
     def __call__(
         self,
         model: Any,
@@ -177,7 +181,7 @@ class Checkpoint:
     ) -> None:
         """Write it if it is due, or if it is the last one and something was learned since."""
         position = bookmark["rows"]
-        if position - self.position < (1 if last else self.every):
+        if not self.due(position, last=last):
             return
         from budgetron.model_file import ModelFileError, to_bytes
         from budgetron.model_file.atomic import write_whole

@@ -50,6 +50,7 @@ from budgetron.errors import BudgetronError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from budgetron.cli._out import Out
     from budgetron.streams import RowStream, SourceOptions
     from budgetron.streams.read_ahead import Place
 
@@ -103,6 +104,11 @@ def run(
     ] = 100_000,
     idle: live.Idle = None,
     dead_letters: live.DeadLetters = None,
+    out: live.OutTo = None,
+    id: live.Id = None,
+    labels_from: live.LabelsFrom = None,
+    wait: live.Wait = None,
+    wait_bytes: live.WaitBytes = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -136,7 +142,16 @@ def run(
         if place is not None:
             check_place(option, place, file.removeprefix("tail:"))
     options = live.with_messages(
-        file, options, every if checkpoint else None, idle=idle, dead_letters=dead_letters
+        file,
+        options,
+        every if checkpoint else None,
+        idle=idle,
+        dead_letters=dead_letters,
+        out=out,
+        id=id,
+        labels=labels_from,
+        wait=wait,
+        wait_bytes=wait_bytes,
     )
     messages = options.live is not None
     if (
@@ -197,7 +212,9 @@ def run(
             first = open_stream(file, options, position=keep.bookmark if keep else 0)
         with first as stream:
             tally.label = getattr(stream, "label", None)
-            seconds = _learn(model, stream, tally, keep, waits=once and not messages)
+            in_turn = (once and not messages) or labels_from is not None
+            with live.sending(out, model, stream, keep) as answers:
+                seconds = _learn(model, stream, tally, keep, answers, waits=in_turn)
     except StreamError as error:
         fail(str(error))
     finally:
@@ -207,6 +224,7 @@ def run(
         _save(model, save, stream)
     result = _result(algorithm, task, model, stream, seconds, tally)
     result["resumed_from"] = keep.resumed_from if keep else 0
+    live.tell_joined(stream, result)
     if plot is not None:
         draw_plot(plot, result, tally)
     if stream.skipped:
@@ -306,6 +324,7 @@ def _learn(
     stream: RowStream,
     tally: Mistakes | Errors,
     keep: Checkpoint | None,
+    answers: Out | None,
     *,
     waits: bool,
 ) -> float:
@@ -324,7 +343,7 @@ def _learn(
         progress(Path(stream.name).name, stream.amount) as report,
         closing(read_ahead(stream, waits=waits)) as chunks,
         Interruption(wanted=keep is not None or hasattr(stream, "stop_when")) as asked,
-        live.stopping(stream, asked),
+        live.stopping(stream, asked, answers),
     ):
         try:
             for place, (X, y) in chunks:
@@ -333,9 +352,11 @@ def _learn(
                     told = True
                 _learn_chunk(model, place, X, y, tally)
                 code = asked.code
-                if keep is not None:
+                mark = live.sent(answers, place, tally.answers, y, keep, last=code is not None)
+                if keep is not None and mark is not None:
                     state = tally.state()
-                    keep(model, place.bookmark, state, place.layout, last=code is not None)
+                    bookmark = {**place.bookmark, **mark}
+                    keep(model, bookmark, state, place.layout, last=code is not None)
                 if code is not None:
                     break
                 if now_and_then():
@@ -344,8 +365,10 @@ def _learn(
                     report(done, now)
             if code is None and asked.code is not None:  # while it waited for messages
                 code = asked.code
-                if keep is not None and hasattr(model, "n_seen_"):
-                    keep(model, stream.bookmark, tally.state(), stream.layout, last=True)
+                mark = live.flushed(answers, stream.bookmark)
+                if keep is not None and mark is not None and hasattr(model, "n_seen_"):
+                    bookmark = {**stream.bookmark, **mark}
+                    keep(model, bookmark, tally.state(), stream.layout, last=True)
         except KeyboardInterrupt:
             code = 130
     seconds = time.perf_counter() - start
@@ -359,8 +382,9 @@ def _learn(
         tell_columns(stream)
     if not stream.position:
         fail(f"{stream.name}: no rows to learn from")
-    if keep is not None:
-        keep(model, stream.bookmark, tally.state(), stream.layout, last=True)
+    mark = live.flushed(answers, stream.bookmark)
+    if keep is not None and mark is not None:
+        keep(model, {**stream.bookmark, **mark}, tally.state(), stream.layout, last=True)
     return seconds
 
 

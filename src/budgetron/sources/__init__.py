@@ -9,11 +9,13 @@ one file and one line there. Uses `streams`, and is used by `open_stream`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from budgetron.sources.protocol import Address, Batch, Gone, Sink, Source
 
 if TYPE_CHECKING:
+    from budgetron.sources.messages import Live
     from budgetron.streams.base import Position
     from budgetron.streams.opening import SourceOptions
 
@@ -78,15 +80,56 @@ def without_password(name: str) -> str:
     return Address.of(name).name if "://" in name else name
 
 
+def open_sink(name: str) -> Sink:
+    """Where answers go: `kafka://HOST/TOPIC`, `redis://HOST/KEY`, or a file of JSON lines."""
+    if name.startswith("kafka://"):
+        from budgetron.sources.kafka import KafkaAnswers
+
+        return KafkaAnswers(Address.of(name))
+    if name.startswith("redis://"):
+        from budgetron.sources.redis import RedisAnswers
+
+        return RedisAnswers(Address.of(name))
+    from budgetron.sources.lines_out import LinesFile
+
+    return LinesFile(name)
+
+
+def _source(name: str, live: Live, label: Any) -> Source:
+    """The source, joined with that of the labels if these come later."""
+
+    def opened(name: str) -> Source:
+        scheme = next(each for each in SCHEMES if name.startswith(each))
+        return SCHEMES[scheme](name, live.tell)
+
+    join, rows = live.join, opened(name)
+    if join is None:
+        return rows
+    from budgetron.sources.joining import Joined
+
+    try:
+        labels = opened(join.source)
+    except BaseException:
+        rows.close()
+        raise
+    return Joined(rows, labels, join.id, str(label), join.most_bytes, join.seconds)
+
+
 def open_live(name: str, options: SourceOptions, position: Position) -> Any:
     """The stream of a source of messages."""
     from budgetron.sources.messages import Live, MessageBatches
     from budgetron.sources.stream import LiveStream
     from budgetron.sources.values import format_named
+    from budgetron.streams.base import StreamError
     from budgetron.streams.table import arrow
     from budgetron.streams.table.roles import INFER_ROWS
 
     live = options.live or Live()
+    if live.join is not None:
+        options = replace(options, label="label" if options.label is None else options.label)
+        if options.format not in (None, "jsonl"):
+            what = "rows whose labels come later are JSON (--format jsonl)"
+            raise StreamError(without_password(name), None, what)
     layout = options.layout
     known = () if layout is None else (each.name for each in layout.encoding.coded)
 
@@ -95,8 +138,7 @@ def open_live(name: str, options: SourceOptions, position: Position) -> Any:
         arrow(shown)
         state = mark.get("format") if mark else None
         format = format_named(shown, options.format, options.delimiter, options.header, state)
-        scheme = next(each for each in SCHEMES if name.startswith(each))
-        source = SCHEMES[scheme](name, live.tell)
+        source = _source(name, live, options.label)
         first = min(INFER_ROWS, options.rows or INFER_ROWS) if layout is None else 1
         try:
             return MessageBatches(source, format, live, first, tuple(known), mark)

@@ -270,3 +270,64 @@ def _plain(error: Any) -> str:
     """What librdkafka says is wrong, without its own prefixes."""
     text = " ".join(str(error.str()).split())
     return text[:1].lower() + text[1:]
+
+
+class KafkaAnswers:
+    """Answers as messages of a topic, keyed by the id of their row.
+
+    Each arrives at least once: what a killed run sent behind its last checkpoint is sent again.
+    """
+
+    def __init__(self, address: Address) -> None:
+        address.check()
+        self.name = address.name
+        self._topic = _topic(address)
+        kafka = _client(self.name)
+        self._down = "it does not answer"
+        self._refused = ""
+        self._producer = kafka.Producer(
+            {
+                "bootstrap.servers": _servers(address),
+                "acks": "all",
+                "message.timeout.ms": 0,  # we wait ourselves
+                "linger.ms": 5,
+                "error_cb": self._note_error,
+                **_QUIET,
+                **_login(address),
+            }
+        )
+        try:
+            self._producer.list_topics(timeout=CALLING)
+        except kafka.KafkaException as error:
+            raise StreamError(self.name, None, _plain(error.args[0])) from None
+
+    def write(self, answers: list[tuple[str, bytes]]) -> None:
+        for id, line in answers:
+            while True:
+                try:
+                    self._producer.produce(self._topic, line, id, on_delivery=self._delivered)
+                    break
+                except BufferError:  # as much waits as may: so do we
+                    self._producer.poll(0.1)
+        self._producer.poll(0)
+
+    def flush(self) -> None:
+        left = self._producer.flush(CALLING)
+        if self._refused:
+            raise StreamError(self.name, None, self._refused)
+        if left:
+            raise Gone(self._down)
+
+    def _delivered(self, error: Any, message: Any) -> None:
+        if error is not None:
+            self._refused = _plain(error)
+
+    def _note_error(self, error: Any) -> None:
+        self._down = _plain(error)
+
+    def mark(self) -> Mark:
+        return {}
+
+    def seek(self, mark: Mark) -> None: ...
+
+    def close(self) -> None: ...

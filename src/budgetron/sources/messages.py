@@ -40,6 +40,23 @@ def _say_nothing(text: str) -> None: ...
 
 
 @dataclass(frozen=True)
+class Join:
+    """Where labels come from, and how they find their rows.
+
+    Parameters
+    ----------
+    source : the source of labels
+    id : key of a row's id, in both
+    most_bytes, seconds : how much may wait for its other half, and how long
+    """
+
+    source: str
+    id: str
+    most_bytes: int = 16_000_000
+    seconds: float = 3600.0
+
+
+@dataclass(frozen=True)
 class Live:
     """What concerns sources of messages alone.
 
@@ -49,12 +66,14 @@ class Live:
     dead_letters : file for bad messages; None: they are only counted
     tell : takes a line for people: that a source is gone, or back
     ids : `LiveStream.ids` is wanted
+    join : labels come later, on another source; None: they are in the rows
     """
 
     idle: float | None = None
     dead_letters: str | None = None
     tell: Callable[[str], None] = _say_nothing
     ids: bool = False
+    join: Join | None = None
 
 
 class _Block(NamedTuple):
@@ -127,8 +146,6 @@ class MessageBatches:
         self._stop = asked
 
     def read(self, wanted: Wanted, start: int, batch_rows: int) -> Iterator[Any]:
-        import pyarrow as pa
-
         raw = self._mark_row = start - self._skip
         self._used = start
         while (batch := self._next(batch_rows)) is not None:
@@ -137,13 +154,9 @@ class MessageBatches:
             self._blocks.append(block)
             self._note(block, bad, start)
             for table in tables:
-                rows = raw + table.num_rows
-                lost = [name for name in wanted.needed if name not in table.column_names]
-                for name in lost:
-                    table = table.append_column(name, pa.nulls(table.num_rows))
-                table = table.select(wanted.needed).slice(max(0, start - raw))
-                raw = rows
-                yield from table.combine_chunks().to_batches(batch_rows)
+                skip = max(0, start - raw)
+                raw += table.num_rows
+                yield from with_columns(table, wanted.needed).slice(skip).to_batches(batch_rows)
         self._dead.flush()
 
     def _note(self, block: _Block, bad: list[tuple[int, str]], start: int) -> None:
@@ -258,6 +271,16 @@ class MessageBatches:
     def close(self) -> None:
         self.source.close()
         self._dead.close()
+
+
+def with_columns(table: Any, names: list[str]) -> Any:
+    """The columns of an Arrow table by these names; those it does not have are gaps."""
+    import pyarrow as pa
+
+    for name in names:
+        if name not in table.column_names:
+            table = table.append_column(name, pa.nulls(table.num_rows))
+    return table.select(names).combine_chunks()
 
 
 def _joined(batches: list[Batch]) -> Batch:

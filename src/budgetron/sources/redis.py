@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 from budgetron.sources.protocol import Address, Batch, Gone, Mark
@@ -53,7 +54,24 @@ def _key(address: Address) -> str:
     return address.path
 
 
-def gone(error: Exception) -> Gone:
+def ask(name: str, key: str, call: Callable[[], Any]) -> Any:
+    """What the server answers; Gone or StreamError if it does not."""
+    import redis
+
+    try:
+        return call()
+    except redis.exceptions.BusyLoadingError as error:
+        raise _gone(error) from None
+    except redis.ResponseError as error:
+        what = f"{key} is no stream" if "WRONGTYPE" in str(error) else str(error)
+        raise StreamError(name, None, what) from None
+    except redis.AuthenticationError as error:
+        raise StreamError(name, None, str(error)) from None
+    except (redis.ConnectionError, redis.TimeoutError, OSError) as error:
+        raise _gone(error) from None
+
+
+def _gone(error: Exception) -> Gone:
     text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     return Gone(text[:1].lower() + text[1:])
 
@@ -96,8 +114,10 @@ class RedisStream:
     def read(self, most: int, seconds: float) -> Batch | None:
         # 0 milliseconds are for ever
         block = max(1, min(int(1000 * seconds), int(500 * CALLING)))
-        found = self._ask(
-            lambda: self._client.xread({self._key: self._last}, count=most, block=block)
+        found = ask(
+            self.name,
+            self._key,
+            lambda: self._client.xread({self._key: self._last}, count=most, block=block),
         )
         entries = found[0][1] if found else []
         ids = [each[0].decode() for each in entries]
@@ -142,7 +162,7 @@ class RedisStream:
         """What the server knows of the stream; None if there is none yet."""
         import redis
 
-        def ask() -> Any:
+        def info() -> Any:
             try:
                 return self._client.xinfo_stream(self._key)
             except redis.ResponseError as error:
@@ -150,24 +170,8 @@ class RedisStream:
                     return None
                 raise
 
-        found: dict[str, Any] | None = self._ask(ask)
+        found: dict[str, Any] | None = ask(self.name, self._key, info)
         return found
-
-    def _ask(self, call: Any) -> Any:
-        import redis
-
-        try:
-            return call()
-        except (redis.AuthenticationError, redis.ResponseError) as error:
-            loading = isinstance(error, redis.exceptions.BusyLoadingError)
-            if loading:
-                raise gone(error) from None
-            what = str(error)
-            if "WRONGTYPE" in what:
-                what = f"{self._key} is no stream"
-            raise StreamError(self.name, None, what) from None
-        except (redis.ConnectionError, redis.TimeoutError, OSError) as error:
-            raise gone(error) from None
 
     def seek(self, mark: Mark) -> None:
         try:
@@ -189,3 +193,42 @@ def _number(id: str) -> tuple[int, int]:
 
 def _at(ids: list[str]) -> Any:
     return lambda i: ids[i]
+
+
+class RedisAnswers:
+    """Answers as entries of a stream with the fields `id` and `json`.
+
+    Each arrives at least once: what a killed run sent behind its last checkpoint is sent again.
+    """
+
+    def __init__(self, address: Address) -> None:
+        address.check(db=())
+        self.name = address.name
+        self._key = _key(address)
+        self._client = _client(address)
+        self._waiting: list[tuple[str, bytes]] = []
+        try:
+            ask(self.name, self._key, self._client.ping)
+        except Gone as reason:
+            raise StreamError(self.name, None, str(reason)) from None
+
+    def write(self, answers: list[tuple[str, bytes]]) -> None:
+        self._waiting += answers
+        self.flush()
+
+    def flush(self) -> None:
+        if not self._waiting:
+            return
+        pipe = self._client.pipeline(transaction=True)  # all of them or none
+        for id, line in self._waiting:
+            pipe.xadd(self._key, {"id": id, "json": line})
+        ask(self.name, self._key, pipe.execute)
+        self._waiting = []
+
+    def mark(self) -> Mark:
+        return {}
+
+    def seek(self, mark: Mark) -> None: ...
+
+    def close(self) -> None:
+        self._client.close()

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from budgetron.sources.messages import with_columns
 from budgetron.streams.base import CHUNK_ROWS, StreamError, rows_of
 from budgetron.streams.table import TableStream
+from budgetron.streams.table.encoder import Encoder
+from budgetron.streams.table.roles import Roles
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
+    from budgetron.sources.joining import Joined
     from budgetron.sources.messages import MessageBatches
     from budgetron.streams.base import Bookmark, Chunk, Position
-    from budgetron.streams.table.roles import Roles
 
 
 class LiveStream(TableStream):
@@ -30,7 +34,8 @@ class LiveStream(TableStream):
     Attributes
     ----------
     lag : what waits in the source, so far as known, with its unit; empty: not known
-    ids : of the chunk taken last, what the source calls the message of each row, if that is wanted
+    ids : of the chunk taken last, if that is wanted, the first column that is carried, or what the
+        source calls the message of each row
     """
 
     ids: list[str]
@@ -47,6 +52,7 @@ class LiveStream(TableStream):
         *,
         gaps: bool = True,
     ) -> None:
+        self._roles = roles or Roles()
         mark = position.get("source") if isinstance(position, Mapping) else None
         if rows_of(position) and not isinstance(mark, dict):
             what = "a source of messages goes on from a bookmark, not from a number of rows"
@@ -70,6 +76,29 @@ class LiveStream(TableStream):
         source = self._messages.source
         return "" if source.lag is None else f"lag {source.lag:,} {source.unit}"
 
+    @property
+    def joined(self) -> Joined | None:
+        """The source itself, if it joins rows with labels that come later."""
+        from budgetron.sources.joining import Joined
+
+        source = self._messages.source
+        return source if isinstance(source, Joined) else None
+
+    def unlabelled(self, values: list[bytes]) -> tuple[Any, NDArray[np.intp]]:
+        """Rows of JSON messages that have no label yet: X, and the number of each row's message."""
+        from budgetron.sources.values import Json
+
+        tables, origin, _ = Json().parse(values, None)
+        layout = self.layout
+        if layout is None or not len(origin):
+            return None, np.zeros(0, np.intp)
+        roles = replace(self._roles, layout=layout, labelled=False, strict=False)
+        encoder = Encoder(self.name, self._messages.names, roles, self.dtype)
+        [table] = tables
+        [batch] = with_columns(table, encoder.needed).to_batches()
+        X, _ = encoder.encode(batch, origin.astype(np.int64)).chunk
+        return X, origin
+
     def stop_when(self, asked: Callable[[], bool]) -> None:
         """End the stream as soon as `asked` answers yes; it may be waiting for messages."""
         self._messages.stop_when(asked)
@@ -79,7 +108,9 @@ class LiveStream(TableStream):
         chunk = super()._take(rows)
         self._messages.settle(self._raw)
         if self._messages.live.ids and chunk is not None:
-            self.ids = self._messages.where(self._used)
+            named = next(iter(self.carried.values()), [None] * len(self._used))
+            found = self._messages.where(self._used)
+            self.ids = [b if a is None else a for a, b in zip(named, found, strict=True)]
         return chunk
 
     def _note_bad_row(self, row: int, error: StreamError) -> None:
