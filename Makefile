@@ -152,6 +152,7 @@ bench: $(BUILT)
 	$(BIN)/python benchmarks/classes.py
 	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/sources.py
 	$(BIN)/python benchmarks/covariance.py
 	$(BIN)/python benchmarks/river_round.py
 	$(BIN)/python benchmarks/imports.py

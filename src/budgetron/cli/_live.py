@@ -26,17 +26,14 @@ PANEL = "Messages (tail:, stdin:, tcp://, kafka://, redis://)"
 Idle = Annotated[
     float | None,
     typer.Option(
-        min=0,
         metavar="SECONDS",
-        help="End when no row has come for so long. Default: never.",
+        help="End after so long without a row.",
         rich_help_panel=PANEL,
     ),
 ]
 DeadLetters = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE", help="Keep messages that are no rows here.", rich_help_panel=PANEL
-    ),
+    typer.Option(metavar="FILE", help="Keep bad messages here.", rich_help_panel=PANEL),
 ]
 
 
@@ -44,7 +41,7 @@ OutTo = Annotated[
     str | None,
     typer.Option(
         metavar="DEST",
-        help="Send predictions here: FILE, kafka://HOST/TOPIC or redis://HOST/KEY.",
+        help="Send predictions: FILE, kafka:// or redis://.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -52,7 +49,7 @@ Id = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Column that names a row. Default: its place in the source.",
+        help="Column that names a row.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -61,17 +58,16 @@ LabelsFrom = Annotated[
     typer.Option(
         "--labels",
         metavar="SOURCE",
-        help="Labels come later, as messages with id and label.",
+        help="Labels come later, from here.",
         rich_help_panel=PANEL,
     ),
 ]
 Wait = Annotated[
     float | None,
     typer.Option(
-        min=0,
         metavar="SECONDS",
         help="How long a row waits for its label. Default: 3600.",
-        rich_help_panel=PANEL,
+        hidden=True,
     ),
 ]
 WaitBytes = Annotated[
@@ -79,7 +75,7 @@ WaitBytes = Annotated[
     typer.Option(
         metavar="SIZE",
         help="How much waits for labels, as in 16MB (the default).",
-        rich_help_panel=PANEL,
+        hidden=True,
     ),
 ]
 
@@ -106,6 +102,9 @@ def with_messages(
         return options
     from budgetron.sources.messages import Live
 
+    for name in ("idle", "wait"):
+        if given[name] is not None and not given[name] >= 0:
+            fail(f"budgetron: --{name} is a number of seconds, not {given[name]}")
     if given["dead_letters"] is not None:
         check_place("--dead-letters", given["dead_letters"], file.removeprefix("tail:"))
     if given["out"] is not None and "://" not in given["out"]:

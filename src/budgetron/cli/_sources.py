@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 SOURCE_HELP = (
     "A LIBSVM, CSV, Parquet, Arrow, JSON lines or npz file; - for standard input; data:NAME; "
-    "synthetic:NAME; or messages (run, predict): tail:FILE, stdin:, tcp://HOST:PORT, "
-    "kafka://HOST/TOPIC, redis://HOST/KEY."
+    "synthetic:NAME; or messages, as tail:FILE or kafka://HOST/TOPIC."
 )
 
 Source = Annotated[str, typer.Argument(metavar="FILE", help=SOURCE_HELP)]
@@ -35,7 +34,7 @@ Format = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="libsvm, csv, parquet, arrow, jsonl or npz. Default: from the file name.",
+        help="libsvm, csv, parquet, arrow, jsonl or npz. Default: by the file name.",
         rich_help_panel=READING,
         autocompletion=lambda: ["libsvm", "csv", "parquet", "arrow", "jsonl", "npz"],
     ),
@@ -82,7 +81,7 @@ Types = Annotated[
     str | None,
     typer.Option(
         metavar="LIST",
-        help="Kinds, as in day=date:dmy,note=text.",
+        help="Kinds: day=date:dmy,note=text.",
         rich_help_panel=READING,
     ),
 ]

@@ -87,7 +87,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     plot: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Draw the errors over the rows (.png .svg .pdf)."),
+        typer.Option(metavar="FILE", help="Draw errors over rows (.png .svg .pdf)."),
     ] = None,
     save: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Write the model to this file at the end.")
@@ -96,7 +96,7 @@ def run(
         str | None,
         typer.Option(
             metavar="MODEL",
-            help="Save model and position here while running; the same command continues from it.",
+            help="Save model and position here; the same command goes on from it.",
         ),
     ] = None,
     every: Annotated[

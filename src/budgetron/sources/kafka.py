@@ -22,6 +22,7 @@ from budgetron.streams.base import StreamError
 PORT = 9092
 TURN = 500  # messages of a partition before the next has its turn
 AHEAD = 20_000  # messages of a partition that are fetched ahead; then it is paused
+LOOK = 0.2  # seconds between two looks at how much waits
 CALLING = 10.0  # seconds until a server that does not answer is gone
 _QUIET = {"log_level": 0}  # librdkafka writes to standard error by itself
 
@@ -94,6 +95,7 @@ class KafkaTopic:
         self._paused: set[int] = set()
         self._at, self._used = 0, 0  # whose turn it is, and how many messages of it are used
         self._assigned = False
+        self._next_look = 0.0
 
     def read(self, most: int, seconds: float) -> Batch | None:
         if not self._assigned:
@@ -109,6 +111,8 @@ class KafkaTopic:
                     self._look()
                 if time.monotonic() >= until:
                     break
+        if not found:
+            self._next_look = 0.0
         self._count_lag()
         return Batch([each.value() or b"" for each in found], self._mark(), _names(found))
 
@@ -185,6 +189,9 @@ class KafkaTopic:
             self._down = _plain(error)
 
     def _count_lag(self) -> None:
+        if time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + LOOK
         lag = 0
         for number in self._numbers:
             _, end = self._consumer.get_watermark_offsets(self._place(number), cached=True)

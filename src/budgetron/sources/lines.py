@@ -33,6 +33,7 @@ class Lines:
         self._rest: list[bytes] = []
         self._length = 0  # of the rest
         self._unended = False  # the last line has no end
+        self._returns = False  # lines may end with CR and LF
         self.taken = 0
         self.last = last
 
@@ -46,6 +47,7 @@ class Lines:
 
     def add(self, piece: bytes) -> None:
         """More text; StreamError if a line is longer than any row."""
+        self._returns = self._returns or b"\r" in piece
         head, end, tail = piece.rpartition(b"\n")
         if end:
             text = self.rest + head
@@ -82,4 +84,6 @@ class Lines:
             size += len(found[at]) + 1
         ends = self.last + b"".join(each + b"\n" for each in found[at:])
         self.last = (ends[:-1] if short else ends)[-KEPT:]
+        if not self._returns:
+            return found
         return [each[:-1] if each[-1:] == b"\r" else each for each in found]
