@@ -209,9 +209,9 @@ def tell_joined(stream: RowStream, result: dict[str, Any]) -> None:
     if joined is None:
         return
     counts = joined.counts
-    result["labels"] = dict(counts)
+    result["labels"] = {**counts, "waiting": joined.waiting}
     text = f"{counts['joined']:,} rows have their labels, {counts['rows_left']:,} left without"
-    text += f", {counts['labels_left']:,} labels without their row"
+    text += f", {counts['labels_left']:,} labels without their row, {joined.waiting:,} still wait"
     if counts["answered"] and result["task"] == "classification":
         share = counts["wrong"] / counts["answered"]
         text += f"; {share:.2%} of the predictions made when the row came were wrong"

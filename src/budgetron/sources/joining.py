@@ -67,6 +67,11 @@ class Joined:
         self.unanswered: list[str] = []
         self.answer: Callable[[list[str], list[bytes]], list[Any]] = self._no_answer
 
+    @property
+    def waiting(self) -> int:
+        """Rows and labels whose other half has not come."""
+        return len(self._waiting) + len(self._early)
+
     def read(self, most: int, seconds: float) -> Batch | None:
         if len(self._ready) < most:
             full = self._more_labels and 2 * self._bytes > self._most
