@@ -76,7 +76,8 @@ def test_a_stream_that_is_not_there_yet_is_waited_for(server: Server) -> None:
 
 
 def test_a_stream_that_began_anew_is_told(server: Server) -> None:
-    source = stream_of(server, "places")
+    server.send("anew", [b"first"])
+    source = stream_of(server, "anew")
     source.seek({"id": "99999999999999-0", "read": 1, "before": 0})
     with pytest.raises(StreamError, match="has begun anew: its newest id is"):
         source.read(1, 0.05)
@@ -94,7 +95,7 @@ def test_what_makes_no_sense_is_refused(server: Server) -> None:
     ):
         with pytest.raises(StreamError, match=says):
             stream_of(server, key)
-    source = stream_of(server, "places")
+    source = stream_of(server, "anything")
     for mark in ({}, {"id": "x", "read": 1, "before": 0}):
         with pytest.raises(StreamError, match="the checkpoint has no place in it"):
             source.seek(mark)
