@@ -6,12 +6,11 @@ import importlib.util
 import json
 import multiprocessing
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from budgetron.sources.protocol import Address
+from budgetron.sources.protocol import Address, Gone
 from budgetron.streams.base import StreamError
 from tests.support.killed_runs import call
 from tests.support.messages import SETTINGS, json_messages, rows_of
@@ -138,15 +137,19 @@ def hold(pipe: Any, count: int) -> None:
     time.sleep(60)
 
 
-def test_a_server_that_is_killed_is_waited_for(tmp_path: Path) -> None:
+def test_a_server_that_is_killed_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     here, there = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=hold, args=(there, 1100))
     process.start()
     name = f"kafka://{here.recv()}/rows"
     told: list[str] = []
+    from budgetron.sources import kafka
     from budgetron.sources.messages import Live
     from budgetron.streams import open_stream
 
+    answers = kafka.KafkaAnswers(Address.of(f"{name}-said"))
+    answers.write([("c1", b"{}")])
+    answers.flush()
     with open_stream(name, live=Live(idle=3.0, tell=told.append), ids=False) as stream:
         rows = 0
         while rows < 1100:
@@ -156,6 +159,10 @@ def test_a_server_that_is_killed_is_waited_for(tmp_path: Path) -> None:
         process.kill()
         process.join()
         assert list(stream) == []
+    monkeypatch.setattr(kafka, "CALLING", 0.5)
+    answers.write([("c2", b"{}")])
+    with pytest.raises(Gone):
+        answers.flush()
     [line] = told
     assert line.startswith(f"{name}: gone (")
     assert line.endswith("): waiting for it")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -151,6 +153,35 @@ def test_another_source_is_another_run(
     result_of(["run", f"tail:{tmp_path / 'one'}", *SETTINGS, *kept], capsys)
     assert call(["run", f"tail:{tmp_path / 'two'}", *SETTINGS, *kept]) == 2
     assert "of another run (source is another file now)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["checkpoint", "none"])
+def test_a_run_that_waits_for_messages_can_be_stopped(
+    messages: list[bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str], kept: bool
+) -> None:
+    log, model, out = tmp_path / "log", tmp_path / "kept.btn", tmp_path / "out"
+    log.write_bytes(b"".join(each + b"\n" for each in messages[:1201]))  # one is no row
+    arguments = ["run", f"tail:{log}", *SETTINGS, "--out", str(out)]
+    arguments += ["--checkpoint", str(model), "--every", "1100"] if kept else []
+    process = started(said, arguments, str(tmp_path / "said"))
+    give_up = time.monotonic() + 60
+    while time.monotonic() < give_up and not (out.exists() and out.read_bytes()):
+        time.sleep(0.05)
+    time.sleep(0.5)  # now it waits
+    os.kill(process.pid, signal.SIGINT)
+    process.join(30)
+    assert process.exitcode == 130
+    line = (tmp_path / "said").read_text().splitlines()[-1]
+    assert line.startswith("budgetron: interrupted: 1,199 rows · lag 0 bytes · ")
+    if kept:
+        assert line.endswith("; the same command goes on after row 1,199")
+        assert result_of([*arguments, "--idle", "0"], capsys)["resumed_from"] == 1199
+
+
+def said(arguments: list[str], path: str) -> None:
+    """In a process: the command, with its standard error in a file."""
+    with open(path, "w") as sys.stderr:
+        main(arguments)
 
 
 @pytest.mark.parametrize("option", ["--idle=1", "--dead-letters=x"])
