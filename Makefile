@@ -153,6 +153,7 @@ bench: $(BUILT)
 	$(BIN)/python benchmarks/classes.py
 	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/sources.py
 	$(BIN)/python benchmarks/covariance.py
 	$(BIN)/python benchmarks/river_round.py
 	$(BIN)/python benchmarks/imports.py
@@ -176,9 +177,9 @@ reproduced: $(BUILT)
 mutants: $(BUILT)
 	$(BIN)/python -m tests.house.mutants $(MUTANTS)
 
-# The test of killed runs with more kills than `make test` has.
+# The tests of killed runs with more kills than `make test` has.
 kills: $(BUILT)
-	BUDGETRON_KILLS=20 $(BIN)/python -m pytest tests/cli/test_checkpoint.py tests/serve/test_kills.py -k "killed or kills_under_load"
+	BUDGETRON_KILLS=20 $(BIN)/python -m pytest tests/cli/test_checkpoint.py tests/serve/test_kills.py tests/sources -k "killed or kills_under_load"
 
 # The page of `budgetron serve` in headless Chromium, which is installed where that can be done; pictures
 # of it in build/pages.

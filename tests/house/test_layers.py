@@ -59,8 +59,9 @@ PACKAGE = (
     "src/budgetron/parts",
     TABLES,
 )
-# A data set is read as a stream, and `data:NAME` is a stream: one layer of two folders.
-ROWS = ("src/budgetron/datasets", "src/budgetron/streams")
+# A data set is read as a stream, and `data:NAME` is a stream: one layer.
+# A source of messages is one too.
+ROWS = ("src/budgetron/datasets", "src/budgetron/sources", "src/budgetron/streams")
 EXPLAINING = "src/budgetron/explaining"
 SERVE = "src/budgetron/serve"
 ESTIMATORS = PACKAGE[PACKAGE.index("src/budgetron/catalogue.py") :]

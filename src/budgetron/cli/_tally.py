@@ -21,9 +21,11 @@ class _Tally:
     """Has a model answer and learn rows, and counts the answers: metrics, and a curve over rows.
 
     `fixed`: no row is wider than the first. `label`: what is known of the labels.
+    `answers`: to the rows learned last.
     """
 
     label: Label | None = None
+    answers: Answers | None = None
     _task: str
     metrics: ClassificationMetrics | RegressionMetrics
 
@@ -43,7 +45,8 @@ class _Tally:
         self._check(model, place, y)
         labels = None if self._labels is None else np.asarray(self._labels)
         learner = face(model, self._task, labels, growing=not self._fixed)
-        rows = self._count(y, learner.test_then_train(X, y))
+        self.answers = learner.test_then_train(X, y)
+        rows = self._count(y, self.answers)
         before, start = self.metrics.rows - len(y), 0
         while start < len(y):
             end = min(len(y), self.curve.next - before)
