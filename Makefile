@@ -18,7 +18,7 @@ export BUDGETRON_DATA ?= $(abspath ../shared/data)
 endif
 
 .PHONY: demo test pytest check build cpp-build cpp-tests core_tests bytes_tests asan asan-build tsan parallel-tests \
-        fuzz bench guard digests reproduced kills mutants soak papers proof docs wheel walkthrough clean help
+        fuzz bench guard digests reproduced kills browser mutants soak papers proof docs wheel walkthrough clean help
 
 help:
 	@echo "make demo    set up, then compare the learners on data that needs no download"
@@ -34,7 +34,8 @@ help:
 	@echo "make digests  every learner's decisions and saved states against those recorded, to the bit"
 	@echo "make reproduced  the papers' tables, one permutation of each, against those recorded"
 	@echo "make mutants  errors put into a copy, one at a time: the tests named for each must fail"
-	@echo "make kills   a run killed twenty times ends as if it had not been"
+	@echo "make kills   a run and a server killed twenty times end as if they had not been"
+	@echo "make browser  the page of the server in headless Chromium, with pictures of it"
 	@echo "make soak    ten million rounds: always finite, always within budget"
 	@echo "make papers  run the papers' tables again, ours beside theirs (needs their data sets)"
 	@echo "make proof   Budgetron beside every learner, tuned (hours; needs the data sets; resumes)"
@@ -152,11 +153,13 @@ bench: $(BUILT)
 	$(BIN)/python benchmarks/classes.py
 	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/sources.py
 	$(BIN)/python benchmarks/covariance.py
 	$(BIN)/python benchmarks/parts_of_budgetron.py
 	$(BIN)/python benchmarks/river_round.py
 	$(BIN)/python benchmarks/imports.py
 	$(BIN)/python benchmarks/measuring.py
+	$(BIN)/python benchmarks/serve.py
 
 # Instruction counts of a small workload against those recorded for this compiler (needs valgrind).
 guard: $(BUILT)
@@ -175,14 +178,22 @@ reproduced: $(BUILT)
 mutants: $(BUILT)
 	$(BIN)/python -m tests.house.mutants $(MUTANTS)
 
-# The test of killed runs with more kills than `make test` has.
+# The tests of killed runs with more kills than `make test` has.
 kills: $(BUILT)
-	BUDGETRON_KILLS=20 $(BIN)/python -m pytest tests/cli/test_checkpoint.py -k killed
+	BUDGETRON_KILLS=20 $(BIN)/python -m pytest tests/cli/test_checkpoint.py tests/serve/test_kills.py tests/sources -k "killed or kills_under_load"
+
+# The page of `budgetron serve` in headless Chromium, which is installed where that can be done; pictures
+# of it in build/pages.
+browser: $(BUILT)
+	command -v chromium >/dev/null || apt-get install -y -q chromium || echo "install chromium to run these tests"
+	$(PIP) playwright || true
+	BUDGETRON_BROWSER=1 $(BIN)/python -m pytest tests/serve/test_browser.py -v
 
 soak: $(BUILT)
 	BUDGETRON_SOAK_ROUNDS=10000000 $(BIN)/python -m pytest tests/contracts/test_soak.py -v
 	BUDGETRON_EXAMPLES=1000 $(BIN)/python -m pytest tests/contracts/test_agnosticism.py tests/contracts/test_budget.py tests/estimators/test_classes.py tests/learners/test_regression.py -k "chunk or budget" -n $(JOBS)
 	BUDGETRON_EXAMPLES=1000 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/contracts/test_configurations.py tests/contracts/test_adversarial.py -n $(JOBS)
+	BUDGETRON_KILLS=20 $(BIN)/python -m pytest tests/serve/test_kills.py -k kills_under_load
 
 papers: $(BUILT)
 	$(BIN)/budgetron reproduce all

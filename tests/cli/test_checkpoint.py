@@ -5,12 +5,10 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
-import multiprocessing
 import os
 import random
 import signal
 import sys
-import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,13 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from budgetron.catalogue import CATALOGUE
 from budgetron.cli import main
 from budgetron.cli._interruption import Interruption
 from budgetron.cli._tally import Mistakes
 from budgetron.estimators._base.classifier import OnlineClassifier
 from budgetron.streams.base import CHUNK_ROWS
 from tests.support.cases import stream
+from tests.support.killed_runs import call, killed, result_of, same, started
 from tests.support.native import has_learned
 
 ROWS = 100_000
@@ -62,70 +60,12 @@ def command(source: Path, *more: str) -> list[str]:
     return ["run", str(source), "--algorithm", "rbp", *SETTINGS, "--json", *more]
 
 
-def call(arguments: list[str]) -> int:
-    with pytest.raises(SystemExit) as end:
-        main(arguments)
-    return int(end.value.code or 0)
-
-
-def result_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    capsys.readouterr()
-    assert call(arguments) == 0
-    return dict(json.loads(capsys.readouterr().out))
-
-
-def started(target: Any, *args: Any) -> Any:
-    """A real process, forked from one that has imported everything: many starts in seconds."""
-    processes = multiprocessing.get_context("forkserver")
-    homes = {f"budgetron.estimators.{entry.module}" for entry in CATALOGUE.values()}
-    processes.set_forkserver_preload(
-        [*sorted(homes), "budgetron.model_file", "budgetron.streams", "safetensors.numpy"]
-    )
-    process = processes.Process(target=target, args=args)
-    process.start()
-    return process
-
-
-class Watch:
-    """Counts how often the file has been replaced."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._last = self._look()
-        self.changes = 0
-
-    def _look(self) -> tuple[int, int] | None:
-        try:
-            status = self._path.stat()
-        except FileNotFoundError:
-            return None
-        return status.st_ino, status.st_mtime_ns
-
-    def __call__(self) -> int:
-        now = self._look()
-        self.changes += now != self._last
-        self._last = now
-        return self.changes
-
-
 def test_a_run_killed_many_times_ends_as_if_it_had_not_been(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tmp_path / "model.btn"
     arguments = command(source, "--checkpoint", str(kept), "--every", str(EVERY))
-    dice = random.Random(0)
-    in_the_middle = 0
-    for _ in range(KILLS):
-        watch = Watch(kept)
-        process = started(main, arguments)
-        wanted = dice.randint(1, 3)
-        give_up = time.monotonic() + 60
-        while watch() < wanted and process.is_alive() and time.monotonic() < give_up:
-            time.sleep(0.0005)
-        time.sleep(dice.random() * 0.02)
-        in_the_middle += process.is_alive() and kept.exists()
-        process.kill()
-        process.join()
+    in_the_middle = killed(arguments, kept, KILLS)
     assert 4 * in_the_middle >= 3 * KILLS
     resumed = result_of(arguments, capsys)
     assert 0 < resumed["resumed_from"] < ROWS  # so it learned fewer rows than there are
@@ -133,10 +73,7 @@ def test_a_run_killed_many_times_ends_as_if_it_had_not_been(
 
     whole = result_of(command(source), capsys)
     assert whole["resumed_from"] == 0
-    differs = {"seconds", "rows_per_second", "resumed_from", "memory_bytes"}  # scratch is not saved
-    assert {k: v for k, v in resumed.items() if k not in differs} == {
-        k: v for k, v in whole.items() if k not in differs
-    }
+    assert same(resumed, whole)
     assert (whole["rows"], whole["mistakes"] > 1000) == (ROWS, True)
 
 

@@ -30,8 +30,9 @@ GROUP = get_command(app)
 ALONE = [name for name in GROUP.commands if name != "data"]
 VERBS = [[name] for name in GROUP.commands] + [["data", name] for name in ("list", "get", "path")]
 # What needs a network, a paper's data, or minutes; compare is run by docs/guide/own-learner.md,
-# inspect, whose example looks at a file that compare writes, by docs/guide/tables.md.
-NOT_RUN = {"compare", "demo", "inspect", "reproduce", "data get", "data path"}
+# inspect, whose example looks at a file that compare writes, by docs/guide/tables.md. serve, which
+# does not end by itself, is run by tests/serve.
+NOT_RUN = {"compare", "demo", "inspect", "reproduce", "serve", "data get", "data path"}
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:

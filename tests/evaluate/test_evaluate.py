@@ -216,19 +216,19 @@ def test_what_was_not_written_by_metrics_is_refused(name: str, value: Any) -> No
 
 
 def test_a_curve_has_even_points_of_any_stream() -> None:
-    curve = Curve()
+    curve = Curve(Point)
     for rows in range(1, 50_001):
         if rows == curve.next:
             curve.add(Point(rows, rows, rows / 2, rows / 3))
     steps = np.diff([0, *(point.rows for point in curve.points)])
     assert set(steps) == {curve.step}
     assert POINTS / 2 <= len(curve.points) < POINTS
-    again = Curve()
+    again = Curve(Point)
     again.restore(curve.state(), 50_000)
     assert (again.points, again.step, again.next) == (curve.points, curve.step, curve.next)
     for rows, state in [(60_000, {}), (50_000, {"step": 0}), (50_000, {"points": "AAAA"})]:
         with pytest.raises(BudgetronError):
-            Curve().restore({**curve.state(), **state}, rows)
+            Curve(Point).restore({**curve.state(), **state}, rows)
 
 
 def test_bins_in_use_are_all_that_count() -> None:

@@ -59,9 +59,11 @@ PACKAGE = (
     "src/budgetron/parts",
     TABLES,
 )
-# A data set is read as a stream, and `data:NAME` is a stream: one layer of two folders.
-ROWS = ("src/budgetron/datasets", "src/budgetron/streams")
+# A data set is read as a stream, and `data:NAME` is a stream: one layer.
+# A source of messages is one too.
+ROWS = ("src/budgetron/datasets", "src/budgetron/sources", "src/budgetron/streams")
 EXPLAINING = "src/budgetron/explaining"
+SERVE = "src/budgetron/serve"
 ESTIMATORS = PACKAGE[PACKAGE.index("src/budgetron/catalogue.py") :]
 
 # A layer is a folder with all below it, or a file; beside it, the layers it may use.
@@ -80,6 +82,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "src/budgetron/cards.py": ("src/budgetron/catalogue.py", *GROUND),
     # What a model's columns did to its decisions.
     EXPLAINING: (EXPLAINING, *ESTIMATORS, *GROUND),
+    # A server: one layer, and its client, which needs no other.
+    SERVE: (SERVE, *PACKAGE[2:], EXPLAINING, *ROWS, "src/budgetron/client.py", *GROUND),
+    "src/budgetron/client.py": GROUND,
     "src/budgetron/river": ("src/budgetron/river", *ESTIMATORS, *GROUND),
     # Doors: they only pass names on, the package's own when a name is asked for.
     "src/budgetron/__init__.pyi": (*PACKAGE[2:], EXPLAINING, *GROUND),
@@ -88,7 +93,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "src/budgetron/tune.py": ("src/budgetron/lab",),
 }
 LAYERS["src/budgetron/model_file"] += ("src/budgetron/river",)  # which it keeps as data
-LAYERS["src/budgetron/cli"] += ("src/budgetron/cards.py", EXPLAINING)
+LAYERS["src/budgetron/cli"] += ("src/budgetron/cards.py", EXPLAINING, SERVE)
 # Folders all of whose source files must belong to a layer.
 COVERED = ("core", "bindings", "src/budgetron")
 # What is not in the wheel, so that no file of the package may use it.

@@ -166,6 +166,10 @@ class Checkpoint:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
         fail(f"{self.path}: damaged: not where a run had come ({what}); remove it to start anew")
 
+    def due(self, position: int, *, last: bool = False) -> bool:
+        """Whether a call behind so many rows would write it."""
+        return position - self.position >= (1 if last else self.every)
+
     def __call__(
         self,
         model: Any,
@@ -177,7 +181,7 @@ class Checkpoint:
     ) -> None:
         """Write it if it is due, or if it is the last one and something was learned since."""
         position = bookmark["rows"]
-        if position - self.position < (1 if last else self.every):
+        if not self.due(position, last=last):
             return
         from budgetron.model_file import ModelFileError, to_bytes
         from budgetron.model_file.atomic import write_whole
@@ -214,8 +218,12 @@ def layout_in(path: str, document: dict[str, Any]) -> Layout | None:
 
 def fingerprint(source: str) -> Any:
     """What tells one source from another without reading it all: sizes and ends of its files."""
+    from budgetron import sources
+
     if source.startswith("synthetic:"):
         return source
+    if sources.is_live(source):
+        return sources.without_password(source)
     if source.startswith("data:"):
         from budgetron.datasets import reading
 

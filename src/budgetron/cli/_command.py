@@ -26,6 +26,7 @@ from budgetron.cli.inspect import inspect
 from budgetron.cli.predict import predict
 from budgetron.cli.reproduce import reproduce
 from budgetron.cli.run import run
+from budgetron.cli.serve import serve
 from budgetron.cli.tune import tune
 from budgetron.errors import BudgetronError
 
@@ -52,6 +53,13 @@ add(
     "Predict the rows of a file with a saved model.",
     "budgetron predict sea.btn synthetic:sea,rows=5,seed=1 --output probabilities",
     "budgetron predict sea.btn FILE > answers.csv",
+)
+add(
+    app,
+    serve,
+    "Predict and learn over HTTP, with a page to watch.",
+    "budgetron serve sea.btn --learn --checkpoint kept --port 0",
+    "curl -s localhost:8000/v2/models/sea/stats; open http://localhost:8000",
 )
 add(
     app,

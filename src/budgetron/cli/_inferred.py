@@ -22,7 +22,7 @@ def task_of(stream: RowStream) -> tuple[str | None, str]:
 
 def settings_of(options: SourceOptions) -> dict[str, Any]:
     """The options as checkpoints compare them; what follows from others is left out."""
-    left_out = ("gaps", "layout", "ids", "carry")
+    left_out = ("gaps", "layout", "ids", "carry", "live")
     return {name: value for name, value in vars(options).items() if name not in left_out}
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SOURCE_HELP = (
     "A LIBSVM, CSV, Parquet, Arrow, JSON lines or npz file; - for standard input; data:NAME; "
-    "or synthetic:NAME."
+    "synthetic:NAME; or messages, as tail:FILE or kafka://HOST/TOPIC."
 )
 
 Source = Annotated[str, typer.Argument(metavar="FILE", help=SOURCE_HELP)]
@@ -34,7 +34,7 @@ Format = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="libsvm, csv, parquet, arrow, jsonl or npz. Default: from the file name.",
+        help="libsvm, csv, parquet, arrow, jsonl or npz. Default: by the file name.",
         rich_help_panel=READING,
         autocompletion=lambda: ["libsvm", "csv", "parquet", "arrow", "jsonl", "npz"],
     ),
@@ -81,7 +81,7 @@ Types = Annotated[
     str | None,
     typer.Option(
         metavar="LIST",
-        help="Kinds, as in day=date:dmy,note=text.",
+        help="Kinds: day=date:dmy,note=text.",
         rich_help_panel=READING,
     ),
 ]
@@ -213,12 +213,8 @@ Task = Annotated[
         autocompletion=lambda: ["classification", "regression"],
     ),
 ]
-Budget = Annotated[
-    str | None,
-    typer.Option(
-        "--budget", "-b", metavar="SIZE", help="Most examples to store, or bytes (256KB)."
-    ),
-]
+BUDGET_HELP = "Most examples to store, or bytes (256KB)."
+Budget = Annotated[str | None, typer.Option("--budget", "-b", metavar="SIZE", help=BUDGET_HELP)]
 Processes = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Processes. Default: one per core."),
@@ -318,9 +314,9 @@ def _kinds(types: str | None, **listed: str | None) -> dict[str, str]:
 
 def is_table(source: str, format: str | None) -> bool:
     """Whether it has columns with names, or may have."""
-    from budgetron.streams.opening import TABLES, format_of
+    from budgetron.streams.opening import TABLES, format_of, is_live
 
-    return source.startswith("data:") or format_of(source, format) in TABLES
+    return source.startswith("data:") or is_live(source) or format_of(source, format) in TABLES
 
 
 def as_typed(typed: Mapping[str, Any]) -> list[str]:
@@ -346,7 +342,9 @@ def readable_twice(source: str) -> bool:
 
     A file that cannot be looked at is for the stream to refuse.
     """
-    if source == "-":
+    from budgetron.streams.opening import is_live
+
+    if source == "-" or is_live(source):
         return False
     if source.startswith(("synthetic:", "data:")):
         return True

@@ -21,18 +21,20 @@ class _Tally:
     """Has a model answer and learn rows, and counts the answers: metrics, and a curve over rows.
 
     `fixed`: no row is wider than the first. `label`: what is known of the labels.
+    `answers`: to the rows learned last.
     """
 
     label: Label | None = None
+    answers: Answers | None = None
     _task: str
     metrics: ClassificationMetrics | RegressionMetrics
 
     def __init__(self, labels: list[Any] | None, fixed: bool) -> None:
-        from budgetron.evaluate.curve import Curve
+        from budgetron.evaluate.curve import Curve, Point
 
         self._labels = labels
         self._fixed = fixed
-        self.curve: Curve = Curve()
+        self.curve: Curve[Point] = Curve(Point)
 
     def learn(self, model: Any, place: Place, X: Any, y: Any) -> None:
         """Test, then train, on the rows of a chunk."""
@@ -43,7 +45,8 @@ class _Tally:
         self._check(model, place, y)
         labels = None if self._labels is None else np.asarray(self._labels)
         learner = face(model, self._task, labels, growing=not self._fixed)
-        rows = self._count(y, learner.test_then_train(X, y))
+        self.answers = learner.test_then_train(X, y)
+        rows = self._count(y, self.answers)
         before, start = self.metrics.rows - len(y), 0
         while start < len(y):
             end = min(len(y), self.curve.next - before)

@@ -84,8 +84,10 @@ def predict(
     features. A model of a frame finds its columns by their names.
     """
     from budgetron.model_file import ModelFileError, read
+    from budgetron.sources.messages import Live
     from budgetron.streams import StreamError, open_stream
     from budgetron.streams.libsvm import read_as_libsvm
+    from budgetron.streams.opening import is_live
 
     try:
         learner, document = read(model)
@@ -114,6 +116,8 @@ def predict(
         layout = layout.unlabelled() if options.label is False else layout
         said: dict[str, Any] = {"types": None, "categorical": (), "hashed": ()}
         options = replace(options, label=False, layout=layout, **said)
+    if is_live(file):
+        options = replace(options, live=Live(tell=note))
     truth = label if label is not None and label != "none" else None
     for option, column in (("--id", id), ("--label", truth)):
         if column is not None and not table:

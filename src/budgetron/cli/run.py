@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from budgetron._text import bytes_text, shown
+from budgetron.cli import _live as live
 from budgetron.cli import _sources as sources
 from budgetron.cli._checkpoint import Checkpoint, check_place, layout_extra, reason
 from budgetron.cli._console import (
@@ -50,6 +51,7 @@ from budgetron.errors import BudgetronError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from budgetron.cli._out import Out
     from budgetron.streams import RowStream, SourceOptions
     from budgetron.streams.read_ahead import Place
 
@@ -86,7 +88,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     plot: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Draw the errors over the rows (.png .svg .pdf)."),
+        typer.Option(metavar="FILE", help="Draw errors over rows (.png .svg .pdf)."),
     ] = None,
     save: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Write the model to this file at the end.")
@@ -95,12 +97,19 @@ def run(
         str | None,
         typer.Option(
             metavar="MODEL",
-            help="Save model and position here while running; the same command continues from it.",
+            help="Save model and position here; the same command goes on from it.",
         ),
     ] = None,
     every: Annotated[
         int, typer.Option(min=1, metavar="N", help="Rows between two checkpoints.")
     ] = 100_000,
+    idle: live.Idle = None,
+    dead_letters: live.DeadLetters = None,
+    out: live.OutTo = None,
+    id: live.Id = None,
+    labels_from: live.LabelsFrom = None,
+    wait: live.Wait = None,
+    wait_bytes: live.WaitBytes = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -132,19 +141,32 @@ def run(
         check_plot(plot)
     for option, place in (("--save", save), ("--checkpoint", checkpoint), ("--plot", plot)):
         if place is not None:
-            check_place(option, place, file)
+            check_place(option, place, file.removeprefix("tail:"))
+    options = live.with_messages(
+        file,
+        options,
+        every if checkpoint else None,
+        idle=idle,
+        dead_letters=dead_letters,
+        out=out,
+        id=id,
+        labels=labels_from,
+        wait=wait,
+        wait_bytes=wait_bytes,
+    )
+    messages = options.live is not None
     if (
         save is not None
         and checkpoint is not None
         and os.path.realpath(save) == (os.path.realpath(checkpoint))
     ):
         fail(f"budgetron: --save {save}: is the checkpoint; give the model a file of its own")
-    if checkpoint is not None and not sources.readable_twice(file):
+    if checkpoint is not None and not messages and not sources.readable_twice(file):
         fail(
             "budgetron: standard input cannot be read again, so no checkpoint can resume it: "
-            "learn from a file, or leave --checkpoint out"
+            "learn from a file, take its lines as messages (stdin:), or leave --checkpoint out"
         )
-    labels = _labels(classes)
+    labels = label_list(classes)
     in_bytes = any(isinstance(parameters.get(name), str) for name in ("budget", "n_components"))
 
     from budgetron.streams import StreamError, open_stream
@@ -158,7 +180,8 @@ def run(
         asked = options
         once = not sources.readable_twice(file)
         unsaid = (task, before) == (None, None)
-        if sources.is_table(file, options.format) and (unsaid or once):
+        going_on = messages and layout is not None  # what came before is not there to look at
+        if sources.is_table(file, options.format) and (unsaid or once) and not going_on:
             first = open_stream(file, options)
             if unsaid and classes is None:
                 task, sentence = task_of(first)
@@ -185,7 +208,7 @@ def run(
                 model = keep.model
                 keep.restore(tally)
             options = replace(options, chunk_rows=min(every, options.chunk_rows))
-        if first is not None and (keep is not None or options != asked):
+        if first is not None and not messages and (keep is not None or options != asked):
             first.close()
             first = None
         if first is None:
@@ -193,7 +216,9 @@ def run(
         with first as stream:
             tally.label = getattr(stream, "label", None)
             tell = partial(_tell, stream, sentence, columns=as_json)
-            seconds = _learn(model, stream, tally, keep, tell, waits=once)
+            in_turn = (once and not messages) or labels_from is not None
+            with live.sending(out, model, stream, keep) as answers:
+                seconds = _learn(model, stream, tally, keep, answers, tell, waits=in_turn)
     except StreamError as error:
         fail(str(error))
     finally:
@@ -203,6 +228,7 @@ def run(
         _save(model, save, stream)
     result = _result(algorithm, task, model, stream, seconds, tally)
     result["resumed_from"] = keep.resumed_from if keep else 0
+    live.tell_joined(stream, result)
     if plot is not None:
         draw_plot(plot, result, tally)
     if stream.skipped:
@@ -228,7 +254,7 @@ def _save(model: Any, path: str, stream: RowStream) -> None:
         fail(f"{path}: {reason(error)}")
 
 
-def _labels(text: str | None) -> list[Any] | None:
+def label_list(text: str | None) -> list[Any] | None:
     """The labels with commas between; numbers if all of them are."""
     if text is None:
         return None
@@ -302,6 +328,7 @@ def _learn(
     stream: RowStream,
     tally: Mistakes | Errors,
     keep: Checkpoint | None,
+    answers: Out | None,
     tell: Callable[[], None],
     *,
     waits: bool,
@@ -322,7 +349,8 @@ def _learn(
     with (
         progress(Path(stream.name).name, stream.amount) as report,
         closing(read_ahead(stream, waits=waits)) as chunks,
-        Interruption(wanted=keep is not None) as asked,
+        Interruption(wanted=keep is not None or hasattr(stream, "stop_when")) as asked,
+        live.stopping(stream, asked, answers),
     ):
         try:
             for place, (X, y) in chunks:
@@ -331,19 +359,28 @@ def _learn(
                     told = True
                 _learn_chunk(model, place, X, y, tally)
                 code = asked.code
-                if keep is not None:
+                mark = live.sent(answers, place, tally.answers, y, keep, last=code is not None)
+                if keep is not None and mark is not None:
                     state = tally.state()
-                    keep(model, place.bookmark, state, place.layout, last=code is not None)
+                    bookmark = {**place.bookmark, **mark}
+                    keep(model, bookmark, state, place.layout, last=code is not None)
                 if code is not None:
                     break
                 if now_and_then():
                     done = stream.amount_done(place.position, place.bytes_read)
-                    report(done, _status(model, tally, time.perf_counter() - start))
+                    now = _status(model, tally, time.perf_counter() - start, stream)
+                    report(done, now)
+            if code is None and asked.code is not None:  # while it waited for messages
+                code = asked.code
+                mark = live.flushed(answers, stream.bookmark)
+                if keep is not None and mark is not None and hasattr(model, "n_seen_"):
+                    bookmark = {**stream.bookmark, **mark}
+                    keep(model, bookmark, tally.state(), stream.layout, last=True)
         except KeyboardInterrupt:
             code = 130
     seconds = time.perf_counter() - start
     if code is not None:
-        where = _status(model, tally, seconds) if hasattr(model, "n_seen_") else "0 rows"
+        where = _status(model, tally, seconds, stream) if hasattr(model, "n_seen_") else "0 rows"
         if keep is not None and keep.position:
             where += f"; the same command goes on after row {keep.position:,}"
         note(f"interrupted: {where}")
@@ -353,8 +390,9 @@ def _learn(
     tally.check(model)
     if not told:
         tell()
-    if keep is not None:
-        keep(model, stream.bookmark, tally.state(), stream.layout, last=True)
+    mark = live.flushed(answers, stream.bookmark)
+    if keep is not None and mark is not None:
+        keep(model, {**stream.bookmark, **mark}, tally.state(), stream.layout, last=True)
     return seconds
 
 
@@ -375,9 +413,11 @@ def _learn_chunk(model: Any, place: Place, X: Any, y: Any, tally: Mistakes | Err
         fail("budgetron: the model does not fit into memory; take a smaller budget")
 
 
-def _status(model: Any, tally: Mistakes | Errors, seconds: float) -> str:
+def _status(model: Any, tally: Mistakes | Errors, seconds: float, stream: RowStream) -> str:
+    lag = getattr(stream, "lag", "")  # of messages
+    rows = f"{model.n_seen_:,} rows · {lag} · " if lag else f"{model.n_seen_:,} rows · "
     return (
-        f"{model.n_seen_:,} rows · {tally.status(model)} · {model.n_seen_ / seconds:,.0f} rows/s · "
+        f"{rows}{tally.status(model)} · {model.n_seen_ / seconds:,.0f} rows/s · "
         f"{model.n_support_:,} stored · {bytes_text(model.memory_bytes_)}"
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,15 +30,22 @@ class Point(NamedTuple):
     guess: float
 
 
-class Curve:
+P = TypeVar("P", bound=tuple[float, ...])
+
+
+class Curve(Generic[P]):
     """Points along a stream, each a fixed number of rows behind the one before.
 
     When there are too many every second one is dropped, so that a stream of any length has about as
     many. How the rows come does not show.
 
+    Parameters
+    ----------
+    kind : of the points, a named tuple of numbers of which the first is `rows`
+
     Examples
     --------
-    >>> curve = Curve()
+    >>> curve = Curve(Point)
     >>> for rows in range(1, 101):
     ...     if rows == curve.next:
     ...         curve.add(Point(rows, rows, 0.0, 0.0))
@@ -46,16 +53,17 @@ class Curve:
     [16, 32, 48, 64, 80, 96]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kind: type[P]) -> None:
+        self._kind: Any = kind
         self.step = FIRST_STEP
-        self.points: list[Point] = []
+        self.points: list[P] = []
 
     @property
     def next(self) -> int:
         """The row behind which the next point is due."""
         return self.step * (len(self.points) + 1)
 
-    def add(self, point: Point) -> None:
+    def add(self, point: P) -> None:
         """Add the point that is due."""
         self.points.append(point)
         if len(self.points) == POINTS:
@@ -70,10 +78,11 @@ class Curve:
         """Go on from a state that was written behind so many rows; BudgetronError for others."""
         step = state["step"]
         numbers = unpacked(state["points"], np.dtype(np.float64))
-        if type(step) is not int or step < 1 or len(numbers) % len(Point._fields):
+        if type(step) is not int or step < 1 or len(numbers) % len(self._kind._fields):
             raise BudgetronError("the curve is not whole")
-        points = [Point(*each) for each in numbers.reshape(-1, len(Point._fields)).tolist()]
+        width = len(self._kind._fields)
+        points: list[P] = [self._kind(*each) for each in numbers.reshape(-1, width).tolist()]
         due = [step * (number + 1) for number in range(rows // step)]
-        if len(points) >= POINTS or [point.rows for point in points] != due:
+        if len(points) >= POINTS or [point[0] for point in points] != due:
             raise BudgetronError("the curve is of other rows")
         self.step, self.points = step, points

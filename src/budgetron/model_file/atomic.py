@@ -84,7 +84,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
         with contextlib.suppress(OSError):
             beside.unlink()
         raise
-    _sync_folder(place.parent)
+    sync_folder(place.parent)
 
 
 def _unfinished(place: Path) -> tuple[int, Path]:
@@ -121,7 +121,7 @@ def _start(place: Path) -> str:
     return f".{place.name}."
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """The rename itself on disk; systems that cannot open a folder do not need it."""
     if os.name == "nt":
         return

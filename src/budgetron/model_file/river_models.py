@@ -14,6 +14,7 @@ from budgetron.errors import BudgetronError
 from budgetron.model_file.limits import Arrays
 from budgetron.model_file.plain import Reader, Writer
 from budgetron.model_file.values import decode, encode
+from budgetron.tables.cells import KnownCells
 from budgetron.tables.encoding import Encoding
 
 Document = dict[str, Any]
@@ -164,6 +165,6 @@ def _restored_encoder(written: Document, reader: Reader) -> Any:
     if not sound:
         raise BudgetronError("what it says of the table encoder makes no sense")
     step._encoding = None if found is None else Encoding.from_dict(found)
-    step._known = [] if step._encoding is None else [{} for _ in step._encoding.coded]
+    step._cells = None if step._encoding is None else KnownCells(step._encoding)
     step._fixed, step._rows, step._unread = fixed, rows, Counter(unparsed)
     return step

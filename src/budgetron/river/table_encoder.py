@@ -4,9 +4,6 @@ The first `infer_rows` rows are kept, and the encoding is inferred from them as 
 the scikit-learn transformer. A stream wants features from its first row on, so until then a
 provisional encoding serves, inferred anew after 1, 2, 4, 8, ... rows. From then on a row's features
 are to the bit those of the scikit-learn transformer.
-
-A cell is encoded as a column of one row, and what became of it is kept, up to a number of cells: a
-category or a word that comes again is looked up.
 """
 
 from __future__ import annotations
@@ -20,10 +17,9 @@ from river.base import Transformer
 from budgetron.errors import BudgetronError
 from budgetron.estimators._base.docstrings import Docstring
 from budgetron.estimators.table_encoder import TableEncoder
+from budgetron.tables.cells import KnownCells
 from budgetron.tables.encoding import NOT_A, Encoding
 from budgetron.tables.frames import column_of, table_of
-
-KEPT = 20_000  # cells whose features are looked up
 
 HEAD = """A table of mixed columns as numbers: words, dates, gaps, true and false, row by row.
 
@@ -41,9 +37,6 @@ Examples
 >>> encoder.transform_one({"age": 28, "town": "Rome"})
 {'age': 28.0, 'town=Rome': 1.0}"""
 
-# Of a cell: its features by number, and whether it could be read.
-Known = tuple[tuple[tuple[int, float], ...], bool]
-
 
 class RiverTableEncoder(Transformer):
     """A TableEncoder behind River's interface; its subclass has the parameters as fields."""
@@ -58,7 +51,7 @@ class RiverTableEncoder(Transformer):
         self._rows: list[dict[Any, Any]] = []
         self._encoding: Encoding | None = None
         self._fixed = False
-        self._known: list[dict[Any, Known]] = []
+        self._cells: KnownCells | None = None
         self._unread: Counter[str] = Counter()
 
     @property
@@ -96,19 +89,19 @@ class RiverTableEncoder(Transformer):
         cells = {name: column_of([row.get(name) for row in self._rows]) for name in names}
         encoding = Encoding.infer([table_of(cells)], self._wishes)
         self._encoding = encoding
-        self._known = [{} for _ in encoding.coded]
+        self._cells = KnownCells(encoding)
 
     def transform_one(self, x: dict[Any, Any]) -> dict[Any, Any]:
         """The features of a row that are not 0."""
-        encoding = self._encoding
-        if encoding is None:
+        encoding, cells = self._encoding, self._cells
+        if encoding is None or cells is None:
             return {}
         row = x if all(type(name) is str for name in x) else {str(n): v for n, v in x.items()}
         found: dict[Any, Any] = {}
         names = encoding.features
         for j, coding in enumerate(encoding.coded):
             value = row.get(coding.name)
-            features, wrong = self._cell(encoding, j, value)
+            features, wrong = cells.features(j, value)
             if wrong:
                 if self.strict:
                     what = f"column {coding.name!r} holds {str(value)[:40]!r}"
@@ -117,18 +110,6 @@ class RiverTableEncoder(Transformer):
             for number, each in features:
                 found[names[number]] = each
         return found
-
-    def _cell(self, encoding: Encoding, j: int, value: Any) -> Known:
-        try:
-            known = self._known[j].get((type(value), value))
-        except TypeError:  # a list, which no column takes; the coding says so
-            return encoding.cell(j, value)
-        if known is None:
-            known = encoding.cell(j, value)
-            if sum(map(len, self._known)) >= KEPT:
-                self._known = [{} for _ in self._known]
-            self._known[j][type(value), value] = known
-        return known
 
 
 def river_table_encoder(module: str) -> type[RiverTableEncoder]:

@@ -56,6 +56,7 @@ class SourceOptions(Roles):
     rows : end after this many rows
     chunk_rows : largest number of rows in a chunk
     dtype : "float32" or "float64", of X
+    live : sources of messages: a `budgetron.sources.messages.Live`; None: its defaults
     """
 
     format: str | None = None
@@ -68,6 +69,7 @@ class SourceOptions(Roles):
     rows: int | None = None
     chunk_rows: int = CHUNK_ROWS
     dtype: Any = "float32"
+    live: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -84,8 +86,9 @@ def open_stream(
     ----------
     source : a file name (LIBSVM text, .csv, .tsv, .parquet, .arrow, .feather, .jsonl, .npz; text
         may be under .gz, .xz, .bz2 or .zst); "-", standard input; "synthetic:NAME,setting=value..."
-        (see `budgetron.streams.synthetic`); "data:NAME", a data set of `budgetron.datasets`; a pair
-        (X, y) of arrays or sparse matrices; a pandas, polars or Arrow table
+        (see `budgetron.streams.synthetic`); "data:NAME", a data set of `budgetron.datasets`;
+        "tail:FILE", "stdin:" and others of `budgetron.sources`; a pair (X, y) of arrays or sparse
+        matrices; a pandas, polars or Arrow table
     options : how to read it
     position : rows to pass over first, or the bookmark of an earlier stream over the same source
     **changes : options by name
@@ -122,12 +125,31 @@ def _opened(source: Any, options: SourceOptions, position: Position) -> RowStrea
         return _synthetic(name.removeprefix("synthetic:"), options, position)
     if name.startswith("data:"):
         return _data_set(name.removeprefix("data:"), options, position)
+    if is_live(name):
+        return _live(name, options, position)
     kind = format_of(name, options.format)
     if kind == "npz":
         return _npz(name, options, position)
     if kind in TABLES:
         return _file_table(name, kind, options, position)
     return _libsvm(source, options, position)
+
+
+def is_live(name: str) -> bool:
+    """Whether it names a source of messages (`budgetron.sources`)."""
+    from budgetron import sources
+
+    return sources.is_live(name)
+
+
+def _live(name: str, options: SourceOptions, position: Position) -> RowStream:
+    from budgetron.sources import open_live, without_password
+
+    if options.live is None:
+        what = "has no end: `budgetron run` learns it; in Python say when it ends (live=)"
+        raise StreamError(without_password(name), None, what)
+    stream: RowStream = open_live(name, options, position)
+    return stream
 
 
 def format_of(name: str, given: str | None = None) -> str:

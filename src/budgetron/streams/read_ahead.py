@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from budgetron.streams.base import Bookmark, Chunk, RowStream
@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where a stream stood behind a chunk: what its attributes of these names were then."""
+    """Where a stream stood behind a chunk: what its attributes of these names were then.
+
+    `ids` are those of the chunk's rows, of messages alone.
+    """
 
     name: str
     position: int
     bookmark: Bookmark
     layout: Layout | None
     bytes_read: int
+    ids: list[Any] | None = None
 
 
 def read_ahead(stream: RowStream, *, waits: bool = False) -> Generator[tuple[Place, Chunk]]:
@@ -63,4 +67,11 @@ def read_ahead(stream: RowStream, *, waits: bool = False) -> Generator[tuple[Pla
 
 
 def _place(stream: RowStream) -> Place:
-    return Place(stream.name, stream.position, stream.bookmark, stream.layout, stream.bytes_read)
+    return Place(
+        stream.name,
+        stream.position,
+        stream.bookmark,
+        stream.layout,
+        stream.bytes_read,
+        getattr(stream, "ids", None),
+    )

@@ -90,7 +90,7 @@ class Encoding:
         names = tables[0].column_names
         for wish in wishes.types:
             if wish not in names:
-                raise BudgetronError(f"there is no column {wish!r}; {_hint(wish, names)}")
+                raise BudgetronError(f"there is no column {wish!r}; {column_hint(wish, names)}")
         limits = wishes.limits
         seen = [joined([table.column(name) for table in tables]) for name in names]
         decimal = wishes.decimal
@@ -250,7 +250,7 @@ class Encoding:
         if lost:
             more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
             what = f"there is no column {lost[0]!r}{more}"
-            raise BudgetronError(f"{what}; {_hint(lost[0], list(names))}")
+            raise BudgetronError(f"{what}; {column_hint(lost[0], list(names))}")
 
     def cells(self, table: Any) -> list[Cells]:
         """The features of each coded column's cells."""
@@ -411,7 +411,8 @@ def _plain_text(column: Any) -> Any:
     return as_text(column)
 
 
-def _hint(name: str, names: Sequence[str]) -> str:
+def column_hint(name: str, names: Sequence[str]) -> str:
+    """The column that was probably meant, or those that there are."""
     near = get_close_matches(name, names, n=1)
     if near:
         return f"did you mean {near[0]!r}?"

@@ -113,6 +113,8 @@ class TableStream(RowStream):
         column's kind where `strict` or a missing one where not `gaps`.
     """
 
+    _infer_rows = INFER_ROWS
+
     def __init__(
         self,
         open_batches: Callable[[], Batches],
@@ -249,9 +251,10 @@ class TableStream(RowStream):
                 numbers = numbers[:before]
                 chunk, good, _, unread = self._encoder.encode(part, numbers)
                 bad = []
-            for error in bad:
-                self._note_bad(error)
+            for at, error in zip(np.flatnonzero(~good).tolist(), bad, strict=True):
+                self._note_bad_row(self._raw + at, error)
             self._unread.update(unread)
+            self._used = self._raw + np.flatnonzero(good)
             self._raw += part.num_rows
             self._pending = batch.slice(part.num_rows)
             if good.any():
@@ -259,6 +262,10 @@ class TableStream(RowStream):
                 cells = self._encoder.carried(part)
                 self._carried = {name: each.filter(good).to_pylist() for name, each in cells}
                 return chunk
+
+    def _note_bad_row(self, row: int, error: StreamError) -> None:
+        """A row of the batches, by its number from 0, is a bad one."""
+        self._note_bad(error)
 
     def _numbered(self, rows: int) -> NDArray[np.int64]:
         """The numbers of the next rows of the batches; malformed rows, which are in none, count."""
@@ -287,7 +294,7 @@ class TableStream(RowStream):
             encoder.infer(first_rows(open_batches, INFER_ROWS, encoder.needed).to_batches())
             return
         kept: list[Any] = []
-        lacking = INFER_ROWS
+        lacking = self._infer_rows
         while lacking > 0 and (batch := next(self._reader, None)) is not None:
             kept.append(batch)
             lacking -= batch.num_rows

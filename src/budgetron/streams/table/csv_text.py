@@ -16,7 +16,7 @@ import csv
 import os
 import re
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -216,33 +216,10 @@ class CsvBatches:
 
     def _parsed(self, block: memoryview, wanted: Wanted, *, numbers: bool = True) -> Any:
         """The rows of a block; those of the wrong length are counted, or an error."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
-        kinds = dict.fromkeys(wanted.needed, pa.string())
-        kinds |= dict.fromkeys(wanted.words, pa.dictionary(pa.int32(), pa.string()))
-        kinds |= dict.fromkeys(wanted.numbers, pa.float64()) if numbers else {}
-        convert = arrow_csv.ConvertOptions(
-            column_types=kinds,
-            include_columns=wanted.needed,
-            null_values=_NOTHING,
-            strings_can_be_null=True,
-        )
-        # Arrow's own memory: a Python object would be let go by whichever thread is the last.
-        memory = pa.allocate_buffer(len(block))
-        memoryview(memory).cast("B")[:] = block
-        read = arrow_csv.ReadOptions(
-            use_threads=False, column_names=self.names, block_size=len(block)
-        )
         wrong: list[Any] = []
-        parse = arrow_csv.ParseOptions(
-            delimiter=self._delimiter,
-            invalid_row_handler=partial(_pass_over, wrong) if self._skip_bad else None,
-        )
+        passes = partial(_pass_over, wrong) if self._skip_bad else None
         try:
-            table = off_main(
-                lambda: arrow_csv.read_csv(pa.BufferReader(memory), read, parse, convert)
-            )
+            table = parsed_rows(block, self.names, self._delimiter, wanted, passes, numbers=numbers)
         except UnicodeDecodeError as error:
             raise StreamError(self.name, None, NOT_UTF8) from error
         self._count(wrong)
@@ -347,6 +324,46 @@ class CsvBatches:
             what = NOT_UTF8
         line = None if row is None else self.line_of(row)
         return StreamError(self.name, line, f"{', '.join(where)} {what}")
+
+
+def parsed_rows(
+    block: memoryview | bytes,
+    names: list[str],
+    delimiter: str,
+    wanted: Wanted,
+    pass_over: Callable[[Any], str] | None = None,
+    *,
+    numbers: bool = True,
+) -> Any:
+    """An Arrow table of whole rows of CSV text.
+
+    Parameters
+    ----------
+    block : the text
+    names : of its columns
+    delimiter : between fields
+    wanted : which of the columns, and which of them hold numbers
+    pass_over : answers "skip" for a row of the wrong length; None: that is an ArrowInvalid
+    numbers : False: those that hold numbers are read as text too
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    kinds = dict.fromkeys(wanted.needed, pa.string())
+    kinds |= dict.fromkeys(wanted.words, pa.dictionary(pa.int32(), pa.string()))
+    kinds |= dict.fromkeys(wanted.numbers, pa.float64()) if numbers else {}
+    convert = arrow_csv.ConvertOptions(
+        column_types=kinds,
+        include_columns=wanted.needed,
+        null_values=_NOTHING,
+        strings_can_be_null=True,
+    )
+    # Arrow's own memory: a Python object would be let go by whichever thread is the last.
+    memory = pa.allocate_buffer(len(block))
+    memoryview(memory).cast("B")[:] = block
+    read = arrow_csv.ReadOptions(use_threads=False, column_names=names, block_size=len(block))
+    parse = arrow_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=pass_over)
+    return off_main(lambda: arrow_csv.read_csv(pa.BufferReader(memory), read, parse, convert))
 
 
 def _is_text(block: memoryview) -> bool:

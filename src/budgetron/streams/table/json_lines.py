@@ -118,7 +118,6 @@ class JsonBatches:
 
     def _parsed(self, block: bytes) -> Any:
         import pyarrow as pa
-        from pyarrow import json as arrow_json
 
         try:
             str(block, "utf-8")
@@ -128,11 +127,8 @@ class JsonBatches:
             row = self._rows + block.count(b"\n", 0, error.start) + 1
             what = f"row {row} is not UTF-8 text: iconv -f latin1 -t utf8"
             raise StreamError(self.name, None, what) from None
-        read = arrow_json.ReadOptions(use_threads=False, block_size=len(block) + 1)
-        memory = pa.allocate_buffer(len(block))
-        memoryview(memory).cast("B")[:] = block
         try:
-            return _flat(off_main(lambda: arrow_json.read_json(pa.BufferReader(memory), read)))
+            return parsed(block)
         except pa.ArrowException:
             return self._mixed(block)
 
@@ -144,18 +140,13 @@ class JsonBatches:
         number = self._rows + self._passed
         for line in filter(bytes.strip, block.split(b"\n")):
             number += 1
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
-                row = None
-            if type(row) is dict:
+            row = object_of(line)
+            if row is not None:
                 rows.append(row)
             else:
                 self._pass_over(number)
-        names = dict.fromkeys(name for row in rows for name in row)
         try:
-            columns = [column_of([row.get(name) for row in rows]) for name in names]
-            return _flat(pa.table(columns, names=list(names)))
+            return table_of_objects(rows)
         except (pa.ArrowException, ValueError):
             what = f"row {self._rows + 1} or later holds text that is not UTF-8"
             raise StreamError(self.name, None, what) from None
@@ -177,6 +168,39 @@ class JsonBatches:
 
     def close(self) -> None:
         self._source.close()
+
+
+def parsed(block: bytes) -> Any:
+    """An Arrow table of the objects in UTF-8 text; ArrowException if they are not all alike."""
+    import pyarrow as pa
+    from pyarrow import json as arrow_json
+
+    read = arrow_json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+    memory = pa.allocate_buffer(len(block))
+    memoryview(memory).cast("B")[:] = block
+    return _flat(off_main(lambda: arrow_json.read_json(pa.BufferReader(memory), read)))
+
+
+def object_of(text: bytes) -> dict[str, Any] | None:
+    """The JSON object that a text is; None if it is none.
+
+    >>> object_of(b'{"a": 1}'), object_of(b"[1]"), object_of(b"{")
+    ({'a': 1}, None, None)
+    """
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return row if type(row) is dict else None
+
+
+def table_of_objects(rows: list[dict[str, Any]]) -> Any:
+    """An Arrow table of objects that may differ in keys and types."""
+    import pyarrow as pa
+
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = [column_of([row.get(name) for row in rows]) for name in names]
+    return _flat(pa.table(columns, names=list(names)))
 
 
 def _flat(table: Any) -> Any:

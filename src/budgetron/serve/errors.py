@@ -1,0 +1,24 @@
+"""What a request is refused with: a status and one line that says what to do."""
+
+from __future__ import annotations
+
+
+class Refused(Exception):
+    """A request that is not done; the model is as it was.
+
+    Parameters
+    ----------
+    status : of HTTP
+    message : one line
+    retry : seconds after which to try again; None: it would be refused again
+    """
+
+    def __init__(self, status: int, message: str, retry: int | None = None) -> None:
+        super().__init__(" ".join(message.split()))
+        self.status = status
+        self.retry = retry
+
+
+def bad(message: str) -> Refused:
+    """A mistake in a request."""
+    return Refused(400, message)

@@ -1,0 +1,251 @@
+"""Rows and labels of requests as the model takes them.
+
+A model learned from a table reads objects by the table's columns, by the encoding in its file; one
+learned from numbers reads arrays, or objects by its features' names. What comes out is an array of
+the model's dtype and width (CSR where that is very wide), without infinities, and without gaps
+where the model takes none: it can be learned without a further look.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from budgetron.serve.errors import bad
+from budgetron.serve.packed import WIDEST
+from budgetron.streams.table.labels import Label
+from budgetron.streams.table.roles import Layout
+from budgetron.tables.cells import KnownCells
+from budgetron.tables.encoding import Encoding, Wishes, column_hint
+from budgetron.tables.frames import column_of, table_of
+from budgetron.tables.kinds import Limits
+
+Cell = str | int | float | bool | None
+FEW = 8  # rows up to which cells are encoded one by one
+
+
+class Reader:
+    """Makes rows of what requests hold.
+
+    Parameters
+    ----------
+    learner : the estimator that takes them
+    layout : how a table became its features; None: it takes numbers
+
+    Attributes
+    ----------
+    unread : of each column, the cells that could not be read, and became gaps
+    """
+
+    def __init__(self, learner: Any, layout: Layout | None) -> None:
+        self._learner = learner
+        self._encoding: Encoding | None = None if layout is None else layout.encoding
+        self._label: Label | None = None if layout is None else layout.label
+        self.unread: Counter[str] = Counter()
+        if self._encoding is not None:
+            self._cells = KnownCells(self._encoding)
+            self._places = self._encoding.places
+            self._columns = {each.name: j for j, each in enumerate(self._encoding.coded)}
+            self._known = {*self._encoding.names}
+            if self._label is not None:
+                self._known.add(self._label.name)
+        names = getattr(learner, "feature_names_in_", None)
+        width = getattr(learner, "n_features_in_", 0)
+        self._names: list[str] = (
+            [f"x{j}" for j in range(width)] if names is None else names.tolist()
+        )
+        self._numbers = {name: j for j, name in enumerate(self._names)}
+        self._absent = 0.0 if getattr(learner, "_sparse", False) else np.nan
+
+    @property
+    def new(self) -> bool:
+        """Whether nothing is known of the rows: the first that are learned decide."""
+        return not hasattr(self._learner, "_engine") and self._encoding is None
+
+    @property
+    def columns(self) -> list[str]:
+        """The names that objects have."""
+        return self._names if self._encoding is None else [*self._columns]
+
+    @property
+    def label(self) -> str:
+        """The column of the label in a table."""
+        return "label" if self._label is None else self._label.name
+
+    @property
+    def width(self) -> int:
+        """Features of a row."""
+        if self._encoding is not None:
+            return self._encoding.width
+        return int(getattr(self._learner, "n_features_in_", 0))
+
+    @property
+    def dtype(self) -> Any:
+        engine = getattr(self._learner, "_engine", None)
+        return np.dtype(np.float64) if engine is None else engine.dtype
+
+    # ---- rows ------------------------------------------------------------------------------------
+
+    def rows(self, rows: Sequence[Any]) -> Any:
+        """Objects by column name, or arrays of numbers: all of one sort."""
+        if not rows:
+            raise bad("rows is empty: send at least one row")
+        objects = isinstance(rows[0], dict)
+        if any(isinstance(row, dict) is not objects for row in rows):
+            raise bad("rows are all objects or all arrays")
+        if not objects:
+            return self.array(rows)
+        if self._encoding is None:
+            return self._named(rows)
+        if len(rows) <= FEW and self.width <= WIDEST:
+            return self._checked(self._one_by_one(rows))
+        self._refuse_unknown(name for row in rows for name in row)
+        table = table_of(
+            {name: column_of([row.get(name) for row in rows]) for name in self._columns}
+        )
+        return self.table(table)
+
+    def array(self, rows: Any) -> Any:
+        """Rows that are arrays of numbers; None is a gap."""
+        if self._encoding is not None:
+            what = "the model learned a table: send objects by column name"
+            raise bad(f"{what}; {column_hint('', self.columns)}")
+        try:
+            X = np.array(rows, dtype=self.dtype, order="C")
+        except (ValueError, TypeError):
+            raise bad("rows must be arrays of numbers, all of one length") from None
+        if X.ndim != 2:
+            raise bad("rows must be arrays of numbers, all of one length")
+        if self.width and X.shape[1] != self.width:
+            raise bad(f"a row has {X.shape[1]} numbers, the model takes {self.width}")
+        return self._checked(X)
+
+    def table(self, table: Any) -> Any:
+        """The rows of an Arrow table."""
+        if self._encoding is None:
+            if self._names and not self.new:
+                self._refuse_missing(table.column_names)
+                table = table.select(self._names)
+            columns = [each.to_numpy(zero_copy_only=False) for each in table.columns]
+            if any(each.dtype.kind not in "fiub" for each in columns):
+                raise bad("the model's rows are numbers: a column of the table holds others")
+            return self._checked(np.column_stack(columns).astype(self.dtype, order="C"))
+        cells = self._encoding.cells(table)
+        self._encoding.count(cells, self.unread)
+        X = self._encoding.rows(cells, table.num_rows, self.dtype)
+        return self._checked(X.toarray() if self.width <= WIDEST else X)
+
+    def _one_by_one(self, rows: Sequence[dict[str, Cell]]) -> Any:
+        assert self._encoding is not None
+        X = np.zeros((len(rows), self.width), self.dtype)
+        coded = self._encoding.coded
+        for i, row in enumerate(rows):
+            if not row.keys() <= self._known:
+                self._refuse_unknown(row)
+            x = X[i]
+            for name, j in self._columns.items():
+                features, wrong = self._cells.features(j, row.get(name))
+                if wrong:
+                    self.unread[coded[j].name] += 1
+                for number, value in features:
+                    if self._places is None:
+                        x[number] = value
+                    elif self._places[number] >= 0:
+                        x[self._places[number]] += value
+        return X
+
+    def _named(self, rows: Sequence[dict[str, Cell]]) -> Any:
+        X = np.full((len(rows), self.width), self._absent, self.dtype)
+        for x, row in zip(X, rows, strict=True):
+            for name, value in row.items():
+                j = self._numbers.get(name)
+                if j is None:
+                    raise bad(f"there is no column {name!r}; {column_hint(name, self._names)}")
+                if value is not None and type(value) not in (int, float, bool):
+                    raise bad(f"column {name!r} holds {str(value)[:40]!r}, not a number")
+                x[j] = np.nan if value is None else value
+        return self._checked(X)
+
+    def _checked(self, X: Any) -> Any:
+        """Rows without -0.0, whose bits nothing is to depend on; refused if they are not finite."""
+        values = X if isinstance(X, np.ndarray) else X.data
+        values += 0.0
+        if not np.isfinite(values).all():
+            if np.isinf(values).any():
+                raise bad("a row has an infinity, or a number that is too large for the model")
+            if not self._learner._takes_gaps:
+                raise bad("a row has a missing value, and the model takes none: fill it in")
+        return X
+
+    def _refuse_unknown(self, names: Any) -> None:
+        for name in names:
+            if name not in self._known:
+                raise bad(f"there is no column {name!r}; {column_hint(name, self.columns)}")
+
+    def _refuse_missing(self, names: Sequence[str]) -> None:
+        lost = next((name for name in self._names if name not in names), None)
+        if lost is not None:
+            raise bad(f"there is no column {lost!r}; {column_hint(lost, list(names))}")
+
+    # ---- labels ----------------------------------------------------------------------------------
+
+    def labels(self, given: Sequence[Any]) -> list[Any]:
+        """Labels as the model has them: all numbers, all words, or all true and false."""
+        classes = getattr(self._learner, "classes_", None)
+        numeric = self._learner._task == "regression"
+        numeric |= self._label is not None and self._label.numeric
+        if numeric or (classes is not None and len(classes) and classes.dtype.kind == "f"):
+            return [_number(each) for each in given]
+        if self._label is not None:
+            return [_word(each) for each in given]
+        kinds = {type(each) for each in given}
+        if not kinds <= {str, int, float, bool}:
+            raise bad("a label is a text, a number, or true or false")
+        if len(kinds) > 1:
+            if not kinds <= {int, float}:
+                raise bad("labels are all texts, all numbers, or all true and false")
+            return [_number(each) for each in given]
+        return [each.strip() for each in given] if kinds == {str} else _finite(given)
+
+    # ---- a new model -----------------------------------------------------------------------------
+
+    def inferred(self, rows: Sequence[dict[str, Cell]]) -> Layout:
+        """How to read objects, found from the first ones.
+
+        Numbers of JSON are numbers, and others come: nothing is left out because the first rows
+        are alike.
+        """
+        names = dict.fromkeys(name for row in rows for name in row)
+        cells = {name: [row.get(name) for row in rows] for name in names}
+        numbers = [name for name, each in cells.items() if {*map(type, each)} <= {int, float}]
+        wishes = Wishes(dict.fromkeys(numbers, "number"), limits=Limits(more_rows=True, ids=True))
+        table = table_of({name: column_of(each) for name, each in cells.items()})
+        return Layout.of(Encoding.infer([table], wishes))
+
+
+def _number(label: Any) -> float:
+    if type(label) is bool or not isinstance(label, int | float):
+        raise bad(f"label {str(label)[:40]!r} is not a number, as the model's labels are")
+    value = float(label)
+    if not np.isfinite(value):
+        raise bad("a label must be finite")
+    return value
+
+
+def _word(label: Any) -> str:
+    """Labels that are words may look like numbers: 1 is "1"."""
+    if label is None or not isinstance(label, str | int | float | bool):
+        raise bad("a label is a text, a number, or true or false")
+    text = str(label).strip()
+    if not text:
+        raise bad("a label is empty")
+    return text
+
+
+def _finite(labels: Sequence[Any]) -> list[Any]:
+    if any(isinstance(each, int) and abs(each) >= 2**63 for each in labels):
+        raise bad("a label is too large for a whole number of 64 bits")
+    return list(labels)

@@ -1,0 +1,294 @@
+"""Messages of a source as the batches of a table, with the place behind every row.
+
+The position of a run is the source's mark behind a block of messages and the number of rows of the
+next block that were used: a later run seeks the mark, reads that block again and passes over these
+rows. Bad messages count when the rows behind them are used, so that each is counted, and kept in
+the file of dead letters, once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from budgetron.sources.dead_letters import DeadLetters
+from budgetron.sources.protocol import Batch
+from budgetron.sources.waiting import Patience
+from budgetron.streams.base import KEPT, StreamError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from budgetron.sources.protocol import Mark, Source
+    from budgetron.sources.values import Format
+    from budgetron.streams.table import Wanted
+
+SECONDS = 0.2  # that a source is asked to wait: how soon a wish to stop is seen
+PATIENT = 5.0  # seconds after which it is said what is waited for
+
+
+def _never() -> bool:
+    return False
+
+
+def _say_nothing(text: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Join:
+    """Where labels come from, and how they find their rows.
+
+    Parameters
+    ----------
+    source : the source of labels
+    id : key of a row's id, in both
+    most_bytes, seconds : how much may wait for its other half, and how long
+    """
+
+    source: str
+    id: str
+    most_bytes: int = 16_000_000
+    seconds: float = 3600.0
+
+
+@dataclass(frozen=True)
+class Live:
+    """What concerns sources of messages alone.
+
+    Parameters
+    ----------
+    idle : the stream ends when nothing has come for so many seconds; None: it never ends by itself
+    dead_letters : file for bad messages; None: they are only counted
+    tell : takes a line for people: that a source is gone, or back
+    ids : `LiveStream.ids` is wanted
+    join : labels come later, on another source; None: they are in the rows
+    """
+
+    idle: float | None = None
+    dead_letters: str | None = None
+    tell: Callable[[str], None] = _say_nothing
+    ids: bool = False
+    join: Join | None = None
+
+
+class _Block(NamedTuple):
+    """Messages whose rows are handed out: these are from `start` to before `end`."""
+
+    start: int
+    end: int
+    batch: Batch
+    origin: NDArray[np.intp]
+
+
+class MessageBatches:
+    """An open source as a table.
+
+    Parameters
+    ----------
+    source : where messages come from
+    format : how they are read
+    live : when to end, and whom to tell
+    first : messages whose columns are the table's
+    known : columns that are known beforehand
+    mark : as `mark_at` gave it, to go on behind it; None: from the start
+    """
+
+    bytes_total: int | None = None
+    bytes_read = 0
+
+    def __init__(
+        self,
+        source: Source,
+        format: Format,
+        live: Live,
+        first: int,
+        known: Sequence[str] = (),
+        mark: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name = source.name
+        self.source = source
+        self._format = format
+        self.live = live
+        self._stop: Callable[[], bool] = _never
+        self._came = time.monotonic()
+        self._ended = False
+        self._patience = Patience(self.name, live.tell, self._given_up)
+        self.n_bad = 0
+        self.bad_messages: list[str] = []
+        self.malformed: deque[int] = deque()
+        self._blocks: deque[_Block] = deque()
+        self._pending: list[tuple[int, str, str, bytes]] = []
+        self._first: Batch | None = None
+        self._mark: Mark | None = None
+        self._skip = self._used = 0
+        size = None
+        if mark is not None:
+            try:
+                self.names = [str(each) for each in mark["names"]]
+                self._mark, self._skip, size = mark["mark"], int(mark["skip"]), int(mark["dead"])
+            except (KeyError, TypeError, ValueError):
+                raise StreamError(self.name, None, "the checkpoint has no place in it") from None
+            if self._mark is not None:
+                source.seek(self._mark)
+        self._dead = DeadLetters(live.dead_letters, size)
+        self._mark_row = -1  # the row that the mark stands before; known when reading begins
+        if mark is None:
+            self._first, tables = self._look(first)
+            self.names = list(dict.fromkeys([*format.names(tables), *known]))
+
+    def stop_when(self, asked: Callable[[], bool]) -> None:
+        """End the stream as soon as `asked` answers yes."""
+        self._stop = asked
+
+    def read(self, wanted: Wanted, start: int, batch_rows: int) -> Iterator[Any]:
+        raw = self._mark_row = start - self._skip
+        self._used = start
+        while (batch := self._next(batch_rows)) is not None:
+            tables, origin, bad = self._format.parse(batch.values, wanted)
+            block = _Block(raw, raw + len(origin), batch, origin)
+            self._blocks.append(block)
+            self._note(block, bad, start)
+            for table in tables:
+                skip = max(0, start - raw)
+                raw += table.num_rows
+                yield from with_columns(table, wanted.needed).slice(skip).to_batches(batch_rows)
+        self._dead.flush()
+
+    def _note(self, block: _Block, bad: list[tuple[int, str]], start: int) -> None:
+        """Keep bad messages until the rows behind them are used."""
+        for at, why in bad:
+            row = block.start + int(np.searchsorted(block.origin, at))
+            if self._skip and row <= start:
+                continue  # counted before
+            passed = self.n_bad + len(self._pending)
+            self._pending.append((row, block.batch.where(at), why, block.batch.values[at]))
+            self.malformed.append(row + passed + 1)
+        if not len(block.origin):  # all before it was used: else it would not be read yet
+            self.settle(self._used)
+            self.mark_at(self._used)
+
+    def refuse(self, row: int, why: str) -> None:
+        """A row, by its number from 0, is a bad one after all: its message is kept too."""
+        block = next(each for each in self._blocks if row < each.end)
+        at = int(block.origin[row - block.start])
+        self._dead.write(block.batch.where(at), why, block.batch.values[at])
+
+    def settle(self, row: int) -> None:
+        """All rows before this one were used: so count the bad messages among them."""
+        self._used = row
+        used = sum(each[0] <= row for each in self._pending)
+        for _, where, why, value in self._pending[:used]:
+            self.n_bad += 1
+            if len(self.bad_messages) < KEPT:
+                self.bad_messages.append(f"{self.name}: message {where} {why}")
+            self._dead.write(where, why, value)
+        del self._pending[:used]
+        self._dead.flush()
+
+    def where(self, rows: NDArray[np.int64]) -> list[str]:
+        """The ids of the messages that rows, by number from 0, came in."""
+        found = []
+        blocks = iter(self._blocks)
+        block = next(blocks)
+        for row in rows.tolist():
+            while row >= block.end:
+                block = next(blocks)
+            found.append(block.batch.where(int(block.origin[row - block.start])))
+        return found
+
+    def mark_at(self, row: int) -> dict[str, Any]:
+        """The position behind a row, as checkpoints keep it."""
+        while self._blocks and self._blocks[0].end <= row:
+            block = self._blocks.popleft()
+            self._mark, self._mark_row = block.batch.mark, block.end
+        return {
+            "mark": self._mark,
+            "skip": max(0, row - self._mark_row),
+            "names": self.names,
+            "dead": self._dead.size,
+            "format": self._format.state(),
+        }
+
+    def _next(self, most: int) -> Batch | None:
+        """The next messages, however long they take; None at the end."""
+        if self._first is not None:
+            batch, self._first = self._first, None
+            return batch
+        while not self._ended:
+            found = self._patience(lambda: self.source.read(most, self._seconds()))
+            if found is None:
+                self._ended = True
+            elif found.values:
+                self._came = time.monotonic()
+                return found
+            elif self._given_up():
+                self._ended = True
+        return None
+
+    def _seconds(self) -> float:
+        idle = self.live.idle
+        left = SECONDS if idle is None else max(0.0, self._came + idle - time.monotonic())
+        return min(SECONDS, left)
+
+    def _given_up(self) -> bool:
+        idle = self.live.idle
+        late = idle is not None and time.monotonic() - self._came >= idle
+        return late or self._stop()
+
+    def _look(self, rows: int) -> tuple[Batch, list[Any]]:
+        """The first messages, so many of which are rows, or all there are; and these rows."""
+        batches: list[Batch] = []
+        tables: list[Any] = []
+        found = 0
+        begun = time.monotonic()
+        while found < rows and (batch := self._next(rows - found)) is not None:
+            batches.append(batch)
+            if time.monotonic() - begun > PATIENT:
+                begun = float("inf")
+                what = f"the first {rows:,} rows, which say what its columns are"
+                self.live.tell(f"{self.name}: waiting for {what}")
+            parsed = self._format.parse(batch.values, None)
+            found += len(parsed.origin)
+            tables += parsed.tables
+        if not batches:
+            raise StreamError(self.name, None, "no message came")
+        if not tables:
+            what = "no message could be read"
+            wrong = self._format.parse(batches[0].values, None).bad
+            if wrong:
+                what += f"; message {batches[0].where(wrong[0][0])} {wrong[0][1]}"
+            raise StreamError(self.name, None, what)
+        return _joined(batches), tables
+
+    def line_of(self, row: int) -> int | None:
+        return None
+
+    def close(self) -> None:
+        self.source.close()
+        self._dead.close()
+
+
+def with_columns(table: Any, names: list[str]) -> Any:
+    """The columns of an Arrow table by these names; those it does not have are gaps."""
+    import pyarrow as pa
+
+    for name in names:
+        if name not in table.column_names:
+            table = table.append_column(name, pa.nulls(table.num_rows))
+    return table.select(names).combine_chunks()
+
+
+def _joined(batches: list[Batch]) -> Batch:
+    """Several batches as one."""
+    ends = np.cumsum([len(each.values) for each in batches])
+
+    def where(i: int) -> str:
+        at = int(np.searchsorted(ends, i, side="right"))
+        return batches[at].where(i - int(ends[at - 1]) if at else i)
+
+    return Batch([value for each in batches for value in each.values], batches[-1].mark, where)

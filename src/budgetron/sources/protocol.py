@@ -1,0 +1,155 @@
+"""The protocol of sources: batches of messages, each with a position that a checkpoint can keep.
+
+A source is a class with five members (`Source`). It hands over messages as bytes and knows nothing
+of columns, labels or models: `messages.py` makes rows of them. Another source is one file with such
+a class and one line in `SCHEMES` of this folder's `__init__.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, TypeAlias
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from budgetron.streams.base import StreamError
+
+Mark: TypeAlias = dict[str, Any]
+
+
+class Gone(Exception):
+    """The source or sink cannot be reached just now; its text says why, in a few words.
+
+    Who asked tries again later: nothing is lost.
+    """
+
+
+class Batch(NamedTuple):
+    """Messages in their order.
+
+    Parameters
+    ----------
+    values : the messages
+    mark : the position behind the last of them; a small dict that JSON can hold
+    where : what message i of the batch is called, for people and as an id
+    """
+
+    values: list[bytes]
+    mark: Mark
+    where: Callable[[int], str]
+
+
+class Source(Protocol):
+    """Where messages come from.
+
+    The order of the messages behind a mark is always the same. How they are cut into batches means
+    nothing.
+
+    Attributes
+    ----------
+    name : what to call it, without passwords
+    lag : how much waits behind the last batch, so far as known; None: nobody knows
+    unit : what the lag counts
+    """
+
+    name: str
+    lag: int | None
+    unit: str
+
+    def read(self, most: int, seconds: float) -> Batch | None:
+        """The next messages, at most `most`; what has come is handed over at once.
+
+        An empty batch if nothing came within so many seconds. None: the source has ended for good.
+
+        Raises
+        ------
+        Gone
+            If it cannot be reached; the next call tries to reach it again.
+        StreamError
+            If it will never work.
+        """
+
+    def seek(self, mark: Mark) -> None:
+        """Go on behind a mark of an earlier batch; called before the first `read`."""
+
+    def close(self) -> None: ...
+
+
+class Sink(Protocol):
+    """Where answers go.
+
+    Attributes
+    ----------
+    name : what to call it, without passwords
+    """
+
+    name: str
+
+    def write(self, answers: list[tuple[str, bytes]]) -> None:
+        """Send answers, each with the id of its row; they may wait in memory until `flush`."""
+
+    def flush(self) -> None:
+        """Return when all that was written has arrived; Gone if it cannot be reached."""
+
+    def mark(self) -> Mark:
+        """What a checkpoint keeps of it, once flushed."""
+
+    def seek(self, mark: Mark) -> None:
+        """Take back what was written behind a mark, where that can be done."""
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Address:
+    """A source as a user names it: `SCHEME://HOST:PORT/PATH?setting=value`.
+
+    Examples
+    --------
+    >>> address = Address.of("redis://ann:secret@localhost:6379/rows?field=json")
+    >>> address.name, address.path, address.settings
+    ('redis://localhost:6379/rows?field=json', 'rows', {'field': 'json'})
+    """
+
+    name: str
+    scheme: str
+    hosts: str = ""
+    path: str = ""
+    user: str | None = None
+    password: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, text: str) -> Address:
+        parts = urlsplit(text)
+        login, _, hosts = parts.netloc.rpartition("@")
+        user, _, password = login.partition(":")
+        query = f"?{parts.query}" if parts.query else ""
+        return cls(
+            f"{parts.scheme}://{hosts}{parts.path}{query}",
+            parts.scheme,
+            hosts,
+            unquote(parts.path.strip("/")),
+            unquote(user) or None,
+            unquote(password) or None,
+            dict(parse_qsl(parts.query, keep_blank_values=True)),
+        )
+
+    def host(self, default_port: int | None) -> tuple[str, int]:
+        """Host and port; an empty host is this machine alone."""
+        host, _, port = self.hosts.rpartition(":") if ":" in self.hosts else (self.hosts, "", "")
+        if not port and default_port is not None:
+            return host.strip("[]") or "127.0.0.1", default_port
+        if not port.isdigit() or not 0 < int(port) < 65536:
+            raise StreamError(self.name, None, f"names no port: {self.scheme}://HOST:PORT")
+        return host.strip("[]") or "127.0.0.1", int(port)
+
+    def check(self, **known: tuple[str, ...]) -> None:
+        """StreamError for a setting that is none of these, or has none of the values listed."""
+        for name, value in self.settings.items():
+            if name not in known:
+                have = ", ".join(known) or "none"
+                raise StreamError(self.name, None, f"no setting {name!r}; there are {have}")
+            if known[name] and value not in known[name]:
+                choice = " or ".join(known[name])
+                raise StreamError(self.name, None, f"{name} is {choice}, not {value!r}")
