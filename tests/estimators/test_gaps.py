@@ -154,7 +154,7 @@ def test_one_value_in_ten_costs_little(name: str) -> None:
     except datasets.DataError as error:
         pytest.skip(str(error))
     rng = np.random.default_rng(0)
-    order = rng.permutation(len(y))[:8000]
+    order = rng.permutation(len(y))[:16_000]
     X, y = np.asarray(X.toarray() if scipy.sparse.issparse(X) else X, dtype=float)[order], y[order]
     gaps = np.where(rng.random(X.shape) < 0.1, np.nan, X)
     whole, some, zeros = (

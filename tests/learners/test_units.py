@@ -406,16 +406,19 @@ def test_a_feature_that_only_grew_has_its_own_unit_again_within_500_rows(after: 
 
 
 def test_what_depends_on_a_feature_that_only_grows_is_learned() -> None:
-    """Rows sorted by the feature that decides: without it half of other rows are mistakes."""
+    """Rows sorted by the feature that decides: without it half of other rows are mistakes.
+
+    Without a reflex, which follows the last rows: all of one class.
+    """
     rng = np.random.default_rng(0)
     X, others = rng.normal(size=(20_000, 5)), rng.normal(size=(2000, 5))
     X = X[np.argsort(X[:, 0])]
     y, wanted = ((rows[:, 0] + 0.3 * rows[:, 1] > 0).astype(int) for rows in (X, others))
     sizes = [1.0, 100.0, 1.0, 1.0, 10.0]
-    model = budgetron.make("budgetron", budget=100, scale="auto", gamma="median", random_state=0)
+    model = budgetron.make("budgetron", budget=100, reflex=False, random_state=0)
     model.partial_fit(X * sizes, y, classes=[0, 1])
     assert model.scaling_ == "standard"
-    assert (model.predict(others * sizes) != wanted).mean() < 0.25
+    assert (model.predict(others * sizes) != wanted).mean() < 0.15
 
 
 @pytest.mark.parametrize("zeros", [0.45, 0.5, 0.55])
