@@ -60,7 +60,8 @@ def test_every_estimator_has_them() -> None:
     for estimator in (*classes, budgetron.KernelClassifier):
         params = {field.name: field.default for field in fields(estimator)}
         regresses = estimator.__name__.endswith("Regressor")
-        assert (params["gamma"], params["scale"], params["shuffle"]) == ("median", "auto", True)
+        gamma = "race" if estimator.__name__.startswith("Budgetron") else "median"
+        assert (params["gamma"], params["scale"], params["shuffle"]) == (gamma, "auto", True)
         assert params.get("target_scale") == ("auto" if regresses else None)
         printed = paper_settings("regression" if regresses else "classification")
         assert all(params[key] != value for key, value in printed.items())
@@ -71,8 +72,9 @@ def test_river_has_them() -> None:
     river = pytest.importorskip("budgetron.river")
     for name, task in LEARNERS:
         model = river.make(name, task=task)
-        assert (model.gamma, model.scale) == ("median", "auto")
-        assert model.estimator.gamma == "median"
+        gamma = "race" if name == "budgetron" else "median"
+        assert (model.gamma, model.scale) == (gamma, "auto")
+        assert model.estimator.gamma == gamma
 
 
 # ---- rows in any units ---------------------------------------------------------------------------

@@ -72,9 +72,9 @@ def read(
     chances = nothing if chances is None else chances
     if len(classes) == 0:
         return Answers(y.copy(), np.zeros(n, dtype=bool), decisions, nothing, chances)
-    if len(classes) == 1:  # a nameless opponent stands in, which wins below 0
+    if len(classes) == 1:  # the only answer there is, as `predict` has it
         margins = np.where(y == classes[0], decisions, -decisions)
-        return Answers(np.repeat(classes, n), decisions >= 0, margins, nothing, chances)
+        return Answers(np.repeat(classes, n), np.ones(n, dtype=bool), margins, nothing, chances)
     if decisions.ndim == 1:
         second = y == classes[1]
         margins = np.where(second, decisions, -decisions)
