@@ -27,7 +27,8 @@
 // above that of many (`Drift`); it also sets P <- Kinv: what was certain no longer is.
 //
 // Regression (admission "error"): l y is the error e, every round updates, and x is admitted if |e|
-// is above the mean |e| of the last 1000 rounds. A drift is a rise of min(1, |e|/(4 mean |e|)); it
+// is above the mean |e| of the last 1000 rounds, in which an error counts as at most ten means: one
+// absurd value would keep all others out. A drift is a rise of min(1, |e|/(4 mean |e|)); it
 // also starts the mean anew. In the 500 rounds after it `auto` replaces as above. The variance of c
 // grows by r/200^2 in every round, if there is a floor (below): so c follows the level of the
 // targets over about 200 rows
@@ -327,6 +328,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   enum class Admission { mistake, margin, error };
   enum class Form : std::int64_t { none, full, diagonal };  // of the belief over w and c
   static constexpr double kErrors = 1000.0;                 // rounds the mean error looks back
+  static constexpr double kMostError = 10.0;                // means; an error counts as no more
   static constexpr double kSurprise = 4.0;                  // mean errors, at most
   static constexpr double kLevel = 200.0;                   // rows over which c follows targets
   static constexpr std::size_t kFeatures = 64;              // that have a weight whatever it takes
@@ -403,7 +405,9 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (admission_ == Admission::mistake) return margin <= 0.0;
     if (admission_ == Admission::margin) return true;
     const bool above = -margin > mean_error_;
-    mean_error_ += (-margin - mean_error_) / std::min(static_cast<double>(++errors_), kErrors);
+    const double most = mean_error_ > 0.0 ? kMostError * mean_error_ : -margin;
+    const double error = std::min(-margin, most);
+    mean_error_ += (error - mean_error_) / std::min(static_cast<double>(++errors_), kErrors);
     return above;
   }
 

@@ -176,7 +176,8 @@ class Budgetron(Page):
             return margin <= 0
         above = -margin > self.mean_error
         self.errors += 1
-        self.mean_error += (-margin - self.mean_error) / min(self.errors, 1000)
+        error = min(-margin, 10 * self.mean_error) if self.mean_error > 0 else -margin
+        self.mean_error += (error - self.mean_error) / min(self.errors, 1000)
         return above
 
     def novelty(self, x: Vector, k: Vector) -> float:
