@@ -303,9 +303,10 @@ class Race {
       each.measures = counts[3 * i] == 1;
       each.rows = counts[3 * i + 1];
       each.compared = counts[3 * i + 2];
-      require((widths_ ? possible(each.factor) : each.measures) && each.gamma > 0.0 && each.squares >= 0.0 &&
-                  each.plain >= 0.0 && counts[3 * i] >= 0 && counts[3 * i] <= (limited_ ? 0 : 1) &&
-                  each.compared >= 0 && each.compared <= each.rows &&
+      require((widths_ ? possible(each.factor) : each.measures) && each.gamma > 0.0 &&
+                  each.squares >= 0.0 && each.plain >= 0.0 && counts[3 * i] >= 0 &&
+                  counts[3 * i] <= (limited_ ? 0 : 1) && each.compared >= 0 &&
+                  each.compared <= each.rows &&
                   each.rows < Contender<Real>::kLast + Contender<Real>::kCheck &&
                   (each.measures ? !measures() : each.factor > factor_) &&
                   (!widths_ || !each.measures || each.factor == factor_),
