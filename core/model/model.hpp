@@ -910,10 +910,13 @@ class Model : private InstanceCount {
     if (units_ != nullptr) visitor.part("target_units", *units_);
     if (race_ != nullptr) {
       race_->visit_state(visitor, [this](Contender<Real>& each) {
+        require(race_->finds_factor() || each.factor == preparation_->gamma_factor(), "race");
         each.learner = learner_with(each.gamma, share_of(each));
         reserve_contender(each, share_of(each));
       });
-      if (visitor.loading()) preparation_->set_gamma(preparation_->gamma(), race_->factor());
+      if (visitor.loading() && race_->finds_factor()) {
+        preparation_->set_gamma(preparation_->gamma(), race_->factor());
+      }
     }
     visitor.part("learner", *learner_);
     if (averaging_ != nullptr) {

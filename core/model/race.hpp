@@ -133,6 +133,8 @@ class Race {
 
   // Widths are still to begin: gamma is not yet found.
   [[nodiscard]] bool waiting() const { return widths_ && !begun_; }
+  // Whether it finds the multiple of the median rule's gamma; else that is given.
+  [[nodiscard]] bool finds_factor() const { return widths_; }
   [[nodiscard]] bool running() const { return !contenders_.empty(); }
   [[nodiscard]] bool measures() const {
     return std::any_of(contenders_.begin(), contenders_.end(),
@@ -301,11 +303,13 @@ class Race {
       each.measures = counts[3 * i] == 1;
       each.rows = counts[3 * i + 1];
       each.compared = counts[3 * i + 2];
-      require(possible(each.factor) && each.gamma > 0.0 && each.squares >= 0.0 &&
-                  each.plain >= 0.0 && counts[3 * i] >= 0 && counts[3 * i] <= (limited_ ? 0 : 1) &&
-                  each.compared >= 0 && each.compared <= each.rows &&
-                  each.rows <= Contender<Real>::kLast &&
-                  (each.measures ? each.factor == factor_ && !measures() : each.factor > factor_),
+      require((widths_ ? possible(each.factor) : each.measures) && each.gamma > 0.0 &&
+                  each.squares >= 0.0 && each.plain >= 0.0 && counts[3 * i] >= 0 &&
+                  counts[3 * i] <= (limited_ ? 0 : 1) && each.compared >= 0 &&
+                  each.compared <= each.rows &&
+                  each.rows < Contender<Real>::kLast + Contender<Real>::kCheck &&
+                  (each.measures ? !measures() : each.factor > factor_) &&
+                  (!widths_ || !each.measures || each.factor == factor_),
               "race");
       contenders_.push_back(std::move(each));
     }

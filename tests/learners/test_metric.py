@@ -130,6 +130,17 @@ def test_batch_loop_resumed_and_sparse_are_equal(rows: int, tmp_path: Any) -> No
     np.testing.assert_array_equal(whole.decision_function(X), sparse.decision_function(X))
 
 
+@pytest.mark.parametrize("rows", [300, 410, 900])
+@pytest.mark.parametrize("gamma", ["4*median", "0.3*median"])
+def test_a_multiple_of_the_median_is_kept_by_a_saved_model(gamma: str, rows: int) -> None:
+    X, y = one_of(3, 2500)
+    X[1500:, 1] *= 1000
+    whole = BudgetronClassifier(budget=30, gamma=gamma).partial_fit(X, y)
+    assert whole.unit_changes_ > 0
+    first = BudgetronClassifier(budget=30, gamma=gamma).partial_fit(X[:rows], y[:rows])
+    same_state(whole, pickle.loads(pickle.dumps(first)).partial_fit(X[rows:], y[rows:]))
+
+
 def test_units_change_under_a_metric() -> None:
     X, y = one_of(3, 4000)
     X[2000:] *= [1.0, 1000.0, 1.0]

@@ -205,3 +205,16 @@ def test_a_forged_share_is_refused() -> None:
     for share in (-1.0, 0.0, 2.0, np.nan):
         with pytest.raises(ValueError, match="race"):
             native_of(model).load({**state, "race/share": np.array([share])})
+
+
+def test_bytes_too_few_for_the_first_rows_are_refused_with_advice() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = (X[:, 0] > 0).astype(int)
+    model = BudgetronClassifier(budget=40).partial_fit(X[:199], y[:199], classes=[0, 1])
+    before = model.decision_function(X)
+    with pytest.raises(budgetron.BudgetronError, match="after row 200"):
+        model.lower_budget("60KiB")
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    model.partial_fit(X[199:], y[199:]).lower_budget("60KiB")
+    assert model.memory_bytes_ <= 60 * 1024

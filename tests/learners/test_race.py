@@ -254,3 +254,16 @@ def test_a_forged_race_is_refused() -> None:
         forged[0] = value
         with pytest.raises(ValueError, match="race"):
             native.load({**state, f"race/{name}": forged})
+
+
+def test_one_who_stays_after_a_win_at_its_last_row_can_be_loaded() -> None:
+    """If another wins in that row it stays until its next check."""
+    X, y = checkerboard(450)
+    model = BudgetronClassifier(budget=40, relevance=False).partial_fit(X, y)
+    native, state = native_of(model), state_of(model)
+    counts = state["race/counts"].copy()
+    counts[1::3] = LAST + 99
+    native.load({**state, "race/counts": counts})
+    counts[1::3] = LAST + 100
+    with pytest.raises(ValueError, match="race"):
+        native.load({**state, "race/counts": counts})

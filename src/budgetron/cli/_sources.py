@@ -196,7 +196,10 @@ Kernel = Annotated[
         autocompletion=lambda: ["rbf", "laplacian", "poly", "linear", "sigmoid"],
     ),
 ]
-GAMMA_HELP = "Kernel width: median (the default), 4*median and the like, auto or a number."
+GAMMA_HELP = (
+    "Kernel width: median (the default), 4*median and the like, auto or a number; race (the "
+    "default of budgetron)."
+)
 Scale = Annotated[
     str | None,
     typer.Option(

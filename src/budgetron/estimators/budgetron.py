@@ -66,7 +66,7 @@ class _Open(OnlineEstimator):
 
     @property
     def feature_relevance_(self) -> Floats:
-        """How much f depends on each feature: 1 on average, or all 1 while the metric is plain.
+        """How much f depends on each feature; all 1 while no metric was learned.
 
         The kernel is exp(-gamma sum_j relevance_j (z_j - s_j)^2) with z and s in units.
         """
@@ -176,7 +176,7 @@ class BudgetronClassifier(_Open, OnlineClassifier):
     kernel : {"rbf", "laplacian", "poly", "linear"}
     gamma : float, "race", "median", a multiple as "4*median", or "auto"
         Width of the kernel. "race": as "median", while learners with 4 and 16 times that gamma and
-        half of the budget learn beside it for at most 10,000 rows; one that is clearly better takes
+        half of the budget learn beside it for at most 6,000 rows; one that is clearly better takes
         its place. With a budget in bytes they have what the first rows have freed, and there is no
         race where that is too little. Not where ``average`` is not "last".
 
@@ -257,7 +257,7 @@ class BudgetronRegressor(_Open, OnlineRegressor):
     kernel : {"rbf", "laplacian", "poly", "linear"}
     gamma : float, "race", "median", a multiple as "4*median", or "auto"
         Width of the kernel. "race": as "median", while learners with 4 and 16 times that gamma and
-        half of the budget learn beside it for at most 10,000 rows; one that is clearly better takes
+        half of the budget learn beside it for at most 6,000 rows; one that is clearly better takes
         its place. With a budget in bytes they have what the first rows have freed, and there is no
         race where that is too little. Not where ``average`` is not "last".
 

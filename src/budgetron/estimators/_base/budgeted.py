@@ -161,7 +161,15 @@ class Budgeted(Shared):
         engine = self._build(lower, classes, dtype)
         shrunk = self._watched(self._engine.copy())
         shrunk.native.lower(self._budget_in(lower.params), lower.room.slots)
-        engine.native.copy(shrunk.native)
+        try:
+            engine.native.copy(shrunk.native)
+        except ValueError as error:
+            if "warm-up rows" not in str(error):
+                raise
+            raise BudgetronError(
+                f"{name}={budget!r} is too small for the first rows, which are kept until the "
+                "units and gamma are found: lower it after row 200, or start a new model with it"
+            ) from None
         self._engine, self._origin = self._watched(engine), lower
         had = int(native.memory_bytes)
         del engine, shrunk, native
