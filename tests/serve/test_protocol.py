@@ -237,6 +237,20 @@ def test_a_body_that_takes_too_long() -> None:
                 assert b" 408 " in slow.recv(4096).partition(b"\r\n")[0]
 
 
+def test_a_head_that_takes_too_long() -> None:
+    with running({"rings": taught(50)}, Settings(body_seconds=0.2)) as at:
+        port = int(at.rpartition(":")[2])
+        whole = f"GET /v2/health/live HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode()
+        for before, sent in ((b"", b""), (b"", whole[:30]), (whole, whole[:30])):
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as slow:
+                slow.sendall(before)
+                assert not before or b"200 OK" in slow.recv(4096)
+                slow.sendall(sent)
+                while slow.recv(4096):  # until the server ends it
+                    pass
+        assert ask(at, "/v2/health/live").status == 200
+
+
 def events(url: str, count: int) -> list[Any]:
     """The first states that a page is told."""
     parts = urllib.parse.urlsplit(url)

@@ -17,6 +17,7 @@ from budgetron.model_file.atomic import BusyError, hold
 from budgetron.serve.app import App
 from budgetron.serve.definition import Definition
 from budgetron.serve.journal import Heard, Journal
+from budgetron.serve.prompt import Prompt
 from budgetron.serve.served import Served
 from budgetron.serve.settings import Settings
 from budgetron.serve.writer import Writer
@@ -70,6 +71,7 @@ class Server:
     def _uvicorn(self) -> uvicorn.Server:
         config = uvicorn.Config(
             self.app.asgi,
+            http=Prompt.within(self._settings.body_seconds),
             log_config=None,
             access_log=False,
             server_header=False,
