@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 import budgetron
 from budgetron.cli import main
 from budgetron.client import Client
-from tests.serve.serving import process, rings, saved, taught
+from tests.serve.serving import ask, process, rings, saved, taught
 from tests.support.repository import ROOT
 
 X, Y = rings(400)
@@ -116,3 +117,17 @@ def test_the_unit_is_sound(tmp_path: Path) -> None:
 def test_the_image_is_marked_as_untested() -> None:
     first = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8").splitlines()[0]
     assert "UNTESTED" in first
+
+
+def test_every_line_of_the_log_is_json(model: str) -> None:
+    with process(model) as server:
+        port = int(server.url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as sender:
+            sender.sendall(b"no request\r\n\r\n")
+            assert b" 400 " in sender.recv(4096).partition(b"\r\n")[0]
+        row = {"rows": [{"x0": 1e308, "x1": 0}]}
+        assert ask(server.url, "/v2/models/rings/infer", row).status in (200, 400)
+        server.popen.terminate()
+        _, told = server.popen.communicate(timeout=60)
+    lines = [json.loads(line) for line in told.splitlines()]
+    assert "Invalid HTTP request received." in [each["message"] for each in lines]

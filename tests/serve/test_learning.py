@@ -118,7 +118,41 @@ BAD = {
     "a second row of another width": {"rows": [[0, 0], [1]], "labels": ["far", "far"]},
     "ids and rows": {"ids": ["a"], "rows": [[0, 0]], "labels": ["far"]},
     "an id twice": {"ids": ["a", "a"], "labels": ["far", "far"]},
+    "a long label": {"rows": [[0, 0]], "labels": ["x" * 1001]},
+    "a number too large for a column": {"rows": [{"x0": 10**400, "x1": 0}], "labels": ["far"]},
 }
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+@pytest.mark.parametrize("kind", ["table", "number", "words"])
+def test_numbers_too_large_for_a_label_or_a_cell(kind: str, digits: int) -> None:
+    large = b"1" + b"0" * digits
+    rows: Any = [{"x0": i, "x1": i % 2} for i in range(40)]
+    model: Any = budgetron.BudgetronClassifier(budget=20)
+    if kind == "number":
+        model = budgetron.BudgetronRegressor(budget=20)
+    with running({"new": model}) as url:
+        labels = [i % 5 if kind == "number" else "ab"[i % 2] for i in range(40)]
+        if kind == "words":
+            rows = [[*each.values()] for each in rows]
+        Client(url, "new").learn(rows, labels)
+        row = b"[1, 1]" if kind == "words" else b'{"x0": 1, "x1": 1}'
+        wide = b"[%s, 1]" % large if kind == "words" else b'{"x0": %s, "x1": 1}' % large
+        for body in (b'{"rows": [%s], "labels": [%s]}' % (row, large), b'{"rows": [%s]}' % wide):
+            verb = "learn" if b"labels" in body else "infer"
+            reply = ask(url, f"/v2/models/new/{verb}", body)
+            assert reply.status in ((400,) if verb == "learn" else (200, 400)), reply.body
+        assert ask(url, "/v2/models/new/stats").json["rows"] == 40
+
+
+def test_labels_in_arrow_that_are_no_number_are_refused() -> None:
+    rows = [{"x0": i, "x1": i % 2} for i in range(40)]
+    with running({"new": budgetron.BudgetronClassifier(budget=20)}) as url:
+        Client(url, "new").learn(rows, ["ab"[i % 2] for i in range(40)])
+        for wrong in (float("nan"), float("inf"), None):
+            table = pa.table({"x0": [1.0], "x1": [0.0], "label": pa.array([wrong], pa.float64())})
+            with pytest.raises(ServeError, match="label"):
+                Client(url, "new").learn_table(table)
 
 
 def test_what_is_refused_leaves_model_and_log_as_they_were(tmp_path: Path) -> None:

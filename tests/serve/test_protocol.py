@@ -203,6 +203,7 @@ def test_mistakes_are_one_line(url: str, what: str) -> None:
         ("/v2/models/rings/infer", {}, 405),
         ("/v2/models/rings/infer", {"body": b"x", "headers": {"Content-Type": "text/plain"}}, 415),
         ("/v2/models/rings/infer", {"body": b"x", "headers": ARROW}, 400),
+        ("/v2/models/rings/infer", {"body": b"x", "headers": {"Content-Encoding": "gzip"}}, 415),
         ("/v2/models/rings/infer", {"body": {"rows": [[0, 0]] * 501}}, 413),
         ("/v2/models/new/infer", {"body": {"rows": [[0, 0]]}}, 409),
         ("/v2/models/rings/learn", {"body": {"rows": [[0, 0]], "labels": ["far"]}}, 403),
@@ -234,6 +235,20 @@ def test_a_body_that_takes_too_long() -> None:
                 head += "Content-Type: application/json\r\nContent-Length: 50\r\n\r\n"
                 slow.sendall(head.encode() + body)
                 assert b" 408 " in slow.recv(4096).partition(b"\r\n")[0]
+
+
+def test_a_head_that_takes_too_long() -> None:
+    with running({"rings": taught(50)}, Settings(body_seconds=0.2)) as at:
+        port = int(at.rpartition(":")[2])
+        whole = f"GET /v2/health/live HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode()
+        for before, sent in ((b"", b""), (b"", whole[:30]), (whole, whole[:30])):
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as slow:
+                slow.sendall(before)
+                assert not before or b"200 OK" in slow.recv(4096)
+                slow.sendall(sent)
+                while slow.recv(4096):  # until the server ends it
+                    pass
+        assert ask(at, "/v2/health/live").status == 200
 
 
 def events(url: str, count: int) -> list[Any]:
@@ -275,6 +290,40 @@ def test_without_pyarrow_arrow_is_415(url: str, monkeypatch: pytest.MonkeyPatch)
     reply = ask(url, "/v2/models/rings/infer", body, headers=ARROW)
     assert reply.status == 415
     assert "budgetron[lab]" in reply.json["error"]
+
+
+def compressed(table: Any, how: str | None) -> bytes:
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression=how)
+    with pa.ipc.new_stream(sink, table.schema, options=options) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def test_a_small_arrow_body_does_not_become_a_large_table(url: str) -> None:
+    def asked(town: Any, how: str | None = None) -> Any:
+        table = pa.table({"town": town, "age": [30] * len(town)})
+        return ask(url, "/v2/models/shop/infer", compressed(table, how), headers=ARROW)
+
+    texts = pa.array(["Rome", "Oslo"] * 20)
+    for how in ("zstd", "lz4"):
+        for column in (texts, texts.dictionary_encode()):
+            reply = asked(column, how)
+            assert (reply.status, "without compression" in reply.json["error"]) == (415, True)
+    long = "x" * 2**20
+    keyed = pa.DictionaryArray.from_arrays(pa.array([0] * 65, pa.int32()), [long])
+    views = np.array([[2**20, 0x78787878, 0, 0]] * 65, np.int32)  # one text, in 65 rows
+    buffers = [None, pa.py_buffer(views.tobytes()), pa.py_buffer(long.encode())]
+    for column in (keyed, pa.Array.from_buffers(pa.string_view(), 65, buffers)):
+        reply = asked(column)
+        assert (reply.status, "'town'" in reply.json["error"]) == (413, True)
+        assert asked(column[:3]).status == 200
+    for column in (texts, texts.cast(pa.string_view()), texts.dictionary_encode()):
+        assert asked(column).status == 200
+    ends = pa.array([40], pa.int32())
+    for column in ([["Rome"]] * 40, pa.RunEndEncodedArray.from_arrays(ends, ["Rome"])):
+        reply = asked(column)
+        assert (reply.status, "'town'" in reply.json["error"]) == (400, True)
 
 
 def test_names_that_are_refused() -> None:

@@ -110,6 +110,17 @@ def test_a_log_whose_middle_is_missing_is_refused(tmp_path: Path) -> None:
         list(Log(tmp_path, "m", durable=False, keep=True).replay(0))
 
 
+def test_a_log_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None:
+    log = Log(tmp_path, "sea", durable=False, keep=False)
+    assert list(log.replay(0)) == []
+    log.add([record(0)])
+    log.close()
+    (path,) = tmp_path.glob("*.log")
+    path.write_bytes(b"another file of some length")
+    with pytest.raises(BudgetronError, match="not a file of records: make it readable"):
+        list(Log(tmp_path, "sea", durable=False, keep=False).replay(0))
+
+
 def test_a_checkpoint_without_its_new_log_goes_on(tmp_path: Path) -> None:
     """Killed between the checkpoint and the log that begins behind it."""
     log = Log(tmp_path, "m", durable=False, keep=False)

@@ -114,6 +114,15 @@ def test_what_makes_no_sense_is_refused(cluster: Any, more: str, says: str) -> N
         topic_of(cluster, "a", more)
 
 
+def test_a_broker_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    from budgetron.sources import kafka
+
+    monkeypatch.setattr(kafka, "CALLING", 0.2)
+    for make in (kafka.KafkaTopic, kafka.KafkaAnswers):
+        with pytest.raises(StreamError, match="start the server, or name another"):
+            make(Address.of("kafka://127.0.0.1:1/a"))
+
+
 def test_a_place_that_is_no_place(cluster: Any) -> None:
     source = topic_of(cluster, "a")
     for mark in ({}, {"offsets": {"0": "x"}, "turn": [0, 0]}, {"offsets": {}, "turn": [0, 1]}):

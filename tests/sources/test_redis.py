@@ -84,6 +84,14 @@ def test_a_stream_that_began_anew_is_told(server: Server) -> None:
     source.close()
 
 
+def test_a_server_that_is_not_there() -> None:
+    from budgetron.sources.redis import RedisAnswers, RedisStream
+
+    for make in (RedisStream, RedisAnswers):
+        with pytest.raises(StreamError, match="refused: start the server, or name another"):
+            make(Address.of("redis://127.0.0.1:1/a"))
+
+
 def test_what_makes_no_sense_is_refused(server: Server) -> None:
     with server.client() as client:
         client.set("text", "1")

@@ -150,7 +150,7 @@ def serve(
     if new is not None and not learn:
         fail("budgetron: --new is of a server that learns: add --learn")
     if token is not None and not token.strip():
-        fail("budgetron: the token is empty")
+        fail("budgetron: the token is empty: name one, or leave it out")
     definitions = [of_file(each) for each in models or []]
     if new is not None:
         definitions.append(_new(new, algorithm, task, budget, classes, settings or []))

@@ -145,16 +145,12 @@ class Exchange:
 
 def _is_arrow(scope: Any) -> bool:
     """Whether the body is Arrow, or else JSON; 415 for others."""
-    for name, value in scope["headers"]:
-        if name == b"content-type":
-            kind = value.decode("latin-1").partition(";")[0].strip().lower()
-            if kind == JSON:
-                return False
-            if kind == ARROW[0]:
-                return True
-            break
-        if name == b"content-encoding":
-            raise Refused(415, "compressed bodies are not read")
+    headers = dict(scope["headers"])
+    if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+        raise Refused(415, "compressed bodies are not read: send them as they are")
+    kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
+    if kind in (JSON, ARROW[0]):
+        return bool(kind == ARROW[0])
     raise Refused(415, f"the content type is {JSON} or {ARROW[0]}")
 
 

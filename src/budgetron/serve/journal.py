@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 import traceback
@@ -54,3 +55,24 @@ class Journal:
                 stream.flush()
             except (OSError, ValueError):  # nobody listens
                 pass
+
+
+class Heard(logging.Handler):
+    """Has what a library says with `logging` stand in a journal, in a line of JSON too.
+
+    Parameters
+    ----------
+    journal : where to
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__(logging.WARNING)
+        self._journal = journal
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is None:
+            self._journal.warn(record.getMessage(), by=record.name)
+        else:
+            self._journal.fault(record.getMessage(), error, by=record.name)

@@ -101,7 +101,12 @@ class Log:
             last = i == len(files) - 1
             if not last and files[i + 1][0] <= position:
                 continue
-            found = RecordFile(path, MAGIC, first, durable=self._durable)
+            try:
+                found = RecordFile(path, MAGIC, first, durable=self._durable)
+            except OSError as error:  # what it holds must not be passed over
+                why = (error.strerror or str(error)).lower()
+                what = "make it readable, put it back, or start in a new folder"
+                raise BudgetronError(f"{path}: {why}: {what}") from None
             if last:
                 self._open = found
                 self.torn = found.torn

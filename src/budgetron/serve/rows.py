@@ -8,6 +8,7 @@ where the model takes none: it can be learned without a further look.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -24,6 +25,7 @@ from budgetron.tables.frames import column_of, table_of
 from budgetron.tables.kinds import Limits
 
 Cell = str | int | float | bool | None
+LONGEST_LABEL = 1_000  # characters
 FEW = 8  # rows up to which cells are encoded one by one
 
 
@@ -89,6 +91,7 @@ class Reader:
 
     # ---- rows ------------------------------------------------------------------------------------
 
+    @np.errstate(over="ignore")  # what is too large is refused
     def rows(self, rows: Sequence[Any]) -> Any:
         """Objects by column name, or arrays of numbers: all of one sort."""
         if not rows:
@@ -123,6 +126,7 @@ class Reader:
             raise bad(f"a row has {X.shape[1]} numbers, the model takes {self.width}")
         return self._checked(X)
 
+    @np.errstate(over="ignore")  # what is too large is refused
     def table(self, table: Any) -> Any:
         """The rows of an Arrow table."""
         if self._encoding is None:
@@ -166,7 +170,7 @@ class Reader:
                     raise bad(f"there is no column {name!r}; {column_hint(name, self._names)}")
                 if value is not None and type(value) not in (int, float, bool):
                     raise bad(f"column {name!r} holds {str(value)[:40]!r}, not a number")
-                x[j] = np.nan if value is None else value
+                x[j] = np.nan if value is None else _float(value)
         return self._checked(X)
 
     def _checked(self, X: Any) -> Any:
@@ -208,7 +212,7 @@ class Reader:
             if not kinds <= {int, float}:
                 raise bad("labels are all texts, all numbers, or all true and false")
             return [_number(each) for each in given]
-        return [each.strip() for each in given] if kinds == {str} else _finite(given)
+        return [_word(each) for each in given] if kinds == {str} else _finite(given)
 
     # ---- a new model -----------------------------------------------------------------------------
 
@@ -226,10 +230,18 @@ class Reader:
         return Layout.of(Encoding.infer([table], wishes))
 
 
+def _float(value: Any) -> float:
+    """A number of JSON, which may be a whole one of any length."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
 def _number(label: Any) -> float:
     if type(label) is bool or not isinstance(label, int | float):
         raise bad(f"label {str(label)[:40]!r} is not a number, as the model's labels are")
-    value = float(label)
+    value = _float(label)
     if not np.isfinite(value):
         raise bad("a label must be finite")
     return value
@@ -239,13 +251,19 @@ def _word(label: Any) -> str:
     """Labels that are words may look like numbers: 1 is "1"."""
     if label is None or not isinstance(label, str | int | float | bool):
         raise bad("a label is a text, a number, or true or false")
+    _finite([label])
     text = str(label).strip()
     if not text:
         raise bad("a label is empty")
+    if len(text) > LONGEST_LABEL:
+        raise bad(f"a label has at most {LONGEST_LABEL:,} characters")
     return text
 
 
 def _finite(labels: Sequence[Any]) -> list[Any]:
+    """Labels that are numbers, or others; refused if one is none or too large."""
+    if any(isinstance(each, float) and not math.isfinite(each) for each in labels):
+        raise bad("a label must be finite")
     if any(isinstance(each, int) and abs(each) >= 2**63 for each in labels):
         raise bad("a label is too large for a whole number of 64 bits")
     return list(labels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import sys
 import threading
@@ -15,7 +16,8 @@ from budgetron.errors import BudgetronError
 from budgetron.model_file.atomic import BusyError, hold
 from budgetron.serve.app import App
 from budgetron.serve.definition import Definition
-from budgetron.serve.journal import Journal
+from budgetron.serve.journal import Heard, Journal
+from budgetron.serve.prompt import Prompt
 from budgetron.serve.served import Served
 from budgetron.serve.settings import Settings
 from budgetron.serve.writer import Writer
@@ -69,6 +71,7 @@ class Server:
     def _uvicorn(self) -> uvicorn.Server:
         config = uvicorn.Config(
             self.app.asgi,
+            http=Prompt.within(self._settings.body_seconds),
             log_config=None,
             access_log=False,
             server_header=False,
@@ -84,9 +87,12 @@ class Server:
         """Serve until SIGTERM or Ctrl-C; then all that was acknowledged is saved."""
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH)
+        heard = Heard(self._journal)
+        logging.getLogger("uvicorn.error").addHandler(heard)
         try:
             asyncio.run(self._uvicorn().serve(sockets=[self._socket]))
         finally:
+            logging.getLogger("uvicorn.error").removeHandler(heard)
             sys.setswitchinterval(before)
             self._end()
 

@@ -23,7 +23,7 @@ class Settings:
     every_rows, every_seconds : between two checkpoints, whichever comes first
     most_body, most_rows : of a request, in bytes and rows
     most_queued : rows that wait to be learned; more are refused
-    body_seconds, learn_seconds : the longest a body and an acknowledgement take
+    body_seconds, learn_seconds : the longest a head or a body, and an acknowledgement, take
     drain_seconds : how long requests at work have to end after SIGTERM
     waiting_bytes, waiting_seconds : of rows that wait for a label, all together and each
     remembered : ids of learned requests, by which a retry is known

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from typing import Any
 
-from budgetron.sources.protocol import Address, Batch, Gone, Mark
+from budgetron.sources.protocol import ABSENT, Address, Batch, Gone, Mark
 from budgetron.streams.base import StreamError
 
 PORT = 9092
@@ -209,7 +209,7 @@ class KafkaTopic:
         try:
             found = self._consumer.list_topics(self._topic, timeout=CALLING).topics[self._topic]
         except self._kafka.KafkaException as error:
-            raise StreamError(self.name, None, _plain(error.args[0])) from None
+            raise StreamError(self.name, None, f"{_plain(error.args[0])}: {ABSENT}") from None
         if found.error is not None or not found.partitions:
             what = "no such topic" if found.error is None else _plain(found.error)
             raise StreamError(self.name, None, what)
@@ -306,7 +306,7 @@ class KafkaAnswers:
         try:
             self._producer.list_topics(timeout=CALLING)
         except kafka.KafkaException as error:
-            raise StreamError(self.name, None, _plain(error.args[0])) from None
+            raise StreamError(self.name, None, f"{_plain(error.args[0])}: {ABSENT}") from None
 
     def write(self, answers: list[tuple[str, bytes]]) -> None:
         for id, line in answers:

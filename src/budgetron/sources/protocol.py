@@ -17,6 +17,9 @@ from budgetron.streams.base import StreamError
 Mark: TypeAlias = dict[str, Any]
 
 
+ABSENT = "start the server, or name another host or port"  # of one that was never there
+
+
 class Gone(Exception):
     """The source or sink cannot be reached just now; its text says why, in a few words.
 

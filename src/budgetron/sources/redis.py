@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from budgetron.sources.protocol import Address, Batch, Gone, Mark
+from budgetron.sources.protocol import ABSENT, Address, Batch, Gone, Mark
 from budgetron.streams.base import StreamError
 
 PORT = 6379
@@ -102,7 +102,7 @@ class RedisStream:
             found = self._info()
         except Gone as reason:
             self.close()
-            raise StreamError(self.name, None, str(reason)) from None
+            raise StreamError(self.name, None, f"{reason}: {ABSENT}") from None
         if found is not None:
             at_end = address.settings.get("from") == "end"
             added = found.get("entries-added")
@@ -210,7 +210,7 @@ class RedisAnswers:
         try:
             ask(self.name, self._key, self._client.ping)
         except Gone as reason:
-            raise StreamError(self.name, None, str(reason)) from None
+            raise StreamError(self.name, None, f"{reason}: {ABSENT}") from None
 
     def write(self, answers: list[tuple[str, bytes]]) -> None:
         self._waiting += answers
