@@ -115,6 +115,17 @@ def test_the_table_fits_80_columns(
     assert "10 %" in text
 
 
+@pytest.mark.parametrize("end", ["", "7", "row%d"])
+def test_a_column_that_tells_nothing_is_not_suggested(
+    end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    rows = (f"{i * 0.37 % 1},{'ab'[i % 2]},{end % i if '%' in end else end}\n" for i in range(200))
+    path.write_text("heat,state,note\n" + "".join(rows))
+    says = "label: state, the last column that varies, with 2 different values?"
+    assert says in said(capsys, str(path))
+
+
 def test_only_the_first_rows_are_looked_at(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

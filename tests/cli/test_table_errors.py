@@ -358,6 +358,7 @@ def test_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == f"budgetron: {tmp_path}: is a directory\n"
 
 
+@pytest.mark.parametrize("head", [b"", b"full name,"])
 @pytest.mark.parametrize(
     ("verb", "more"),
     [
@@ -368,11 +369,12 @@ def test_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_csv_on_standard_input(
     verb: str,
     more: list[str],
+    head: bytes,
     model: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(head + GOOD)))
     with pytest.raises(SystemExit) as exit:
         main([verb, *([model] if verb == "predict" else []), "-", *more])
     assert exit.value.code == 2

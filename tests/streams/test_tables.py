@@ -398,6 +398,8 @@ def test_missing_values_name_row_and_column(tmp_path: Path, nothing: str, column
     stream = open_stream(path, skip_bad=True, chunk_rows=2, **options)
     assert sum(len(y) for _, y in stream) == 8
     assert stream.n_bad == 1
+    if column == "y":  # the flag is given: nobody is told to add it
+        assert stream.skipped.endswith("row 5, column 'y' has no value: fill it in")
     assert stream.bad_messages == [f"{path}: {says}"]
     rest = stream.at({"rows": 6, "bad": 1})
     assert sum(len(y) for _, y in rest) == 2

@@ -11,6 +11,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from budgetron._text import shown
+from budgetron.cli._wording import in_plain_words
 from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def fail(message: str) -> NoReturn:
 def note(message: str) -> None:
     """One line on standard error, if anyone listens there: an error, a warning, or news."""
     with suppress(OSError):
-        print(shown(prefixed(message)), file=sys.stderr, flush=True)
+        print(shown(prefixed(in_plain_words(message))), file=sys.stderr, flush=True)
 
 
 def prefixed(message: str) -> str:

@@ -173,7 +173,9 @@ class RowStream:
         if not self.n_bad:
             return ""
         rows = "row" if self.n_bad == 1 else "rows"
-        first = "".join(f"; the first: {each}" for each in self.bad_messages[:1])
+        # The flag that the message names was given.
+        said = [each.removesuffix(", or add --skip-bad") for each in self.bad_messages[:1]]
+        first = "".join(f"; the first: {each}" for each in said)
         return f"{self.n_bad} bad {rows} skipped{first}"  # an old bookmark has no messages
 
     @property

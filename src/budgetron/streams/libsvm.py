@@ -9,6 +9,7 @@ one without being parsed again.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 1 << 20
 _MAX_INDEX = 2**31 - 1
 _HEAD = 4096
+# What is said of a first word that is no label, and a first line with an index:value after it.
+_NO_LABEL = re.compile("^label .* is not a number", re.DOTALL)
+_PAIR = re.compile(rb"[^\s,;|]+[ \t]+[0-9]+:")
 
 
 def read_as_libsvm(name: str, line: int | None = None) -> StreamError:
@@ -238,7 +242,12 @@ class LibsvmStream(RowStream):
         head = self._head.lstrip()
         if line == 1 and (other := looks_else(head, "libsvm")):
             return StreamError(self.name, line, other)
-        if line == 1 and looks_like_table(head) and "is not a number (a line" in what:
+        if (
+            line == 1
+            and looks_like_table(head)
+            and _NO_LABEL.search(what)
+            and not _PAIR.match(head)
+        ):
             return read_as_libsvm(self.name, line)
         return StreamError(self.name, line, what)
 

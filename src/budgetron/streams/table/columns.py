@@ -118,13 +118,15 @@ def suggested_label(columns: Sequence[Found]) -> tuple[str, str]:
     """The column that is probably the label, and why.
 
     One called label, target, class or y; else the last one of few different values, if it is at an
-    end of the table; else the last one.
+    end of the table; else the last one. A column of one value or none, or of ids, is no last one.
     """
     usual = [each for each in columns if each.name.strip().lower() in LABELS]
     if usual:
         return usual[-1].name, "by its name"
-    ends = [each for each in (columns[-1], columns[0]) if 2 <= each.distinct <= FEW]
-    if ends:
-        place = "last" if ends[0] is columns[-1] else "first"
-        return ends[0].name, f"the {place} column, with {ends[0].distinct} different values"
-    return columns[-1].name, "the last column"
+    varied = [each for each in columns if each.distinct > 1 and each.kind != "id"]
+    last = varied[-1] if varied else columns[-1]
+    place = "the last column" + ("" if last is columns[-1] else " that varies")
+    if not 2 <= last.distinct <= FEW and 2 <= columns[0].distinct <= FEW:
+        last, place = columns[0], "the first column"
+    few = f", with {last.distinct} different values" if 2 <= last.distinct <= FEW else ""
+    return last.name, place + few
