@@ -17,7 +17,7 @@ ifneq ($(wildcard ../shared/data),)
 export BUDGETRON_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test pytest check build cpp-build cpp-tests core_tests bytes_tests asan asan-build tsan parallel-tests \
+.PHONY: demo test pytest long check build cpp-build cpp-tests core_tests bytes_tests asan asan-build tsan parallel-tests \
         fuzz bench guard digests reproduced kills browser mutants soak papers proof docs wheel walkthrough clean help
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make fuzz    the LIBSVM parser, then the tests' generators, under sanitizers, a minute each"
 	@echo "make bench   speed as ratios: against the machine's limits, peers and NumPy"
 	@echo "make pytest  the Python tests alone"
+	@echo "make long    the tests that make test leaves out: more learners, kernels and layouts"
 	@echo "make guard   instruction counts of a small workload against those recorded (valgrind)"
 	@echo "make digests  every learner's decisions and saved states against those recorded, to the bit"
 	@echo "make reproduced  the papers' tables, one permutation of each, against those recorded"
@@ -67,9 +68,14 @@ test: $(SETUP)
 	$(MAKE) -j2 cpp-tests guard
 	$(MAKE) pytest
 
-# Each of the workers has a core of its own, so BLAS gets one too.
+# BLAS gets one thread. One worker more than there are cores: some tests wait for processes.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(shell expr $(JOBS) + 1) --dist loadgroup --durations 20
 pytest: $(BUILT)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --durations 20
+	$(PYTEST) -m "not long"
+
+# The same for all learners, kernels and layouts where `make test` takes a few.
+long: $(BUILT)
+	$(PYTEST) -m long
 
 # The C++ tests of the core, under asan, ubsan and LeakSanitizer, invariants on.
 cpp-tests: core_tests bytes_tests

@@ -155,7 +155,7 @@ def median_gamma(stored: np.ndarray) -> float:
     return gamma_of_rows(stored.astype(np.float64))
 
 
-@pytest.mark.parametrize("layout", ["dense", "csr"])
+@pytest.mark.parametrize("layout", ["dense", pytest.param("csr", marks=pytest.mark.long)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", STREAMS)
 def test_units_gamma_and_stored_examples_are_those_of_the_page(

@@ -196,10 +196,7 @@ Kernel = Annotated[
         autocompletion=lambda: ["rbf", "laplacian", "poly", "linear", "sigmoid"],
     ),
 ]
-GAMMA_HELP = (
-    "Kernel width: median (the default), 4*median and the like, auto or a number; race (the "
-    "default of budgetron)."
-)
+GAMMA_HELP = "Kernel width: median, 4*median, race (of budgetron), auto or a number."
 Scale = Annotated[
     str | None,
     typer.Option(
