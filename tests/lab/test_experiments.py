@@ -565,6 +565,10 @@ def test_a_limit_lets_quick_runs_and_errors_through() -> None:
     wrong = replace(quick, params={"gamma": -1.0})
     with pytest.raises(ValueError, match="gamma"):
         Run(Set("noisy", 600, flip=0.05), wrong, {}, 0).outcome()
+    job = Run(Set("noisy", 600, flip=0.05), quick, {}, 0)
+    with Workers(2) as pool:  # also where it is run by another process
+        (found,) = [result for _, result in pool.unordered(Run.outcome, [job])]
+    assert found.value == outcome.value
 
 
 def lines(text: str, start: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
-from multiprocessing import get_context
+from multiprocessing import get_all_start_methods, get_context, get_start_method, set_start_method
 from multiprocessing.connection import Connection
 from traceback import format_exception
 from typing import Any
@@ -139,6 +139,9 @@ class Run(Work):
         """With a limit, from a process of its own that can be stopped."""
         if self.row.limit is None or self.validation is not None:
             return _run(self, _rows(self))
+        # A worker of loky names loky's method to what it starts, which knows only Python's own.
+        if get_start_method(allow_none=True) not in (None, *get_all_start_methods()):
+            set_start_method("spawn", force=True)
         context = get_context("spawn")
         ours, theirs = context.Pipe(duplex=False)
         process = context.Process(target=_send, args=(theirs, self), daemon=True)
