@@ -129,7 +129,7 @@ def test_formats_blocks_and_chunks_change_no_bit(
     """Of a file only the first rows are looked at; the others come as what these are."""
     infer = min(infer, len(table["n"]))
     for cells in table.values():  # of a column that begins with gaps text tells less than Arrow
-        cells[0] = next((each for each in cells if each not in (None, "")), None)
+        cells[0] = next((each for each in cells if each is not None), None)
     features = arrow(table).drop_columns("label")
     encoder = TableEncoder(infer_rows=infer).partial_fit(features)
     expected = encoder.transform(features).toarray()
@@ -138,6 +138,7 @@ def test_formats_blocks_and_chunks_change_no_bit(
         how = {"delimiter": delimiter, "header": True} if kind == "csv" else {}
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(streams_table, "INFER_ROWS", infer)
+            patch.setattr(streams_table.TableStream, "_infer_rows", infer)
             patch.setattr(csv_text, "_BLOCK", block)
             patch.setattr(json_lines, "_BLOCK", block)
             patch.setattr(streams_source, "BLOCK", max(block, 16))

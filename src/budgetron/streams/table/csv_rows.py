@@ -74,9 +74,12 @@ def _alternate(letters: NDArray[np.uint8], quotes: NDArray[np.intp], delimiter: 
 
 
 def _field(delimiter: str) -> tuple[bytes, bytes]:
-    """Patterns of a field and of what stands between two of them."""
+    """Patterns of a field and of what stands between two of them.
+
+    The group is atomic, (?>...): repeated by *+, another one matches too much in Python 3.11.2.
+    """
     between = re.escape(delimiter.encode())
-    field = rb'(?:"[^"]*+(?:""[^"]*+)*+"|(?!"))[^' + between + rb"\r\n]*+"
+    field = rb'(?>"(?:[^"]++|"")*+"|(?!"))[^' + between + rb"\r\n]*+"
     return field, rb"[" + between + rb"\r]"
 
 
