@@ -137,7 +137,6 @@ def test_formats_blocks_and_chunks_change_no_bit(
         path = write(table, tmp_path, kind, delimiter)
         how = {"delimiter": delimiter, "header": True} if kind == "csv" else {}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(streams_table, "INFER_ROWS", infer)
             patch.setattr(streams_table.TableStream, "_infer_rows", infer)
             patch.setattr(csv_text, "_BLOCK", block)
             patch.setattr(json_lines, "_BLOCK", block)

@@ -291,7 +291,7 @@ class TableStream(RowStream):
         """Decide what the columns are, by the first rows; these are read again, or kept."""
         encoder = self._encoder
         if self._raw:
-            encoder.infer(first_rows(open_batches, INFER_ROWS, encoder.needed).to_batches())
+            encoder.infer(first_rows(open_batches, self._infer_rows, encoder.needed).to_batches())
             return
         kept: list[Any] = []
         lacking = self._infer_rows
@@ -311,7 +311,7 @@ class TableStream(RowStream):
         try:
             if self._batches.bytes_total is None and not isinstance(self._batches, FrameBatches):
                 return self._batches.names[-1]  # a pipe
-            table = first_rows(open_batches, INFER_ROWS)
+            table = first_rows(open_batches, self._infer_rows)
             return suggested_label(looked_at(self.name, table, Roles()))[0]
         except BudgetronError:
             return self._batches.names[-1]
