@@ -1,11 +1,11 @@
-"""Ours beside what else learns from a stream on PyPI: mistakes, memory and time, row by row.
+"""Our learners beside others for streams on PyPI: mistakes, memory and time, row by row.
 
-Every learner predicts a row, learns its label, and goes on to the next: the same rows in the
-same order, through the interface each has for single rows (scikit-learn's is partial_fit on one
-row). Ours have a budget of 100 and the median width (budgetron's default), RBFSampler a width from
-the distances of 200 pairs of rows, SGD and VW's linear learner the logistic loss, VW's --ksvm the
-rbf kernel; defaults otherwise. Features are as they are (phishing has rows of unit norm, a9a is
-binary); seconds are of processor time, so that a busy machine does not matter much. River,
+Every learner predicts a row, learns its label, and goes on to the next: the same rows in the same
+order, through the interface each has for single rows (scikit-learn's is partial_fit on one row).
+Ours have a budget of 100 and the median width (budgetron's default), RBFSampler a width from the
+distances of 200 pairs of rows, SGD and VW's linear learner the logistic loss, VW's --ksvm the rbf
+kernel; everything else is default. Features are not scaled (phishing has rows of unit norm, a9a is
+binary); seconds are processor time, so that a busy machine does not matter much. River,
 scikit-learn and Vowpal Wabbit are those installed here; KOL and BudgetedSVM (programs in C++) are
 not on PyPI. Needs the papers' data: `budgetron data get phishing a9a`.
 """
@@ -24,8 +24,8 @@ import numpy as np
 import budgetron
 from budgetron import datasets
 
-Rows = tuple[Any, Any]  # X, and y of 0 and 1
-Step = Callable[[int], int]  # predicts row i, learns it; 1 if it was mistaken
+Rows = tuple[Any, Any]  # X, and y with values 0 and 1
+Step = Callable[[int], int]  # predicts row i, learns it; returns 1 for a mistake
 
 
 def ours(name: str, X: Any, y: Any, **params: Any) -> tuple[Step, Callable[[], int]]:
@@ -52,7 +52,7 @@ def of_sklearn(model: Any, X: Any, y: Any, features: Any = None) -> tuple[Step, 
 
 
 def of_river(model: Any, X: Any, y: Any, *, zeros: bool) -> tuple[Step, Callable[[], int]]:
-    """Linear models take absent features for 0, trees and neighbours need them in the row."""
+    """Linear models treat absent features as 0; trees and neighbours need them in the row."""
     dicts = [{str(j): float(v) for j, v in enumerate(row) if v or zeros} for row in X]
 
     def step(i: int) -> int:
@@ -77,7 +77,7 @@ def of_vw(arguments: str, X: Any, y: Any) -> tuple[Step, Callable[[], int]]:
         model.learn(texts[i])
         return int((said > 0) != y[i])
 
-    return step, lambda: 0  # a table of 2^18 weights; it does not say
+    return step, lambda: 0  # a table of 2^18 weights; it does not report its size
 
 
 def learners(X: Any, y: Any) -> Iterator[tuple[str, Callable[[], tuple[Step, Callable[[], int]]]]]:
@@ -132,7 +132,7 @@ def main() -> None:
                 kilobytes = f"{memory() / 1000:,.0f}" if memory() else "–"
                 rate, each = 100 * mistakes / (len(y) - 1), 1e6 * taken / (len(y) - 1)
                 print(f"| {title} | {rate:.2f} | {kilobytes} | {each:.1f} |", flush=True)
-            except Exception as error:  # the others' numbers stand
+            except Exception as error:  # the numbers of the others are still valid
                 print(f"| {title} | failed: {error} | | |", flush=True)
 
 

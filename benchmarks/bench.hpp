@@ -1,5 +1,5 @@
-// What the C++ benchmarks share: taking turns at being timed, rows of a shape, and a model that
-// stores a given number of them.
+// What the C++ benchmarks share: timing in turns, rows of a shape, and a model that stores a given
+// number of them.
 #pragma once
 
 #include <algorithm>
@@ -19,24 +19,24 @@ namespace bench {
 
 using namespace budgetron;
 
-inline constexpr std::size_t kQueries = 16;      // rows asked about, in turn
-inline constexpr double kBurstSeconds = 150e-6;  // short enough to often run undisturbed
-inline volatile double sink;                     // what was computed was wanted
+inline constexpr std::size_t kQueries = 16;      // query rows, in turn
+inline constexpr double kBurstSeconds = 150e-6;  // short enough to run undisturbed often
+inline volatile double sink;                     // keeps the compiler from dropping computations
 
 struct Shape {
   std::size_t examples;
   std::size_t features;
   std::size_t nonzeros;  // = features: dense
-  bool dense;            // how rows are handed over
+  bool dense;            // the layout of the rows
 };
 
 // ---- timing ------------------------------------------------------------------------------------
 
 struct Measurement {
   const char* name;
-  std::function<void(std::size_t)> run;                   // so many calls
-  std::size_t calls = 1;                                  // a burst
-  double best = std::numeric_limits<double>::infinity();  // seconds a call
+  std::function<void(std::size_t)> run;                   // runs so many calls
+  std::size_t calls = 1;                                  // per burst
+  double best = std::numeric_limits<double>::infinity();  // seconds per call
 };
 
 inline double seconds_of(const Measurement& m) {
@@ -60,7 +60,7 @@ inline void measure(std::vector<Measurement>& measurements, int bursts) {
 
 // ---- examples and model ------------------------------------------------------------------------
 
-// Rows both as the row-major loop and as the library reads them.
+// Rows in the layouts of the row-major loop and of the library.
 template <class Real>
 struct Data {
   Data(const Shape& shape, std::size_t count, std::uint32_t seed) : rows{count, shape.features} {
@@ -109,7 +109,7 @@ struct Data {
   std::vector<std::int64_t> ends;
 };
 
-// A Perceptron that halves when it is full; it is filled and then never asked to.
+// A Perceptron that halves when it is full; it is filled exactly, so that it never halves.
 inline Spec machine(const Shape& shape, double gamma) {
   const auto part = [](const char* kind) {
     auto spec = std::make_shared<Spec>();
@@ -134,7 +134,7 @@ inline void require(bool holds, const char* what) {
   if (!holds) throw std::runtime_error(std::string("expected that ") + what);
 }
 
-// A model that stores `rows`: each is learned as what it was not taken for.
+// A model that stores `rows`: the label of each differs from its prediction.
 template <class Real>
 std::unique_ptr<Model<Real>> filled(const Shape& shape, double gamma, const Batch<Real>& rows) {
   auto model = std::make_unique<Model<Real>>(machine(shape, gamma), Task::classification, 2, 0);
@@ -145,7 +145,7 @@ std::unique_ptr<Model<Real>> filled(const Shape& shape, double gamma, const Batc
   return model;
 }
 
-// The classes that rows are taken for: to learn them as such updates nothing.
+// The predicted classes of the rows: learning them with these labels updates nothing.
 template <class Real>
 std::vector<double> taken_for(Model<Real>& model, const Batch<Real>& rows) {
   std::vector<double> targets(rows.count);
@@ -160,7 +160,7 @@ const Expansion<Real>& expansion(Model<Real>& model) {
   return *model.inspect([](const Learner<Real>& learner) { return learner.expansion(); });
 }
 
-// The row function's task for every query, `rows` holding their terms and `values` the result.
+// The input of the row function for every query; `rows` hold their terms and `values` the result.
 template <class Real>
 std::vector<RowTask<Real>> row_tasks(const Expansion<Real>& f, const Batch<Real>& queries,
                                      std::vector<Row<Real>>& rows, AlignedVector<Real>& values) {

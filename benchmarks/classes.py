@@ -1,11 +1,11 @@
-"""What more classes cost: a round with K classes against one with two.
+"""The cost of more classes: a round with K classes against one with two.
 
     python benchmarks/classes.py [--classes 10] [--budget 400] [--features 68] [--repeats 7]
 
-Both models store the same number of examples, meet the same float32 rows in the same chunks, in
-turns, and each chunk counts with its best time. First rounds without mistakes (labels are what the
-model predicts: learners that update on mistakes only do nothing, those with a margin update on
-most), then all (labels of noisy clusters, of which more classes err on more). One thread.
+Both models store the same number of examples and get the same float32 rows in the same chunks, in
+turns; each chunk counts with its best time. First come rounds without mistakes (labels are the
+model's predictions: learners that update only on mistakes do nothing, those with a margin update on
+most), then all rounds (labels of noisy clusters; more classes err on more of them). One thread.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEARNERS = ["rbp", "forgetron", "bpas", "bogd", "ahpatron", "avm"]
 
 
 def clusters(rows: int, features: int, classes: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Rows around 60 centres, each of a class; a tenth of the labels drawn anew."""
+    """Rows around 60 centres, each of one class; a tenth of the labels are random."""
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(60, features))
     which = rng.integers(60, size=rows)
@@ -43,7 +43,7 @@ def clusters(rows: int, features: int, classes: int) -> tuple[NDArray[Any], NDAr
 def microseconds(
     models: list[Any], X: NDArray[Any], targets: list[NDArray[np.float64]], repeats: int
 ) -> NDArray[np.float64]:
-    """A round of each model, its best time over the repeats, chunk by chunk."""
+    """The time of a round of each model: the best over the repeats, chunk by chunk."""
     starts = range(0, len(X), CHUNK)
     best = np.full((len(models), len(starts)), np.inf)
     for _ in range(repeats):

@@ -3,11 +3,12 @@
     python benchmarks/cores.py
 
 `compare` runs four learners on ten permutations of 40,000 rows, 50 checkpoints each, and writes its
-tables, figures and report, which is timed too; all has been imported before, as in a session. Both
-sides of a ratio take turns and count with their best time. It says nothing on a machine whose cores
-are busy with other things: look at the load that is printed with it. Nor of two that are threads of
-one core, or wait for one memory. What the machine itself allows is measured beside it, in the same
-turns: two processes that share nothing learn such rows, B = 1,000 of 100 features, from memory.
+tables, figures and report, which is timed too; all modules are already imported, as in a session.
+Both sides of a ratio take turns and count with their best time. The result is worthless on a
+machine whose cores are busy with other things: look at the load that is printed with it. The same
+holds for two cores that are threads of one core, or that share the memory bandwidth. The limit of
+the machine is measured beside it, in the same turns: two processes that share nothing learn such
+rows, B = 1,000 of 100 features, from memory.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ from budgetron.lab.workers import Workers
 FASTER, PASSES, CALLS = 1.8, 3, 150
 ROWS, WIDTH, BUDGET, REPEATS = 40_000, 100, 1000, 10
 LEARNERS = ("rbp", "forgetron", "bogd", "bpas")
-TURNS, LOT = 5, 20  # of the machine's measurement before each pass; calls of 4,000 rows a turn
+# Turns of the machine's measurement before each pass; calls of 4,000 rows per turn.
+TURNS, LOT = 5, 20
 Seconds = dict[int, float]
 
 
 def clouds(rows: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Two that overlap."""
+    """Two clouds that overlap."""
     random = np.random.default_rng(0)
     y = random.integers(0, 2, rows)
     X = random.standard_normal((rows, WIDTH)) + np.where(y, 0.1, -0.1)[:, None]
@@ -71,7 +73,7 @@ def predict_seconds() -> Seconds:
 
 
 def lot_of_its_own(_: int) -> float:
-    """Seconds of learning, in a process."""
+    """Seconds of learning, in a separate process."""
     X, y = clouds(4 * BUDGET)
     model = as_printed("rbp", budget=BUDGET, gamma=1 / WIDTH, random_state=0)
     model.prequential(X, y)
@@ -82,7 +84,7 @@ def lot_of_its_own(_: int) -> float:
 
 
 def take_turns(machine: Seconds, compared: Seconds) -> None:
-    """Put the best times into these."""
+    """Put the best times into both dicts."""
     with Workers(2) as pool:
         for _ in range(TURNS):
             for lots in machine:

@@ -1,13 +1,13 @@
-"""What Budgetron's covariance costs.
+"""The cost of Budgetron's covariance.
 
     python benchmarks/covariance.py [--repeats 7]
 
 1. The phishing stream (float32 rows), learned with default parameters: a round as a multiple of the
    bare row, averaged over the second half of the stream (see learners.py).
 2. An update as a multiple of the time to read the packed covariance three times (for the product,
-   for the rank-one update, and for writing it back) at the bandwidth measured here for as much
-   memory, a dot product of its two halves less the call itself. The update is a regressor's round,
-   which always updates, less its bare row.
+   for the rank-one update, and for writing it back) at the bandwidth measured here for the same
+   amount of memory: a dot product of its two halves minus the call itself. The update is a round of
+   a regressor, which always updates, minus its bare row.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_OF_THREE_READS = 1.5
 
 
 def best(call: object, repeats: int, number: int) -> float:
-    """Microseconds a call."""
+    """Microseconds per call."""
     times = timeit.repeat(call, repeat=repeats, number=number)  # type: ignore[arg-type]
     return 1e6 * min(times) / number
 
@@ -44,7 +44,7 @@ def update_microseconds(budget: int, repeats: int) -> float:
     model.partial_fit(X, y)
     assert model.n_support_ == budget
     native = pickle.loads(pickle.dumps(model._engine)).native
-    rows = X[:10]  # few: a block that is not interrupted counts
+    rows = X[:10]  # few: a block without interruption counts
     batch = Batch(rows, y[:10])
     round_ = best(lambda: native.learn(batch), 30 * repeats, 1) / len(rows)
     return round_ - best(lambda: native.predict(rows), 30 * repeats, 1) / len(rows)

@@ -1,13 +1,13 @@
-"""`budgetron run` on a LIBSVM file: how much of its time is not learning.
+"""`budgetron run` on a LIBSVM file: the share of its time that is not learning.
 
     python benchmarks/disk.py
 
-The file is a9a as plain text, 24 times over. Timed in turns, the best of several: the command
-(its own `seconds`: from the first row to the last), learning the same chunks from memory, and
-reading the file without learning. Reading overlaps learning, on two cores, so the command should
-take little more than the slower of the two. On a busy machine nothing overlaps and everything
-waits, so the same is said of processor time, of all threads and of the whole command: what the
-share would be if nothing overlapped. rbp, bogd and bpas at B = 300, float32.
+The file is a9a as plain text, 24 times over. Timed in turns, the best of several: the command (its
+own `seconds`: from the first row to the last), learning the same chunks from memory, and reading
+the file without learning. Reading overlaps learning, on two cores, so the command should take
+little more than the slower of the two. On a busy machine nothing overlaps and everything waits, so
+the processor time of all threads and of the whole command is printed too: the share without any
+overlap. rbp, bogd and bpas at B = 300, float32.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BUDGET, COPIES, PASSES, SHARE = 300, 24, 12, 40.0
 
 
 def run(path: Path, name: str) -> float:
-    """Seconds by the command's own account."""
+    """The seconds that the command reports."""
     words = ["run", str(path), "-a", name, "--budget", str(BUDGET), "--gamma", str(A9A.gamma)]
     words += ["--scale", "none"]
     words += ["--n-features", str(A9A.features), "--seed", "0", "--json"]
@@ -60,7 +60,7 @@ def read(path: Path) -> float:
 
 
 def fastest(calls: dict[str, Callable[[], float]]) -> tuple[dict[str, float], dict[str, float]]:
-    """Milliseconds as each call says, and of processor time; the best of several, in turns."""
+    """Milliseconds that each call reports, and processor time; the best of several, in turns."""
     stated, spent = dict.fromkeys(calls, float("inf")), dict.fromkeys(calls, float("inf"))
     for _ in range(PASSES):
         for name, call in calls.items():

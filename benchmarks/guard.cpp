@@ -1,9 +1,9 @@
 // A small fixed workload whose instructions guard.py counts under callgrind.
 //
-// Each learner meets the same few hundred rows, dense and then CSR. Only what happens within
-// `rounds` is counted, and a dump follows each call of it; the lines on standard output say in the
-// order of the dumps which learner it was and what came out, which is to be the same every time.
-// None of the learners needs LAPACK, which is not ours to count.
+// Each learner gets the same few hundred rows, dense and then CSR. Only instructions within
+// `rounds` are counted, and a dump follows each call of it; the lines on standard output give, in
+// the order of the dumps, the learner and its result, which must be the same every time. None of
+// the learners needs LAPACK, which is not our code.
 #include <cstdio>
 #include <exception>
 #include <utility>

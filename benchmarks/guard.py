@@ -2,13 +2,13 @@
 
     python benchmarks/guard.py [--record]
 
-Builds the target `guard` (guard.cpp: a few learners over a few hundred rows) over the objects of
+Builds the target `guard` (guard.cpp: a few learners over a few hundred rows) with the objects of
 the installed package, counts the instructions of each learner's rounds under valgrind, and compares
-them with guard.json: more than 5 % above is an error, exit code 1. The numbers are those of one
-compiler; with another one, or without valgrind, there is nothing to compare, which is said. What
-valgrind can run of the SIMD code is the AVX2 path, so that is the one guarded; AVX-512 is not.
+them with guard.json: more than 5 % above is an error, exit code 1. The numbers belong to one
+compiler; with another compiler, or without valgrind, the program says that there is nothing to
+compare. Valgrind can run the AVX2 code, so this path is guarded; the AVX-512 path is not.
 
-`--record` writes the numbers down, after a change that is meant to cost (or save) instructions.
+`--record` stores the numbers, after a change that should cost (or save) instructions.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ TOLERANCE = 0.05
 
 
 class Skip(Exception):
-    """Why nothing can be compared here."""
+    """The reason why nothing can be compared here."""
 
 
 def build_folder() -> Path:
-    """Where the package's objects lie: a build that is neither of the tests nor of benchmarks."""
+    """The folder of the package's objects: a build that is not for tests or benchmarks."""
     found = []
     for cache in (ROOT / "build").glob("*/CMakeCache.txt"):
         text = cache.read_text()
@@ -48,7 +48,7 @@ def build_folder() -> Path:
 
 
 def compiler(folder: Path) -> str:
-    """Its kind and version, as CMake found them."""
+    """The kind and version of the compiler, as CMake found them."""
     (found,) = (folder / "CMakeFiles").glob("*/CMakeCXXCompiler.cmake")
     text = found.read_text()
     kind, version = (
@@ -59,7 +59,7 @@ def compiler(folder: Path) -> str:
 
 
 def count() -> tuple[str, dict[str, int]]:
-    """The compiler, and instructions by learner."""
+    """The compiler, and the instructions per learner."""
     if shutil.which("valgrind") is None:
         raise Skip("valgrind is not installed (Debian: apt install valgrind)")
     if shutil.which("cmake") is None:
@@ -95,7 +95,7 @@ def _total(dump: Path) -> int:
 
 
 def worse(counts: dict[str, int], recorded: dict[str, int]) -> list[str]:
-    """What has become more than the tolerance allows, a line a learner.
+    """The learners whose instructions grew by more than the tolerance, one line per learner.
 
     >>> worse({"rbp": 1051, "bogd": 900}, {"rbp": 1000, "bogd": 1000})
     ['rbp: 1,051 instructions, recorded 1,000 (+5.1 %)']

@@ -1,7 +1,8 @@
-"""How long importing takes: `budgetron` alone, and an estimator beyond scikit-learn's own import.
+"""How long imports take: `budgetron` alone, and an estimator beyond scikit-learn's own import.
 
-Processor time of fresh processes, in turn, the best of several: that is what the code costs, on a
-busy machine too; the first of a day pays for the disk as well. Exits with 1 where a bar is missed.
+Measures the processor time of fresh processes, in turns, the best of several: the cost of the code,
+also on a busy machine; the first run of a day also pays for the disk. Exits with 1 if a bar is
+missed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import subprocess
 import sys
 from argparse import ArgumentParser
 
-# What is imported, and its bar in seconds; None: what the next is measured against.
+# What is imported, and its bar in seconds; None: the reference for the next one.
 SKLEARN = "import sklearn.base, sklearn.utils.validation, sklearn.utils.multiclass, scipy.sparse"
 LINES = {
     "budgetron": ("import budgetron", 0.5),
@@ -21,7 +22,7 @@ OVER = 0.2  # an estimator over scikit-learn
 
 
 def seconds(statement: str) -> float:
-    """Of a fresh process."""
+    """The seconds of a fresh process."""
     clock = "time.process_time()"
     timed = f"import time; start = {clock}; {statement}; print({clock} - start)"
     run = subprocess.run([sys.executable, "-c", timed], capture_output=True, text=True, check=True)

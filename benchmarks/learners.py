@@ -1,21 +1,21 @@
-"""What a round costs beyond its kernel row, for every learner of the catalogue.
+"""The cost of a round beyond its kernel row, for every learner of the catalogue.
 
     python benchmarks/learners.py [--budget 300] [--rows 4000] [--repeats 8] [NAME ...]
 
-A learner first learns half of the rows it gets. The others it meets in chunks: each chunk is first
-only decided, one row at a time (`predict` with `set_look_ahead("never")`: the bare row, kernel
-values and their sum over what is stored at that moment) and then learned (`prequential`: the round,
-which begins with that same row, though dense rows may be taken in blocks). Both go through the same
-compiled loop over the same float32 rows, so their ratio is what learning adds. All of it is
-repeated on copies of the model, and each chunk counts with its best time; the ratio of the sums is
-printed, and held to its bar as the mean over the data sets. One thread.
+A learner first learns half of its rows. It gets the others in chunks: each chunk is first only
+decided, one row at a time (`predict` with `set_look_ahead("never")`: the bare row, kernel values
+and their sum over the stored examples) and then learned (`prequential`: the round, which begins
+with the same row, though dense rows may be computed in blocks). Both run the same compiled loop
+over the same float32 rows, so their ratio is the cost of learning. All of it is repeated on copies
+of the model, and each chunk counts with its best time; the ratio of the sums is printed, and its
+mean over the data sets has a bar. One thread.
 
-Projectron's and NOGD's updates read a matrix, and are held to that: the rounds that update, one row
-at a time, against the bare row and the BLAS-2 calls of the same size (two solves with a triangle,
+Updates of Projectron and NOGD read a matrix, and have their own bar: the rounds that update, one
+row at a time, against the bare row plus the BLAS-2 calls of the same size (two triangular solves,
 two products with the landmarks' matrix), by SciPy's BLAS in the same run.
 
-Learners with a budget get the same one, FOGD as many frequencies, and the others store what they
-like, which the table shows. Data: see `load` in measuring.py.
+Learners with a budget get the same one, FOGD as many frequencies; the others store as much as they
+need, which the table shows. Data: see `load` in measuring.py.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from budgetron._batch import Batch
 from budgetron._csr import sparse_rows
 from budgetron.catalogue import as_printed
 
-CHUNK = 480  # rows: enough that the call beside them costs next to nothing
-# Round to bare row, at most.
+CHUNK = 480  # rows: enough to make the cost of the call negligible
+# The largest allowed ratio of round to bare row.
 LINEAR = ("rbp", "forgetron", "bogd", "bogd++", "bpas", "pa", "ogd", "avm")
 BARS = dict.fromkeys(LINEAR, 1.6) | {"ahpatron": 2.5, "bsgd-merge": 8.0}
 BLAS2 = {"projectron": 2.0, "nogd": 2.0}
@@ -51,7 +51,7 @@ BLAS2 = {"projectron": 2.0, "nogd": 2.0}
 
 @dataclass(frozen=True)
 class Cost:
-    """Microseconds a row, and how many examples were stored at the end."""
+    """Microseconds per row, and how many examples were stored at the end."""
 
     row: float
     round: float
@@ -62,7 +62,8 @@ class Cost:
 def make(algorithm: Any, gamma: float, budget: int) -> Any:
     sizes = {"budget": budget, "n_components": budget}
     own = {name: value for name, value in sizes.items() if name in algorithm.parameters}
-    build = budgetron.make if algorithm.name == "budgetron" else as_printed  # it scales in any case
+    # It scales rows in any case.
+    build = budgetron.make if algorithm.name == "budgetron" else as_printed
     return build(algorithm.name, gamma=gamma, random_state=0, **own)
 
 
@@ -94,7 +95,7 @@ def seconds(call: Callable[..., Any], *args: Any, **kwargs: Any) -> float:
 
 
 def update_rounds(model: Any, X: Any, codes: NDArray[np.float64], repeats: int) -> float:
-    """Microseconds of a round that updates; of rows one at a time, each with its best time."""
+    """Microseconds of a round that updates; rows one at a time, each with its best time."""
     rows = X.toarray() if hasattr(X, "toarray") else X
     rows, codes = rows[-600:], codes[-600:]
     start = pickle.dumps(model._engine)
@@ -113,7 +114,7 @@ def update_rounds(model: Any, X: Any, codes: NDArray[np.float64], repeats: int) 
 
 
 def blas2(name: str, stored: int, rank: int) -> float:
-    """Microseconds of the BLAS-2 calls that an update cannot do without."""
+    """Microseconds of the BLAS-2 calls that an update needs at least."""
     rng = np.random.default_rng(0)
     if name == "projectron":
         packed = rng.uniform(0.0, 0.01, stored * (stored + 1) // 2)

@@ -7,7 +7,7 @@ namespace {
 
 using namespace budgetron;
 
-// Two units with a latency of four to five cycles are busy with ten sums; registers hold twelve.
+// Two units with a latency of four to five cycles are kept busy by ten sums; registers hold twelve.
 constexpr std::size_t kSums = 12;
 constexpr std::size_t kLoads = 8;
 
@@ -21,7 +21,7 @@ double total(const Floats* sums, std::size_t count) {
 
 double multiply_adds(std::size_t count) {
   const Floats factor = all<float>(0.999f);
-  Floats sums[kSums];  // all different, or the compiler would compute one of them
+  Floats sums[kSums];  // all different, or the compiler would compute only one of them
   for (std::size_t i = 0; i < kSums; ++i) sums[i] = all<float>(static_cast<float>(i));
   for (std::size_t done = 0; done < count; done += kSums * kWidth<float>) {
 #pragma GCC unroll 12

@@ -1,6 +1,6 @@
-"""What the benchmarks share: best times taken in turns, the machine, bars and whether they are met.
+"""What the benchmarks share: best times taken in turns, the machine, bars and whether they hold.
 
-A benchmark prints its tables, then its bars (`finish`), and leaves both in ``build/bench``. Run
+A benchmark prints its tables, then its bars (`finish`), and stores both in ``build/bench``. Run
 this file to see the bars of all benchmarks that have run, in one table:
 
     python benchmarks/measuring.py [--markdown]
@@ -38,7 +38,7 @@ BURSTS = 200
 
 @dataclass(frozen=True)
 class Bar:
-    """What is expected of a number, and what it came to."""
+    """A bar: the expected limit of a number, and its measured value."""
 
     what: str
     expected: str
@@ -68,7 +68,7 @@ def best(
     bursts: int = BURSTS,
     burst_seconds: float = BURST_SECONDS,
 ) -> dict[str, float]:
-    """Microseconds a row of each call, the best of many bursts taken in turns."""
+    """Microseconds per row of each call, the best of many bursts taken in turns."""
     counts: dict[str, int] = {}
     for name, call in calls.items():
         counts[name] = 1
@@ -98,13 +98,13 @@ def _seconds(call: Callable[[], Any], count: int) -> float:
 
 @dataclass(frozen=True)
 class Shape:
-    """A part of a data set, or what a stand-in must look like."""
+    """A part of a data set, or the shape of a synthetic replacement."""
 
     name: str
     part: str
     gamma: float
     features: int
-    nonzeros: int  # a row, about
+    nonzeros: int  # per row, about
     sparse: bool
 
 
@@ -117,9 +117,9 @@ SHAPES = [
 
 
 def load(shape: Shape, rows: int) -> tuple[Any, Any, str]:
-    """At most so many rows in random order, class codes, and where they come from.
+    """At most so many rows in random order, class codes, and their source.
 
-    Those of the part; where that is not here, a synthetic stream of its shape.
+    Rows of the data set; if it is not here, a synthetic stream of its shape.
     """
     rng = np.random.default_rng(0)
     if datasets.here(f"{shape.name}/{shape.part}"):
@@ -141,7 +141,7 @@ def _read(name: str, part: str) -> Any:
     return datasets.load(name, [part])
 
 
-# ---- saying it -----------------------------------------------------------------------------------
+# ---- output ---------------------------------------------------------------------------------
 
 
 def machine() -> dict[str, str]:
@@ -170,7 +170,7 @@ def console() -> Console:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
-    """Words to the left, numbers to the right."""
+    """Texts are left-aligned, numbers right-aligned."""
     made = Table(title=title)
     for i, column in enumerate(columns):
         words = all(isinstance(row[i], str) for row in rows)
@@ -185,7 +185,7 @@ def _cell(value: Any) -> str:
 
 
 def finish(name: str, bars: Sequence[Bar], **numbers: Any) -> None:
-    """Print the machine and the bars, and keep all of it in build/bench/NAME.json."""
+    """Print the machine and the bars, and store everything in build/bench/NAME.json."""
     results = {"machine": machine(), **numbers, "bars": [asdict(bar) for bar in bars]}
     BUILD.mkdir(parents=True, exist_ok=True)
     path = BUILD / f"{name}.json"

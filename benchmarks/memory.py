@@ -1,9 +1,9 @@
-"""Resident memory of a long run: flat once the model is full.
+"""Resident memory of a long run: constant once the model is full.
 
     python benchmarks/memory.py [--rows 10000000] [--algorithm rbp]
 
-Rows are made, learned and forgotten in chunks; the process is looked at after each hundred thousand
-rows. Prints the growth beyond the first of these, which is all that is held to a bar.
+Rows are made, learned and dropped in chunks; the memory is read after each hundred thousand rows.
+Prints the growth after the first of these, which is the only number with a bar.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHUNK, FIRST, WIDTH, BUDGET, GROWTH = 10_000, 100_000, 16, 100, 5.0
 
 
 def resident() -> float:
-    """Megabytes of this process that are in memory now."""
+    """The resident megabytes of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 

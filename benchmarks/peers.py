@@ -1,11 +1,12 @@
-"""Against River, scikit-learn and the NumPy pages on the same rows of a9a, in one run.
+"""Ours against River, scikit-learn and the NumPy pages on the same rows of a9a, in one run.
 
     python benchmarks/peers.py [--rows 4000]
 
-Each is driven as its documentation says: River a dict at a time (predict, then learn), scikit-learn
-in batches (predict, then partial_fit), the NumPy pages a row at a time, ours through `prequential`
-(which also predicts before it learns) from CSR. Slow ones get fewer rows. Microseconds of processor
-time a row, the best of several passes, in turns; budget and features 300, one thread.
+Each is used as its documentation says: River one dict at a time (predict, then learn), scikit-learn
+in batches (predict, then partial_fit), the NumPy pages one row at a time, ours through
+`prequential` (which also predicts before it learns) from CSR. Slow ones get fewer rows.
+Microseconds of processor time per row, the best of several passes, in turns; budget and features
+300, one thread.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ PAGED = ("rbp", "forgetron", "bpas", "bogd", "fogd")
 def ours(name: str, X: Any, y: Any, **settings: Any) -> Callable[[], float]:
     def once() -> float:
         model = as_printed(name, gamma=A9A.gamma, random_state=0, **settings)
-        model.prequential(X[:SIZE], y[:SIZE], classes=[0.0, 1.0])  # made, and past its start
+        model.prequential(X[:SIZE], y[:SIZE], classes=[0.0, 1.0])  # built and past its warm-up
         return timed(lambda: model.prequential(X, y), X.shape[0])
 
     return once

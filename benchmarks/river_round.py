@@ -1,12 +1,12 @@
 """A round through River's interface, predict_one and learn_one on a dict, against River's own.
 
-Prints microseconds a round at a full budget of 300 on dicts of 14 features, and the ratio to
+Prints microseconds per round at a full budget of 300 on dicts of 14 features, and the ratio to
 River's LogisticRegression on the same rows in the same run: at most 2 is expected, and the exit
-code is 1 where one is above. Processor time of one thread; learners take turns and the best of
-several passes counts, so that a busy machine spoils neither side alone.
+code is 1 if a ratio is above. Processor time of one thread; learners take turns and the best of
+several passes counts, so that a busy machine affects both sides alike.
 
-All learners with a budget are timed. Those whose updates cost O(B^2), whatever calls them, are
-printed and not held to it, but for budgetron.
+All learners with a budget are timed. Those whose updates cost O(B^2) are printed without a bar,
+except budgetron.
 
     python benchmarks/river_round.py
 """
@@ -30,7 +30,7 @@ QUADRATIC = {"cks", "forgetron-greedy", "projectron", "projectron++", "bsgd-proj
 
 
 def rows(count: int, seed: int) -> list[tuple[dict[str, float], bool]]:
-    """Rows of a table of categories, one-hot: 14 of 126 features, about a sixth of labels noise."""
+    """Rows of a one-hot table: 14 of 126 features; about a sixth of the labels is noise."""
     draw, fixed = random.Random(seed), random.Random(0)
     weights = {(a, v): fixed.gauss(0.0, 1.0) for a in range(FEATURES) for v in range(VALUES)}
     made = []

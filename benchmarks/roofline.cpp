@@ -1,17 +1,17 @@
-// The kernel row against what the machine could do at best; one JSON object on standard output.
+// The kernel row against the machine's limits; one JSON object on standard output.
 //
-// For supports of many shapes (examples x features, dense, float32), in microseconds a row, the
+// For supports of many shapes (examples x features, dense, float32), in microseconds per row, the
 // best of many short bursts taken in turns:
 //
 //   multiply_adds    examples x features of them, in registers (limits.hpp)
-//   read             the support's bytes, read once from wherever so many bytes stay
+//   read             the support's bytes, read once from the cache level that holds them
 //   kernel_values    the vectorised exp: RowFunctions::row of no terms
 //   row_function     RowFunctions::row: terms to kernel values
 //   row              Expansion::row: gathering the terms, then the above: the bare row
-//   alone, blocks    Model::predict without and with rows in blocks, a row
+//   alone, blocks    Model::predict without and with rows in blocks, per row
 //
-// A row alone cannot be faster than max(multiply_adds, read) + kernel_values, and a row of a block,
-// which shares the reading with five others, not than multiply_adds + kernel_values.
+// A single row cannot be faster than max(multiply_adds, read) + kernel_values; a row of a block,
+// which shares the reading with five others, cannot be faster than multiply_adds + kernel_values.
 // run.py makes the tables and the figure. Usage: roofline [BURSTS]
 #include <cstdio>
 #include <cstdlib>

@@ -1,15 +1,15 @@
-"""The kernel row against the machine's own limits, rows in blocks, and the figure of growth.
+"""The kernel row against the machine's limits, rows in blocks, and the figure of growth.
 
     python benchmarks/roofline.py [--figure docs/images/growth.svg]
 
-`make bench` builds `roofline` (see roofline.cpp for what it times). The limit of a row alone is the
+`make bench` builds `roofline` (roofline.cpp says what it times). The limit of a single row is the
 slower of two things, plus the vectorised exp of its kernel values: its multiply-adds, done in
-registers, and reading the support's bytes once from the cache level they stay in. A row of a block
-shares the reading with others, so its limit is the multiply-adds. All of it is measured in the same
-run, one core, float32.
+registers, and reading the support's bytes once from the cache level that holds them. A row of a
+block shares the reading with others, so its limit is the multiply-adds. Everything is measured in
+the same run, one core, float32.
 
-What blocks save is measured again from Python, through `predict` and `prequential`, updates
-included: the same rows with `look_ahead` "auto" and "never".
+The saving by blocks is measured again from Python, through `predict` and `prequential`, with
+updates: the same rows with `look_ahead` "auto" and "never".
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from budgetron.catalogue import as_printed
 
 EXECUTABLE = BUILD / "roofline"
 FIGURE = ROOT / "docs" / "images" / "growth.svg"
-# Examples, features, and how many times as fast blocks are to be.
+# Examples, features, and the expected speedup by blocks.
 BLOCKS = [(1000, 784, 3.0), (400, 68, 1.3)]
 SHARE = 60.0  # per cent of the limit
-GROWTH = 1.05  # how much more a stored value may take as B grows; the noise of a time
+GROWTH = 1.05  # allowed growth of the time per stored value as B grows; the noise of a measurement
 CHUNK, CHUNKS, REPEATS = 60, 8, 25
 
 
 def native() -> list[dict[str, Any]]:
-    """What `roofline` prints, with each shape's limit."""
+    """The output of `roofline`, with each shape's limit."""
     if not EXECUTABLE.exists():
         sys.exit(f"{EXECUTABLE} is missing: run `make bench`, which builds it first")
     done = subprocess.run([EXECUTABLE], stdout=subprocess.PIPE, check=True)
@@ -55,7 +55,7 @@ def native() -> list[dict[str, Any]]:
 
 
 def cache_level(size: int) -> str:
-    """The smallest cache that so many bytes fit into, of the first core; "memory" if none does."""
+    """The smallest cache of the first core that holds so many bytes; "memory" if none does."""
     levels = []
     for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
         if (index / "type").read_text().strip() != "Instruction":
@@ -66,9 +66,9 @@ def cache_level(size: int) -> str:
 
 
 def blocks(examples: int, features: int) -> dict[str, float]:
-    """Microseconds a row of `predict` and of `prequential`, with and without looking ahead.
+    """Microseconds per row of `predict` and of `prequential`, with and without looking ahead.
 
-    A Random Budget Perceptron that is full, over rows of two overlapping clouds. Each chunk counts
+    Uses a full Random Budget Perceptron, over rows of two overlapping clouds. Each chunk counts
     with its best time.
     """
     random = np.random.default_rng(0)
@@ -94,7 +94,7 @@ def blocks(examples: int, features: int) -> dict[str, float]:
             turns = list(engines.items())
             for when, engine in turns if repeat % 2 else reversed(turns):
                 engine.native.set_look_ahead(when)
-                engine.native.predict(rows[:6])  # the other's support is in the caches
+                engine.native.predict(rows[:6])  # the caches hold the other model's support
                 for call in ("predict", "prequential"):
                     began = time.perf_counter()
                     if call == "predict":
@@ -112,14 +112,14 @@ def blocks(examples: int, features: int) -> dict[str, float]:
 
 
 def growth_bars(shapes: list[dict[str, Any]]) -> list[Bar]:
-    """Time a stored value at the most examples to that at the fewest, within one cache level."""
+    """Time per stored value: most examples over fewest, within one cache level."""
     bars = []
     for features in sorted({shape["features"] for shape in shapes}):
         for level in ("L1", "L2", "L3"):
             same = [
                 s
                 for s in shapes
-                # Clearly of this level: half as many bytes would be, too.
+                # Clearly in this level: half as many bytes would be, too.
                 if s["features"] == features
                 and s["level"] == level
                 and (level == "L1" or cache_level(s["bytes"] // 2) == level)
@@ -143,7 +143,7 @@ def growth_bars(shapes: list[dict[str, Any]]) -> list[Bar]:
 
 
 def draw(shapes: list[dict[str, Any]], path: Path) -> None:
-    """Time a row against examples, a line a number of features, with the limits drawn in."""
+    """Time per row against examples, one line per number of features, with the limits."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -173,7 +173,7 @@ def draw(shapes: list[dict[str, Any]], path: Path) -> None:
     styles = [("o-", "row alone"), ("--", "its limit"), ("x:", "row of a block")]
     marks = [right.plot([], [], style, color="black", label=name)[0] for style, name in styles]
     right.legend(handles=marks, fontsize=8, loc="lower right")
-    figure.suptitle("Time a row against what is stored, float32, one core", fontsize=11)
+    figure.suptitle("Time per row against what is stored, float32, one core", fontsize=11)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)

@@ -1,12 +1,12 @@
 // Times the kernel row and the round around it; one JSON object on standard output.
 //
-// Per shape and type, in microseconds a row, the best of many short bursts:
+// For each shape and type, in microseconds per row, the best of many short bursts:
 //
 //   row_function   RowFunctions::row alone: terms to kernel values
 //   row            Expansion::row: gathering the terms, then the above
 //   dot            RowFunctions::dot: kernel values to the decision
 //   round          Model::learn over many rows, none of which updates
-//   round_one      Model::learn_one, likewise
+//   round_one      Model::learn_one, without updates
 //   row_major_plain, row_major_vectorised   the loops of row_major.hpp over the same examples
 //
 // The measurements of a shape take turns, so that a busy machine slows all of them or none.
@@ -72,7 +72,7 @@ std::vector<Measurement> time_shape(const Shape& shape, int bursts) {
   Batch<Real> query_rows = queries.view(shape.dense);
 
   const auto model = filled(shape, gamma, stored_rows);
-  model->set_look_ahead(LookAheadMode::never);  // a round with its own row, as the row beside it
+  model->set_look_ahead(LookAheadMode::never);  // a round with its own row, like the row beside it
   const std::vector<double> targets = taken_for(*model, query_rows);
   query_rows.targets = targets.data();
   const Expansion<Real>& f = expansion(*model);
@@ -94,7 +94,7 @@ std::vector<Measurement> time_shape(const Shape& shape, int bursts) {
   }
   const RowMajorLoops<Real>& loops = row_major<Real>();
 
-  // All of them must mean the same row.
+  // All of them must compute the same row.
   const auto agree = [&](const Real* found) {
     double worst = 0.0;
     for (std::size_t i = 0; i < shape.examples; ++i) {

@@ -1,7 +1,7 @@
 // See row_major.hpp. Compiled once per instruction set with BUDGETRON_ISA set.
 #include "row_major.hpp"
 
-#include <math.h>  // not <cmath>: nothing here that a linker could share between instruction sets
+#include <math.h>  // not <cmath>: the linker must share nothing here between instruction sets
 
 namespace {
 

@@ -1,12 +1,12 @@
-// What the kernel row is measured against: the loop one would write first.
+// The reference for the kernel row: the loop that one would write first.
 //
-// Stored examples row-major, a Gaussian kernel value at a time, exp from libm:
+// Stored examples are row-major; kernel values are computed one at a time, with exp from libm:
 //
 //   for i:  s = sum_j (x_j - x_ij)^2 ;  row_i = exp(-gamma s)
 //
-// Twice, because the compiler may not reorder a floating-point sum by itself: `plain` adds in
-// order, one value at a time; `vectorised` permits the reordering (omp simd). Both are compiled per
-// instruction set like the row itself, with contraction to multiply-adds allowed.
+// There are two versions, because the compiler may not reorder a floating-point sum by itself:
+// `plain` adds in order, one value at a time; `vectorised` permits the reordering (omp simd). Both
+// are compiled per instruction set like the row itself, with contraction to multiply-adds allowed.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct RowMajorTask {
   std::size_t width;
   const Real* x;
   Real gamma;
-  Real* row;  // out: count kernel values
+  Real* row;  // output: count kernel values
 };
 
 template <class Real>

@@ -1,9 +1,9 @@
 """Speed as ratios: the kernel row and the round against NumPy and a plain C++ loop.
 
-`make bench` builds `row_bench` (see row_bench.cpp for what it times) and runs this file, which adds
-the Python side, prints tables, and leaves every number in ``build/bench/rows.json``. All times
-are of one core, the best of many short bursts. Bars are stated with what was measured;
-missing one is no error, for a time says as much about the machine as about the code.
+`make bench` builds `row_bench` (row_bench.cpp says what it times) and runs this file, which adds
+the Python side, prints tables, and stores every number in ``build/bench/rows.json``. All times are
+for one core, the best of many short bursts. Bars are printed with the measured values; missing one
+is no error, because a time depends on the machine as much as on the code.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from budgetron.streams.synthetic import two_gaussians
 
 EXECUTABLE = BUILD / "row_bench"
 
-# The shape the bars are about, and how much a round without update may cost.
+# The shape of the bars, and how much a round without update may cost.
 EXAMPLES, FEATURES = 400, 68
 ROUND = 1.15
 
 
-# ---- what is timed -------------------------------------------------------------------------------
+# ---- measurements ---------------------------------------------------------------------------
 
 
 def native_times() -> dict[str, Any]:
-    """What `row_bench` prints."""
+    """The output of `row_bench`."""
     if not EXECUTABLE.exists():
         sys.exit(f"{EXECUTABLE} is missing: run `make bench`, which builds it first")
     done = subprocess.run([EXECUTABLE], stdout=subprocess.PIPE, text=True, check=False)
@@ -67,20 +67,21 @@ def numpy_times(examples: int, features: int, dtype: str) -> dict[str, float]:
 
 
 def one_row_times() -> dict[str, float]:
-    """The estimator's one-row calls beside the same rounds in one native loop, none updating."""
+    """One-row calls of the estimator beside the same rounds in one native loop, without updates."""
     random = np.random.default_rng(0)
     X = random.standard_normal((EXAMPLES + 64, FEATURES)).astype(np.float32)
-    # So aggressive that it is hardly so: a row is stored when y f(x) < 1e-9.
+    # So little aggressive that it stores a row only if y f(x) < 1e-9.
     model = as_printed("ahpatron", budget=EXAMPLES, epsilon=1 - 1e-9)
     model.partial_fit(X[:1], [1], classes=[0, 1])
     for x in X[1:EXAMPLES]:
-        model.learn_one(x, int(model.decision_one(x) < 0))  # stored: not what it was taken for
+        # Stored: its label differs from the prediction.
+        model.learn_one(x, int(model.decision_one(x) < 0))
     queries = X[EXAMPLES:]
     labels = (model.decision_function(queries) >= 0).astype(int)
     pairs = list(zip(queries, labels.tolist(), strict=True))
     targets = labels.astype(np.float64)
     native = model._engine.native
-    native.set_look_ahead("never")  # one row at a time, as the calls beside it
+    native.set_look_ahead("never")  # one row at a time, like the calls beside it
     updates = model.n_updates_
     assert model.n_support_ == EXAMPLES
 
@@ -108,7 +109,7 @@ def one_row_times() -> dict[str, float]:
 
 
 def prequential_times() -> list[dict[str, Any]]:
-    """Whole runs over the Forgetron paper's noisy stream, updates included."""
+    """Whole runs over the Forgetron paper's noisy stream, including updates."""
     X, y = two_gaussians(n_per_class=5000, flip=0.05, seed=0)
     runs = []
     for name in ("perceptron", "ahpatron"):
@@ -135,7 +136,7 @@ def prequential_times() -> list[dict[str, Any]]:
     return runs
 
 
-# ---- what is said about it -----------------------------------------------------------------------
+# ---- report ---------------------------------------------------------------------------------
 
 
 def find(shapes: list[dict[str, Any]], **wanted: Any) -> dict[str, float]:

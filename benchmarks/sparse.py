@@ -2,14 +2,14 @@
 
     python benchmarks/sparse.py
 
-a9a, all of it, CSR, through `prequential` at B = 300: a round of three learners that update often,
+a9a, all rows, CSR, through `prequential` at B = 300: a round of three learners that update often,
 against the bare dense row at the same B and d (`predict` with `set_look_ahead("never")` over rows
-and stored examples without zeros), and the bare sparse row.
+and stored examples without zeros), and against the bare sparse row.
 
-The wide stream has a hundred words a row, drawn by Zipf's law or uniformly, hashed into 2^20
-features. What is stored is to follow the nonzeros, not the width, and a round is to cost no more
-than a few rounds of a9a. Whole streams count with the best processor time of several passes, which
-a busy machine lengthens least. float32, one thread.
+The wide stream has a hundred words per row, drawn by Zipf's law or uniformly, hashed into 2^20
+features. Memory should follow the nonzeros, not the width, and a round should cost no more than a
+few rounds of a9a. Whole streams count with the best processor time of several passes, which a busy
+machine affects least. float32, one thread.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ BUDGET = 300
 LEARNERS = ("rbp", "bogd", "bpas")
 WIDTH, WORDS, WIDE_ROWS = 2**20, 100, 10_000
 DENSE_SHARE, WIDE_ROUNDS = 0.3, 5.0
-# Bytes for each nonzero that is stored, at most: ten times a float32 and its int32 index.
+# The most bytes per stored nonzero: ten times a float32 and its int32 index.
 BYTES_A_NONZERO = 80.0
-SAME = 1.5  # to the memory of the same rows without empty features
+SAME = 1.5  # relative to the memory of the same rows without empty features
 
 
 def dense_row(width: int) -> float:
@@ -55,7 +55,8 @@ def rounds(name: str, X: Any, y: Any, *, gamma: float, passes: int) -> tuple[flo
         began = time.thread_time()
         model.prequential(X, y, classes=[0.0, 1.0])
         taken = min(taken, time.thread_time() - began)
-    native, rows = model._engine.native, sparse_rows(X[:960])  # enough that the call costs nothing
+    # Enough to make the cost of the call negligible.
+    native, rows = model._engine.native, sparse_rows(X[:960])
     row = best({"row": lambda: native.predict(rows)}, rows=rows.shape[0])["row"]
     return 1e6 * taken / X.shape[0], row, model
 
@@ -74,7 +75,8 @@ def hashed_words(rows: int, *, zipf: bool) -> tuple[csr_array[Any], NDArray[np.f
     ones = np.full(rows * WORDS, 1 / np.sqrt(WORDS), np.float32)
     X = csr_array((ones, (at, features.astype(np.int32).ravel())), shape=(rows, WIDTH))
     X.sum_duplicates()
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # as hashers do
+    # As hashers return them.
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X, y.astype(np.float64)
 
 

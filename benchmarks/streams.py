@@ -1,8 +1,8 @@
 """How fast LIBSVM text is read, against scikit-learn's `load_svmlight_file`, in one run.
 
-Both read the same plain files, made here from a seed: one of short whole numbers, as of binary
-features, one of decimals. Ours streams chunks, theirs loads the file. Best of several rounds, taken
-in turn. Also: how much memory reading a file and reading ten times as much takes.
+Both read the same plain files, made here from a seed: one of short integers, like binary features,
+one of decimals. Ours streams chunks, theirs loads the file. The best of several rounds, taken in
+turns. Also measures how much memory it takes to read a file and to read ten times as much.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MEGABYTES = 8
 
 
 def main() -> None:
-    """Print MB/s, ratios and memory; exit code 1 if a ratio is below what is expected."""
+    """Print MB/s, ratios and memory; exit code 1 if a ratio is below its bar."""
     low = False
     with tempfile.TemporaryDirectory() as folder:
         for name, line in (("binary features", _binary), ("decimals", _decimals)):
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _race(path: Path) -> tuple[float, float]:
-    """Seconds of both, the best of several rounds in turn."""
+    """Seconds of both, the best of several rounds in turns."""
     best = [float("inf"), float("inf")]
     for _ in range(ROUNDS):
         for i, read in enumerate((_read_ours, _read_theirs)):
@@ -87,7 +87,7 @@ def _decimals(random: np.random.Generator) -> str:
 
 
 def _peak(path: Path) -> float:
-    """Megabytes at the most of a process that reads the file."""
+    """The peak megabytes of a process that reads the file."""
     script = "import sys; sys.path[:] = %r; import streams; streams._report_peak(%r)"
     script %= ([str(Path(__file__).parent), *sys.path], str(path))
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

@@ -1,9 +1,9 @@
 """How fast tables are read and encoded, against the readers of pyarrow and pandas, in one run.
 
 A CSV of numbers, made here from a seed, is read by pyarrow's own reader on one thread, and by a
-stream whose columns are inferred. The census table (`census_income.csv.xz`, if it is there) is read
-by pandas, and is read, encoded and learned in one pass. Best of several rounds, taken in turn, in
-processor time, which other programs do not add to.
+stream with inferred columns. The census table (`census_income.csv.xz`, if it is there) is read by
+pandas, and is read, encoded and learned in one pass. The best of several rounds, taken in turns, in
+processor time, which other programs do not affect.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROWS, COLUMNS = 200_000, 20
 
 
 def main() -> None:
-    """Print seconds and ratios; exit code 1 if a ratio is above what is expected."""
+    """Print seconds and ratios; exit code 1 if a ratio is above its bar."""
     bars = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "numbers.csv"
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def race(*calls: Callable[[], Any]) -> list[float]:
-    """Processor seconds of each, the best of several rounds in turn."""
+    """Processor seconds of each, the best of several rounds in turns."""
     best = [float("inf")] * len(calls)
     for _ in range(ROUNDS):
         for i, call in enumerate(calls):

@@ -1,12 +1,12 @@
-"""What units that follow the stream (scale="auto") cost a round.
+"""The cost of units that follow the stream (scale="auto") per round.
 
     python benchmarks/units.py
 
 rbp and forgetron through `prequential` at B = 100, on ijcnn1 (dense) and a9a (CSR): scale="auto"
-beside scale=None, once where nothing needs scaling and once with every column times a number of its
-own. There scale=None gets the rows in the units that the other learner has at the end, so that both
-run the same rounds, or nearly; gamma is fixed. Processor time of the rows after the first 1,000,
-the best of several passes taken in turns.
+beside scale=None, once where nothing needs scaling and once with every column multiplied by a
+number of its own. In the second case scale=None gets the rows in the final units of the other
+learner, so that both run the same rounds, or nearly; gamma is fixed. Processor time of the rows
+after the first 1,000, the best of several passes taken in turns.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import budgetron
 
 BUDGET, ROWS, START, PASSES = 100, 30_000, 1000, 15
 LEARNERS = ("rbp", "forgetron")
-# Times a round with scale=None: dense and CSR, where nothing needs scaling and where it does.
+# Allowed ratio to a round with scale=None: dense and CSR, without and with a need for scaling.
 BARS = {False: (1.10, 1.25), True: (1.25, 1.5)}
 
 
@@ -38,7 +38,7 @@ def taken(name: str, X: Any, y: Any, gamma: float, scale: str | None) -> tuple[f
 
 
 def streams(shape: Shape) -> list[tuple[bool, Any, Any, Any]]:
-    """Whether rows need scaling, the rows of scale=None, those of "auto", and the labels."""
+    """Whether rows need scaling, the rows for scale=None, those for "auto", and the labels."""
     X, y, _ = load(shape, ROWS)
     factors = 10.0 ** np.random.default_rng(1).uniform(-3, 3, size=X.shape[1]).astype(X.dtype)
     dense = (X.toarray() if shape.sparse else X) * factors

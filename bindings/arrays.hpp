@@ -1,4 +1,4 @@
-// Arrays of NumPy: read without a copy, and made of vectors that move into them.
+// NumPy arrays: read without a copy, or made from vectors that move into them.
 #pragma once
 
 #include <nanobind/ndarray.h>

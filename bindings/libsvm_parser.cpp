@@ -1,8 +1,8 @@
 // The LIBSVM parser for Python: LibsvmParser32 and LibsvmParser64.
 //
 // Private to budgetron.streams.libsvm, which adds files, decompression and error types. The GIL is
-// released while text is parsed (a lock keeps a parser whole if two threads share it), and rows
-// leave as NumPy arrays that own their memory: vectors are moved, never copied.
+// released while text is parsed (a lock protects a parser that two threads share), and rows are
+// returned as NumPy arrays that own their memory: vectors are moved, never copied.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
@@ -53,8 +53,8 @@ class Parser {
                           to_numpy(std::move(rows.passed)));
   }
 
-  // Calls with the locked parser. The GIL is released while waiting, or the thread that has the
-  // lock could not finish.
+  // Calls `call` with the locked parser. The GIL is released while waiting; otherwise the thread
+  // that holds the lock could not finish.
   template <class Call>
   auto with(Call call) {
     const nb::gil_scoped_release released;
@@ -78,16 +78,15 @@ void bind_parser(nb::module_& m, const char* name) {
            "max_line"_a = defaults.max_line, "keep"_a = defaults.keep, "line"_a = defaults.line,
            "largest"_a = defaults.largest, "gaps"_a = defaults.gaps)
       .def("feed", &P::feed, "data"_a, "start"_a, "max_rows"_a,
-           "Parse data[start:] until it ends, max_rows rows wait, or a bad line stops the parser; "
-           "return where in data it stopped.")
-      .def("finish", &P::finish, "Take an unfinished last line as a line.")
+           "Parse data[start:] until it ends, max_rows rows are ready, or a bad line stops the "
+           "parser; return where in data it stopped.")
+      .def("finish", &P::finish, "Count an unfinished last line as a line.")
       .def("take", &P::take,
-           "The waiting rows: labels, indptr, indices (from 0), values; and where bad lines were "
-           "passed "
-           "over, pairs of the rows before them and how many they are.")
+           "The rows that are ready: labels, indptr, indices (from 0), values; and where bad lines "
+           "were skipped, as pairs of (rows before them, number of bad lines).")
       .def(
           "discard", [](P& p) { p.with([](auto& parser) { parser.discard(); }); },
-          "Forget the waiting rows.")
+          "Drop the rows that are ready.")
       .def_prop_ro("rows", [](P& p) { return p.with([](auto& q) { return q.rows(); }); })
       .def_prop_ro("lines", [](P& p) { return p.with([](auto& q) { return q.lines(); }); })
       .def_prop_ro("bytes", [](P& p) { return p.with([](auto& q) { return q.bytes(); }); })

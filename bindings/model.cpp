@@ -1,4 +1,4 @@
-// The model in Python. Arrays come in as pointers; their dtype, dimensions and order are checked
+// The model in Python. Arrays are passed as pointers; their dtype, dimensions and order are checked
 // once, here. The GIL is released around every loop over rows.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -22,6 +22,7 @@
 #include "named_row.hpp"
 #include "python_batch.hpp"
 #include "python_model.hpp"
+#include "spec_and_state.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -29,73 +30,29 @@ using namespace nb::literals;
 namespace budgetron {
 namespace {
 
-std::shared_ptr<Spec> to_spec(const nb::dict& dict) {
-  auto spec = std::make_shared<Spec>();
-  for (const auto& [key, value] : dict) {
-    const auto name = nb::cast<std::string>(key);
-    if (nb::isinstance<nb::dict>(value)) {
-      spec->set(name, to_spec(nb::cast<nb::dict>(value)));
-    } else if (nb::isinstance<nb::bool_>(value)) {
-      spec->set(name, nb::cast<bool>(value));
-    } else if (nb::isinstance<nb::int_>(value)) {
-      spec->set(name, nb::cast<std::int64_t>(value));
-    } else if (nb::isinstance<nb::float_>(value)) {
-      spec->set(name, nb::cast<double>(value));
-    } else if (nb::isinstance<nb::str>(value)) {
-      spec->set(name, nb::cast<std::string>(value));
-    } else {
-      throw std::invalid_argument("spec: '" + name + "' is neither number, text nor part");
-    }
-  }
-  return spec;
+Answer answer_called(const std::string& name) {
+  if (name == "probabilities") return Answer::probabilities;
+  if (name == "interval") return Answer::interval;
+  if (name == "set") return Answer::set;
+  if (name == "deviation") return Answer::deviation;
+  throw std::invalid_argument("no answer is called '" + name + "'");
 }
 
-nb::dict to_dict(State state) {
-  nb::dict dict;
-  for (auto& [name, array] : state) {
-    std::visit([&](auto& values) { dict[name.c_str()] = to_numpy(std::move(values)); }, array);
-  }
-  return dict;
-}
-
-template <class T>
-bool take_array(State& state, const std::string& name, const nb::handle& value) {
-  Vector<T> array;
-  if (!nb::try_cast(value, array, false)) return false;
-  state[name] = std::vector<T>(array.data(), array.data() + array.size());
-  return true;
-}
-
-State to_state(const nb::dict& dict) {
-  State state;
-  for (const auto& [key, value] : dict) {
-    const auto name = nb::cast<std::string>(key);
-    if (!(take_array<double>(state, name, value) || take_array<float>(state, name, value) ||
-          take_array<std::int64_t>(state, name, value) ||
-          take_array<std::int32_t>(state, name, value) ||
-          take_array<std::uint64_t>(state, name, value))) {
-      throw std::invalid_argument("state: field '" + name + "' is not a 1-d array of numbers");
-    }
-  }
-  return state;
-}
-
-// The answers, and how many classes were known to all of them.
+// The answers, and how many classes they have.
 template <class Real>
-nb::tuple predict(PythonModel<Real>& model, const nb::handle& rows, std::size_t threads,
-                  bool probabilities) {
+nb::tuple answer(PythonModel<Real>& model, const nb::handle& rows, std::size_t threads, Answer kind,
+                 double coverage) {
   const PythonRows<Real> held(rows);
   Answers answers;
   {
     const nb::gil_scoped_release released;
-    const Answer kind = probabilities ? Answer::probabilities : Answer::outputs;
-    answers = model.predict(held.batch(), threads, kind);
+    answers = model.predict(held.batch(), threads, kind, coverage);
   }
   return nb::make_tuple(to_numpy(std::move(answers.numbers), {held.batch().count, answers.width}),
                         answers.classes);
 }
 
-// The numbers of one row, copied out of the model while it is locked.
+// The numbers of one row, copied from the model while it is locked.
 std::vector<double>& numbers_of_one() {
   thread_local std::vector<double> numbers;
   return numbers;
@@ -125,8 +82,9 @@ nb::object predict_one(PythonModel<Real>& model, const Sample<Real>& x) {
   return decision_of_one();
 }
 template <class Real>
-nb::object probabilities_one(PythonModel<Real>& model, const Sample<Real>& x) {
-  model.probabilities_one(x, take_one);
+nb::object answer_one(PythonModel<Real>& model, const Sample<Real>& x,
+                      const std::string& what = "probabilities", double coverage = 0.9) {
+  model.answer_one(x, answer_called(what), coverage, take_one);
   return to_numpy(std::vector<double>(numbers_of_one()));
 }
 
@@ -156,7 +114,7 @@ struct Examples {
   }
 };
 
-// Calls a method of a model while nothing changes.
+// Calls a method of a model under the shared lock.
 template <auto method, class Real>
 auto look(PythonModel<Real>& model) {
   return model.inspect([&](const auto&) {
@@ -171,7 +129,7 @@ std::int64_t look_at_count(PythonModel<Real>& model) {
   return look<&Model<Real>::counts>(model).*count;
 }
 
-// Calls `look(f)` while nothing changes, if the learner stores examples.
+// Calls `look(f)` under the shared lock, if the learner stores examples.
 template <class Real, class Look>
 void look_at_examples(PythonModel<Real>& model, Look look) {
   model.inspect([&](const Learner<Real>& learner) {
@@ -206,8 +164,8 @@ nb::tuple units(PythonModel<Real>& model, const Vector<std::int32_t>& features) 
 }
 
 // Explains the answer to a sparse row: the stored examples, their ids, k(x_i, x), the share of each
-// in every output, and the constant that is added to the shares; then of the straight part the
-// features of the row that have a weight, their shares, and what it adds itself.
+// in every output, and the constant added to the shares; then, for the straight part, the features
+// of the row that have a weight, their shares, and its own constant.
 template <class Real>
 nb::tuple explain(PythonModel<Real>& model, const Vector<std::int32_t>& indices,
                   const Vector<Real>& values) {
@@ -259,7 +217,63 @@ nb::tuple explain(PythonModel<Real>& model, const Vector<std::int32_t>& indices,
       to_numpy(std::move(straight), {seen, outputs}), to_numpy(std::move(intercept)));
 }
 
-// The straight part: its features, their weights and the constant, in every output. None without.
+// The terms of `predict`: the stored examples that contribute, and the coef of each in every
+// output; then the factor of the sum, and the constant that is added.
+template <class Real>
+nb::tuple answering(PythonModel<Real>& model) {
+  Examples<Real> examples;
+  std::vector<double> coefs;
+  double scale = 1.0;
+  double constant = 0.0;
+  std::size_t count = 0;
+  std::size_t outputs = look<&Model<Real>::outputs>(model);
+  model.explain({}, [&](const Learner<Real>&, const std::vector<Share<Real>>& all,
+                        const Sample<Real>&, double factor, double added) {
+    scale = factor;
+    constant = added;
+    for (const Share<Real>& share : all) {
+      examples.take(*share.examples);
+      outputs = share.examples->outputs();
+      count += share.examples->size();
+      for (std::size_t i = 0; i < share.examples->size(); ++i) {
+        for (std::size_t k = 0; k < outputs; ++k) coefs.push_back(share.coef(i, k));
+      }
+    }
+  });
+  return nb::make_tuple(examples.give(), to_numpy(std::move(coefs), {count, outputs}), scale,
+                        constant);
+}
+
+// For a learner with a feature map: the frequencies of these features, and the weights of the
+// cosines, then of the sines, in every output of `predict`. None for other learners.
+template <class Real>
+nb::object feature_map(PythonModel<Real>& model, const Vector<std::int32_t>& features) {
+  std::vector<Real> frequencies;
+  std::vector<double> weights;
+  std::size_t components = 0;
+  std::size_t outputs = look<&Model<Real>::outputs>(model);
+  model.inspect_coefs([&](const Learner<Real>& learner, const auto& coef) {
+    std::vector<Real> drawn;
+    components = learner.frequencies(0, drawn);
+    if (components == 0) return;
+    for (std::size_t j = 0; j < features.size(); ++j) {
+      learner.frequencies(features.data()[j], drawn);
+      frequencies.insert(frequencies.end(), drawn.begin(), drawn.end());
+    }
+    const std::size_t half = learner.coef_view().count / 2;  // padded
+    for (const std::size_t first : {std::size_t{0}, half}) {
+      for (std::size_t i = 0; i < components; ++i) {
+        for (std::size_t k = 0; k < outputs; ++k) weights.push_back(coef(first + i, k));
+      }
+    }
+  });
+  if (components == 0) return nb::none();
+  return nb::make_tuple(to_numpy(std::move(frequencies), {features.size(), components}),
+                        to_numpy(std::move(weights), {2 * components, outputs}));
+}
+
+// The straight part: its features, their weights and the constant, in every output. None if there
+// is none.
 template <class Real>
 nb::object straight(PythonModel<Real>& model) {
   std::vector<std::int32_t> features;
@@ -287,7 +301,7 @@ nb::object straight(PythonModel<Real>& model) {
                         to_numpy(std::move(intercept)));
 }
 
-// Of the stored examples, in f; `own`: those that the learner's expansion has itself.
+// The coefs of the stored examples in f; `own`: those in the learner's expansion itself.
 template <class Real>
 nb::object coefs(PythonModel<Real>& model, bool own) {
   std::vector<double> out;
@@ -323,7 +337,7 @@ nb::object drifts(PythonModel<Real>& model) {
   }));
 }
 
-// Centre, scale and number of changes; None where targets are learned as they come.
+// Centre, scale and number of changes; None if targets are learned as they come.
 template <class Real>
 nb::object target_units(PythonModel<Real>& model) {
   if (model.target_units() == nullptr) return nb::none();
@@ -331,7 +345,7 @@ nb::object target_units(PythonModel<Real>& model) {
   return nb::make_tuple(units.centre(), units.scale(), units.changes());
 }
 
-// How many values were missing, in total, and by feature: features and counts.
+// How many values were missing, in total and per feature: features and counts.
 template <class Real>
 nb::tuple gaps(PythonModel<Real>& model) {
   const auto* preparation = model.preparation();
@@ -342,7 +356,7 @@ nb::tuple gaps(PythonModel<Real>& model) {
                         to_numpy(std::vector<std::int64_t>(found.counts())));
 }
 
-// Relevances by the number of the feature, empty while all are 1, and how often they have changed.
+// Relevances by feature number, empty while all are 1, and how often they have changed.
 template <class Real>
 nb::tuple relevance(PythonModel<Real>& model) {
   const auto* preparation = model.preparation();
@@ -353,7 +367,7 @@ nb::tuple relevance(PythonModel<Real>& model) {
   return nb::make_tuple(to_numpy(std::move(found.first)), found.second);
 }
 
-// Kind, loss and loss of the guess; None where there is no verdict.
+// Kind, loss and loss of the guess; None if there is no verdict.
 template <class Real>
 nb::object verdict(PythonModel<Real>& model) {
   const Verdict found = model.inspect([&](const auto&) { return model.verdict(); });
@@ -368,14 +382,14 @@ std::size_t size(PythonModel<Real>& model) {
   return size;
 }
 
-// Dense rows as samples; named ones are read by NamedRow.
+// A dense row as a sample; NamedRow reads rows of named features.
 template <class Real>
 Sample<Real> dense_row(const Vector<Real>& x) {
   return {x.data(), nullptr, x.size()};
 }
 
 template <class Real>
-void bind(nb::module_& m, const char* name) {
+void bind_model(nb::module_& m, const char* name) {
   using M = PythonModel<Real>;
   static PyType_Slot collecting[] = {{Py_tp_traverse, reinterpret_cast<void*>(&M::traverse)},
                                      {Py_tp_clear, reinterpret_cast<void*>(&M::clear)},
@@ -388,21 +402,23 @@ void bind(nb::module_& m, const char* name) {
              std::size_t width, const std::string& average, std::size_t slots,
              std::size_t warmup_rows, std::size_t warmup_values, const std::string& target_scale,
              std::size_t flags, double gamma_factor, double delta_factor, bool metric, bool race,
-             std::size_t bytes) {
-            const Task kind = task == "regression" ? Task::regression : Task::classification;
+             std::size_t bytes, bool intervals) {
+            const Task kind = task == "regression" ? Task::regression
+                              : task == "novelty"  ? Task::novelty
+                                                   : Task::classification;
             const PreparationRules rules{scale,       gamma,         width,        flags,
                                          warmup_rows, warmup_values, gamma_factor, delta_factor,
                                          metric,      race};
             ByteLimit limit{flags > 0 ? 2 * width : width, slots};  // a flag per feature
             limit.bytes = bytes;
             new (self) M(*to_spec(spec), kind, classes, seed, wide, rules, average, limit,
-                         target_scale == "auto");
+                         target_scale == "auto", intervals);
           },
           "spec"_a, "task"_a, "classes"_a, "seed"_a, "wide"_a = false, "scale"_a = "none",
           "gamma_rule"_a = "fixed", "width"_a = 0, "average"_a = "last", "slots"_a = 0,
           "warmup_rows"_a = 0, "warmup_values"_a = 0, "target_scale"_a = "none", "flags"_a = 0,
           "gamma_factor"_a = 1.0, "delta_factor"_a = 0.0, "metric"_a = false, "race"_a = false,
-          "bytes"_a = 0)
+          "bytes"_a = 0, "intervals"_a = false)
       .def("learn", &M::learn, "batch"_a)
       .def_prop_ro("surveys", &look<&Model<Real>::surveys, Real>)
       .def("survey", &M::survey, "batch"_a)
@@ -411,7 +427,20 @@ void bind(nb::module_& m, const char* name) {
              const nb::gil_scoped_release released;
              self.settle();
            })
-      .def("predict", &predict<Real>, "rows"_a, "threads"_a = 1, "probabilities"_a = false)
+      .def(
+          "predict",
+          [](M& self, const nb::handle& rows, std::size_t threads, bool probabilities) {
+            const Answer kind = probabilities ? Answer::probabilities : Answer::outputs;
+            return answer(self, rows, threads, kind, 0.9);
+          },
+          "rows"_a, "threads"_a = 1, "probabilities"_a = false)
+      .def(
+          "answer",
+          [](M& self, const nb::handle& rows, const std::string& what, double coverage,
+             std::size_t threads) {
+            return answer(self, rows, threads, answer_called(what), coverage);
+          },
+          "rows"_a, "what"_a, "coverage"_a = 0.9, "threads"_a = 1)
       .def(
           "learn_one",
           [](M& self, Vector<Real> x, double target, double weight) {
@@ -423,8 +452,7 @@ void bind(nb::module_& m, const char* name) {
           "x"_a.noconvert())
       .def(
           "probabilities_one",
-          [](M& self, Vector<Real> x) { return probabilities_one(self, dense_row(x)); },
-          "x"_a.noconvert())
+          [](M& self, Vector<Real> x) { return answer_one(self, dense_row(x)); }, "x"_a.noconvert())
       .def(
           "join",
           [](M& self, std::size_t after, std::vector<int> order) {
@@ -478,12 +506,25 @@ void bind(nb::module_& m, const char* name) {
             self.call_listener();
           },
           "budget"_a, "slots"_a)
+      .def_prop_ro("can_hold", &look<&Model<Real>::can_hold, Real>)
+      .def_prop_ro("unsettled", &look<&Model<Real>::unsettled, Real>)
+      .def(
+          "hold", [](M& self, const std::vector<std::uint64_t>& base) { self.hold(base); },
+          "base"_a)
+      .def_prop_ro("base", &look<&Model<Real>::base, Real>)
+      .def("decide_held",
+           [](M& self) {
+             self.decide_held();
+             self.call_listener();
+           })
       .def("listen", &M::listen, "listener"_a.none())
       .def("set_alarm", &M::set_alarm, "alarm"_a)
       .def("call_alarm", &M::call_alarm)
       .def_prop_ro("verdict", &verdict<Real>)
       .def("support", &support<Real>)
       .def("coefs", &coefs<Real>, "own"_a = false)
+      .def("answering", &answering<Real>)
+      .def("feature_map", &feature_map<Real>, "features"_a.noconvert())
       .def("straight", &straight<Real>)
       .def("ids", &ids<Real>)
       .def("units", &units<Real>, "features"_a.noconvert())
@@ -506,9 +547,18 @@ void bind(nb::module_& m, const char* name) {
           "probabilities_named",
           [](M& self, const nb::dict& names, const nb::handle& x) {
             const NamedRowLease<Real> row;
-            return probabilities_one(self, row->read(names, x, false, self.takes_gaps()));
+            return answer_one(self, row->read(names, x, false, self.takes_gaps()));
           },
           "names"_a, "x"_a)
+      .def(
+          "answer_named",
+          [](M& self, const nb::dict& names, const nb::handle& x, const std::string& what,
+             double coverage) {
+            const NamedRowLease<Real> row;
+            const Sample<Real> read = row->read(names, x, false, self.takes_gaps());
+            return answer_one(self, read, what, coverage);
+          },
+          "names"_a, "x"_a, "what"_a, "coverage"_a)
       .def_prop_ro("target_units", &target_units<Real>)
       .def("drifts", &drifts<Real>)
       .def("save", [](M& self) { return to_dict(self.save()); })
@@ -527,17 +577,21 @@ void bind(nb::module_& m, const char* name) {
 }  // namespace
 }  // namespace budgetron
 
+#ifdef Py_LIMITED_API
+extern "C" int PyGILState_Check(void);  // every CPython has it; the stable ABI does not declare it
+#endif
+
 void bind_model(nb::module_& m) {
   budgetron::while_waiting = {
       []() -> void* { return PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr; },
       [](void* thread) { PyEval_RestoreThread(static_cast<PyThreadState*>(thread)); }};
   m.def(
       "live_models", [] { return budgetron::live_models.load(); },
-      "How many models there are, for tests that look for leaks.");
-  budgetron::bind<float>(m, "Model32");
-  budgetron::bind<double>(m, "Model64");
+      "The number of models that exist, for tests that look for leaks.");
+  budgetron::bind_model<float>(m, "Model32");
+  budgetron::bind_model<double>(m, "Model64");
   m.def("instruction_set", &budgetron::instruction_set,
-        "The instruction set the kernel row runs on: baseline, avx2 or avx512.");
+        "The instruction set of the kernel row: baseline, avx2 or avx512.");
   m.def(
       "csr_in_order",
       [](const budgetron::Vector<std::int32_t>& indptr,
@@ -566,7 +620,7 @@ void bind_model(nb::module_& m) {
         malloc_trim(0);
 #endif
       },
-      "Give what was freed back to the system, where the C library keeps it.");
+      "Return freed memory to the system, if the C library keeps it.");
   m.def("lapack_routines", &budgetron::lapack::routines);
   m.def(
       "install_lapack",

@@ -1,7 +1,7 @@
 // The extension module budgetron._core.
 //
-// What the core refuses (a spec, rows, a saved state) it throws as std::invalid_argument: that is a
-// mistake of the user's, in Python a BudgetronError. A broken invariant is a std::logic_error.
+// If the core refuses a spec, rows or a saved state, it throws std::invalid_argument: this is a
+// user's mistake, in Python a BudgetronError. A broken invariant is a std::logic_error.
 #include "module.hpp"
 
 #include <exception>
@@ -21,7 +21,7 @@ void raise_budgetron_errors() {
           PyErr_SetString(static_cast<PyObject*>(raised), error.what());
         }
       },
-      type.inc_ref().ptr());  // for as long as the module
+      type.inc_ref().ptr());  // lives as long as the module
 }
 
 }  // namespace
@@ -31,4 +31,5 @@ NB_MODULE(_core, m) {
   m.doc() = "Compiled core of budgetron. Use the estimators of `budgetron` instead.";
   bind_model(m);
   bind_libsvm(m);
+  bind_fleet(m);
 }

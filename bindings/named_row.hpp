@@ -1,11 +1,11 @@
-// A row as River has it, a dict of feature name -> value, as a sparse sample.
+// Reads a row in River's form, a dict of feature name -> value, as a sparse sample.
 //
 // `names` is a dict of name -> feature number. Its method `fresh(unknown, learning)` gives the
 // numbers of unknown names, or refuses them. It is called only for rows with unknown names; all
 // other rows, nearly all of a stream, are read without calling back into Python.
 //
-// Zeros are left out: an absent feature and a 0 are the same. None, NaN and pandas' NA are missing
-// values, if the model takes those. Any other value that is not a finite number is a ValueError
+// Zeros are left out: an absent feature and a 0 mean the same. None, NaN and pandas' NA are missing
+// values, if the model accepts these. Any other value that is not a finite number is a ValueError
 // with the name of its feature, and changes nothing. If two names have the same number (they may be
 // hashes), their values are added.
 //
@@ -30,7 +30,7 @@ namespace budgetron {
 
 namespace nb = nanobind;
 
-// Each thread keeps its own from row to row, so that reading a row allocates nothing.
+// Each thread keeps its own object between rows, so that reading a row allocates nothing.
 template <class Real>
 class NamedRow {
  public:
@@ -69,7 +69,7 @@ class NamedRow {
   // The value, NaN if it is missing.
   static double sound(const nb::object& name, const nb::object& value, bool gaps) {
     const double number =
-        PyFloat_CheckExact(value.ptr()) ? PyFloat_AS_DOUBLE(value.ptr()) : converted(value);
+        PyFloat_CheckExact(value.ptr()) ? float_of(value.ptr()) : converted(value);
     if (std::isfinite(static_cast<Real>(number)) || (gaps && std::isnan(number))) return number;
     const nb::str text =
         std::isnan(number)
@@ -88,10 +88,20 @@ class NamedRow {
     PyErr_Clear();
     return std::numeric_limits<double>::infinity();
   }
+  // The stable ABI (Python 3.12 and later) has functions where CPython's own headers have fields.
+#ifdef Py_LIMITED_API
+  static double float_of(PyObject* value) { return PyFloat_AsDouble(value); }
+  static bool is_pandas_na(const nb::object& value) {
+    const nb::str type = nb::type_name(value.type());
+    return std::string_view(type.c_str()).ends_with("NAType");
+  }
+#else
+  static double float_of(PyObject* value) { return PyFloat_AS_DOUBLE(value); }
   static bool is_pandas_na(const nb::object& value) {
     const std::string_view type = Py_TYPE(value.ptr())->tp_name;
     return type.ends_with("NAType");
   }
+#endif
 
   void add(long feature, double value) {
     if (value != 0.0) terms_.emplace_back(static_cast<std::int32_t>(feature), Real(value));
@@ -130,8 +140,8 @@ class NamedRow {
   std::vector<Real> values_;
 };
 
-// Lends one of its thread's rows to a call. A thread needs several if computing the value of a
-// feature calls another model. Called with the GIL held.
+// Lends one of the thread's rows to a call. A thread needs several if computing the value of a
+// feature calls another model. Call it with the GIL held.
 template <class Real>
 class NamedRowLease {
  public:

@@ -1,4 +1,4 @@
-// Rows and batches of Python, as the core reads them.
+// Rows and batches from Python, in the form that the core reads.
 //
 // Rows are a C-ordered array or an object with `indptr`, `indices` and `values` (SparseRows of
 // src/budgetron/_csr.py, whose structure is checked there). A batch (src/budgetron/_batch.py) has
@@ -18,13 +18,14 @@
 
 namespace budgetron {
 
-// The names of the attributes that are read, made once and kept.
+// The names of the attributes that are read, made only once.
 struct AttributeNames {
   static nanobind::handle name(const char* text) { return PyUnicode_InternFromString(text); }
   const nanobind::handle indptr = name("indptr"), indices = name("indices"),
                          values = name("values"), rows = name("rows"), y = name("y"),
                          weights = name("weights"), record = name("record"),
-                         chances = name("chances"), unseen = name("unseen"),
+                         chances = name("chances"), spans = name("spans"),
+                         coverage = name("coverage"), unseen = name("unseen"),
                          calibrate = name("calibrate"), surveyed = name("surveyed");
 
   static const AttributeNames& get() {
@@ -33,7 +34,7 @@ struct AttributeNames {
   }
 };
 
-// Reads an array of T; TypeError where it is another.
+// Reads an array of T; TypeError if it has another type.
 template <class T>
 void read_array(const nanobind::handle& array, const char* name, Vector<T>& out) {
   if (nanobind::try_cast(array, out, false)) return;
@@ -41,7 +42,7 @@ void read_array(const nanobind::handle& array, const char* name, Vector<T>& out)
   throw nanobind::type_error(text.c_str());
 }
 
-// Keeps the arrays of some rows while the core reads them.
+// Keeps the arrays of rows alive while the core reads them.
 template <class Real>
 class PythonRows {
  public:
@@ -75,7 +76,7 @@ class PythonRows {
   Batch<Real> view_;
 };
 
-// The same for rows that are to be learned.
+// The same for rows to learn.
 template <class Real>
 class PythonBatch {
  public:
@@ -94,12 +95,21 @@ class PythonBatch {
     const nanobind::object chances = batch.attr(names.chances);
     if (!chances.is_none()) {
       if (!nanobind::try_cast(chances, chances_, false)) {
-        throw nanobind::type_error("chances is not a 1-d C-ordered float64 array to write into");
+        throw nanobind::type_error("chances is not a writable 1-d C-ordered float64 array");
       }
       view_.chances = chances_.data();
       fits = fits && chances_.size() == view_.count;
     }
-    if (!fits) throw std::invalid_argument("rows, targets, weights and chances differ in number");
+    const nanobind::object spans = batch.attr(names.spans);
+    if (!spans.is_none()) {
+      if (!nanobind::try_cast(spans, spans_, false)) {
+        throw nanobind::type_error("spans is not a writable 1-d C-ordered float64 array");
+      }
+      view_.spans = spans_.data();
+      view_.coverage = nanobind::cast<double>(batch.attr(names.coverage));
+      fits = fits && spans_.size() == 2 * view_.count;
+    }
+    if (!fits) throw std::invalid_argument("numbers of rows, targets, weights and chances differ");
     record_ = nanobind::cast<bool>(batch.attr(names.record));
     view_.unseen = nanobind::cast<bool>(batch.attr(names.unseen));
     view_.calibrate = nanobind::cast<bool>(batch.attr(names.calibrate));
@@ -115,6 +125,7 @@ class PythonBatch {
   Vector<double> targets_;
   Vector<double> weights_;
   Writable chances_;
+  Writable spans_;
   bool record_ = false;
 };
 

@@ -1,16 +1,16 @@
 // A model as Python holds it: it reads batches, learns in pieces and calls a listener.
 //
-// A batch is learned in pieces of 256 rows, which leaves the same bits. Between pieces the lock is
+// A batch is learned in pieces of 256 rows, which gives the same bits. Between pieces the lock is
 // free, so that other threads can predict, and the listener is called.
 //
 // The learning thread calls the listener without holding a lock, so the listener may look into the
 // model. If the listener raises, it is not called again: the model learns the rest of the batch,
 // then the exception is raised.
 //
-// The alarm is called with the model's verdict (verdict.hpp): after a row of its own, and after a
-// batch when `call_alarm` is called.
+// The alarm is called with the model's verdict (verdict.hpp): after a single row, and after a batch
+// when `call_alarm` is called.
 //
-// Ctrl-C ends a call between two pieces, within kPatience: the rows before have been learned.
+// Ctrl-C ends a call between two pieces, within kPatience: the rows before that have been learned.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -25,7 +25,7 @@
 
 namespace budgetron {
 
-inline constexpr std::size_t kPiece = 256;  // rows; shorter than a millisecond for most models
+inline constexpr std::size_t kPiece = 256;  // rows; less than a millisecond for most models
 inline constexpr std::chrono::milliseconds kPatience{100};
 
 template <class Real>
@@ -33,7 +33,7 @@ class PythonModel : public Model<Real> {
  public:
   using Model<Real>::Model;
 
-  // None: no listener. Else it is called with a list of (kind, round, example, other, coef).
+  // None: no listener. Otherwise it is called with a list of (kind, round, example, other, coef).
   void listen(nanobind::object listener) {
     const bool heard = !listener.is_none();
     this->watch(heard);
@@ -42,7 +42,7 @@ class PythonModel : public Model<Real> {
     heard_ = heard;
   }
 
-  // Needs the GIL, as the functions below.
+  // Needs the GIL, like the functions below.
   void call_listener() {
     if (!heard_.load(std::memory_order_relaxed)) return;
     nanobind::object listener;
@@ -58,7 +58,7 @@ class PythonModel : public Model<Real> {
     if (listener.is_valid() && nanobind::len(events) > 0) listener(events);
   }
 
-  // What is called, once, with a verdict: (kind, loss, loss of the guess).
+  // A function that is called once with a verdict: (kind, loss, loss of the guess).
   void set_alarm(nanobind::object alarm) {
     const nanobind::ft_lock_guard guard(mutex_);
     alarm_ = std::move(alarm);
@@ -74,7 +74,7 @@ class PythonModel : public Model<Real> {
     });
   }
 
-  // Learns a batch; its decisions, (rows, outputs), or None where they are not recorded.
+  // Learns a batch; returns its decisions, (rows, outputs), or None if they are not recorded.
   nanobind::object learn(const nanobind::handle& arrays) {
     const PythonBatch<Real> held(arrays);
     std::vector<double> decisions;
@@ -110,7 +110,7 @@ class PythonModel : public Model<Real> {
     return to_numpy(std::move(decisions), {batch.count, outputs});
   }
 
-  // Looks at a batch of the first pass of `fit`.
+  // Counts a batch in the first pass of `fit`.
   void survey(const nanobind::handle& arrays) {
     const PythonBatch<Real> held(arrays);
     const nanobind::gil_scoped_release released;

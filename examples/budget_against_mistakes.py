@@ -1,8 +1,8 @@
 """Budget against mistakes.
 
 Handwritten digits, even against odd, each row predicted before it is learned. More memory helps
-every learner; how much is needed to be as good as the Perceptron that keeps all its mistakes
-differs by a factor of ten.
+every learner. The memory needed to match the Perceptron, which keeps all its mistakes, differs by a
+factor of ten.
 """
 
 from drawing import BLUE, GREEN, ORANGE, PINK, YELLOW, options, plt, save
@@ -18,7 +18,7 @@ X, y = X[: arguments.rows], y[: arguments.rows]
 
 
 def mistakes(name: str, **params: object) -> tuple[float, int]:
-    """In per cent, and how many examples were stored."""
+    """The per cent of mistakes, and how many examples were stored."""
     rates, stored = [], []
     for seed in range(3):
         model = budgetron.make(name, random_state=seed, **params)

@@ -1,4 +1,4 @@
-"""What the examples share: options, colours that colour-blind people can tell apart, saving."""
+"""What the examples share: options, colours that colour-blind people can distinguish, saving."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ plt.rcParams.update(
 
 
 def options(about: str, rows: int) -> argparse.Namespace:
-    """`--rows` and `--out`, by default the script's name with .png."""
+    """`--rows` and `--out`; the default is the script's name with .png."""
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--rows", type=int, default=rows, help="of the stream (%(default)s)")
     parser.add_argument("--out", type=Path, help="the figure")
@@ -33,7 +33,7 @@ def options(about: str, rows: int) -> argparse.Namespace:
 
 
 def save(figure: plt.Figure, out: Path | None, script: str) -> None:
-    """Write the figure and say where."""
+    """Write the figure and print where."""
     path = out or Path(script).with_suffix(".png").name
     figure.savefig(path, dpi=120)
     print(path)

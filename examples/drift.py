@@ -1,9 +1,9 @@
 """A stream with drift.
 
-A board of four fields whose colours turn round every so often. A learner that never replaces what
-it has stored is lost for thousands of rows; forgetron, which drops its oldest example, hardly
-notices but is never good; budgetron notices by its mistakes (dotted lines), forgets how sure it
-was, and its curve, of the last 600 rows, is back after 1,200 to 1,800.
+A board of four fields whose colours swap every so often. A learner that never replaces its stored
+examples is lost for thousands of rows; forgetron, which drops its oldest example, hardly suffers
+but is never good; budgetron detects the drift by its mistakes (dotted lines), resets its certainty,
+and its curve, over the last 600 rows, is back after 1,200 to 1,800.
 """
 
 from drawing import BLUE, GREEN, ORANGE, PINK, options, plt, save

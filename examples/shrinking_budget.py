@@ -1,8 +1,7 @@
 """The decision boundary as the budget shrinks.
 
-The same two thousand rows, learned with room for 100 examples, 20, 6 and 3. The boundary hardly
-moves until there are fewer examples than the shape has turns: then it becomes simpler, not
-wilder.
+The same two thousand rows, learned with room for 100, 20, 6 and 3 examples. The boundary hardly
+moves until there are fewer examples than the shape has turns: then it becomes simpler, not wilder.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """Which support vectors stay.
 
-Six ways to keep to thirty examples, after the same two thousand rows. Colour is when an example
-was stored, size how much it counts. Who drops the oldest has only recent ones; who refuses
-newcomers only the first; projecting and confidence keep early examples but learn their coefs from
-all rows.
+Six ways to keep to thirty examples, after the same two thousand rows. Colour shows when an example
+was stored, size how much it counts. A learner that drops the oldest has only recent examples; one
+that refuses new examples has only the first; projection and confidence keep early examples but
+learn their coefs from all rows.
 """
 
 import numpy as np
@@ -26,7 +26,8 @@ for axis, name in zip(axes.flat, names, strict=True):
     model.prequential(X, y)
     f = model.decision_function(grid).reshape(len(side), len(side))
     axis.contourf(side, side, f >= 0, [-0.5, 0.5, 1.5], colors=["#f2f2f2", "#d4d4d4"])
-    found = model.explain(np.array([0.5, 0.5]))  # any row: when each was stored, and its share
+    # Any row will do: gives when each was stored, and its share.
+    found = model.explain(np.array([0.5, 0.5]))
     coefs = np.abs(found.shares[:, 0] / np.maximum(found.kernels, 1e-300))
     sizes = 25 + 120 * coefs / coefs.max()
     points = found.examples

@@ -4,10 +4,10 @@
 
 The margin of a class is m_k = f_k - max_j f_j over the others. Its side above 0 (the class is
 predicted) is right if the row is of the class, its side below 0 if the row is not. Two classes: one
-output, m = f(x), and the two sides of the second class. More: the answers of all classes are
-divided by their sum. Each side sees the margins made before their rows were learned.
+output, m = f(x), and the two sides of the second class. More classes: the answers of all classes
+are divided by their sum. Each side counts margins from before their rows were learned.
 
-The predicted class is the likeliest, always:
+The predicted class always has the highest probability:
 
     two classes   log odds = min(steep |f|, max(slope |f| + offset, 0.001 slope |f|)), where
                   steep = slope + max(offset, 0)/(0.01 root mean square of f)
@@ -24,7 +24,7 @@ c(z) = tanh(z/2)/(2 z) the log likelihood has a quadratic bound, whose maximum i
 
 Here m is |m|, and t is 1 if the side was right, else 0.
 
-Ours: the sides, and that the sums are kept row by row and forgotten slowly; see
+Our additions: the sides, and sums that are updated row by row and forgotten slowly; see
 core/model/calibration.hpp for the reasons.
 """
 
@@ -35,18 +35,18 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
-WINDOW = 1000.0  # rows the sums of a side keep at most, about
-SHARE = 1 / 6  # of its rows, before that
+WINDOW = 1000.0  # the most rows that the sums of a side keep, about
+SHARE = 1 / 6  # the share of its rows that they keep before that
 EACH = 256  # rows after each of which the lines are solved, and then ...
-BLOCK = 32  # ... after every so many
-PRIOR = 1.0  # rows of "nobody knows"
+BLOCK = 32  # ... every so many rows
+PRIOR = 1.0  # weight of the prior, in rows
 LEAST_SLOPE = 1e-3  # times 1/(root mean square of m)
 RAMP = 0.01  # times the root mean square of m
 SUMS = ("weight", "squares", "curve_mm", "curve_m", "curve", "pull_m", "pull")
 
 
 def bend(z: float) -> float:
-    """tanh(z/2)/(2 z) to a part in 10,000: a fraction of its expansion, tanh = 1 from 10 on."""
+    """tanh(z/2)/(2 z) to one part in 10,000: a rational approximation; tanh = 1 from 10 on."""
     x = abs(z) / 2
     if x >= 5:
         return 1 / (4 * x)
@@ -71,7 +71,7 @@ class Side:
         self.fresh += 1
 
     def solve(self) -> None:
-        """The line of the sums, of which then a share is forgotten; nothing without a new row."""
+        """Solve for the line, then forget a share of the sums; does nothing without a new row."""
         if not self.fresh:
             return
         n = self.sums
@@ -89,7 +89,7 @@ class Side:
         self.fresh = 0
 
     def log_odds(self, m: float) -> float:
-        """That this side is right."""
+        """The log odds that this side is right."""
         return self.slope * m + self.offset
 
     def held(self, m: float) -> float:
@@ -108,7 +108,7 @@ class Calibration:
         self.classes = [(Side(), Side()) for _ in range(n_outputs)]
 
     def learn(self, f: Vector, code: int, weight: float = 1.0) -> None:
-        """A row of class `code`, on which the decision was f."""
+        """Count a row of class `code` with the decision f."""
         for k, m in enumerate(self.margins(f)):
             own = code == (1 if f.size == 1 else k)
             if m != 0:
@@ -123,7 +123,7 @@ class Calibration:
         return [side for pair in self.classes for side in pair]
 
     def probabilities(self, f: Vector) -> Vector:
-        """Of every class, by the decision on a row."""
+        """The probability of every class, from the decision on a row."""
         if f.size == 1:
             second = int(f[0] >= 0)
             p = 1 / (1 + np.exp(-self.classes[0][second].held(abs(f[0]))))
@@ -140,14 +140,14 @@ class Calibration:
 
     @staticmethod
     def margins(f: Vector) -> Vector:
-        """What each output has over the best other one; a single one is its own margin."""
+        """Each output minus the best other one; a single output is its own margin."""
         if f.size == 1:
             return f
         return f - np.array([np.delete(f, k).max() for k in range(f.size)])
 
 
 def hold(p: Vector, best: int) -> Vector:
-    """The class `best` made the likeliest: it and the likelier ones get their mean.
+    """Make the class `best` the likeliest: it and the likelier ones get their mean.
 
     >>> hold(np.array([0.5, 0.125, 0.375]), 1).round(3)
     array([0.333, 0.333, 0.333])

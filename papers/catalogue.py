@@ -1,4 +1,4 @@
-"""Catalogue name -> page: every page of papers/*/ that says which algorithms it is."""
+"""A dict from catalogue names to pages: every page of papers/*/ lists its algorithms."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """The losses, functions of the margin m.
 
 Classification: m = y f(x), in general <u, f(x)>. Regression: m = -|e| with e = target - f(x), and
-u = sign(e), so that to move f(x) along u raises m in both.
+u = sign(e), so that moving f(x) along u raises m in both.
 
 `slope` is d loss / d m, never positive, so that a gradient step adds (x, -step slope u). The hinge
-has no slope at its kink m = 1: "has loss" means m < 1, strictly; nor has a regression loss where
-|e| is 0 or epsilon. Formulas: Le et al. 2017, section 7.
+has slope 0 at its kink m = 1: "has loss" means m < 1, strictly; a regression loss has slope 0
+where |e| is 0 or epsilon. Formulas: Le et al. 2017, section 7.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class EpsilonInsensitive:
 
 
 def make_loss(loss: str, tau: float = 0.5, epsilon: float = 0.0) -> Loss:
-    """The loss of this name; only "smooth-hinge" uses tau, and of the three of regression
+    """The loss of this name; only "smooth-hinge" uses tau. Of the three regression losses
     "squared" and "epsilon-insensitive" use epsilon.
     """
     losses: dict[str, Loss] = {

@@ -1,4 +1,4 @@
-"""A metric that is learned: which features f depends on, in plain NumPy.
+"""A learned metric: which features f depends on, in plain NumPy.
 
     f(x) = w.x + c + sum_i a_i exp(-gamma |x_i - x|^2)
     df/dx_j = w_j + 2 gamma sum_i a_i k_i (x_ij - x_j)
@@ -9,7 +9,7 @@ diagonal of the average gradient outer product (Radhakrishnan, Beaglehole, Pandi
 "Mechanism for feature learning in neural networks and backpropagation-free machine learning
 models", Science 2024). Rows are then shown as sqrt(relevance_j) z_j, z in units.
 
-The online form is ours: core/learners/relevance.hpp, core/model/metric.hpp,
+The online form is our addition: core/learners/relevance.hpp, core/model/metric.hpp,
 docs/develop/decisions/0054.
 """
 
@@ -26,12 +26,12 @@ LEAST = 0.01
 
 
 def due(rounds: int) -> bool:
-    """Whether the metric may change after so many rounds."""
+    """Whether the metric may change after this many rounds."""
     return rounds >= FIRST and rounds % FIRST == 0 and (rounds // FIRST).bit_count() == 1
 
 
 def counts(round_: int) -> bool:
-    """Whether the row of this round is counted: one of each 4, 8, 16, ..."""
+    """Whether the row of this round is counted: one in 4, 8, 16, ..."""
     every = 4
     while every * 2 * FIRST <= round_:
         every *= 2
@@ -40,14 +40,14 @@ def counts(round_: int) -> bool:
 
 
 def gradient(x: Vector, support: Matrix, coef: Vector, w: Vector, gamma: float) -> Vector:
-    """df/dx."""
+    """The gradient df/dx."""
     differences = support - x
     k = np.exp(-gamma * np.square(differences).sum(axis=1))
     return np.asarray(w + 2.0 * gamma * (coef * k) @ differences)
 
 
 def relevance(rows: Matrix, gradients: Matrix) -> Vector:
-    """One number per feature."""
+    """The relevance of each feature."""
     variance = np.square(rows).mean(axis=0) - np.square(rows.mean(axis=0))
     share = np.square(gradients).sum(axis=0) * variance
     varies = variance > 0

@@ -1,4 +1,4 @@
-"""What every page shares: the hypothesis, the round around a step, and the words for its algebra.
+"""The base class of all pages: the hypothesis, the round around a step, and its algebra.
 
     f(x) = sum_i coef_i k(x_i, x)                       coef_i is a vector of K numbers
 
@@ -7,11 +7,11 @@ More classes: y is a class number, z the best wrong class, u = (e_y - e_z)/2, an
 inner product <p, q> = 2 p.q, so that <u, u> = 1 and <u, f> = f_y - f_z. Every formula of the
 two-class papers then reads with u for y, <u, f> for y f(x), and |a| = sqrt(<a, a>).
 Regression (K = 1): u = sign(e) with the error e = target - f (+1 for 0), and the margin is
-<u, f - target> = -|e|: either way f does better the larger the margin.
+<u, f - target> = -|e|: in both a larger margin is better.
 A row of weight w has w u for u and the margin of u: it moves f by w times as much.
 
-A page subclasses `Page`, says which `algorithms` it is, names the parameters its paper names, and
-writes two methods: `step`, and `kinks`, the margins at which `step` takes another branch.
+A page subclasses `Page`, lists its `algorithms`, uses the parameter names of its paper, and writes
+two methods: `step`, and `kinks`, the margins at which `step` takes another branch.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Page:
     ids : (n,) the round in which each was stored, counted from 0 (a merged or replaced one: the
         round that made it)
     t : rounds seen before this one
-    algorithms : what the catalogue of the library calls it; one page may do several, which differ
-        in a parameter
-    carried : names of the further state a page keeps between rounds (counters, sums, weights). The
+    algorithms : its names in the catalogue of the library; one page may implement several, which
+        differ in a parameter
+    carried : names of further state that a page keeps between rounds (counters, sums, weights). The
         compiled learner keeps the same quantities under the same names.
     remembered : names of further rows a page keeps beside its support, oldest first: NAME_rows
         (n, d) and NAME_aims (n, K). The compiled learner has an expansion of that name.
@@ -59,7 +59,7 @@ class Page:
         task: str = "classification",
         dtype: str = "float64",
     ) -> None:
-        """`dtype` is that of the rows: it sets what is rounding, nothing else."""
+        """`dtype` is that of the rows: it only determines what counts as rounding."""
         self.kernel = kernel
         self.in_span = IN_SPAN[dtype]
         self.regresses = task == "regression"
@@ -101,7 +101,7 @@ class Page:
             return float(y * f[0]), np.array([float(y)])
         wrong = f.copy()
         wrong[int(y)] = -np.inf
-        z = int(np.argmax(wrong))  # the first of the tied
+        z = int(np.argmax(wrong))  # the first if several are equal
         u = np.zeros(f.size)
         u[int(y)], u[z] = 0.5, -0.5
         return float(f[int(y)] - f[z]), u
@@ -110,7 +110,7 @@ class Page:
         """The shape of the carried array `name` when it holds `size` numbers: rows of K."""
         return (size // self.coef.shape[1], self.coef.shape[1])
 
-    # ---- words for the algebra ---------------------------------------------------------------
+    # ---- the algebra -------------------------------------------------------------------------
 
     def row(self, x: Vector) -> Vector:
         """k(x_i, x) for every stored x_i."""
@@ -162,23 +162,23 @@ class Page:
         self.keep(np.arange(self.size) != i)
 
     def oldest(self, among: Any = None) -> int:
-        """The oldest stored example, of those `among` (indices) if given."""
+        """The oldest stored example, or the oldest of `among` (indices)."""
         candidates = np.arange(self.size) if among is None else np.asarray(among)
         return int(candidates[np.argmin(self.ids[candidates])])
 
     def least(self, score: Vector, same: float = 0.0) -> int:
-        """The stored example with the least score, the oldest of the tied.
+        """The stored example with the least score; the oldest if several are equal.
 
-        Scores above the least by no more than its share `same` are tied with it.
+        Scores above the least by at most its share `same` count as equal.
         """
         return self.oldest(np.flatnonzero(score <= score.min() * (1 + same)))
 
 
 class SignPage(Page):
-    """The Perceptron's relatives: an error adds u, in regression step * u."""
+    """Base of the Perceptron's relatives: an error adds u, in regression step * u."""
 
     def __init__(self, *where: Any, step: float = 1.0, epsilon: float = 0.0, **more: Any) -> None:
-        """`step` and `epsilon` are of regression only."""
+        """`step` and `epsilon` are for regression only."""
         super().__init__(*where, **more)
         self.length, self.epsilon = step, epsilon
 

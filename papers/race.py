@@ -1,24 +1,24 @@
 """A race of learners, in plain NumPy.
 
-The model's learner has the gamma of the median rule. Contenders learn beside it from the same
-rows. A width has 4 or 16 times that gamma and half of the budget. A metric (papers/metric.py) is a
-copy of the model's learner that sees rows in its own coordinates.
+The model's learner has the gamma of the median rule. Contenders learn beside it from the same rows.
+A width has 4 or 16 times that gamma and half of the budget. A metric (papers/metric.py) is a copy
+of the model's learner that sees rows in its own coordinates. A straight contender has the whole
+budget and a straight part, if the model's learner dropped its own because rows are dense.
 
     e = loss of the model - loss of the contender     mistakes, or |error|
     d = w e                                           w: the weight of the row
     z = sum d / sqrt(max(sum d^2, q sum e^2))         q: the mean of w^2 over the whole stream
 
 Without weights z = sum d / |d|. With q it is as if the two differed in heavy rows as often as in
-all: where classes are weighed, heavy rows are few, and they may not have differed in one yet.
+all: with class weights heavy rows are few, and the two may not have differed in one yet.
 
-Every CHECK rows from its row FIRST on, one with z > win becomes the model's learner with the whole
-budget, the one with the largest sum d if there are several; metrics leave then, and after a width
-widths that are not narrower; narrower ones get the whole budget; the others begin anew with their
-sums. If nobody wins, one leaves if
-z < lose, or if z < 0 DOUBT rows, or z < hope `patience` rows, after it began or somebody won, or
-after its row `last`.
+Every CHECK rows from its row FIRST on, a contender with z > win becomes the model's learner with
+the whole budget; if there are several, the one with the largest sum d. Then metrics leave, and
+after a width's win all but narrower widths, which get the whole budget and win at AFTER_WIN from
+then on; the others restart their sums. If nobody wins, a contender leaves if z < lose; or if z < 0
+DOUBT rows, or z < hope `patience` rows, after its start or the last win; or after its row `last`.
 
-Ours; docs/develop/decisions/0053 and 0054 have the reasons.
+This is our addition; docs/develop/decisions/0053, 0054 and 0070 give the reasons.
 """
 
 from __future__ import annotations
@@ -28,19 +28,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from papers.budgetron.budgetron import NONE, Budgetron
 from papers.page import Page, Vector
 
 FACTORS = (4.0, 16.0)
 SHARE = 0.5  # of the budget
 FIRST, CHECK = 300, 100
-YOUNG = 200  # rows of a width, which begins after the warm-up, that do not count
+YOUNG = 200  # rows of a width, which starts after the warm-up, that do not count
 DOUBT = 500
 LAST = 6000
+AFTER_WIN = 2.5  # z for widths after one that has won
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Of a kind of contenders."""
+    """Rules of one kind of contender."""
 
     win: float = 4.0
     lose: float = -2.0
@@ -50,23 +52,24 @@ class Rules:
 
 
 WIDTH, METRIC = Rules(), Rules(2.5, -2.0, 0.0, DOUBT, 3000)
+STRAIGHT = Rules(win=2.5)
 
 
 @dataclass
 class Contender:
-    """A learner beside the model's, and what it was better by in each round since somebody won."""
+    """A learner beside the model's, and its lead in each round since the last win."""
 
     factor: float
     page: Page
     rules: Rules = WIDTH
-    rows: int = 0  # since it began
+    rows: int = 0  # since its start
     square: float = 1.0  # q
     differences: list[float] = field(default_factory=list)  # e
     weights: list[float] = field(default_factory=list)
 
     def count(self, difference: float, weight: float) -> None:
         self.rows += 1
-        if self.rules != WIDTH or self.rows > YOUNG:
+        if self.rules == METRIC or self.rows > YOUNG:
             self.differences.append(difference)
             self.weights.append(weight)
 
@@ -74,9 +77,10 @@ class Contender:
     def compares(self) -> bool:
         return self.rows >= FIRST and self.rows % CHECK == 0
 
-    @property
-    def wins(self) -> bool:
-        return self.compares and self.z > self.rules.win
+    def wins(self, after: bool) -> bool:
+        """`after`: a width has won before."""
+        win = AFTER_WIN if after and self.rules == WIDTH else self.rules.win
+        return self.compares and self.z > win
 
     @property
     def leaves(self) -> bool:
@@ -99,7 +103,7 @@ class Contender:
 
 
 class Race:
-    """The race; `page` is the model's learner, `make(factor, share)` another one.
+    """The race; `page` is the model's learner, `make(factor, share)` makes another one.
 
     `weights`: of the rows that the page has learned before.
     """
@@ -111,9 +115,14 @@ class Race:
         self.page, self.factor = page, 1.0
         self.model = make(1.0, 1.0)
         self.contenders = [Contender(factor, make(factor, SHARE)) for factor in FACTORS]
+        straight = make(1.0, 1.0)
+        if isinstance(page, Budgetron) and page.turns and page.form == NONE:
+            assert isinstance(straight, Budgetron)
+            straight.keeps_straight = True
+            self.contenders.append(Contender(1.0, straight, STRAIGHT))
 
     def learn(self, x: Vector, y: float, weight: float = 1.0) -> Vector:
-        """A round of all; returns the model's decision."""
+        """One round of all learners; returns the model's decision."""
         self.weights.append(weight)
         f = self.page.learn(x, y, weight)
         if not self.contenders:
@@ -132,12 +141,14 @@ class Race:
         return float(not right)
 
     def check(self) -> None:
-        winners = [each for each in self.contenders if each.wins]
+        winners = [each for each in self.contenders if each.wins(self.factor > 1)]
         if winners:
             best = max(winners, key=lambda each: each.ahead)
             set_budget(best.page, self.model)
             self.page = best.page
             left = [each for each in self.contenders if each.rules == WIDTH]
+            if best.rules == METRIC:
+                left = [each for each in self.contenders if each.rules != METRIC]
             if best.rules == WIDTH:
                 self.factor = best.factor
                 left = [each for each in left if each.factor > self.factor]
@@ -151,5 +162,5 @@ class Race:
 
 
 def set_budget(page: Page, like: Page) -> None:
-    """The learner has the budget of another one from now on."""
+    """Give the learner the budget of another one."""
     page.B = like.B  # type: ignore[attr-defined]

@@ -1,7 +1,8 @@
-"""The library's named generator, xoshiro256++ (Blackman & Vigna 2019), in plain Python.
+"""The library's random generator, xoshiro256++ (Blackman & Vigna 2019), in plain Python.
 
-A page that draws uses this, started from the compiled model's saved state, so that both draw the
-same numbers. ``seeded`` fills the state with four SplitMix64 outputs, as the authors advise.
+A page that draws uses this generator, started from the compiled model's saved state, so that both
+draw the same numbers. ``seeded`` fills the state with four SplitMix64 outputs, as the authors
+advise.
 """
 
 from __future__ import annotations
@@ -59,10 +60,10 @@ class Random:
         return radius * cos(angle), radius * sin(angle)
 
     def cauchy(self) -> float:
-        """A standard Cauchy number from one uniform."""
+        """A standard Cauchy number from one uniform number."""
         return tan(pi * (self.uniform() - 0.5))
 
 
 def column_generator(seed: int, column: int) -> Random:
-    """A generator for what is random about one feature, whenever and wherever it appears."""
+    """The generator of one feature: the same whenever and wherever the feature appears."""
     return Random.seeded(seed * GOLDEN + column + 1)

@@ -2,9 +2,9 @@
 
     z = (y - m)/s, at most FARTHEST of either sign ;   the answer is m + s f(x)
 
-m is the median of the targets that are kept, s 1.4826 times the median |y - m| of those that differ
-from m. Ours; see core/model/target_units.hpp for the rules and docs/develop/decisions/0036 for the
-reasons.
+m is the median of the kept targets, s is 1.4826 times the median |y - m| of those that differ from
+m. This is our addition; see core/model/target_units.hpp for the rules and
+docs/develop/decisions/0036 for the reasons.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 KEPT = 200  # targets: the first so many, then ...
-EVERY = 5  # ... every fifth, in the place of the oldest
-LONGEST = 64  # rows from look to look, at most
+EVERY = 5  # ... every fifth, which replaces the oldest
+LONGEST = 64  # most rows between two evaluations
 FIRST = 4  # targets before there is an s
-OFF = 1.5  # by what factor s is off
+OFF = 1.5  # the factor by which s is off
 FARTHEST = 20.0
-FALL = 4.0  # if s falls by this factor at once, later, |f| is at most 1
-JUMP = 8  # targets running beyond FARTHEST
+FALL = 4.0  # if s later falls by this factor at once, |f| is at most 1
+JUMP = 8  # targets in a row beyond FARTHEST
 LEAST = 1e-60
 
 
@@ -28,23 +28,23 @@ class TargetUnits:
     def __init__(self) -> None:
         self.centre, self.scale = 0.0, 1.0
         self.changes = 0
-        self.largest = 0.0  # |f| since the last look
+        self.largest = 0.0  # largest |f| since the last evaluation
         self.start_anew()
 
     def start_anew(self) -> None:
         self.kept: list[float] = []
-        self.far = 0  # targets running beyond FARTHEST
+        self.far = 0  # targets in a row beyond FARTHEST
         self.seen, self.known, self.off = 0, False, False
 
     def scaled(self, y: float) -> float:
         return float(np.clip((y - self.centre) / self.scale, -FARTHEST, FARTHEST))
 
     def learns(self) -> bool:
-        """Whether the row of the target counted last is to be learned."""
+        """Whether the row of the last counted target should be learned."""
         return self.known and self.far < 2
 
     def count(self, y: float, f: float) -> float:
-        """Count the target of a row that f was answered to; what f is to be multiplied by."""
+        """Count the target of a row whose answer was f; returns the factor for f."""
         self.largest = max(self.largest, abs(f))
         self.far = self.far + 1 if self.known and abs(self.scaled(y)) == FARTHEST else 0
         differs = not self.known and self.seen >= FIRST and y != self.centre

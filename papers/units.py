@@ -1,11 +1,11 @@
 """Units that follow the stream: the rule of scale="auto", in plain Python.
 
-    z = clip((x - c)/s, 4)        c, s: centre and size of the feature, its unit in force
+    z = clip((x - c)/s, 4)        c, s: centre and size of the feature, its current unit
 
-A value NaN is missing: the mean of the feature over all rows stands in for it, and nothing moves.
+A value NaN is missing: the mean of the feature over all rows replaces it, and nothing changes.
 
-core/model/units.hpp is the same rule, compiled, and says in its head what each number is for. Ours;
-the measurements are in docs/develop/decisions/0037.
+core/model/units.hpp is the same rule, compiled; its head comment explains each number. This is our
+addition; the measurements are in docs/develop/decisions/0037.
 """
 
 from __future__ import annotations
@@ -18,37 +18,38 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
-KEPT = 200  # rows that units begin with
-FAR = 8.0  # deviations; a value counts as no farther
-SPARSE_FAR = 4.0  # of a feature that is 0 in most rows
-CLIP = 4.0  # units; a coordinate is no farther from its centre
+KEPT = 200  # rows with which units start
+FAR = 8.0  # deviations; a farther value counts as this far
+SPARSE_FAR = 4.0  # the same for a feature that is 0 in most rows
+CLIP = 4.0  # units; coordinates are clipped to this distance from the centre
 CHECK = 100  # rows
 BLOCK = 10  # values that a block needs
-OFF, CENTRE_OFF = 1.5, 2.0  # a unit is off by this factor, its centre by so many units
-RUNNING, RUNNING_DOWN = 2, 3  # checks
+OFF, CENTRE_OFF = 1.5, 2.0  # a unit is off by this factor, its centre by this many units
+RUNNING, RUNNING_DOWN = 2, 3  # checks in a row
 UP, DOWN, FAR_DOWN, ASIDE = 4.0, 0.1, 0.01, 3.0  # a jump
 BEFORE = 3.9  # units from the centre: stored before the jump
-STEP, BEYOND = 2.25, 1.5  # squared: a step is by the one and leaves the range so far by the other
+# Squared: a step is by the first and leaves the range so far by the second.
+STEP, BEYOND = 2.25, 1.5
 MOVED = 1.5  # deviations
 STEP_CHECKS, WIDE_CHECKS = 3, 5
 TOGETHER = 1.25  # growth of all sizes by one factor is by more than this
 COUNTABLE = 1e152  # squares of larger numbers overflow
 COMMON_OFF, WIDTH_OFF = 30.0, 4.0  # of the size of an even stream
 LARGEST, SMALLEST = 1e12, 1e-12  # deviation of an even stream
-ABOVE, BELOW, FEW = 2.0, 2.5, 16  # how far from the median one; features per one that is smaller
-FARTHEST = 1000.0  # deviations of all features, of a mean from 0
+ABOVE, BELOW, FEW = 2.0, 2.5, 16  # distance from the median one; features per smaller one
+FARTHEST = 1000.0  # a mean's distance from 0, in deviations of all features
 STANDARD = 4.0  # no deviation of standardised features exceeds it
-ALL_ROWS, EVERY = 1000, 8  # rows that are all counted; then one of so many
-RARE, RARER = 0.01, 0.008  # share of rows: a feature is rare below, until it is that again
+ALL_ROWS, EVERY = 1000, 8  # rows that are all counted; then one in this many
+RARE, RARER = 0.01, 0.008  # share of rows below which a feature is rare, and becomes rare again
 SORTED_ROWS, TREND, TREND_LEFT, MOST_TREND = 16, 10, 3, 12  # rows; checks
-WIDE = 4.0  # a trend has a wider unit by this factor
-CHANGES, CHANGE_EVERY = 10, 2000  # changes at once; rows a change in the long run
+WIDE = 4.0  # factor by which the unit of a trend is wider
+CHANGES, CHANGE_EVERY = 10, 2000  # changes at once; rows per change in the long run
 PAIRS, FEWEST = 1024, 20  # of stored examples, for gamma
 
 
 @dataclass
 class Unit:
-    """A centre and a size; of size inf: none, and the centre is the constant."""
+    """A centre and a size; size inf: no unit, and the centre is the constant."""
 
     centre: float = 0.0
     size: float = inf
@@ -56,7 +57,7 @@ class Unit:
 
 @dataclass
 class Feature:
-    """What is known of one feature; only values other than 0 change it."""
+    """Statistics of one feature; only nonzero values change them."""
 
     weight: float = 0.0  # R, the sum of the numbers of their rows
     recent: float = 0.0  # Q, the same since the last jump
@@ -67,12 +68,12 @@ class Feature:
     mean_before: float = 0.0  # of the block before
     size_before: float = -1.0
     values: list[float] = field(default_factory=list)  # different ones, up to three
-    up: int = 0  # checks running
+    up: int = 0  # checks in a row
     down: int = 0
     wait: int = 0
     jump: str = ""
     jump_age: int = 0  # checks
-    rare: bool = True  # its unit is the shared one
+    rare: bool = True  # it uses the shared unit
     low: float = inf  # range of the means of all blocks
     high: float = -inf
     rising: int = 0  # checks at which its block was above the range, or below
@@ -85,14 +86,14 @@ class Feature:
 
 @dataclass
 class Pace:
-    """How wide blocks are beside the statistics: the ratio of variances, of the middle feature."""
+    """How wide blocks are relative to the statistics: the ratio of variances, middle feature."""
 
-    low: float = 1.0  # range of those that were no step
+    low: float = 1.0  # range of the paces that were no step
     high: float = 1.0
     last: float = 1.0  # at the last check
-    kind: str = ""  # what the last check saw,
-    running: int = 0  # and so many before it
-    wide: int = 0  # checks running that are wider, whatever the range
+    kind: str = ""  # what the last check found,
+    running: int = 0  # and how many checks in a row
+    wide: int = 0  # checks in a row that are wider, whatever the range
 
 
 class Units:
@@ -113,13 +114,13 @@ class Units:
         self.reference = self.common = self.largest = self.middle = self.farthest = 0.0
         self.converts, self.turns, self.varying = False, False, 0
         self.pace = Pace()
-        self.rounds = 0  # the last so many are of the new units already
-        self.least_squared = 0.0  # the median squared distance between rows is no smaller
+        self.rounds = 0  # the last so many rounds already use the new units
+        self.least_squared = 0.0  # lower bound of the median squared distance between rows
 
     # ---- rows ------------------------------------------------------------------------------------
 
     def transform(self, x: Vector) -> Vector:
-        """A row in the units in force."""
+        """A row in the current units."""
         return np.array([self.coordinate(f, v) for f, v in zip(self.features, x, strict=True)])
 
     def coordinate(self, f: Feature, x: float) -> float:
@@ -132,7 +133,7 @@ class Units:
         return min(max(z, -CLIP), CLIP) if self.uneven else z
 
     def start(self, rows: Vector) -> None:
-        """Begin with these rows: robust statistics, and the units that follow from them."""
+        """Start with these rows: robust statistics, and the units that follow from them."""
         changes = self.changes
         self.__init__(len(self.features), self.centres)  # type: ignore[misc]
         self.changes, self.t = changes, len(rows)
@@ -157,7 +158,7 @@ class Units:
         self.settle()
 
     def survey(self, rows: Vector) -> None:
-        """The first pass of `fit`, over all its rows in a random order: the units of all."""
+        """The first pass of `fit`, over all its rows in a random order: finds the units of all."""
         self.start(rows[:KEPT])
         for x in rows[KEPT:]:
             self.t += 1
@@ -178,7 +179,7 @@ class Units:
         self.reference = self.common
 
     def count(self, x: Vector) -> bool:
-        """Count a row; True if units are to change, for `convert` and then `commit`."""
+        """Count a row; True if units must change: call `convert` and then `commit`."""
         self.t += 1
         self.credit = min(self.credit + 1, CHANGES * CHANGE_EVERY)
         if counted(self.t):
@@ -196,7 +197,7 @@ class Units:
                 self.update(f, float(value), weight)
 
     def hold(self, f: Feature, weight: float) -> None:
-        """A value is missing: its share of rows other than 0 stays."""
+        """A value is missing: its share of nonzero rows does not change."""
         if f.weight > 0:
             share = f.weight / (self.total - weight)
             f.weight = f.weight + share * weight if f.values else self.total
@@ -207,7 +208,7 @@ class Units:
     def update(self, f: Feature, x: float, weight: float) -> None:
         begins = not f.values
         note_value(f, x)
-        if begins:  # it is shown as before, in the unit of rare features
+        if begins:  # shown as before, in the unit of rare features
             f.in_force = Unit(0.0, self.shared) if self.uneven else Unit(0.0, 1.0)
             f.own = f.in_force if self.uneven else f.own
         far = FAR if 2 * f.weight >= self.total else SPARSE_FAR
@@ -224,7 +225,7 @@ class Units:
     # ---- units -----------------------------------------------------------------------------------
 
     def different(self, f: Feature) -> int:
-        """How many different values there were, zeros too."""
+        """The number of different values, including 0."""
         return len(f.values) + (f.weight < self.total)
 
     def deviation(self, f: Feature) -> float:
@@ -232,7 +233,7 @@ class Units:
         return sqrt(p * f.square + f.mean**2 * p * (1 - p))
 
     def half(self, f: Feature) -> float:
-        """The share of rows below which a feature is 0 in most; one near a half stays as it is."""
+        """The share below which a feature is 0 in most rows; near a half it keeps its kind."""
         if not self.centres or f.own.size == inf:
             return 0.5
         return 0.6 if f.own.centre == 0 else 0.4
@@ -256,7 +257,7 @@ class Units:
         return unit if unit.size > 0 else Unit(f.in_force.centre if f.in_force.size == inf else 0.0)
 
     def find_shared(self) -> None:
-        """The root mean square of what rare features are, none beyond FAR times that in force."""
+        """The root mean square of the rare features, at most FAR times the current one."""
         rare = [f for f in self.features if f.rare and f.values]
         squares = np.array([f.mean**2 + f.square for f in rare])
         weights = np.array([f.weight for f in rare])
@@ -277,7 +278,7 @@ class Units:
         self.varying = len(sizes)
         self.common = sqrt(sum(size**2 for size in sizes))
         self.largest, self.middle = max(sizes, default=0.0), float(np.median(sizes or [0.0]))
-        if len(sizes) == 2:  # of which the larger is never twice their median
+        if len(sizes) == 2:  # the larger is never twice their median
             self.middle = min(sizes)
         own = sorted(
             f.next.size
@@ -287,7 +288,7 @@ class Units:
         self.small = own[len(own) // FEW] if own else inf
 
     def sizes_differ(self) -> bool:
-        """Whether features are too unlike, or too large or small, to be shown as they come."""
+        """Whether features differ too much, or are too large or small, to be shown as they come."""
         if self.largest > LARGEST or 0 < self.largest < SMALLEST:
             return True
         if self.centres and self.farthest > FARTHEST * self.common:
@@ -323,7 +324,7 @@ class Units:
                 if f.jump_age > RUNNING:
                     f.jump = ""
             jumps = sum(f.jump != "" for f in self.features)
-            coming = sum(f.up > 0 for f in self.features)  # the next check will see them
+            coming = sum(f.up > 0 for f in self.features)  # the next check will find them
             waits = coming > 0 and 2 * coming >= self.varying
             known_size = self.reference > 0 and self.common > 0 and not waits
             aside = any(f.jump == "aside" for f in self.features)
@@ -346,7 +347,7 @@ class Units:
         if self.converts:
             self.shared_next = self.shared if self.shared_next == inf else self.shared_next
             for f in self.features:
-                if not f.values:  # of rows that were not counted
+                if not f.values:  # only in rows that were not counted
                     f.in_force = Unit(0.0, self.shared if self.uneven else 1.0)
                     f.next = Unit(0.0, self.shared_next)
                 if inf in (f.next.size, f.in_force.size):
@@ -358,11 +359,11 @@ class Units:
         return True
 
     def thrift(self) -> float:
-        """Units must be off by so many times more while few changes are left."""
+        """The factor by which limits grow while few changes are left."""
         return 2.0 if 3 * self.credit < CHANGES * CHANGE_EVERY else 1.0
 
     def find_step(self) -> bool:
-        """Whether most features changed together; then their statistics are of two blocks."""
+        """Whether most features changed together; then their statistics are those of two blocks."""
         known, voters, ratios, moved = 0, [], [], 0
         for f in self.features:
             f.jump = "" if f.jump == "step" else f.jump
@@ -415,7 +416,7 @@ class Units:
             kind = "wider" if pace > wide else "narrower"
         steady = p.running + 1 < STEP_CHECKS or not off_by(STEP, pace, p.last)
         goes_on = kind == p.kind and steady
-        if not goes_on and p.kind == "wider":  # it was none: the pace varies so much
+        if not goes_on and p.kind == "wider":  # not a step: the pace varies this much
             p.high = min(p.high * STEP, COUNTABLE)
         if not goes_on and p.kind == "narrower":
             p.low = max(p.low / STEP, 1 / COUNTABLE)
@@ -430,7 +431,7 @@ class Units:
         return True
 
     def find_growth(self) -> None:
-        """Sizes that grew together: stored examples keep their coordinates."""
+        """Whether sizes grew together: then stored examples keep their coordinates."""
         some = [f for f in self.features if not (f.rare or f.trend or f.in_force.size == inf)]
         some = [f for f in some if len(f.values) > 1]
         if not some:
@@ -485,7 +486,7 @@ class Units:
         return jumps
 
     def be_born(self, f: Feature) -> None:
-        """A unit for a feature that was constant; stored examples have coordinate 0."""
+        """Give a unit to a feature that was constant; stored examples have coordinate 0."""
         constant = f.in_force.centre
         f.own = f.next
         if self.uneven:
@@ -498,7 +499,7 @@ class Units:
     # ---- changes ---------------------------------------------------------------------------------
 
     def convert(self, z: Vector, age: int) -> Vector:
-        """A stored example in the new units; `age`: in rounds."""
+        """A stored example in the new units; `age` in rounds."""
         if not self.converts:
             return z
         older = age > self.rounds
@@ -521,7 +522,7 @@ class Units:
             if earlier:
                 new = kept
             elif self.uneven and abs(z) >= CLIP:
-                new = copysign(1.0, z)  # it was clipped, its size is lost
+                new = copysign(1.0, z)  # it was clipped, so its size is lost
         return min(max(new, -CLIP), CLIP)
 
     def before(self, f: Feature) -> Unit:
@@ -532,7 +533,7 @@ class Units:
         return self.before(f).size < inf and f.jump == "step"
 
     def jumps(self, f: Feature) -> bool:
-        """Whether its stored values are taken to keep their coordinates."""
+        """Whether stored values of the feature keep their coordinates."""
         before = self.before(f)
         if before.size == inf or not (f.jump or not self.uneven):
             return False
@@ -541,7 +542,7 @@ class Units:
         return factor > UP or factor < 1 / UP or moved
 
     def step(self, f: Feature) -> tuple[float, float]:
-        """Ratio and shift of a change that converts: z was ratio z + shift, where nothing clips."""
+        """Ratio and shift of a converting change: the old z is ratio z + shift, unclipped."""
         keeps = self.steps(f) or self.jumps(f)
         old, new = f.in_force, self.before(f) if keeps else f.next
         if old.size == inf:
@@ -564,13 +565,13 @@ class Units:
 
 
 def counted(t: int) -> bool:
-    """Whether row t is counted: later one of eight, which no period keeps step with."""
+    """Whether row t is counted: later one in eight, in step with no period."""
     mixed = t // EVERY * 0x9E3779B97F4A7C15 % 2**64
     return t <= ALL_ROWS or t % EVERY == mixed >> 61
 
 
 def follow_trend(f: Feature, mean: float, width: float) -> None:
-    if f.low <= mean <= f.high:  # such values were met before
+    if f.low <= mean <= f.high:  # such values were seen before
         f.rising = f.falling = 0
     elif max(mean - f.high, f.low - mean) < width:
         f.rising, f.falling = max(f.rising - 2, 0), max(f.falling - 2, 0)
@@ -586,7 +587,7 @@ def note_value(f: Feature, x: float) -> None:
 
 
 def robust_moments(x: Vector) -> tuple[float, float]:
-    """Mean and variance of the values, those far from the median brought nearer."""
+    """Mean and variance of the values; values far from the median are clipped."""
     n, centre = len(x), float(np.median(x))
     y = np.sort(x)
     if y[0] == y[-1]:
@@ -606,7 +607,7 @@ def is_off(unit: Unit, in_force: Unit, most: float) -> bool:
 
 
 def alike(numbers: list[float], factor: float) -> tuple[float, bool]:
-    """The middle number, and whether three of four are within `factor` of it."""
+    """The middle number, and whether three of four numbers are within `factor` of it."""
     middle = sorted(numbers)[len(numbers) // 2]
     near = sum(not off_by(factor, each, middle) for each in numbers)
     return middle, 4 * near >= 3 * len(numbers)

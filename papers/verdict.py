@@ -1,4 +1,4 @@
-"""Does a model learn anything? Its decisions against the simplest guess, in plain NumPy.
+"""Tests whether a model learns anything: its decisions against the simplest guess, in NumPy.
 
     d = w (loss - loss of the guess)      the majority class, or the mean, of the rows before
     e = w (loss - c loss of a poor guess) a class by the shares p so far, q = 1 - |p|^2,
@@ -6,7 +6,8 @@
     worse: in a block of ROWS rows sum d > z |d| and sum e > z |e|, z^2 = 9 + 2 log(number of block)
     died out: f = 0 in all outputs for ROWS rows running while examples are stored
 
-Ours; see core/model/verdict.hpp for the rules and docs/develop/decisions/0044 for the reasons.
+Our addition; see core/model/verdict.hpp for the rules and docs/develop/decisions/0044 for the
+reasons.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ TIMES_MEAN = 2.0
 
 
 class Verdict:
-    """What is to be said of a model, and the losses that led to it; the first verdict stands."""
+    """The verdict on a model, and the losses that led to it; the first verdict is final."""
 
     def __init__(self) -> None:
         self.kind = "none"
@@ -33,7 +34,7 @@ class Verdict:
         self.blocks = self.silent = 0
 
     def count_class(self, y: float, mistake: bool, weight: float, silent: bool) -> None:
-        """A row of class y was decided; `silent`: f was 0 though examples are stored."""
+        """Count a decision on a row of class y; `silent`: f was 0 though examples are stored."""
         loss = float(mistake)
         guess = poor = loss
         if self.total > 0:
@@ -50,7 +51,7 @@ class Verdict:
         self.add(loss, guess, poor, weight, silent)
 
     def count_target(self, y: float, answer: float, weight: float, silent: bool) -> None:
-        """A row with the target y was answered."""
+        """Count an answer to a row with the target y."""
         loss = (y - answer) ** 2
         guess = (y - self.mean) ** 2 if self.total > 0 else loss
         self.total += weight
@@ -79,6 +80,6 @@ class Verdict:
 
     @property
     def losses(self) -> tuple[float, float]:
-        """The mean loss of the model and of the guess, in the rows that led to the verdict."""
+        """The mean losses of the model and of the guess, in the rows that led to the verdict."""
         loss, guess, _, weight = np.array(self.rows).sum(axis=0)
         return float(loss / weight), float(guess / weight)

@@ -1,1 +1,1 @@
-"""Studies: the proof, ablations and what else was measured once; not part of the wheel."""
+"""Studies: the proof, ablations and other measurements; not part of the wheel."""

@@ -1,11 +1,11 @@
-"""Why Budgetron's defaults are what they are: one of them changed at a time.
+"""Reasons for Budgetron's defaults: the effect of changing one at a time.
 
     python -m studies.ablations [--out docs/images] [--permutations 5]
 
-Mistakes in per cent, on casp the root of the mean squared error of targets in [0, 1], test then
-train, on the data sets of the proof, float32 rows off the disk, permutations `default_rng(seed)`.
-Prints the tables of docs/guide/budgetron.md and draws its figure. Budgets above 500 get two
-permutations, and casp, whose every round updates, none.
+Mistakes in per cent; on casp the root mean squared error of targets in [0, 1]. Test then train, on
+the data sets of the proof, unscaled float32 rows, permutations `default_rng(seed)`. Prints the
+tables of docs/guide/budgetron.md and draws its figure. Budgets above 500 get two permutations, and
+casp, where every round updates, none.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class AdmittingByMargin(BudgetronClassifier):
         return super()._machine(kernel).set_params(admission="margin")
 
 
-@cache  # the default's are asked for again and again
+@cache  # the default's errors are needed again and again
 def error(rows: Rows, seed: int, *, width: float = 1.0, margin: bool = False, **own: Any) -> float:
-    """With these parameters changed; `width` is in terms of the median rule's gamma."""
+    """The error with these parameters changed; `width` is a multiple of the median rule's gamma."""
     order = np.random.default_rng(seed).permutation(len(rows.y))
     X, y = rows.X[order], rows.y[order]
-    if width != 1.0:  # gamma as the rule finds it, from the first 200 rows
+    if width != 1.0:  # gamma by the rule, from the first 200 rows
         found = budgetron.make("budgetron", task=rows.task).partial_fit(X[:200], y[:200])
         assert found.gamma_ is not None
         own["gamma"] = width * found.gamma_
@@ -67,7 +67,7 @@ def error(rows: Rows, seed: int, *, width: float = 1.0, margin: bool = False, **
 
 
 def sweep(rows: Rows, name: str, permutations: int) -> list[tuple[float, float]]:
-    """For every value: its mean error, and the default's on the same permutations."""
+    """For every value, its mean error, and the default's on the same permutations."""
     found = []
     for value in SWEEPS[name]:
         large = name == "budget" and value > LARGE
@@ -87,7 +87,7 @@ def sweep(rows: Rows, name: str, permutations: int) -> list[tuple[float, float]]
 
 
 def row(name: str, rows: Rows, found: list[tuple[float, float]]) -> str:
-    """Of the table; admission has two numbers a budget, by mistake and by margin."""
+    """A row of the table; admission has two numbers per budget, by mistake and by margin."""
     style = ".4f" if rows.task == "regression" else ".2f"
     cells = [f"{changed:{style}}" for changed, _ in found]
     if name == "admission":
@@ -96,7 +96,7 @@ def row(name: str, rows: Rows, found: list[tuple[float, float]]) -> str:
 
 
 def draw(results: dict[str, dict[str, list[tuple[float, float]]]], path: Path) -> None:
-    """Mean errors in terms of the default's: sweep -> set -> (changed, default) for each value."""
+    """Mean errors relative to the default's: sweep -> set -> (changed, default) for each value."""
     import matplotlib.pyplot as plt
     from matplotlib.ticker import NullLocator
 

@@ -1,11 +1,11 @@
-"""Every learner by `fit` with nothing given, on small sets whose rows are sorted by their targets.
+"""Every learner's `fit` with default settings, on small sets whose rows are sorted by target.
 
     python -m studies.batch [--seeds 3]
 
-Mean of five folds and of the seeds: accuracy of classifiers (stratified folds, as cross_val_score
-makes them), R^2 of regressors (rows drawn for the folds; training rows stay sorted). The last two
-columns are means over the sets too: of rows that are shuffled and learned once, and of rows that
-are learned once as they are sorted. docs/results/batch.md has the tables.
+Means over five folds and the seeds: accuracy of classifiers (stratified folds, as in
+cross_val_score), R^2 of regressors (random folds; training rows stay sorted). The last two columns
+are also means over the sets: for rows that are shuffled and learned once, and for rows that are
+learned once in sorted order. docs/results/batch.md has the tables.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def sets(task: str) -> dict[str, Rows]:
 
 
 def score(name: str, task: str, rows: Rows, variant: dict[str, Any], seeds: int) -> list[float]:
-    """The mean of five folds, for each seed."""
+    """The mean over five folds, for each seed."""
     folds = KFold(5, shuffle=True, random_state=0) if task == "regression" else None
     return [
         cross_val_score(
@@ -74,7 +74,7 @@ def score(name: str, task: str, rows: Rows, variant: dict[str, Any], seeds: int)
 
 
 def table(task: str, seeds: int) -> None:
-    """Print the table of a task in Markdown, a line as soon as it is known."""
+    """Print the table of a task in Markdown, each line as soon as it is known."""
     data = sets(task)
     heads = ["learner", *data, "mean", "once", "as sorted"]
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")

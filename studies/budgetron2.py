@@ -1,15 +1,15 @@
-"""What the parts of Budgetron are worth, and how far it is from its targets.
+"""The effect of each part of Budgetron, and its distance from its targets.
 
     python -m studies.budgetron2 --out FOLDER [--permutations 10] [--jobs 2] [--only WORD] [--page]
 
-Errors test then train, nothing given but the budget, raw rows in float32: mistakes in per cent; of
-casp and airlines the root of the mean squared error. Streams (.npz files with X and y in the folder
-`streams` of the data) and airlines come in their own order; the sets of the proof, susy30k and
-spambase in permutations `default_rng(i)`.
+Errors test then train, default settings but the budget, unscaled rows in float32: mistakes in per
+cent; for casp and airlines the root mean squared error. Streams (.npz files with X and y in the
+folder `streams` of the data) and airlines come in their own order; the sets of the proof, susy30k
+and spambase in permutations `default_rng(i)`.
 
 Every target is measured with all parts and with none, and, at B = 100, without each part. Finished
-runs are in FOLDER/cells.jsonl; the same command goes on. Cells belong to one build of the core:
-take another folder for another. `--page` writes docs/results/budgetron2.md of what there is.
+runs are in FOLDER/cells.jsonl; the same command resumes. Cells belong to one build of the core: use
+another folder for another build. `--page` writes docs/results/budgetron2.md from what is finished.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ SHUFFLED = {"phishing": 5.5, "a9a": 15.6, "w8a": 1.75, "ijcnn1": 2.6, "magic04":
 SHUFFLED |= {"cod-rna": 5.3, "covtype": 22.7, "susy30k": 20.8, "spambase": 8.0, "MNIST": 9.1}
 SHUFFLED |= {"casp": 0.229, "airlines": 40.2}
 SMALL = {"a9a": 15.8, "w8a": 1.9, "cod-rna": 5.6, "ijcnn1": 4.0}
-OTHERS = (  # than the proof's
+OTHERS = (  # beside those of the proof
     ProofSet(Set("susy30k", 30_000, ("SUSY-30k",))),
     ProofSet(Set("spambase", 4_601, ("spambase",))),
 )
-FIRST = 50_000  # rows of airlines in its own order: those that its target was found with
+FIRST = 50_000  # first rows of airlines: those with which its target was found
 ALL, NONE = "all parts", "no part"
 OFF: dict[str, dict[str, Any]] = {
     "straight part": {"straight": "none"},
@@ -61,12 +61,12 @@ WITHOUT = {
     NONE: {name: value for off in OFF.values() for name, value in off.items()},
     **OFF,
 }
-MOST_WORSE = 1.03  # than with no part
+MOST_WORSE = 1.03  # allowed ratio to the error with no part
 
 
 @dataclass(frozen=True)
 class Target:
-    """The error to stay below on a set, in its own order or shuffled, with a budget."""
+    """The upper limit of the error on a set, in its own order or shuffled, with a budget."""
 
     data: str
     ordered: bool
@@ -107,7 +107,7 @@ class Cell:
 
 @lru_cache(maxsize=1)
 def rows_of(name: str, ordered: bool) -> Rows:
-    """In the order of the files."""
+    """The rows of a set in the order of its files."""
     if name in STREAMS:
         with np.load(Path(os.environ["BUDGETRON_DATA"]) / "streams" / f"{name}.npz") as file:
             return Rows(name, file["X"].astype(np.float32), file["y"])
@@ -120,7 +120,7 @@ def rows_of(name: str, ordered: bool) -> Rows:
 
 
 def run(cell: Cell) -> float:
-    """The error of a cell."""
+    """Run a cell; return its error."""
     warnings.simplefilter("ignore")
     rows = rows_of(cell.target.data, cell.target.ordered)
     X, y = rows.X, rows.y
@@ -132,7 +132,7 @@ def run(cell: Cell) -> float:
         if rows.task == "regression":
             own.pop("reflex", None)
             if cell.without == NONE:
-                own["replace"] = "never"  # there was no drift rule
+                own["replace"] = "never"  # without the drift rule
             model = budgetron.make("budgetron", task=rows.task, **own)
             return math.sqrt(float(np.mean((model.prequential(X, y) - y) ** 2)))
         model = budgetron.make("budgetron", **own)
@@ -146,7 +146,7 @@ def differs(target: Target, without: str) -> bool:
 
 
 def cells(permutations: int) -> Iterator[Cell]:
-    """Of all permutations; first those that come first of all targets."""
+    """The cells of all permutations; the first permutations of all targets come first."""
     for seed in range(permutations):
         for target in TARGETS:
             for without in WITHOUT if target.budget == 100 else (ALL, NONE):
@@ -155,14 +155,14 @@ def cells(permutations: int) -> Iterator[Cell]:
 
 
 def read(path: Path) -> dict[str, float]:
-    """Cells that are finished."""
+    """The finished cells."""
     if not path.exists():
         return {}
     return dict(json.loads(line) for line in path.read_text().splitlines())
 
 
 def measure(path: Path, wanted: list[Cell], jobs: int) -> None:
-    """Runs the cells that are missing."""
+    """Run the missing cells."""
     done = read(path)
     missing = [cell for cell in wanted if cell.key not in done]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -175,14 +175,14 @@ def measure(path: Path, wanted: list[Cell], jobs: int) -> None:
 
 
 class Results:
-    """The cells that there are."""
+    """The cells in a folder."""
 
     def __init__(self, done: dict[str, float], permutations: int) -> None:
         self.done = done
         self.permutations = permutations
 
     def errors(self, target: Target, without: str) -> list[float]:
-        """By permutation, as far as they are done; those of a part that is not there: of all."""
+        """Errors by permutation, as far as finished; for a missing part, those with all parts."""
         if not differs(target, without):
             without = ALL
         seeds = range(1 if target.ordered else self.permutations)
@@ -194,7 +194,7 @@ class Results:
         return float(np.mean(found)) if found else math.nan
 
     def ratio(self, target: Target, above: str, below: str) -> float:
-        """Of mean errors on the permutations that both have."""
+        """The ratio of mean errors on the permutations that both have."""
         pairs = list(zip(self.errors(target, above), self.errors(target, below), strict=False))
         if not pairs:
             return math.nan
@@ -224,12 +224,21 @@ def table_of_targets(results: Results) -> str:
         if ratio > MOST_WORSE:
             verdict += ", worse than with no part"
         cell = (shown(target, mean) + spread, str(len(found)), shown(target, before))
-        lines.append(line(target.name, most, *cell, f"{ratio:.3f}", verdict))
+        compared = "–" if math.isnan(ratio) else f"{ratio:.3f}"
+        lines.append(line(target.name, most, *cell, compared, verdict))
     return "\n".join(lines)
 
 
 def geometric(ratios: list[float]) -> float:
-    return math.exp(float(np.mean(np.log(ratios))))
+    """The geometric mean of the numbers that exist."""
+    found = [ratio for ratio in ratios if not math.isnan(ratio)]
+    return math.exp(float(np.mean(np.log(found)))) if found else math.nan
+
+
+def ratios_without(results: Results, without: str, ordered: bool) -> list[float]:
+    """Errors without a part, divided by those with all, one per set."""
+    targets = [each for each in TARGETS if each.budget == 100 and each.ordered == ordered]
+    return [results.ratio(each, without, ALL) for each in targets]
 
 
 def table_without(results: Results, ordered: bool) -> str:
@@ -239,16 +248,39 @@ def table_without(results: Results, ordered: bool) -> str:
     lines.append("|---" * (len(targets) + 2) + "|")
     lines.append(line("nothing", *(shown(each, results.mean(each, ALL)) for each in targets), ""))
     for without in (*OFF, NONE):
-        ratios = [results.ratio(each, without, ALL) for each in targets]
+        ratios = ratios_without(results, without, ordered)
         title = "all of them" if without == NONE else without
         parts = ["–" if math.isnan(each) else f"{each:.3f}" for each in ratios]
         lines.append(line(title, *parts, f"**{geometric(ratios):.3f}**"))
     return "\n".join(lines)
 
 
+def lines_of_worth(results: Results) -> str:
+    """One line per part: the geometric means of both tables without a part."""
+    lines = []
+    for without in (*OFF, NONE):
+        means = [geometric(ratios_without(results, without, each)) for each in (True, False)]
+        bold, title = ("**", "all of them") if without == NONE else ("", without)
+        lines.append(line(title, *(f"{bold}{each:.3f}{bold}" for each in means)))
+    return "\n".join(lines)
+
+
+def sentence(results: Results) -> str:
+    """The result in one sentence: what all parts give, and the targets reached."""
+    ordered, shuffled = (ratios_without(results, NONE, each) for each in (True, False))
+    reached = sum(float(shown(each, results.mean(each, ALL))) <= each.most for each in TARGETS)
+    return (
+        f"**All parts together lower the error by a factor of {geometric(ordered):.2f} on "
+        f"{len(ordered)} streams in their own order, and of {geometric(shuffled):.2f} on "
+        f"{len(shuffled)} shuffled sets (geometric means). Budgetron reaches {reached} of "
+        f"{len(TARGETS)} targets.**"
+    )
+
+
 def page(results: Results) -> str:
-    """The page of the documents."""
+    """The page of the documentation."""
     text = TEMPLATE.read_text()
+    text = text.replace("{result}", sentence(results)).replace("{worth}", lines_of_worth(results))
     text = text.replace("{targets}", table_of_targets(results))
     text = text.replace("{ordered}", table_without(results, True))
     return text.replace("{shuffled}", table_without(results, False))

@@ -1,13 +1,13 @@
-"""How good the probabilities are: calibration error and log loss on a9a.
+"""The quality of the probabilities: calibration error and log loss on a9a.
 
     python -m studies.calibration [--average mean] [NAME ...]
 
-The rows of the training file come in a random order, in chunks of 50: each chunk is first given
-probabilities, then learned. The table tells of all of these, which are what a stream meets, and of
-the test file, which the model of the end answers alone.
+The rows of the training file come in a random order, in chunks of 50: each chunk first gets
+probabilities, then is learned. The table has the results for all of these, as in a stream, and for
+the test file, which only the final model predicts.
 
 ECE: the expected calibration error, sum over 15 bins of equal width of |sum of p - positives| / n.
-Log loss: by how much it is below that of the constant base rate. Needs a9a: budgetron data get a9a.
+Log loss: how far it is below that of the constant base rate. Needs a9a: budgetron data get a9a.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Codes = NDArray[np.int64]
 CHUNK = 50
 BINS = 15
 
-# Each with what is not its default: the papers' gamma for a9a, and room.
+# Parameters that are not the defaults: the papers' gamma for a9a, and the budget.
 LEARNERS: dict[str, dict[str, Any]] = {
     "budgetron": {"budget": 150, "scale": "auto"},
     "ahpatron": {"budget": 300},
@@ -46,14 +46,14 @@ def make(name: str, average: str = "last") -> Any:
 
 
 def walk(model: Any, X: Any, codes: Codes) -> Floats:
-    """The probability of class 1 of each row before it was learned."""
-    told = [np.full(CHUNK, 0.5)]
+    """The probability of class 1 for each row before it was learned."""
+    found = [np.full(CHUNK, 0.5)]
     model.partial_fit(X[:CHUNK], codes[:CHUNK], classes=[0, 1])
     for start in range(CHUNK, len(codes), CHUNK):
         now = slice(start, start + CHUNK)
-        told.append(model.predict_proba(X[now])[:, 1])
+        found.append(model.predict_proba(X[now])[:, 1])
         model.partial_fit(X[now], codes[now])
-    return np.concatenate(told)
+    return np.concatenate(found)
 
 
 def expected_calibration_error(P: Floats, codes: Codes) -> float:
@@ -68,7 +68,7 @@ def loss(P: Floats, codes: Codes) -> float:
 
 
 def improvement(P: Floats, codes: Codes) -> float:
-    """By which share the log loss is below that of the base rate."""
+    """The relative reduction of the log loss below that of the base rate."""
     return 1 - loss(P, codes) / loss(np.full(len(codes), codes.mean()), codes)
 
 

@@ -2,10 +2,10 @@
 
     python -m studies.delta [--factors F ...] [--budget B]
 
-Mistakes in per cent (classification, test then train) or 100 (1 - R2) (regression, of the second
-half of the rows, from `fit` on the first half), with core points in brackets. Shuffled sets are at
-most 10,000 rows in a random order; streams their first 20,000 rows in their own. "1" is delta=1.0,
-the default before. The table is in docs/develop/decisions/0046.
+Mistakes in per cent (classification, test then train) or 100 (1 - R2) (regression, on the second
+half of the rows, after `fit` on the first half), with core points in brackets. Shuffled sets have
+at most 10,000 rows in a random order; streams their first 20,000 rows in their own order. "1" is
+delta=1.0, the earlier default. The table is in docs/develop/decisions/0046.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
     python -m studies.drift --forest
     python -m studies.drift --stationary [--seeds 5]
 
-Gradual changes have no right moment to restart: there the oracle takes the best of the beginning,
-the middle and the end. With --forest River's adaptive random forest learns the same streams, a dict
-a row, and so does Budgetron for the time it takes (see river_learners.py). With --stationary the
+Gradual changes have no right moment to restart: there the oracle uses the best of the beginning,
+the middle and the end. With --forest River's adaptive random forest learns the same streams, one
+dict per row, and so does Budgetron, to compare times (see river_learners.py). With --stationary the
 rows of the proof's sets come in permutations, so that nothing changes and "never" is right.
 """
 
@@ -22,7 +22,7 @@ import numpy as np
 import budgetron
 from budgetron.streams import synthetic
 
-# A board of 2 x 2 fields whose colours turn round, by how; and where, in parts of the rows.
+# A board of 2 x 2 fields whose colours swap: how, and at which fractions of the rows.
 STREAMS = {
     "abrupt": ("at={half}", [1 / 2]),
     "gradual": ("at={half},over={twelfth}", [1 / 2]),
@@ -31,7 +31,7 @@ STREAMS = {
 
 
 def drifting(kind: str, rows: int, seed: int) -> tuple[Any, Any, list[int]]:
-    """Rows, labels, and the rows from which on something changes."""
+    """Rows, labels, and the rows at which something changes."""
     how, parts = STREAMS[kind]
     places = {"half": rows // 2, "twelfth": rows // 12, "sixth": rows // 6}
     text = f"checkerboard,cells=2,drift={kind},{how.format(**places)},rows={rows},seed={seed}"
@@ -51,13 +51,13 @@ def restarted(X: Any, y: Any, changes: list[int], budget: int) -> int:
 
 
 def beside_the_forest(options: argparse.Namespace) -> None:
-    """Error and time a round of both, through River's interface."""
+    """Error and time per round of both, through River's interface."""
     from river import forest
 
     from budgetron.river import BudgetronClassifier
     from studies.river_learners import run
 
-    print("| stream | seed | forest % | µs a round | budgetron % | µs a round |")
+    print("| stream | seed | forest % | µs per round | budgetron % | µs per round |")
     print("|---" * 6 + "|")
     for kind in STREAMS:
         for seed in range(options.seeds):
@@ -70,7 +70,7 @@ def beside_the_forest(options: argparse.Namespace) -> None:
 
 
 def on_stationary_sets(options: argparse.Namespace) -> None:
-    """How much "auto" loses where nothing changes; mistakes are summed over the permutations."""
+    """The loss of "auto" where nothing changes; mistakes are summed over the permutations."""
     from studies.proof.sets import SETS
 
     print("| set | rows | auto % | never % | auto / never | worst permutation | windows opened |")

@@ -3,8 +3,8 @@
     python -m studies.hashed_words [--rows N] [--learners NAME ...]
 
 Rows have 20 words, drawn by Zipf's law and hashed into 2^20 features, with scale="auto" and
-gamma="median"; the budget is 1 MB. Prints `memory_bytes_` and mistakes ten times on the way: the
-memory is to stay what it was. docs/develop/decisions/0037 has the figures.
+gamma="median"; the budget is 1 MB. Prints `memory_bytes_` and mistakes ten times during the run:
+the memory must stay constant. docs/develop/decisions/0037 has the numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BUDGET = "1MB"
 
 
 def chunk(rng: np.random.Generator, rows: int) -> tuple[csr_array, np.ndarray]:
-    """Rows with counts of words, and labels by which of two halves the frequent words are from."""
+    """Rows with counts of words; labels say which half of the frequent words they come from."""
     words = rng.zipf(1.3, size=(rows, WORDS)) % (4 * WIDTH)
     features = words * 0x9E3779B1 % WIDTH
     votes = np.where(words < 2000, (-1.0) ** (words % 7 < 3), 0.0).sum(axis=1)

@@ -1,10 +1,10 @@
-"""Is the warning of a model that does not learn silent where there is nothing to learn?
+"""Checks that the warning of a model that does not learn is silent if there is nothing to learn.
 
     python -m studies.noise [--seeds 2] [--rows 200000]
 
-Targets that have nothing to do with the rows: two and five classes, even and uneven, and numbers.
-Every learner with scale "auto" and gamma "median"; those without a budget learn 5,000 rows. Prints
-each warning; docs/develop/decisions/0044 has what was found.
+Targets are independent of the rows: two and five classes, balanced and unbalanced, and numbers.
+Every learner has scale "auto" and gamma "median"; those without a budget learn 5,000 rows. Prints
+each warning; docs/develop/decisions/0044 has the results.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STEP = 5000
 
 
 def warning(name: str, task: str, X: Any, y: Any, seed: int) -> str | None:
-    """What the learner says of itself after the rows, or when it first does."""
+    """The warning of the learner after the rows, or when it first gives one."""
     model = budgetron.make(name, task=task, scale="auto", gamma="median", random_state=seed)
     bounded = {"budget", "n_components"} & {*model.get_params()}
     for start in range(0, len(y) if bounded else STEP, STEP):

@@ -5,11 +5,12 @@
 The table's kernel is exp(-||x - x'||^2 / 2) on pixels in [0, s]. One s per set is fitted to the
 Perceptron's published error alone, over the first `--splits` of the 126 splits of the digits; all
 other columns of the table then test it. The error falls with s, then rises again, so that two
-scales reach the published number: a wide and a narrow kernel. Each is found by secants; a step
-costs one pass of the Perceptron per split: a minute in all for USPS, most of an hour for MNIST.
+scales give the published number: a wide and a narrow kernel. Each is found by the secant method; a
+step costs one pass of the Perceptron per split: a minute in total for USPS, most of an hour for
+MNIST.
 
-The column after each fit is one that the fit has not seen, the basic Forgetron's error at B = p/4
-over every tenth split: it tells the two apart.
+The column after each fit is one that the fit has not used, the basic Forgetron's error at B = p/4
+over every tenth split: it separates the two.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from statistics import fmean
 from budgetron.lab.reproduce import Set, data, read
 from budgetron.lab.reproduce.protocols import online
 
-STARTS = ((0.15, 0.17), (2.3, 2.5))  # for the wide and the narrow kernel, two scales to start from
+STARTS = ((0.15, 0.17), (2.3, 2.5))  # for the wide and the narrow kernel, two start values each
 TOLERANCE = 0.01  # points of the error
 STEPS = 12  # at most; with few splits the error jumps
 

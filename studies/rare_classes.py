@@ -3,17 +3,17 @@
     python -m studies.rare_classes [--only budgetron,rbp] [--seeds 3]
 
 Rare: scikit-learn's make_classification with 1 % positives, 20,000 rows, the first 15,000 to learn
-and the rest to test, with the settings of `SETTINGS`. Per learner, without weights and balanced:
-average precision of the decisions and recall of the predictions; budgetron per setting, means over
-seeds; every learner with the first three settings, one seed, means.
-Scale "auto", gamma "median", B = 100.
+and the rest to test, with the settings of `SETTINGS`. For each learner, without weights and
+balanced: average precision of the decisions and recall of the predictions; for budgetron per
+setting, means over seeds; for every learner with the first three settings, one seed, means. Scale
+"auto", gamma "median", B = 100.
 
-Flipped: of budgetron, balanced, rows in random order, each predicted and then learned: how many of
-the rows are predicted positive that are labelled so; that were made so; that were not, and have the
-label by `flip_y`; and of those labelled negative. Eight seeds.
+Flipped: budgetron, balanced, rows in random order, each predicted and then learned. Prints the
+share predicted positive of the rows labelled positive; of those made positive; of those not made
+positive but labelled so by `flip_y`; and of those labelled negative. Eight seeds.
 
 Late: scikit-learn's digits, the rows of 0 to 4 and then those of 5 to 9, each in random order, in
-chunks of 100; accuracy on all rows at the end, and the same of rows in random order.
+chunks of 100; accuracy on all rows at the end, and the same for rows in random order.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def make(name: str, **params: Any) -> Any:
-    """A classifier as the tables have it."""
+    """A classifier with the settings of the tables."""
     found = {"scale": "auto", "gamma": "median", "random_state": 0, **params}
     if "budget" in CATALOGUE[name].estimator("classification")._param_names():
         found["budget"] = 100
@@ -48,7 +48,7 @@ def make(name: str, **params: Any) -> Any:
 
 
 def rare(name: str, weight: str | None, setting: dict[str, Any], seed: int) -> tuple[float, float]:
-    """Average precision and recall on the rows to test."""
+    """Average precision and recall on the test rows."""
     X, y = make_classification(ROWS, weights=[0.99], random_state=seed, **setting)
     model = make(name, class_weight=weight).partial_fit(X[:LEARNED], y[:LEARNED])
     scores = model.decision_function(X[LEARNED:])

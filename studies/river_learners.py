@@ -1,12 +1,12 @@
-"""Budgetron beside River's own: error and time a round, on the data sets of the proof.
+"""Budgetron beside River's own: error and time per round, on the data sets of the proof.
 
     python -m studies.river_learners [--sets phishing,a9a] [--rows 100000] [--forest-rows 20000]
 
-One permutation, test then train, everybody a dict of all features a row. River's StandardScaler is
-before linear models and before trees with linear models in their leaves; Budgetron has its
-defaults. The forest is slow and only learns the first 20,000 rows of the permutation; Budgetron's
-error on as many stands beside it.
-Time is processor time of predict_one and learn_one together, so that a busy machine spoils little.
+One permutation, test then train; every learner gets a dict of all features per row. River's
+StandardScaler comes before linear models and before trees with linear models in their leaves;
+Budgetron has its defaults. The forest is slow and only learns the first 20,000 rows of the
+permutation; Budgetron's error on the same rows is beside it. Time is processor time of predict_one
+and learn_one together, which a busy machine changes little.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from studies.proof.sets import SETS, ProofSet
 
 
 def models(task: str, classes: int) -> dict[str, Any]:
-    """By name; those of River with the names they have there."""
+    """The models by name; those of River under their names there."""
     if task == "regression":
         return {
             "LinearRegression": preprocessing.StandardScaler() | linear_model.LinearRegression(),
@@ -50,7 +50,7 @@ def models(task: str, classes: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Found:
-    """Errors so far after some of the rows, and microseconds a round."""
+    """Errors after some of the rows, and microseconds per round."""
 
     errors: dict[int, float]
     microseconds: float
@@ -64,7 +64,7 @@ def rows(X: Any, y: Any, order: Any) -> Iterator[tuple[dict[str, float], Any]]:
 
 
 def run(model: Any, X: Any, y: Any, order: Any, at: set[int], task: str) -> Found:
-    """Through the rows; the errors after so many of them."""
+    """Run the model over the rows; return the errors after so many of them."""
     total = seconds = 0.0
     errors = {}
     for number, (x, label) in enumerate(rows(X, y, order), start=1):
@@ -83,12 +83,12 @@ def run(model: Any, X: Any, y: Any, order: Any, at: set[int], task: str) -> Foun
 
 
 def table(proof_set: ProofSet, most: int, forest_rows: int) -> Iterator[str]:
-    """A line a model."""
+    """One line per model."""
     read = proof_set.load()
     classes = np.unique(read.y)
     y = read.y
     if proof_set.task == "classification" and len(classes) == 2:
-        y = y == classes[1]  # River's linear models take True and False
+        y = y == classes[1]  # River's linear models use True and False
     order = np.random.default_rng(0).permutation(len(read.y))[:most]
     few = min(forest_rows, len(order))
     digits = 2 if proof_set.task == "classification" else 4
@@ -110,7 +110,7 @@ def main() -> None:
     parser.add_argument("--forest-rows", type=int, default=20_000)
     options = parser.parse_args()
     warnings.simplefilter("ignore", PrecisionWarning)
-    print("| set | learner | first rows | error there | rows | error | µs a round |")
+    print("| set | learner | first rows | error there | rows | error | µs per round |")
     print("|---" * 7 + "|")
     with threadpool_limits(limits=1):
         for proof_set in SETS:

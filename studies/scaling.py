@@ -1,10 +1,11 @@
-"""Raw rows against rows scaled by hand: what Budgetron's `scale="auto"` is worth.
+"""Raw rows against rows scaled by hand: the effect of Budgetron's `scale="auto"`.
 
     python -m studies.scaling [--permutations 10] [--budgets 100,200]
 
 By hand means with hindsight: the deviations, or the least and largest values, of all rows of the
-set, before the first is learned. Errors with their deviation over the permutations, the difference
-of raw to the better hand, in points and per cent of it, and p of the paired t-test.
+set, before the first is learned. Prints errors with their deviation over the permutations, the
+difference between raw and the better scaling by hand, in points and per cent, and p of the paired
+t-test.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ HANDS = {"raw": None, "mean 0, deviation 1": "standard", "onto [0, 1]": "unit"}
 
 
 def error(X: Any, y: NDArray[Any], task: str, seed: int, **params: Any) -> float:
-    """Mistakes in per cent, or the root of the mean squared error, test then train."""
+    """Mistakes in per cent, or the root mean squared error, test then train."""
     order = np.random.default_rng(seed).permutation(len(y))
     if task == "regression":
         said = budgetron.BudgetronRegressor(**params).prequential(X[order], y[order])

@@ -1,4 +1,4 @@
-"""Published lines that the papers' rules do not give, and which other rule or setting would.
+"""Published numbers that the papers' rules do not reproduce, and other rules or settings that do.
 
     python -m studies.unexplained w8a [--seeds 10]        BOGD paper, w8a: other rows, widths
     python -m studies.unexplained projectron [--seeds 5]  there: an inverse that nothing guards
@@ -12,10 +12,10 @@
 
 Each prints a table of candidates: mean mistakes in per cent over the seeds, and in brackets the
 distance to the published mean, in the deviation that the experiment's TOML file has for the line
-(the paper's own, or ours over 100 streams); on streams then the error of our mean, which is what
-counts for CKS, whose rate varies widely. `--only WORD` runs the candidates whose name has the word.
-A candidate is an existing learner on other rows or with other settings, or a rule of a few lines
-below, which is no learner of this library.
+(the paper's own, or ours over 100 streams); on streams also the error of our mean, which matters
+for CKS, whose rate varies widely. `--only WORD` runs the candidates whose name contains the word. A
+candidate is an existing learner on other rows or with other settings, or a rule of a few lines
+below, which is not a learner of this library.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def unit_norm(X: Any, y: NDArray[Any]) -> Rows:
 
 
 def w8a_candidates(X: Any, y: NDArray[Any]) -> Iterator[tuple[str, Rows, float, float, bool]]:
-    """Name, rows, gamma, what the budgets are multiplied by, whether the order is random."""
+    """Name, rows, gamma, the factor of the budgets, whether the order is random."""
     filled = np.diff(X.indptr) > 0
     yield "as in our table", (X, y), 1 / 128, 1, True
     for width in (96, 80, 72, 64, 56, 48, 32):
@@ -132,19 +132,19 @@ def compare_w8a(seeds: int, only: str) -> None:
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
-# ---- Projectron with an inverse that nothing guards ----------------------------------------------
+# ---- Projectron with an unguarded inverse --------------------------------------------------------
 
 
 def unguarded(
     X: Vector, y: Vector, budget: int, *, plus: bool, root: bool, gamma: float = 1 / 128
 ) -> tuple[float, int]:
-    """Mistakes in per cent, and the round whose value was the first not to be a number (or -1).
+    """Mistakes in per cent, and the first round whose value was NaN (or -1).
 
-    Store every mistake while there is room, whatever its distance delta to the span of the stored
-    ones; project when full. K^-1 grows by d d'/delta^2. A row equal to a stored one has delta^2 = 0
-    up to rounding: the inverse is then infinite, of any sign, or (`root`: delta is computed first,
-    as the root of delta^2) not a number. A value that is not a number predicts the negative class.
-    `plus` adds the margin step of Projectron++ without threshold, which such a value fails to pass.
+    Stores every mistake while there is room, whatever its distance delta to the span of the stored
+    ones; projects when full. K^-1 grows by d d'/delta^2. A row equal to a stored one has
+    delta^2 = 0 up to rounding: the inverse is then infinite, of any sign, or (`root`: delta is
+    computed first, as the root of delta^2) NaN. A value NaN predicts the negative class. `plus`
+    adds the margin step of Projectron++ without threshold; NaN fails its condition.
     """
     stored, inverse, gram = (
         np.zeros((budget, X.shape[1])),
@@ -222,7 +222,7 @@ def compare_projectron(seeds: int, only: str) -> None:
 
 
 def compare_threshold(seeds: int, only: str) -> None:
-    """Projectron and Projectron++ on all rows of w8a with the thresholds people use."""
+    """Projectron and Projectron++ on all rows of w8a with commonly used thresholds."""
     X, y = w8a()
     lines = published("bogd_tables", "w8a")
     budgets = (200, 400, 600)
@@ -298,13 +298,13 @@ def on_the_stream(
     aggressive: bool = False,
     distil: float = np.inf,
 ) -> float:
-    """Mistakes in per cent of a Perceptron that removes the stored example `choose` names.
+    """Mistakes in per cent of a Perceptron that removes the stored example chosen by `choose`.
 
-    `choose` sees sizes |a_i| and margins sign(a_i) f'(x_i), the new example last; the same margins
-    before the new one was added; and what was spent and how many errors there were. `shrink`: phi
-    as in the self-tuned Forgetron. `insert`: y f at or below this is stored. `aggressive`: with
-    coef y (1 - y f). `distil`: with room, too, examples leave whose margin without themselves is
-    above it.
+    `choose` gets sizes |a_i| and margins sign(a_i) f'(x_i), the new example last; the same margins
+    before the new one was added; and the damage spent and the number of errors. `shrink`: phi as
+    in the self-tuned Forgetron. `insert`: rows with y f at or below this are stored. `aggressive`:
+    with coef y (1 - y f). `distil`: even if there is room, examples leave whose margin without
+    themselves is above it.
     """
     points, a, f = np.zeros((budget + 1, 2)), np.zeros(budget + 1), np.zeros(budget + 1)
     n, mistakes, errors, spent = 0, 0, 0, 0.0
@@ -356,7 +356,7 @@ def cheapest(
     margins: str = "margins",
     new: bool = False,
 ) -> Callable[[dict[str, Any]], int]:
-    """Of the allowed examples the first in the order; of none the oldest."""
+    """The first of the allowed examples in the order; if there is none, the oldest."""
 
     def choose(now: dict[str, Any]) -> int:
         n = len(now["sizes"]) - (not new)
@@ -374,7 +374,7 @@ def each(psi: Any, s: Any, m: Any, now: dict[str, Any]) -> Any:
 
 
 def in_all(psi: Any, s: Any, m: Any, now: dict[str, Any]) -> Any:
-    """The sum may be spent, not the share of each: whenever phi = 1 for this example."""
+    """The sum may be spent, not a share per example: whenever phi = 1 for this example."""
     return psi + now["spent"] <= SHARE * now["errors"]
 
 
@@ -401,7 +401,7 @@ GREEDY: dict[str, Callable[[dict[str, Any]], int]] = {
 
 
 def without(now: dict[str, Any]) -> Any:
-    """Margins once the example is gone."""
+    """The margins after the example has left."""
     return now["margins"] - now["sizes"]
 
 
@@ -410,7 +410,7 @@ def largest(now: dict[str, Any]) -> int:
 
 
 def only_above(bound: float) -> Callable[[dict[str, Any]], int]:
-    """The largest margin if it is above the bound, else the oldest."""
+    """The largest margin if it is above the bound, otherwise the oldest."""
     return lambda now: largest(now) if np.max(without(now)) > bound else 0
 
 
@@ -469,7 +469,7 @@ def compare_cks(seeds: int, only: str) -> None:
 
 
 def compare_clouds(seeds: int, only: str) -> None:
-    """The greedy Forgetron as the paper states it, on clouds and with widths read otherwise."""
+    """The greedy Forgetron as in the paper, on clouds and with widths read differently."""
     head("candidate", [f"{f:.0%} {what}" for f in NOISE for what in ("Perceptron", "p/4", "p/2")])
     readings = {"deviations (0.2, 2)": (0.2, 2.0), "variances (0.2, 2)": (0.2**0.5, 2**0.5)}
     for (reading, spread), gamma in itertools.product(readings.items(), (0.05, 0.25, 0.5, 1, 4)):
@@ -497,7 +497,7 @@ def compare_clouds(seeds: int, only: str) -> None:
 
 
 def compare_parity(seeds: int, only: str) -> None:
-    """One budget for all streams, the even and odd ones about p/4 and p/2."""
+    """One budget for all streams, even and odd ones near p/4 and p/2."""
     head("flipped", ["budget", "mean ± error of the mean", "deviation"])
     for flip, budgets in ((0.05, (238, 239, 240, 241, 478, 479)), (0.1, (453, 454, 455, 907, 908))):
         drawn = [two_gaussians(5000, flip=flip, seed=seed) for seed in range(seeds)]

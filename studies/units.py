@@ -2,9 +2,9 @@
 
     python -m studies.units [--streams FOLDER] [--save FILE] [--before FILE]
 
-Mistakes in per cent, B = 100, raw rows in their own order, and how often units changed. `--save`
-writes them, `--before` prints those of another build beside them. Streams are .npz files with X and
-y; shuffled sets (phishing, magic04, cod-rna) come from the data folder. The table is in
+Mistakes in per cent, B = 100, unscaled rows in their own order, and how often units changed.
+`--save` writes them, `--before` prints those of another build beside them. Streams are .npz files
+with X and y; shuffled sets (phishing, magic04, cod-rna) come from the data folder. The table is in
 docs/results/streams.md.
 """
 
@@ -27,7 +27,7 @@ LEARNERS = [
     *("bsgd-remove", "bsgd-project", "bsgd-merge", "fogd", "nogd", "pomdr", "ahpatron", "avm"),
 ]
 BUDGET = 100
-# Of Budgetron what all learners have; its parts are measured by studies/budgetron2.py.
+# Budgetron with the parts that all learners have; studies/budgetron2.py measures its own parts.
 PLAIN = {"straight": "none", "floor": 0.0, "reflex": False, "relevance": False}
 
 

@@ -1,11 +1,11 @@
-"""How far a setting chosen by one 80/20 split depends on that split.
+"""How much a setting chosen by one 80/20 split depends on that split.
 
     python -m studies.validation_splits avm_table3 --sets a9a --algorithms AVM-Hinge,AVM-Logit
 
 The AVM paper chooses by the error on a held-out fifth of the training rows. For each line of a
 table this prints the setting of the first split, the setting with the least mean error over all
-splits, how many settings the splits choose, and what the table would have with the second one.
-Split number s is that of the permutation with seed s. One run per setting of the grid and split.
+splits, how many settings the splits choose, and the table's number with the second setting. Split s
+is that of the permutation with seed s. One run per setting of the grid and split.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fixtures: real data where it is there, streams made by the tests where it is not."""
+"""Fixtures: real data if it is there, otherwise streams made by the tests."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 import http.server
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from budgetron import _core, datasets
 from budgetron.datasets import DataSet, File
 from budgetron.datasets import registry as catalogue
 
-# Examples a property is tried on: the same in every run, so that no change is refused for what it
-# did not touch. `make soak` tries many more, others each time.
+# Property tests use the same examples in every run, so that no change fails for unrelated reasons.
+# `make soak` tries many more, different ones each time.
 settings.register_profile(
     "budgetron",
     deadline=None,
@@ -31,8 +32,39 @@ settings.register_profile(
 settings.load_profile("budgetron")
 
 
+# A test with more cases than this has about as many in `make test` and the others in `make long`.
+CASES = 24
+VALUES = 60  # of one parameter: the first case with each of them stays in `make test`
+# Primes: every k-th case then has all kernels and layouts in turn.
+STRIDES = (3, 5, 11, 13, 17, 19, 23, 29)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as long all but every k-th case of a test with many cases.
+
+    The first case with each value of a parameter stays too, if it has at most VALUES.
+    """
+    tests: dict[str, list[pytest.Function]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("long") is None:
+            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in tests.values():
+        if len(cases) <= CASES:
+            continue
+        stride = next((k for k in STRIDES if k * CASES >= len(cases)), STRIDES[-1])
+        first: dict[tuple[str, str], int] = {}  # (parameter, value) -> its first case
+        for number, item in enumerate(cases):
+            for name, value in item.callspec.params.items():
+                first.setdefault((name, str(value)), number)
+        values = Counter(name for name, _ in first)
+        kept = {number for (name, _), number in first.items() if values[name] <= VALUES}
+        for number, item in enumerate(cases):
+            if number % stride and number not in kept:
+                item.add_marker("long")
+
+
 def pytest_report_header() -> str:
-    """Which code of the core is tested."""
+    """Print which code of the core is tested."""
     return f"instruction set: {_core.instruction_set()} (BUDGETRON_ISA picks avx2 or baseline)"
 
 
@@ -59,7 +91,7 @@ def made_set(name: str, *files: File, features: int = 2) -> DataSet:
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, DataSet]:
-    """Data sets that the catalogue knows besides, or instead."""
+    """Add data sets to the catalogue, or replace some."""
     more: dict[str, DataSet] = {}
     real = catalogue.data_sets()
     monkeypatch.setattr(catalogue, "data_sets", lambda: {**real, **more})
@@ -68,7 +100,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, DataSet]:
 
 @pytest.fixture
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No local folder, and a cache with nothing in it."""
+    """No local folder, and an empty cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("BUDGETRON_DATA", raising=False)
     for proxy in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
@@ -82,7 +114,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def origin(tmp_path: Path) -> Iterator[tuple[Path, str]]:
-    """A folder and the address it is served at."""
+    """A folder and the address at which it is served."""
     folder = tmp_path / "origin"
     folder.mkdir()
     handler = functools.partial(Quiet, directory=str(folder))

@@ -1,4 +1,4 @@
-// The rows of one call and what is to be learned from them, seen through pointers.
+// The rows of one call, with their targets and weights, seen through pointers.
 //
 // Rows are dense (row-major) or CSR with sorted indices. A batch owns nothing: its maker keeps the
 // arrays while the core reads them.
@@ -18,33 +18,43 @@ struct LabelledRow {
   Sample<Real> x;
   double target = 0.0;
   double weight = 1.0;
-  bool unseen = false;       // its class has just joined: no prediction of it could be right
-  bool surveyed = false;     // it was part of the first pass of `fit` (Model::survey)
-  bool again = false;        // it was learned before, in an earlier epoch
-  bool gaps = true;          // values may be missing, NaN; false: none is
-  double* chance = nullptr;  // takes the probability its class had before; null: not asked for
+  bool unseen = false;    // its class has just joined, so no prediction could name it
+  bool surveyed = false;  // it was part of the first pass of `fit` (Model::survey)
+  bool again = false;     // it was learned before, in an earlier epoch
+  bool gaps = true;       // values may be missing (NaN); false: no value is
+  // Output: the probability of its class before the row is learned; null: not wanted.
+  double* chance = nullptr;
+  // Output: its interval or prediction set, two numbers (Batch); null: not wanted.
+  double* span = nullptr;
+  double coverage = 0.9;  // of the interval or prediction set
 };
 
 template <class Real>
 struct Batch {
   std::size_t count = 0;
   const Real* values = nullptr;
-  std::size_t width = 0;                  // dense
-  const std::int64_t* ends = nullptr;     // CSR: indptr, count + 1 numbers
-  const std::int32_t* indices = nullptr;  // CSR
+  std::size_t width = 0;                  // dense: values per row
+  const std::int64_t* ends = nullptr;     // CSR: the indptr array, count + 1 numbers
+  const std::int32_t* indices = nullptr;  // CSR: the feature of each value
 
-  // For learning only.
+  // The fields below are for learning only.
   const double* targets = nullptr;           // one per row
-  const double* weights = nullptr;           // one per row; null: all 1
-  std::vector<double>* decisions = nullptr;  // takes the outputs of every row; null: not recorded
-  // Takes the probability that each row's own class had before the row was learned. Left as it is
-  // where there is none: the class has just joined or is alone, the row has weight 0 or was learned
-  // before. Null: not asked for.
+  const double* weights = nullptr;           // one per row; null: all weights are 1
+  std::vector<double>* decisions = nullptr;  // output: the decisions of every row; null: not wanted
+  // Output: the probability of each row's own class before the row is learned. An entry is not
+  // written if there is no probability: the class has just joined or is the only one, the row has
+  // weight 0, or it was learned before. Null: not wanted.
   double* chances = nullptr;
+  // Output: two numbers per row, from before the row is learned. Regression: the ends of its
+  // interval. Classification: the size of its prediction set, and 1 if the set has the row's own
+  // class, else 0. Entries are not written if there is no interval or set. Null: not wanted.
+  double* spans = nullptr;
+  double coverage = 0.9;  // of intervals and prediction sets
   bool unseen = false;    // the class of the first row has just joined
-  bool calibrate = true;  // rows not learned before: their decisions may fit probabilities
+  // The rows were not learned before: their decisions may calibrate probabilities.
+  bool calibrate = true;
   bool surveyed = false;  // the rows were part of the first pass of `fit` (Model::survey)
-  bool gaps = true;       // values may be missing, NaN; false: none is
+  bool gaps = true;       // values may be missing (NaN); false: no value is
 
   [[nodiscard]] bool dense() const { return ends == nullptr; }
   [[nodiscard]] Sample<Real> operator[](std::size_t i) const {
@@ -62,15 +72,17 @@ struct Batch {
             surveyed,
             !calibrate,
             gaps,
-            chances != nullptr && !joined ? chances + i : nullptr};
+            chances != nullptr && !joined ? chances + i : nullptr,
+            spans != nullptr ? spans + 2 * i : nullptr,
+            coverage};
   }
-  // The values of all rows as one.
+  // The values of all rows as one sample.
   [[nodiscard]] Sample<Real> all() const {
     if (dense()) return {values, nullptr, count * width};
     const auto begin = static_cast<std::size_t>(ends[0]);
     return {values + begin, indices + begin, static_cast<std::size_t>(ends[count]) - begin};
   }
-  // Rows [begin, end), to be learned as the whole is.
+  // Rows [begin, end), with the settings of the whole batch.
   [[nodiscard]] Batch piece(std::size_t begin, std::size_t end) const {
     Batch rows = *this;
     rows.count = end - begin;
@@ -82,6 +94,7 @@ struct Batch {
     if (targets != nullptr) rows.targets += begin;
     if (weights != nullptr) rows.weights += begin;
     if (chances != nullptr) rows.chances += begin;
+    if (spans != nullptr) rows.spans += 2 * begin;
     rows.unseen = unseen && begin == 0;
     return rows;
   }

@@ -1,4 +1,4 @@
-// How many models there are, for tests that look for leaks where no leak checker can.
+// Counts the models that exist, for tests that look for leaks where no leak checker can run.
 #pragma once
 
 #include <atomic>

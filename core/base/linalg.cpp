@@ -22,7 +22,8 @@ Tptrs tptrs = nullptr;
 int (*get_threads)() = nullptr;
 void (*set_threads)(int) = nullptr;
 
-// One BLAS thread while any of these lives; the last one to go puts back what the first one found.
+// Limits BLAS to one thread while at least one of these objects exists. The last one restores the
+// number that the first one found.
 class OneThread {
  public:
   OneThread() {
@@ -95,13 +96,13 @@ void cholesky_solve(std::size_t n, const double* factor, double* b) {
   int one = 1;
   int info = 0;
   if (n == 0) return;
-  // LAPACK's C declarations know no const; dpotrs only reads the factor.
+  // LAPACK's C declarations have no const; dpotrs only reads the factor.
   installed(potrs)("L", &size, &one, const_cast<double*>(factor), &size, b, &size, &info);
 }
 
 namespace {
 
-// dsyevr on A; lengths of -1 ask for the lengths that the work should have.
+// Calls dsyevr on A. Lengths of -1 ask for the sizes that the work arrays should have.
 int run_eigen(std::size_t n, double* a, double* values, double* vectors, int* spans,
               double* numbers, int length, int* wholes, int whole_length) {
   int size = static_cast<int>(n);
@@ -109,7 +110,7 @@ int run_eigen(std::size_t n, double* a, double* values, double* vectors, int* sp
   int found = 0;
   int unused = 0;
   double bound = 0.0;
-  double tolerance = 0.0;  // the routine's own
+  double tolerance = 0.0;  // 0: the routine's own tolerance
   installed(syevr)("V", "A", "L", &size, a, &size, &bound, &bound, &unused, &unused, &tolerance,
                    &found, values, vectors, &size, spans, numbers, &length, wholes, &whole_length,
                    &info);
@@ -142,7 +143,7 @@ void packed_solve(std::size_t n, const double* factor, double* b, bool transpose
   int one = 1;
   int info = 0;
   if (n == 0) return;
-  // Rows of a lower triangle are columns of the upper triangle U = L': L b = U' b.
+  // The rows of a lower triangle L are the columns of the upper triangle U = L': L b = U' b.
   installed(tptrs)("U", transposed ? "N" : "T", "N", &size, &one, const_cast<double*>(factor), b,
                    &size, &info);
 }

@@ -1,8 +1,8 @@
-// Dense symmetric solves, through the LAPACK that SciPy already carries.
+// Dense symmetric solves with the LAPACK that SciPy contains.
 //
 // The bindings install the function pointers of scipy.linalg.cython_lapack at import; nothing is
-// linked. All matrices are column-major float64; of a symmetric matrix
-// only the lower triangle is read.
+// linked. All matrices are column-major float64. Only the lower triangle of a symmetric matrix is
+// read.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,25 @@
 
 namespace budgetron::lapack {
 
-// Names of the routines used, and where to put their addresses.
+// The names of the routines in use, and where to put their addresses.
 const std::vector<std::string>& routines();
 void install(const std::string& routine, void* address);
 
-// How many threads the BLAS underneath uses: with these installed every factorisation runs on one.
-// Several threads round differently, so results would depend on the number of cores; and for
-// matrices of this size they wait for each other more than they work (B = 400: seconds instead of
-// 40 ms on two busy cores).
+// Functions that get and set the number of BLAS threads. Once they are installed, every
+// factorisation runs on one thread. Several threads round differently, so results would depend on
+// the number of cores; and for matrices of this size they wait for each other more than they work
+// (B = 400: seconds instead of 40 ms on two busy cores).
 void install_thread_control(int (*get)(), void (*set)(int));
 
 // A <- L with A = L L', lower triangle. False if A is not positive definite.
 bool cholesky(std::size_t n, double* a);
 
-// b <- (L L')^-1 b, one right-hand side at a time: BLAS rounds several at once differently, and two
-// classes must give the same bits as one output and as two.
+// b <- (L L')^-1 b, with one right-hand side per call: BLAS rounds several right-hand sides
+// differently, and two classes must give the same bits with one output and with two.
 void cholesky_solve(std::size_t n, const double* factor, double* b);
 
-// Eigenvalues, ascending, and the eigenvectors that go with them in columns, n x n. Destroys A.
-// The caller owns the work space and may allocate it in advance.
+// Eigenvalues in ascending order, and the eigenvectors in the same order as the columns of an n x n
+// matrix. Destroys A. The caller owns the workspace and may allocate it in advance.
 struct EigenWork {
   std::vector<int> spans;
   std::vector<double> numbers;

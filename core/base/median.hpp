@@ -7,7 +7,7 @@
 
 namespace budgetron {
 
-// The middle of the values, or the mean of the two middle ones; 0 of none. Reorders them.
+// The middle value, or the mean of the two middle values; 0 if there are none. Reorders the values.
 inline double median(std::span<double> values) {
   if (values.empty()) return 0.0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

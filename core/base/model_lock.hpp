@@ -5,7 +5,7 @@
 // both make progress.
 //
 //              turnstile_ (mutex)             inside_ (shared_mutex)
-//   reader --> locked until it is inside --> shared: deciding, one row or block of rows
+//   reader --> locked until it is inside --> shared: predicting, one row or block of rows
 //   writer --> locked until it is inside --> exclusive: learning (from Python 256 rows at a time),
 //                                            saving, and whatever uses the model's scratch
 //
@@ -17,8 +17,8 @@
 //   4. the GIL                 released before waiting for 2 or 3, taken back when inside
 //   5. BLAS threads            linalg.cpp: while their number is set, nothing is locked below
 //
-// So a thread that holds the GIL never waits for a model: `while_waiting`, set by the bindings,
-// releases it. Where no thread is in the way nothing is released.
+// So a thread that holds the GIL never waits for a model: the bindings set `while_waiting`, which
+// releases the GIL first. If the lock is free, nothing is released.
 //
 // A process that forks while a thread is inside leaves the child a lock whose owner does not exist
 // there, around a model that may be half changed. The child gets an error instead of a deadlock; a
@@ -37,14 +37,14 @@
 
 namespace budgetron {
 
-// `after` gets what `before` answered. Set once, before there are threads.
+// `after` receives the return value of `before`. Set once, before any thread starts.
 struct WhileWaiting {
   void* (*before)() = nullptr;
   void (*after)(void*) = nullptr;
 };
 inline WhileWaiting while_waiting;
 
-// How many forks lie between this process and the one that loaded the library.
+// The number of forks between this process and the one that loaded the library.
 class Forks {
  public:
   static std::uint32_t count() { return counter().load(std::memory_order_relaxed); }
@@ -93,12 +93,12 @@ class ModelLock {
     return Inside(inside_);
   }
 
-  // The first thread to enter in a child process.
+  // Called by the first thread that enters in a child process.
   void check_after_fork() {
     static std::mutex one_at_a_time;
     const std::lock_guard alone(one_at_a_time);
     if (forks_.load() == Forks::count()) return;
-    // No thread of this process has been here: what is locked was locked in the parent.
+    // No thread of this process has entered yet, so a lock that is held was taken in the parent.
     const std::unique_lock passing(turnstile_, std::try_to_lock);
     const std::unique_lock inside(inside_, std::try_to_lock);
     if (!passing || !inside) {
@@ -111,7 +111,8 @@ class ModelLock {
 
   std::mutex turnstile_;
   std::shared_mutex inside_;
-  std::atomic<std::uint32_t> forks_ = Forks::count();  // where it was last found to be in order
+  // The fork count at which the lock was last known to be good.
+  std::atomic<std::uint32_t> forks_ = Forks::count();
 };
 
 }  // namespace budgetron

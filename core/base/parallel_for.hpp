@@ -13,12 +13,12 @@
 
 namespace budgetron {
 
-// 0 .. count in pieces, each taken by one thread.
+// The range 0 .. count in pieces; each piece goes to one thread.
 class Pieces {
  public:
   Pieces(std::size_t count, std::size_t size) : count_(count), size_(size) {}
 
-  // [begin, end) of the next piece; false if there is none left.
+  // Sets [begin, end) to the next piece; returns false if none is left.
   bool take(std::size_t& begin, std::size_t& end) {
     begin = next_.fetch_add(size_, std::memory_order_relaxed);
     end = std::min(begin + size_, count_);
@@ -31,9 +31,9 @@ class Pieces {
   std::atomic<std::size_t> next_ = 0;
 };
 
-// Calls work(pieces) on this thread and others, `threads` in all, but with at least `each` items
-// per thread. Pieces of `size` are smaller than that, so that no thread waits long for the last
-// one. Returns when all are done; rethrows an exception of any of them.
+// Calls work(pieces) on `threads` threads, this one included, or on fewer so that each has at least
+// `each` items. Pieces of `size` items are smaller than that, so that no thread waits long for the
+// last one. Returns when all have finished; rethrows an exception of any of them.
 template <class Work>
 void parallel_for(std::size_t count, std::size_t size, std::size_t each, std::size_t threads,
                   Work work) {

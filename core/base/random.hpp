@@ -1,8 +1,10 @@
-// The library's one named generator: xoshiro256++ (Blackman & Vigna, "Scrambled linear pseudorandom
-// number generators", 2021), seeded with four outputs of SplitMix64 as its authors advise.
+// The library's only random generator: xoshiro256++ (Blackman & Vigna, "Scrambled linear
+// pseudorandom number generators", 2021), seeded with four outputs of SplitMix64 as its authors
+// advise.
 //
-// 32 bytes of state that are saved with the model, and the same stream on every platform, which
-// std:: distributions do not promise. papers/random.py is its twin for the trace tests.
+// Its state is 32 bytes and is saved with the model. It gives the same numbers on every platform,
+// which std:: distributions do not guarantee. papers/random.py is the same generator in Python, for
+// the trace tests.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +35,7 @@ class Random {
     }
   }
 
-  // The generator of one feature: the same whenever the feature appears.
+  // The generator of one feature: the same sequence whenever the feature appears.
   static Random of_feature(std::uint64_t seed, std::int32_t feature) {
     return Random(seed * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(feature) + 1);
   }
@@ -51,10 +53,10 @@ class Random {
     return result;
   }
 
-  // In [0, 1), 53 bits.
+  // Uniform in [0, 1), with 53 bits.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
-  // In 0..n-1. The bias of the plain product is below n 2^-53.
+  // Uniform in 0..n-1. The bias of the plain product is below n 2^-53.
   std::size_t below(std::size_t n) {
     return static_cast<std::size_t>(uniform() * static_cast<double>(n));
   }
@@ -66,7 +68,7 @@ class Random {
     return {radius * std::cos(angle), radius * std::sin(angle)};
   }
 
-  // A standard Cauchy number from one uniform.
+  // A standard Cauchy number from one uniform number.
   double cauchy() { return std::tan(std::numbers::pi * (uniform() - 0.5)); }
 
   void visit_state(StateVisitor& visitor) {

@@ -1,4 +1,4 @@
-// One row of a stream, seen through pointers: what every learner is shown.
+// One row of a stream, seen through pointers. Every learner gets rows in this form.
 //
 // Dense: `indices` is null and value j belongs to feature j, 0 <= j < count.
 // Sparse: value k belongs to feature indices[k]; indices strictly increasing.
@@ -12,7 +12,7 @@
 
 namespace budgetron {
 
-// The indices of a sparse row without values, whose own may be null: that would make it dense.
+// The indices of a sparse row without values. Its own pointer may be null, which would mean dense.
 inline constexpr std::int32_t kNoIndices = 0;
 
 template <class Real>
@@ -44,7 +44,7 @@ double squared_distance(const Sample<Real>& a, const Sample<Real>& b) {
   return sum;
 }
 
-// A sample that owns its numbers: a stored example taken out, or a point made by merging.
+// A sample that owns its numbers: a copy of a stored example, or a point made by merging.
 template <class Real>
 struct OwnedSample {
   std::vector<Real> values;

@@ -1,8 +1,9 @@
-// What to build: a tree of named values that the Python dataclasses write and the registry reads.
+// A spec says what to build: a tree of named values. The Python dataclasses write it, the registry
+// reads it.
 //
-// The core has no defaults: a missing name is an error, and so is a name that nothing reads. So
-// defaults stand in the dataclasses (src/budgetron/parts/) only, and a parameter that only one side
-// has is an error.
+// The core has no defaults: a missing name is an error, and so is a name that nothing reads. So all
+// defaults are in the dataclasses (src/budgetron/parts/), and a parameter that only Python or only
+// C++ knows is an error.
 #pragma once
 
 #include <cstdint>
@@ -47,13 +48,13 @@ class Spec {
     return *as<std::shared_ptr<Spec>>(name, get(name));
   }
 
-  // A spec like this one but for `name`; this one stays as it is.
+  // A copy of this spec with another value for `name`; this one does not change.
   [[nodiscard]] Spec with(const std::string& name, Value value) const {
     Spec changed = *this;
     changed.set(name, std::move(value));
     return changed;
   }
-  // But for `name` of its part `part`.
+  // A copy with another value for `name` of its part `part`.
   [[nodiscard]] Spec with(const std::string& part, const std::string& name, Value value) const {
     Spec changed = *this;
     auto inner = std::make_shared<Spec>(this->part(part));
@@ -62,17 +63,18 @@ class Spec {
     return changed;
   }
 
-  // Sets `name` of its part `part`, also for whoever shares the part.
+  // Sets `name` of its part `part`, also for other specs that share the part.
   void set_in(const std::string& part, const std::string& name, Value value) {
     std::get<std::shared_ptr<Spec>>(values_.at(part))->set(name, std::move(value));
   }
 
-  // What it holds, texts and the nodes of its trees included (three pointers and a colour each).
+  // The bytes it holds, with texts and the nodes of its trees (three pointers and a colour each).
   [[nodiscard]] std::size_t bytes() const {
     constexpr std::size_t node = 4 * sizeof(void*);
-    constexpr std::size_t shared = 2 * sizeof(void*);  // what a shared pointer counts in
+    constexpr std::size_t shared = 2 * sizeof(void*);  // the reference counts of a shared pointer
     const std::size_t inside = std::string().capacity();
-    const auto apart = [&](const std::string& text) {  // short texts lie in the object itself
+    // short texts are stored in the object itself
+    const auto apart = [&](const std::string& text) {
       return text.capacity() > inside ? text.capacity() + 1 : 0;
     };
     std::size_t sum = sizeof(*this);
@@ -87,10 +89,10 @@ class Spec {
     return sum;
   }
 
-  // After building: every name must have been read, here and in the parts.
+  // Call after building: every name must have been read, here and in the parts.
   void check_all_used() const {
     for (const auto& [name, value] : values_) {
-      if (!asked_.contains(name)) throw std::invalid_argument("spec: nobody reads '" + name + "'");
+      if (!asked_.contains(name)) throw std::invalid_argument("spec: nothing reads '" + name + "'");
       if (const auto* part = std::get_if<std::shared_ptr<Spec>>(&value)) (*part)->check_all_used();
     }
   }

@@ -6,7 +6,7 @@
 //   visitor.part("budget", *budget_);          a piece with a visit_state of its own
 //   visitor.scratch(buffer_);                  memory that is counted but not saved
 //
-//   visitor.fixed("outputs", outputs_);        saved; what is loaded must be what it was built with
+//   visitor.fixed("outputs", outputs_);        saved; the loaded value must equal the current one
 //   visitor.part_if(any, "gaps", gaps_);       a part that is saved only if `any`
 //
 // A piece whose memory layout is not its saved form asks `mode()` and packs (see ExampleStore).
@@ -30,12 +30,12 @@
 
 namespace budgetron {
 
-// A saved field: the numbers, flat, by type. Scalars are vectors of one.
+// A saved field: a flat array of numbers of one type. A scalar is an array of one.
 using StateArray = std::variant<std::vector<double>, std::vector<float>, std::vector<std::int64_t>,
                                 std::vector<std::int32_t>, std::vector<std::uint64_t>>;
 using State = std::map<std::string, StateArray>;
 
-// A check while loading: the piece called `what` must be as it could have been saved.
+// A check while loading: throws unless the state of `what` could have been saved.
 inline void require(bool holds, const std::string& what) {
   if (!holds) throw std::invalid_argument("state: damaged " + what);
 }
@@ -48,7 +48,7 @@ bool all_finite(const Numbers& numbers) {
   return true;
 }
 
-// Feature numbers from 0, each larger than the one before.
+// Whether the feature numbers are at least 0 and strictly increasing.
 inline bool strictly_increasing(const std::int32_t* features, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
     if (features[k] < 0 || (k > 0 && features[k] <= features[k - 1])) return false;
@@ -69,7 +69,7 @@ class StateVisitor {
   [[nodiscard]] State&& take() { return std::move(saved_); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
-  // Scalars: double, float, integers (which count something), bool. Their own bytes are counted
+  // Scalars: double, float, integers (all of them are counts), bool. Their own bytes are counted
   // with the object that holds them (`object`).
   template <class T>
     requires std::is_arithmetic_v<T>
@@ -107,7 +107,7 @@ class StateVisitor {
     require(same == value, path(name));
   }
 
-  // After loading: every field of the state must have been read.
+  // Call after loading: every field of the state must have been read.
   void check_all_read() const {
     for (const auto& [name, values] : *from_) require(read_.contains(name), "field " + name);
   }
@@ -120,7 +120,7 @@ class StateVisitor {
     prefix_ = before;
   }
 
-  // A part that most states do without: saved if `any`, loaded if it is there.
+  // A part that most states do not have: saved if `any`, loaded if it is there.
   template <class Part>
   void part_if(bool any, const std::string& name, Part& part) {
     if (mode_ == Mode::load) {
@@ -140,7 +140,7 @@ class StateVisitor {
   }
 
  private:
-  // A count can go on from here for ever without overflowing.
+  // The largest count that a file may have: from here a count can grow for ever without overflow.
   static constexpr std::int64_t kMostCount = std::int64_t{1} << 62;
 
   StateVisitor(Mode mode, const State* from) : mode_(mode), from_(from) {}

@@ -3,7 +3,7 @@
 namespace budgetron {
 namespace {
 
-// A row of zeros at `place`; the rows behind it move. Where there are many, there is room for more.
+// Inserts a row of zeros at `place`; the rows behind it move. A large matrix gets spare rows.
 void insert_output(AlignedVector<double>& matrix, std::size_t stride, std::size_t place) {
   constexpr std::size_t many = 256;  // rows
   const std::size_t size = matrix.size() + stride;
@@ -18,14 +18,14 @@ void insert_output(AlignedVector<double>& matrix, std::size_t stride, std::size_
 
 }  // namespace
 
-// Where a sign turns, zeros stay +0, as they are in a loaded matrix where nothing is stored yet.
+// Where a sign changes, zeros stay +0, as in a loaded matrix where nothing is stored yet.
 void rearrange_outputs(AlignedVector<double>& matrix, std::size_t stride,
                        const ClassChange& change) {
   const std::size_t before = ClassChange::outputs(change.before);
   const std::size_t after = ClassChange::outputs(change.after);
   if (after == 1) {
-    // One class, or none, becoming two: f is the pull towards class 1. The class that was alone
-    // was learned as class 1; if it sorts first, its sign turns.
+    // From one class (or none) to two: f is positive for class 1. The class that was alone was
+    // learned as class 1; if it sorts first, its sign changes.
     if (change.before == 1 && change.after == 2 && change.order[0] == 0) {
       for (double& value : matrix) value = 0.0 - value;
     }

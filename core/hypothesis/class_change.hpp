@@ -18,11 +18,11 @@ struct ClassChange {
 
   static std::size_t outputs(std::size_t classes) { return classes <= 2 ? 1 : classes; }
 
-  // Where the first new class is.
+  // The place of the first new class.
   [[nodiscard]] std::size_t first_new() const {
     return static_cast<std::size_t>(std::find(order.begin(), order.end(), -1) - order.begin());
   }
-  // Whether it is the only one, and the others keep their order.
+  // Whether there is only one new class and the others keep their order.
   [[nodiscard]] bool one_joins() const {
     if (after != before + 1) return false;
     const auto new_at = static_cast<int>(first_new());

@@ -1,22 +1,21 @@
 // Events: what happens to stored examples, for a listener.
 //
-// Examples leave an expansion in one place (Expansion::forget), which reports it to the log. Where
-// more is known (with which example one merges, that the stream changed) the budget or learner
-// reports. Models are made without a log: then the cost is one branch where an example leaves, and
-// nothing elsewhere. A log is no part of the model's state: with or without it the model learns the
-// same.
+// Examples leave an expansion in one function (Expansion::forget), which reports it to the log. If
+// a budget or learner knows more (which two examples merged, that the stream changed), it reports
+// that itself. Models are made without a log: then the cost is one branch per example that leaves.
+// A log is not part of the model's state: the model learns the same with or without it.
 //
-//   evict    `example` left, and its share of f with it
-//   project  `example` left or was not stored; stored examples took over part of its share
+//   evict    `example` left, and its part of f with it
+//   project  `example` left or was not stored; stored examples took over part of it
 //   merge    `example` and `other` became one
-//   refuse   `example`, the newcomer, was not stored
+//   refuse   `example`, the new one, was not stored
 //   drift    the learner saw the stream change
 //   rescale  targets are counted in another unit (target_units.hpp)
 //   restart  a new learner learned all rows so far: gamma or scale changed (preparation.hpp)
 //   units    units changed and stored examples were converted; `coef` is the mean |change of f| at
 //            them
 //
-// Examples are named by the round that stored them, the newcomer by its own.
+// Examples are named by the round that stored them, the new one by the current round.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@
 
 namespace budgetron {
 
-// `none`: an example leaves whose event was already reported.
+// `none`: the event of an example that leaves was already reported.
 enum class EventKind : std::uint8_t {
   evict,
   project,
@@ -54,7 +53,7 @@ struct Event {
 
 class EventLog {
  public:
-  // `round` is read whenever something happens.
+  // `round` is read at every event.
   explicit EventLog(const std::int64_t& round) : round_(&round) {}
 
   void add(Event event) {

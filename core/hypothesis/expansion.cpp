@@ -14,14 +14,17 @@
 namespace budgetron {
 namespace {
 
-// A lazy factor outside this range is folded into the coefs, before either loses digits.
+// A lazy factor outside this range is multiplied into the coefs, before either loses digits.
 constexpr double kLeastScale = 1e-6;
 constexpr double kLargestScale = 1e6;
-// Above this bound on their rounding gamma d^2 (Laplacian: gamma d) are found from differences.
+// If the bound on the rounding of gamma d^2 (Laplacian: gamma d) is larger than this, distances are
+// computed from differences.
 constexpr double kRounding = 1e-4;
-// A block of rows multiplies zeros too; with fewer other values than this it is slower than rows
-// that do not.
+// A block of rows multiplies zeros too; with a smaller share of nonzero values it is slower than
+// single rows, which skip zeros.
 constexpr double kLeastDensity = 0.6;
+// Sparse rows may add features up to here to a dense matrix.
+constexpr std::size_t kFarthest = 65536;
 
 }  // namespace
 
@@ -30,41 +33,54 @@ Expansion<Real>::Expansion(const Kernel& kernel, std::size_t outputs, std::size_
     : kernel_(kernel),
       outputs_(outputs),
       capacity_(capacity),
-      support_(kernel.kind == KernelKind::laplacian) {
-  if (kernel.kind == KernelKind::rbf) make_table();
+      support_(make_store<Real>(true, kernel.kind == KernelKind::laplacian)) {
+  make_table();
 }
 
-// The Gaussian of 0, 1, ..., 63 by the row's own arithmetic: of an x that is 0 and examples with
-// these squared norms.
+// The table of Gaussians for binary rows.
 template <class Real>
 void Expansion<Real>::make_table() {
-  if constexpr (std::is_same_v<Real, float>) {
-    constexpr std::size_t count = 64;
-    AlignedVector<Real> norms(count);
-    AlignedVector<Real> values(count);
-    std::iota(norms.begin(), norms.end(), Real(0));
-    RowTask<Real> work = task(Row<Real>());
-    work.examples = count;
-    work.norms = norms.data();
-    work.row = values.data();
-    row_functions<Real>().row(work);
-    table_.resize(count * sizeof(Real));
-    for (std::size_t d = 0; d < count; ++d) {
-      const auto bytes = std::bit_cast<std::array<std::uint8_t, sizeof(Real)>>(values[d]);
-      for (std::size_t b = 0; b < bytes.size(); ++b) table_[b * count + d] = bytes[b];
-    }
-  }
+  if (!std::is_same_v<Real, float> || kernel_.kind != KernelKind::rbf) return;
+  table_.resize(kGaussianTableBytes);
+  row_functions<Real>().tabulate(task(Row<Real>()), table_.data());
+}
+
+// Replaces the store by an empty one of this layout; a byte limit chooses the layout itself.
+template <class Real>
+void Expansion<Real>::lay_out(bool dense) {
+  const ByteLimit limit = support_->limit();
+  const std::uint64_t time = support_->clock();
+  const std::size_t stride = support_->stride();
+  support_.reset();
+  support_ =
+      make_store<Real>(limit.given() ? limit.all() : dense, kernel_.kind == KernelKind::laplacian);
+  support_->set_clock(time + 1);
+  if (keeps_distances_) support_->keep_squared_norms();
+  if (limit.given()) support_->reserve_all(stride, limit);
+}
+
+// A feature number far beyond the matrix (such as the flag of a gap in a dense row) would make it
+// huge: then the examples move to a sparse store. This changes no bit of f.
+template <class Real>
+void Expansion<Real>::make_way(const Sample<Real>& x) {
+  if (!support_->dense() || support_->limit().given() || x.dense() || x.count == 0) return;
+  const auto last = static_cast<std::size_t>(x.feature(x.count - 1));
+  if (last < std::max(kFarthest, support_->slots().size())) return;
+  const SavedExamples<Real> saved = support_->save();
+  lay_out(false);
+  support_->load(saved);
+  support_->reserve(stride_);
 }
 
 template <class Real>
 void Expansion<Real>::grow() {
-  const std::size_t wanted = next_capacity(support_.size(), capacity_);
-  support_.reserve(wanted);
-  set_stride(support_.stride());
+  const std::size_t wanted = next_capacity(support_->size(), capacity_);
+  support_->reserve(wanted);
+  set_stride(support_->stride());
   if (keeps_gram_) gram_.reserve(wanted * (wanted + 1) / 2);
 }
 
-// Coefs and ids of so many examples, and not a byte more.
+// Allocates coefs and ids for so many examples, and not a byte more.
 template <class Real>
 void Expansion<Real>::set_stride(std::size_t stride) {
   AlignedVector<double> moved(outputs_ * stride, 0.0);
@@ -80,8 +96,10 @@ void Expansion<Real>::set_stride(std::size_t stride) {
 
 template <class Real>
 void Expansion<Real>::reserve(const ByteLimit& limit) {
-  support_.reserve_all(capacity_, limit);
-  set_stride(support_.stride());
+  support_ = make_store<Real>(limit.all(), kernel_.kind == KernelKind::laplacian);
+  if (keeps_distances_) support_->keep_squared_norms();
+  support_->reserve_all(capacity_, limit);
+  set_stride(support_->stride());
   if (keeps_gram_) gram_.reserve(capacity_ * (capacity_ + 1) / 2);
   if ((keeps_norm_ && !keeps_gram_) || limit.changes) reserve_row(side_row_);
   reserve_sample(side_sample_);
@@ -96,14 +114,14 @@ template <class Real>
 void Expansion<Real>::reserve_row(Row<Real>& row) const {
   row.values.resize(std::max(row.values.size(), stride_));
   if (keeps_distances_) row.distances.resize(std::max(row.distances.size(), stride_));
-  row.reserve_terms(support_.most_terms());
-  if (!support_.direct_only()) row.listed.reserve(support_.most_values());
+  row.reserve_terms(support_->most_terms());
+  if (!support_->dense()) row.listed.reserve(support_->most_values());
 }
 
 template <class Real>
 RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   RowTask<Real> task{};
-  const ValueColumns<Real>& columns = support_.columns();
+  const ValueColumns<Real>& columns = support_->columns();
   task.support = columns.bytes() ? nullptr : columns.reals();
   task.ones = columns.bytes() ? columns.ones() : nullptr;
   task.stride = columns.stride();
@@ -111,22 +129,23 @@ RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   task.values = row.term_values.data();
   task.slots = row.term_slots.data();
   task.count = row.terms;
-  task.hits = row.has_hits ? row.hits.data() : nullptr;
+  task.hits = row.hit_count > 0 ? row.hits.data() : nullptr;
   task.hits_before = row.hits_before.data();
   task.binary = row.binary;
-  task.norms = support_.norms();
+  task.norms = support_->norms();
   task.norm = row.norm;
   task.kind = kernel_.kind;
   task.gamma = static_cast<Real>(kernel_.gamma);
   task.coef0 = static_cast<Real>(kernel_.coef0);
   task.degree = kernel_.degree;
-  if (row.binary && !table_.empty()) look_up_distances(task);
+  task.table = table_.empty() ? nullptr : table_.data();
+  task.farthest = static_cast<double>(row.norm) + support_->largest_norm();
   return task;
 }
 
 template <class Real>
 void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
-  support_.gather(x, out);
+  support_->gather(x, out);
   if (out.values.size() < stride_) out.values.resize(stride_);
   if (drowns(out.norm)) {
     row_by_differences(x, out);
@@ -139,10 +158,10 @@ void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
     if (out.distances.size() < stride_) out.distances.resize(stride_);
     work.distances = out.distances.data();
     if (kernel_.kind != KernelKind::rbf) {
-      // The Gaussian values this leaves in the row are overwritten by the row proper.
+      // This leaves Gaussian values in the row; the actual row overwrites them.
       RowTask<Real> apart = work;
       apart.kind = KernelKind::rbf;
-      apart.norms = support_.squared_norms();
+      apart.norms = support_->squared_norms();
       apart.norm = functions.squared_norm(x.values, x.count);
       functions.row(apart);
     }
@@ -151,19 +170,19 @@ void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
   finish_row(out);
 }
 
-// Whether distances drown in the rounding of norms.
+// Whether the rounding of norms hides the distances.
 template <class Real>
 bool Expansion<Real>::drowns(Real norm) const {
   if (!kernel_.isotropic()) return false;
   const double share =
       static_cast<double>(std::numeric_limits<Real>::epsilon()) * kernel_.gamma / kRounding;
   const double x = static_cast<double>(norm);
-  // The first is an upper bound of the second, and at hand.
-  return share * (x + support_.largest_norm()) > 1.0 &&
-         share * (x + support_.largest_norm_now()) > 1.0;
+  // The first bound is above the second, and costs nothing.
+  return share * (x + support_->largest_norm()) > 1.0 &&
+         share * (x + support_->largest_norm_now()) > 1.0;
 }
 
-// The row function gets the distances as if they were norms, and x = 0.
+// Passes the distances to the row function as if they were norms, with x = 0.
 template <class Real>
 void Expansion<Real>::row_by_differences(const Sample<Real>& x, Row<Real>& out) const {
   constexpr std::size_t tile = 8 * kLanes;
@@ -171,7 +190,7 @@ void Expansion<Real>::row_by_differences(const Sample<Real>& x, Row<Real>& out) 
   const bool laplacian = kernel_.kind == KernelKind::laplacian;
   if (keeps_distances_ && out.distances.size() < stride_) out.distances.resize(stride_);
   RowTask<Real> work = task(Row<Real>());
-  work.support = support_.columns().reals();
+  work.support = support_->columns().reals();
   work.ones = nullptr;
   work.norms = sums;
   for (std::size_t first = 0; first < padded(size()); first += tile) {
@@ -179,23 +198,13 @@ void Expansion<Real>::row_by_differences(const Sample<Real>& x, Row<Real>& out) 
     work.examples = last - first;
     work.row = out.values.data() + first;
     if (keeps_distances_ || !laplacian) {
-      support_.squared_distances(x, first, last, sums, out.listed);
+      support_->add_differences(x, true, first, last, sums, out.listed);
       if (keeps_distances_) std::copy_n(sums, last - first, out.distances.data() + first);
     }
-    if (laplacian) support_.absolute_distances(x, first, last, sums, out.listed);
+    if (laplacian) support_->add_differences(x, false, first, last, sums, out.listed);
     row_functions<Real>().row(work);
   }
   finish_row(out);
-}
-
-// If they are whole numbers, and few.
-template <class Real>
-void Expansion<Real>::look_up_distances(RowTask<Real>& task) const {
-  const double farthest = static_cast<double>(task.norm) + support_.largest_norm();
-  if (!(farthest < 64.0) || task.norm != static_cast<Real>(static_cast<int>(task.norm))) return;
-  task.table = table_.data();
-  task.byte_norms = support_.byte_norms();
-  task.farthest = static_cast<std::size_t>(farthest);
 }
 
 template <class Real>
@@ -204,19 +213,17 @@ void Expansion<Real>::finish_row(Row<Real>& out) const {
   out.coarse = kernel_.rounds_coarsely(out.norm);
 }
 
-// Packs the samples for the support as it is; false if a block is not for them.
+// Packs the samples for the current support; false if a block does not suit them.
 template <class Real>
 bool Expansion<Real>::pack(RowBlock<Real>& block) const {
-  const std::vector<std::uint32_t>& slots = support_.direct_slots();
-  if (block.width > slots.size() || support_.listed_values() > 0 || support_.columns().bytes()) {
-    return false;
-  }
+  const std::span<const std::uint32_t> slots = support_->slots();
+  if (block.width > slots.size()) return false;
   block.values.resize(block.width * kBlockRows + kBlockPadding);
   block.offsets.resize(block.width);
   Real norms[kBlockRows];
-  PackTask<Real> work{block.samples,        slots.data(),  block.width,
-                      support_.stride(),    support_.l1(), block.values.data(),
-                      block.offsets.data(), norms,         0};
+  PackTask<Real> work{block.samples,        slots.data(),   block.width,
+                      support_->stride(),   support_->l1(), block.values.data(),
+                      block.offsets.data(), norms,          0};
   block.features = block_functions<Real>().pack(work);
   for (std::size_t r = 0; r < kBlockRows; ++r) {
     block.rows[r].norm = norms[r];
@@ -229,7 +236,7 @@ bool Expansion<Real>::pack(RowBlock<Real>& block) const {
          kLeastDensity * static_cast<double>(block.width * kBlockRows);
 }
 
-// What the functions of blocks are to know; `rows` has room for kBlockRows.
+// The input of the block functions; `rows` has space for kBlockRows.
 template <class Real>
 BlockTask<Real> Expansion<Real>::task(RowBlock<Real>& block, std::size_t from,
                                       RowTask<Real>* rows) const {
@@ -243,7 +250,7 @@ BlockTask<Real> Expansion<Real>::task(RowBlock<Real>& block, std::size_t from,
 
 template <class Real>
 bool Expansion<Real>::fill(RowBlock<Real>& block, const Real* samples, std::size_t width) const {
-  // Distances that are not a by-product take a pass of their own.
+  // Distances that are not a by-product need a pass of their own.
   if (size() == 0 || (keeps_distances_ && kernel_.kind != KernelKind::rbf)) return false;
   block.samples = samples;
   block.width = width;
@@ -253,40 +260,41 @@ bool Expansion<Real>::fill(RowBlock<Real>& block, const Real* samples, std::size
   }
   RowTask<Real> rows[kBlockRows];
   block_functions<Real>().values(task(block, 0, rows), 0, padded(size()));
-  block.time = support_.clock();
+  block.time = support_->clock();
   return true;
 }
 
 template <class Real>
 Row<Real>& Expansion<Real>::take(RowBlock<Real>& block, std::size_t r) const {
-  // Not for blocks: since a sparse example came, or a large one.
-  if (support_.listed_values() > 0 || drowns(block.rows[r].norm)) {
+  // A block no longer suits the row: a large example was stored, or all examples left and sparse
+  // ones followed.
+  if (!support_->dense() || drowns(block.rows[r].norm)) {
     row({block.samples + r * block.width, nullptr, block.width}, block.rows[r]);
     return block.rows[r];
   }
-  if (block.time != support_.clock()) {
+  if (block.time != support_->clock()) {
     bring_up_to_date(block, r);
-    block.time = support_.clock();
+    block.time = support_->clock();
   }
   finish_row(block.rows[r]);
   return block.rows[r];
 }
 
-// The rows from r on. What changed is most often that the row before was stored.
+// Brings the rows from r on up to date. Usually the only change is that the row before was stored.
 template <class Real>
 void Expansion<Real>::bring_up_to_date(RowBlock<Real>& block, std::size_t r) const {
   const auto waiting = static_cast<std::int64_t>(kBlockRows - r);
-  if (support_.slots_moved() > block.time) pack(block);
+  if (support_->slots_moved() > block.time) pack(block);
   RowTask<Real> rows[kBlockRows];
   const BlockTask<Real> work = task(block, r, rows);
-  if (support_.clock() == block.time + 1 && support_.slots_moved() <= block.time && r > 0 &&
-      support_.newest_values() == block.samples + (r - 1) * block.width) {
-    block_functions<Real>().values_of_one(work, support_.newest(), r - 1);
+  if (support_->clock() == block.time + 1 && support_->slots_moved() <= block.time && r > 0 &&
+      support_->newest_values() == block.samples + (r - 1) * block.width) {
+    block_functions<Real>().values_of_one(work, support_->newest(), r - 1);
     block.recomputed += waiting;
     return;
   }
   for (std::size_t i = 0; i < size(); i += kLanes) {
-    if (support_.changed(i / kLanes) <= block.time) continue;
+    if (support_->changed(i / kLanes) <= block.time) continue;
     block_functions<Real>().values(work, i, i + kLanes);
     block.recomputed += waiting * static_cast<std::int64_t>(kLanes);
   }
@@ -303,7 +311,7 @@ void Expansion<Real>::decide(const Row<Real>& row, std::span<double> outputs) co
 
 template <class Real>
 void Expansion<Real>::row_of_stored(std::size_t i, Row<Real>& out) const {
-  support_.extract(i, side_sample_);
+  support_->extract(i, side_sample_);
   row(side_sample_.view(), out);
 }
 
@@ -315,7 +323,7 @@ double Expansion<Real>::stored_self(std::size_t i) const {
   work.gamma = static_cast<Real>(kernel_.gamma);
   work.coef0 = static_cast<Real>(kernel_.coef0);
   work.degree = kernel_.degree;
-  work.norm = support_.norms()[i];
+  work.norm = support_->norms()[i];
   return static_cast<double>(row_functions<Real>().self(work));
 }
 
@@ -398,16 +406,16 @@ template <class Real>
 void Expansion<Real>::convert(const UnitChange& change) {
   if (!change.converts) return;
   for (std::size_t i = 0; i < size(); ++i) {
-    support_.extract(i, side_sample_);
+    support_->extract(i, side_sample_);
     const bool older = ids_[i] < change.since;
     change.convert(side_sample_.view(), converted_, older, true);
-    // Without the slots for features that it lacked, these stay 0.
-    if (!support_.fits_instead(i, converted_.view())) {
+    // If there is no room for the features that it lacked, these stay 0.
+    if (!support_->fits(converted_.view())) {
       change.convert(side_sample_.view(), converted_, older, false);
     }
-    support_.replace(i, converted_.view());
+    support_->replace(i, converted_.view());
   }
-  support_.forget_largest_norm();
+  support_->forget_largest_norm();
 }
 
 template <class Real>
@@ -420,7 +428,7 @@ double Expansion<Real>::median_squared_distance() {
   std::sort(order_.begin(), order_.end(), [this](std::uint32_t i, std::uint32_t j) {
     return ids_[i] != ids_[j] ? ids_[i] < ids_[j] : i < j;
   });
-  // Every `step`-th pair (i, j), j < i, in the order of ages.
+  // Use every `step`-th pair (i, j), j < i, in the order of age.
   const std::size_t step = (n * (n - 1) / 2 + kPairs - 1) / kPairs;
   distances_.clear();
   std::size_t pair = 0;
@@ -428,9 +436,9 @@ double Expansion<Real>::median_squared_distance() {
     bool there = false;
     for (std::size_t j = 0; j < i; ++j) {
       if (pair++ % step != 0) continue;
-      if (!there) support_.extract(order_[i], side_sample_);
+      if (!there) support_->extract(order_[i], side_sample_);
       there = true;
-      support_.extract(order_[j], converted_);
+      support_->extract(order_[j], converted_);
       const double distance = squared_distance(side_sample_.view(), converted_.view());
       if (distance != 0.0) distances_.push_back(distance);
     }
@@ -446,7 +454,7 @@ double Expansion<Real>::median_squared_distance() {
 template <class Real>
 void Expansion<Real>::set_gamma(double gamma) {
   kernel_.gamma = gamma;
-  if (kernel_.kind == KernelKind::rbf) make_table();
+  make_table();
   if (keeps_gram_) {
     for (std::size_t i = 0; i < size(); ++i) {
       row_of_stored(i, side_row_);
@@ -539,7 +547,7 @@ void Expansion<Real>::copy_gram_row(std::size_t i, const Row<Real>& row) {
   set_gram_row(i, row.values.data(), static_cast<Real>(row.self), size());
 }
 
-// Row and column i of the Gram matrix of n examples: values[j], and `self` where they meet.
+// Sets row and column i of the Gram matrix of n examples to values[j], and the diagonal to `self`.
 template <class Real>
 void Expansion<Real>::set_gram_row(std::size_t i, const Real* values, Real self, std::size_t n) {
   Real* const own = gram_.data() + i * (i + 1) / 2;
@@ -548,7 +556,7 @@ void Expansion<Real>::set_gram_row(std::size_t i, const Real* values, Real self,
   for (std::size_t j = i + 1; j < n; ++j) gram_[j * (j + 1) / 2 + i] = values[j];
 }
 
-// Example i, whose coefs are 0, becomes (x, coefs). The caller changes the support itself.
+// Example i, whose coefs are 0, becomes (x, coefs). The caller changes the support.
 template <class Real>
 void Expansion<Real>::enter(std::size_t i, const Sample<Real>&, Row<Real>& row,
                             std::span<const double> coefs, std::int64_t id) {
@@ -573,19 +581,25 @@ void Expansion<Real>::enter(std::size_t i, const Sample<Real>&, Row<Real>& row,
 template <class Real>
 void Expansion<Real>::add(const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs,
                           std::int64_t id) {
+  if (size() == 0 && x.dense() != support_->dense() && !support_->limit().given()) {
+    lay_out(x.dense());
+    support_->reserve(stride_);
+  }
+  make_way(x);
   if (size() == stride_) grow();
   if (row.values.size() < stride_) row.values.resize(stride_);
   if (keeps_distances_ && row.distances.size() < stride_) row.distances.resize(stride_);
   enter(size(), x, row, coefs, id);
-  support_.append(x);
+  support_->append(x);
 }
 
 template <class Real>
 void Expansion<Real>::replace(std::size_t i, const Sample<Real>& x, Row<Real>& row,
                               std::span<const double> coefs, std::int64_t id, EventKind why) {
+  make_way(x);
   forget(i, why);
   enter(i, x, row, coefs, id);
-  support_.replace(i, x);
+  support_->replace(i, x);
 }
 
 template <class Real>
@@ -607,7 +621,7 @@ void Expansion<Real>::remove(std::size_t i, Row<Real>& row, EventKind why) {
     }
   }
   if (keeps_gram_) gram_.resize(last * (last + 1) / 2);
-  support_.remove(i);
+  support_->remove(i);
 }
 
 template <class Real>
@@ -620,8 +634,8 @@ void Expansion<Real>::keep(std::span<const std::uint32_t> stays, EventKind why) 
       continue;
     }
     if (to != i) {
-      support_.extract(i, side_sample_);
-      support_.replace(to, side_sample_.view());
+      support_->extract(i, side_sample_);
+      support_->replace(to, side_sample_.view());
       for (std::size_t k = 0; k < outputs_; ++k) stored_coefs(k)[to] = stored_coefs(k)[i];
       ids_[to] = ids_[i];
     }
@@ -629,7 +643,7 @@ void Expansion<Real>::keep(std::span<const std::uint32_t> stays, EventKind why) 
   }
   for (std::size_t last = before; last > to; --last) {
     for (std::size_t k = 0; k < outputs_; ++k) stored_coefs(k)[last - 1] = 0.0;
-    support_.remove(last - 1);
+    support_->remove(last - 1);
   }
   if (keeps_gram_) gram_.resize(to * (to + 1) / 2);
 }
@@ -642,7 +656,7 @@ void Expansion<Real>::rearrange(const ClassChange& change) {
 
 template <class Real>
 void Expansion<Real>::visit_state(StateVisitor& visitor) {
-  visitor.part("support", support_);
+  visit_support(visitor);
   visitor.fixed("outputs", outputs_);
   visitor.field("scale", scale_);
   visitor.field("rate", rate_);
@@ -661,7 +675,18 @@ void Expansion<Real>::visit_state(StateVisitor& visitor) {
   visitor.scratch(distances_);
 }
 
-// There is one id per stored example and per padding; only then is room made for them.
+template <class Real>
+void Expansion<Real>::visit_support(StateVisitor& visitor) {
+  if (visitor.mode() == StateVisitor::Mode::count) return support_->count_bytes(visitor);
+  SavedExamples<Real> saved;
+  if (!visitor.loading()) saved = support_->save();
+  visitor.part("support", saved);
+  if (!visitor.loading()) return;
+  lay_out(saved.dense());
+  support_->load(saved);
+}
+
+// There is one id per stored example, and padding; memory is allocated only after this check.
 template <class Real>
 void Expansion<Real>::check_loaded() {
   stride_ = ids_.size();
@@ -677,18 +702,18 @@ void Expansion<Real>::check_loaded() {
       require(stored_coefs(k)[i] == 0.0, "padding");
     }
   }
-  // The state of a larger budget, or one that goes into a byte limit.
+  // The state may come from a larger budget, or is loaded into a byte limit.
   const std::size_t most = padded(capacity_);
-  if (capacity_ > 0 && (stride_ > most || (stride_ < most && support_.stride() == most))) {
+  if (capacity_ > 0 && (stride_ > most || (stride_ < most && support_->stride() == most))) {
     set_stride(most);
   }
-  support_.reserve(stride_);
-  require(support_.stride() == stride_, "support");
+  support_->reserve(stride_);
+  require(support_->stride() == stride_, "support");
 }
 
 template <class Real>
 void Expansion<Real>::check_invariants() const {
-  support_.check_invariants();
+  support_->check_invariants();
   const auto fail = [](const std::string& what) {
     throw std::logic_error("expansion invariant broken: " + what);
   };

@@ -61,8 +61,8 @@ GramFactor::Rotation GramFactor::annihilate(double& a, double b) {
   return rotation;
 }
 
-// Both sweeps of a removal over the rows j, j + 1, ...: a turn waits for the one before it in its
-// row, and what other rows need can be done meanwhile.
+// Applies both sweeps of a removal to the rows j, j + 1, ... together: a rotation waits for the one
+// before it in its row, and meanwhile other rows proceed.
 template <std::size_t rows>
 void GramFactor::turn_rows(std::size_t i, std::size_t j) {
   double* row[rows];
@@ -85,15 +85,15 @@ void GramFactor::turn_rows(std::size_t i, std::size_t j) {
 }
 
 // Put the last row of L in the place of row i: the product with its transpose is the new matrix,
-// but row i is too long. Turning its columns c - 1 and c, c from the last down to i + 1, shortens
-// it, and each row j below gets one number beyond its diagonal. Turning columns j and j + 1, j
-// upwards, takes those away again (Golub & Van Loan, Matrix Computations).
+// but row i is too long. Rotating its columns c - 1 and c, c from the last down to i + 1, shortens
+// it, and each row j below gets one number beyond its diagonal. Rotating columns j and j + 1, j
+// upwards, removes those numbers again (Golub & Van Loan, Matrix Computations).
 void GramFactor::remove(std::size_t i) {
   const std::size_t last = size_ - 1;
   if (i != last) {
     moved_.assign(factor_row(last), factor_row(last) + size_);
-    first_.resize(size_);   // [c] turns columns c - 1 and c
-    second_.resize(size_);  // [j] turns columns j and j + 1
+    first_.resize(size_);   // [c] rotates columns c - 1 and c
+    second_.resize(size_);  // [j] rotates columns j and j + 1
     for (std::size_t c = last; c > i; --c) first_[c] = annihilate(moved_[c - 1], moved_[c]);
     std::copy_n(moved_.begin(), i + 1, factor_row(i));
     std::size_t j = i + 1;

@@ -1,4 +1,4 @@
-// Which kernel, and its parameters. Names and formulas are scikit-learn's; kernel_row.hpp has them.
+// The kernel and its parameters. Names and formulas are scikit-learn's; they are in kernel_row.hpp.
 #pragma once
 
 #include <limits>
@@ -17,13 +17,13 @@ struct Kernel {
   double coef0 = 0.0;
   int degree = 3;
 
-  // A function of x - z alone, with k(x, x) = 1.
+  // Whether k depends on x - z alone, with k(x, x) = 1.
   [[nodiscard]] bool isotropic() const {
     return kind == KernelKind::rbf || kind == KernelKind::laplacian;
   }
 
   // Whether float32 rounds a row of this squared norm by more than a thousandth of the Gaussian's
-  // width, which is 1/sqrt(2 gamma); an angle of its Fourier features rounds by as much.
+  // width, 1/sqrt(2 gamma); an angle of its Fourier features has the same rounding.
   template <class Real>
   [[nodiscard]] bool rounds_coarsely(Real squared_norm) const {
     constexpr auto eps = static_cast<double>(std::numeric_limits<Real>::epsilon());

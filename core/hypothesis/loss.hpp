@@ -13,7 +13,7 @@
 //   epsilon-insensitive  max(0, |e| - epsilon)           slope -1 where |e| > epsilon, strictly
 //
 // (Le et al. 2017, section 7.) The slope is with respect to m, so the step "f <- f - step slope u"
-// adds the coef -step * slope in the direction u. At a kink the slope is 0, the flat side's.
+// adds the coef -step * slope in the direction u. At a kink the slope is 0, that of the flat side.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class Loss {
     return 0.0;
   }
 
-  // Its slope has no bound.
+  // Whether the slope has no bound.
   [[nodiscard]] bool squared() const { return kind_ == Kind::squared; }
 
  private:

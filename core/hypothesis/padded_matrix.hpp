@@ -1,9 +1,9 @@
-// A float64 matrix in rows that are padded with zeros to whole vectors, so that the row routines
-// (kernel_row.hpp) can run along them: the weights of a feature map and sums of coefs, one row
-// per output.
+// A float64 matrix whose rows are padded with zeros to whole vectors, so that the row routines
+// (kernel_row.hpp) can run along them: the weights of a feature map, or sums of coefs, one row per
+// output.
 //
-// Saved without the padding and column by column, as the NumPy pages hold it: shape (columns,
-// rows).
+// It is saved without the padding and column by column, like the arrays of the NumPy pages: shape
+// (columns, rows).
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class PaddedMatrix {
     values_.swap(other.values_);
   }
 
-  // At least this many columns; the new ones are 0.
+  // Makes at least this many columns; new ones are 0.
   void widen(std::size_t columns) {
     if (columns <= stride_) return;
     PaddedMatrix wider(rows_, std::max(columns, 2 * stride_));
@@ -45,14 +45,14 @@ class PaddedMatrix {
     swap(wider);
   }
 
-  // Rows are outputs, and a class joins.
+  // Rows are outputs; this applies the change when a class joins.
   void rearrange(const ClassChange& change) {
     rearrange_outputs(values_, stride_, change);
     rows_ = ClassChange::outputs(change.after);
   }
 
-  // `rows` x `columns` numbers from column `first` on, column by column, onto the end of `to`; and
-  // back, from `from`.
+  // Appends `rows` x `columns` numbers from column `first` on to `to`, column by column; `unpack`
+  // reads them back from `from`.
   void pack(std::size_t rows, std::size_t first, std::size_t columns,
             std::vector<double>& to) const {
     for (std::size_t j = first; j < first + columns; ++j) {
@@ -65,7 +65,7 @@ class PaddedMatrix {
     }
   }
 
-  // Saved and loaded as `rows` x `columns`, which the owner knows in both directions.
+  // Saves and loads `rows` x `columns` numbers; the owner knows both.
   void visit_state(StateVisitor& visitor, const std::string& name, std::size_t rows,
                    std::size_t columns) {
     if (visitor.mode() == StateVisitor::Mode::count) {

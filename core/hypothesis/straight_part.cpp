@@ -15,7 +15,7 @@ void StraightPart::clear() {
   in_order_ = true;
 }
 
-// Room for a quarter more where features come one by one.
+// Allocates a quarter more if features come one by one.
 void StraightPart::grow(std::size_t size) {
   if (size > stride_) set_stride(std::max(size, size_ > 0 ? size + size / 4 : 0));
   size_ = size;
@@ -52,8 +52,8 @@ void StraightPart::change_units(const UnitChange& change, std::vector<UnitStep>*
   if (outputs_ > 1) balance();
 }
 
-// Outputs of several classes sum to 0. What rounding leaves of their sum no row would ever mend,
-// and changes of units would let it grow.
+// The outputs of several classes sum to 0. Rows never correct a sum that rounding leaves, and
+// changes of units would let it grow.
 void StraightPart::balance() {
   for (std::size_t set = 0; set < sets_; ++set) {
     for (std::size_t j = 0; j < size_; ++j) {
@@ -72,7 +72,7 @@ void StraightPart::reserve(std::size_t width, std::size_t features, bool diagona
   if (diagonal) variances_.reserve(1 + features);
 }
 
-// Saved by coordinates, K numbers each, without what is behind them.
+// Saved by coordinate, K numbers each, without the padding.
 void StraightPart::visit_weights(StateVisitor& visitor, const std::string& name, std::size_t set) {
   if (visitor.mode() == StateVisitor::Mode::count) {
     visitor.scratch(weights_[set]);

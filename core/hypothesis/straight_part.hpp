@@ -1,21 +1,22 @@
-// The straight part of a hypothesis:  g(x) = c + w.x,  a number c and weights w per output.
+// The straight (linear) part of a hypothesis:  g(x) = c + w.x,  one c and one vector w per output.
 //
-// Coordinates of x are (1, x_1, x_2, ...): coordinate 0 is the constant, then the features in the
-// order in which they were first other than 0. A feature that was never seen has no weight; one
-// that finds no place any more (`most`) has none for good. So a dense row and a sparse one mean the
-// same, and a stream of growing width needs no rule of its own.
+// The coordinates of x are (1, x_1, x_2, ...): coordinate 0 is the constant, then the features in
+// the order in which they first were nonzero. A feature that was never seen has no weight; a
+// feature that finds no place any more (`most`) never gets one. So dense and sparse rows mean the
+// same, and a stream of growing width needs no special rule.
 //
-// The belief over (c, w) is full, as coordinates of the learner's covariance, or diagonal: then
-// variance D_j of coordinate j is kept here, and a sight of x with noise variance r makes it
+// The belief over (c, w) is full, as coordinates of the learner's covariance, or diagonal. If it is
+// diagonal, the variance D_j of coordinate j is stored here, and a row x with noise variance r
+// makes it
 //   D_j <- 1/(1/D_j + x_j^2/r)
-// which is the precision that a sight adds, as if all other coordinates were known.
+// which adds the precision of this observation, as if all other coordinates were known.
 //
-// The variance in the beginning is  tau = min(0.2, 2/(1 + mean |x|^2)),  the mean of the last 200
-// rows (of the first 200 in units that stay): then w.x has at most twice the variance that a kernel
-// part has, 1. That of c is a tenth of it: else c alone takes up that one class is rare, and rows
-// unlike all others are of the frequent one (docs/develop/decisions/0050).
+// The initial variance is  tau = min(0.2, 2/(1 + mean |x|^2)),  the mean over the last 200 rows
+// (the first 200 if units are fixed): then w.x has at most twice the variance of a kernel part, 1.
+// That of c is a tenth of tau: otherwise c alone explains that one class is rare, and a row unlike
+// all others is predicted as the frequent class (docs/develop/decisions/0050).
 //
-// Cost: O(non-zeros of x) per row and output. Memory: K + 1 numbers per feature, and its place in a
+// Cost: O(non-zeros of x) per row and output. Memory: K + 1 numbers per feature, and its entry in a
 // table.
 #pragma once
 
@@ -28,21 +29,21 @@
 #include <vector>
 
 #include "base/aligned_vector.hpp"
+#include "base/feature_table.hpp"
 #include "base/sample.hpp"
 #include "base/state.hpp"
 #include "hypothesis/class_change.hpp"
 #include "hypothesis/unit_change.hpp"
-#include "storage/feature_table.hpp"
 
 namespace budgetron {
 
 class StraightPart {
  public:
-  // `sets`: 1 or 2 of weights, over the same features.
+  // `sets`: 1 or 2 sets of weights over the same features.
   explicit StraightPart(std::size_t outputs, std::size_t sets = 1)
       : outputs_(outputs), sets_(sets) {}
 
-  // Coordinates so far: 0 before the first row, then the constant and the features.
+  // The number of coordinates: 0 before the first row, then the constant and the features.
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t features() const { return features_.size(); }
   [[nodiscard]] std::int32_t feature(std::size_t slot) const { return features_[slot]; }
@@ -54,7 +55,7 @@ class StraightPart {
   }
 
   // Calls visit(coordinate, value) for the coordinates of x that have a place, in the order of the
-  // features, the constant first; of a dense row perhaps for zeros too.
+  // features, the constant first; in a dense row possibly for zeros too.
   template <class Real, class Visit>
   void each(const Sample<Real>& x, Visit visit) const {
     if (size_ == 0) return;
@@ -76,7 +77,7 @@ class StraightPart {
   void decide(const Sample<Real>& x, std::span<double> outputs, std::size_t set = 0) const {
     for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] += value(x, k, set);
   }
-  // The same for all sets, one after the other: places are looked up, and zeros left out, once.
+  // The same for all sets: places are looked up, and zeros skipped, only once.
   template <class Real>
   void decide_all(const Sample<Real>& x, std::span<double> outputs) const {
     const bool plain = x.dense() && in_order_ && outputs.size() <= 2;
@@ -105,12 +106,12 @@ class StraightPart {
       outputs[k] += add_up(w[0], sums);
     }
   }
-  // Output k of g(x), of this set.
+  // Output k of g(x), with this set of weights.
   template <class Real>
   [[nodiscard]] double value(const Sample<Real>& x, std::size_t k, std::size_t set) const {
     const double* const w = weights(k, set);
     if (size_ == 0) return 0.0;
-    double sums[kSums] = {};  // by place of the feature, so that none waits for the one before
+    double sums[kSums] = {};  // by place of the feature, so that no sum waits for the one before
     if (x.dense() && in_order_) {
       const std::size_t count = std::min(x.count, features_.size());
       std::size_t j = 0;
@@ -129,7 +130,7 @@ class StraightPart {
     return add_up(w[0], sums);
   }
 
-  // Counts a row of the learner in tau, and its features that are not 0 in `nonzeros`.
+  // Counts a row in tau, and its nonzero features in `nonzeros`.
   template <class Real>
   void count(const Sample<Real>& x) {
     if (rounds_ == kRounds) return;
@@ -146,10 +147,12 @@ class StraightPart {
   }
   [[nodiscard]] double tau() const { return std::min(0.2, 2.0 / (1.0 + mean_square_)); }
   [[nodiscard]] double tau_of_constant() const { return 0.1 * tau(); }
-  [[nodiscard]] double nonzeros() const { return nonzeros_; }  // of a row, their mean
+  [[nodiscard]] double nonzeros() const { return nonzeros_; }  // mean number per row
+  // Whether the means are reliable; before anything is learned one row is enough.
+  [[nodiscard]] bool counted() const { return size_ == 0 || rounds_ >= kEnough; }
 
-  // Gives the features of x that are not 0 a place, while there are fewer than `most`, with weight
-  // 0; returns how many coordinates are new.
+  // Gives the nonzero features of x a place, as long as there are fewer than `most`, with weight 0;
+  // returns the number of new coordinates.
   template <class Real>
   std::size_t see(const Sample<Real>& x, std::size_t most) {
     const std::size_t before = size_;
@@ -162,18 +165,20 @@ class StraightPart {
   }
 
   // Adds moves[k] * gains[j] to the weights.
-  void shift(const double* gains, std::span<const double> moves) {
+  template <class Real>
+  void shift(const Real* gains, std::span<const double> moves) {
     for (std::size_t k = 0; k < moves.size(); ++k) {
       if (moves[k] != 0.0) shift_output(k, gains, moves[k]);
     }
   }
 
-  void shift_output(std::size_t k, const double* gains, double by) {
+  template <class Real>
+  void shift_output(std::size_t k, const Real* gains, double by) {
     double* const w = weights(k);
-    for (std::size_t j = 0; j < size_; ++j) w[j] += by * gains[j];
+    for (std::size_t j = 0; j < size_; ++j) w[j] += by * static_cast<double>(gains[j]);
   }
 
-  // |(1, x)|^2 of the coordinates that have a place; and weights += by moves[k] times these.
+  // |(1, x)|^2 over the coordinates that have a place; and weights += by moves[k] times these.
   template <class Real>
   [[nodiscard]] double square(const Sample<Real>& x) const {
     double sum = 0.0;
@@ -188,15 +193,18 @@ class StraightPart {
     });
   }
 
-  // The largest number of a feature that has a place.
+  // The largest feature number that has a place.
   [[nodiscard]] std::int32_t last_feature() const {
     return features_.empty() ? 0 : *std::max_element(features_.begin(), features_.end());
   }
 
   // ---- the diagonal form ----------------------------------------------------------------------
   [[nodiscard]] bool has_variances() const { return !variances_.empty(); }
-  // Variances of all coordinates from now on: those given, of coordinates to come tau.
-  void set_variances(const double* variances) { variances_.assign(variances, variances + size_); }
+  // From now on there are variances: the given ones, and tau for coordinates to come.
+  template <class Real>
+  void set_variances(const Real* variances) {
+    variances_.assign(variances, variances + size_);
+  }
   void reset_variances() {
     variances_.clear();
     follow_size();
@@ -216,7 +224,7 @@ class StraightPart {
     each(x, [&](std::size_t j, double value) { sum += variances_[j] * (value * value); });
     return sum;
   }
-  // Weights move by moves[k] D_j x_j; then x has been seen with noise variance r.
+  // Weights move by moves[k] D_j x_j; then x counts as observed with noise variance r.
   template <class Real>
   void condition(const Sample<Real>& x, double r, std::span<const double> moves) {
     each(x, [&](std::size_t j, double value) {
@@ -226,13 +234,13 @@ class StraightPart {
     });
   }
 
-  // ---- what happens to it ---------------------------------------------------------------------
+  // ---- changes of the whole part ---------------------------------------------------------------
   void multiply(double factor) {
     for (AlignedVector<double>& set : weights_) {
       for (double& weight : set) weight *= factor;
     }
   }
-  // c of every output grows; false if there is none yet.
+  // Adds to c of every output; false if there is no constant yet.
   bool add_to_constant(double by) {
     if (size_ == 0) return false;
     for (std::size_t set = 0; set < sets_; ++set) {
@@ -246,15 +254,16 @@ class StraightPart {
     }
     outputs_ = ClassChange::outputs(change.after);
   }
-  // Without weights, and without places for any.
+  // Removes all weights and their places.
   void clear();
 
-  // g stays the function of the stream that it is: with z_old = ratio z_new + shift of a feature
+  // Keeps g the same function of the stream: if z_old = ratio z_new + shift for a feature, then
   //   w <- ratio w ;  c += sum_j shift_j w_j
-  // and the same for variances. `steps` gets the two of every coordinate, unless it is null.
+  // and variances change likewise. `steps` gets ratio and shift of every coordinate, unless it is
+  // null.
   void change_units(const UnitChange& change, std::vector<UnitStep>* steps);
 
-  // Memory for so many features of rows of this width.
+  // Allocates memory for so many features of rows of this width.
   void reserve(std::size_t width, std::size_t features, bool diagonal);
 
   void visit_state(StateVisitor& visitor);
@@ -262,10 +271,11 @@ class StraightPart {
 
  private:
   static constexpr std::size_t kSums = 8;
-  static constexpr std::size_t kTerms = 256;  // values that are looked up at once
+  static constexpr std::size_t kTerms = 256;  // values looked up at once
   static constexpr std::int64_t kRounds = 200;
+  static constexpr std::int64_t kEnough = 20;
   static constexpr double kLargest = 1e300;
-  static constexpr double kLeast = 1e-300;  // variance
+  static constexpr double kLeast = 1e-300;  // least variance
 
   static double add_up(double sum, const double (&parts)[kSums]) {
     for (const double part : parts) sum += part;
@@ -285,13 +295,13 @@ class StraightPart {
   std::size_t outputs_;
   std::size_t sets_;
   std::size_t size_ = 0;
-  std::size_t stride_ = 0;  // coordinates that there is memory for
+  std::size_t stride_ = 0;  // coordinates for which memory is allocated
   bool in_order_ = true;    // slot j is feature j
   FeatureTable slots_;
   std::vector<std::int32_t> features_;  // per slot
-  AlignedVector<double> weights_[2];    // outputs x stride each, 0 behind the coordinates
-  std::vector<double> variances_;       // D, of the diagonal form; else none
-  std::int64_t rounds_ = 0;             // counted
+  AlignedVector<double> weights_[2];    // outputs x stride each, 0 behind the last coordinate
+  std::vector<double> variances_;       // D of the diagonal form; otherwise empty
+  std::int64_t rounds_ = 0;             // rows counted
   double mean_square_ = 0.0;
   double nonzeros_ = 0.0;
 };

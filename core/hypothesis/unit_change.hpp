@@ -1,8 +1,8 @@
-// A change of units, as learners see it: what the coordinates of stored examples become.
+// A change of units as learners see it: how the coordinates of stored examples change.
 //
-// model/units.hpp decides when units change and which they are. Learners that store examples
-// convert them (`convert`), find their kernel width anew and recompute what depends on kernel
-// values; coefs stay (docs/develop/decisions/0037). Weights of features follow (`step`).
+// model/units.hpp decides when units change and to which values. Learners that store examples
+// convert them (`convert`), find their kernel width again and recompute what depends on kernel
+// values; coefs stay (docs/develop/decisions/0037). Weights of features change too (`step`).
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace budgetron {
 
-// What a coordinate of a feature was, by what it is: z_old = ratio z_new + shift.
+// The old coordinate of a feature from the new one: z_old = ratio z_new + shift.
 struct UnitStep {
   double ratio = 1.0;
   double shift = 0.0;
@@ -24,37 +24,36 @@ class UnitChange {
  public:
   // Whether coordinates change.
   bool converts = false;
-  // Whether gamma is to be found anew.
+  // Whether gamma must be found again.
   bool finds_gamma = false;
-  // So many median distances are a diameter of cells (avm.hpp); 0: it stays.
+  // The diameter of AVM's cells in median distances (avm.hpp); 0: it does not change.
   double delta_factor = 0.0;
-  // The median squared distance between rows is no smaller; stored examples may lie closer.
+  // A lower bound of the median squared distance between rows; stored examples may be closer.
   double least_squared = 0.0;
-  // How many times as large squared distances between rows are afterwards; for learners that store
-  // none.
+  // The factor by which squared distances between rows grow, for learners that store no rows.
   double spread = 1.0;
-  // Whether f is to keep its values at the stored examples, instead of its coefs.
+  // Whether f should keep its values at the stored examples, instead of its coefs.
   bool keeps_values = false;
 
-  // The last so many rounds are of the new units already, and `since` is the first of them; 0:
-  // which are is not known.
+  // The last so many rounds already use the new units, and `since` is the first of them; 0:
+  // unknown.
   std::int64_t rounds = 0;
   std::int64_t since = 0;
 
   // Whether anything depends on the distances between examples.
   [[nodiscard]] bool by_distance() const { return finds_gamma || delta_factor > 0.0; }
 
-  // What coordinate z of this feature becomes, in float64; `older`: of an example that was stored
+  // The new value of coordinate z of this feature, in float64; `older`: the example was stored
   // before `since`.
   [[nodiscard]] virtual double convert(std::int32_t feature, double z, bool older) const = 0;
-  // The same but for clipping, for what is linear in coordinates. Where stored examples keep their
+  // The same without clipping, for what is linear in coordinates. If stored examples keep their
   // coordinates, weights do too.
   [[nodiscard]] virtual UnitStep step(std::int32_t feature) const = 0;
-  // The features whose coordinate 0 may become another, in their order.
+  // The features for which coordinate 0 may get another value, in their order.
   [[nodiscard]] virtual std::span<const std::int32_t> moved_zeros() const = 0;
 
-  // A stored example in the new units. `adds`: with the features that it lacks and whose coordinate
-  // is no longer 0. O(non-zeros of z and moved zeros)
+  // Converts a stored example to the new units. `adds`: includes the features that it lacks and
+  // whose coordinate is no longer 0. O(non-zeros of z and moved zeros)
   template <class Real>
   void convert(const Sample<Real>& z, OwnedSample<Real>& out, bool older, bool adds) const {
     out.dense = z.dense();
@@ -93,15 +92,15 @@ class UnitChange {
   }
 };
 
-// What a learner made of it: the gamma in force, the mean |change of f| at the stored examples, 0
-// if nobody listens, and the diameter of its cells, 0 if it has none.
+// What a learner reports: its gamma, the mean |change of f| at the stored examples (0 if there is
+// no listener), and the diameter of its cells (0 if it has none).
 struct UnitsChanged {
   double gamma = 1.0;
   double moved = 0.0;
   double delta = 0.0;
 };
 
-// `gamma` as a learner of rows of this type can use it: neither 0 nor infinite in it.
+// `gamma` as rows of this type can use it: neither 0 nor infinite.
 template <class Real>
 [[nodiscard]] bool usable_gamma(double gamma) {
   const Real usable = static_cast<Real>(gamma);

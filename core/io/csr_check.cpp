@@ -3,9 +3,9 @@
 namespace budgetron {
 namespace {
 
-// How often a feature is not above the one before.
+// Counts the features that are not larger than the one before.
 std::size_t count_descents(const std::int32_t* features, std::size_t count) {
-  constexpr std::size_t kChunk = 1u << 20;  // whose descents a number of 32 bits can count
+  constexpr std::size_t kChunk = 1u << 20;  // 32 bits can count the descents of a chunk
   std::size_t descents = 0;
   for (std::size_t k = 1; k < count;) {
     const std::size_t end = count - k < kChunk ? count : k + kChunk;

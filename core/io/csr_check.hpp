@@ -1,9 +1,8 @@
-// Whether CSR from outside is as the core reads it: every row's features in order, none twice, all
-// within the width.
+// Checks CSR data from outside: the features of every row are sorted, distinct and below the width.
 //
-// Order is looked for along all rows at once, which runs in SIMD: only where a row begins may a
-// feature not be above the one before. In order, a row is within bounds if its first and last
-// feature are.
+// The order is checked along all rows at once, in SIMD: only at the start of a row may a feature
+// not be larger than the one before. A sorted row is within bounds if its first and last features
+// are.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +10,7 @@
 
 namespace budgetron {
 
-// `rows` + 1 bounds of rows in `count` features; the matrix is `width` wide.
+// `bounds` has rows + 1 ends of rows within `count` features; the matrix has `width` columns.
 bool csr_in_order(const std::int32_t* bounds, std::size_t rows, const std::int32_t* features,
                   std::size_t count, std::size_t width);
 

@@ -9,19 +9,20 @@
 namespace budgetron {
 namespace {
 
-// A line's text ends before a byte that may be looked at: its newline, a carriage return, or the 0
-// behind a string. That byte is no part of a token, so loops over tokens need not ask for the end.
+// The text of a line ends before a byte that may be read: its newline, a carriage return, or the 0
+// behind a string. That byte is not part of a token, so loops over tokens need not test for the
+// end.
 bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool ends_token(const char* p, const char* end) { return is_blank(*p) || p == end || *p == '#'; }
 
 enum class Number { ok, malformed, too_large, not_finite, missing };
 
-// Whether the decimal number [p, end), which from_chars put outside Real's range, lies above it
-// (and not between it and 0): the exponent of its first digit that is not 0.
+// Whether a decimal number [p, end) that from_chars found out of Real's range is too large (not too
+// small): decided by the exponent of its first nonzero digit.
 bool is_huge(const char* p, const char* end) {
   if (p != end && *p == '-') ++p;
-  std::int64_t exponent = -1;  // of the digit last read
+  std::int64_t exponent = -1;  // of the last digit read
   bool point = false, found = false;
   for (; p != end && (is_digit(*p) || *p == '.'); ++p) {
     if (*p == '.') {
@@ -46,10 +47,10 @@ bool is_huge(const char* p, const char* end) {
   return exponent > 0;
 }
 
-// Reads the number that is the whole token at p; p ends behind it if it is one.
+// Reads the number that fills the whole token at p; if it is one, p moves behind it.
 template <class T>
 Number read_number(const char*& p, const char* end, T& out) {
-  // Most values are short whole numbers: up to 7 digits are exact even in float32.
+  // Most values are short integers: up to 7 digits are exact even in float32.
   const char* q = p;
   std::int32_t whole = 0;
   while (is_digit(*q) && q - p < 7) whole = 10 * whole + (*q++ - '0');
@@ -59,7 +60,7 @@ Number read_number(const char*& p, const char* end, T& out) {
     return Number::ok;
   }
   q = p;
-  if (q != end && *q == '+') {  // from_chars takes no plus
+  if (q != end && *q == '+') {  // from_chars accepts no plus sign
     ++q;
     if (q != end && *q == '-') return Number::malformed;
   }
@@ -78,7 +79,7 @@ Number read_number(const char*& p, const char* end, T& out) {
   return Number::ok;
 }
 
-// What is lost of a whole number that is read as a double: two labels must not become one class.
+// What a double loses of an integer: two labels must not become one class.
 enum class Lost { nothing, zeros, digits };
 
 Lost lost_of(const char* p, const char* end, double number) {
@@ -95,7 +96,7 @@ Lost lost_of(const char* p, const char* end, double number) {
 
 // ---- messages: off the fast path ---------------------------------------------------------------
 
-constexpr std::size_t kShown = 40;  // of a token, in bytes
+constexpr std::size_t kShown = 40;  // bytes of a token that a message shows
 
 std::string_view token_at(const char* p, const char* end) {
   const char* last = p;
@@ -110,7 +111,7 @@ std::string quoted(std::string_view token) {
   return out + "'";
 }
 
-// A byte no LIBSVM line has, if the token contains one: then what the token should be is moot.
+// Finds a byte that no LIBSVM line has: then it does not matter what the token should be.
 bool strange_byte(std::string_view token, std::string& what) {
   for (const char c : token) {
     const auto byte = static_cast<unsigned char>(c);
@@ -150,7 +151,7 @@ std::string lossy_label(std::string_view token, Lost lost) {
   return "label " + quoted(token) +
          (lost == Lost::zeros ? " has leading zeros, which a number does not keep"
                               : " has more digits than a number keeps") +
-         ": number the classes anew, or take CSV, where labels may be words";
+         ": renumber the classes, or use CSV, where labels may be words";
 }
 
 std::string bad_value(const char* p, const char* end, std::int64_t index, Number number) {
@@ -282,7 +283,7 @@ bool LibsvmParser<Real>::row(const char* p, const char* end, std::string& what) 
     std::int64_t index = 0;
     constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
     for (; is_digit(*p); ++p) {
-      if (index <= kLargest) index = 10 * index + (*p - '0');  // else: too large already
+      if (index <= kLargest) index = 10 * index + (*p - '0');  // otherwise it is too large already
     }
     if (p == token || *p != ':') {
       what = bad_pair(token, end);

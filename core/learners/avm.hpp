@@ -1,36 +1,36 @@
 // AVM, the approximation vector machine (Le et al. 2017, algorithms 2 to 5): Pegasos on core
 // points.
 //
-// The data space is covered by cells as the rows come; a row moves the coef of its cell's core
-// point instead of being stored itself. In round t, with slope g_t of the loss at f_t(x_t) and t
-// from 1:
+// Cells cover the data space as the rows come; a row changes the coef of its cell's core point
+// instead of being stored itself. In round t, with slope g_t of the loss at f_t(x_t) and t from 1:
 //
 //   f <- (t-1)/t f - 1/(lambda t) g_t u k(c, .)
 //
-// held as f = 1/(lambda t) sum_i c_i k(x_i, .), so that a round changes t and one c_i, nothing
-// else. c is x_t's core point with probability max(0, 1 - beta/t^rho) (section 6.2.3; beta = 0:
-// always), otherwise x_t itself, which is a core point from then on.
+// stored as f = 1/(lambda t) sum_i c_i k(x_i, .), so that a round changes only t and one c_i. c is
+// the core point of x_t with probability max(0, 1 - beta/t^rho) (section 6.2.3; beta = 0: always),
+// otherwise x_t itself, which becomes a core point.
 //
 //   sphere     the nearest core point, if ||x - c|| < delta/2; else x opens a cell (algorithm 3)
 //   rectangle  the first with ||x - c||_inf < delta/sqrt(d); else x opens a cell (algorithm 4)
 //
-// When units change (hypothesis/unit_change.hpp) delta may be found anew: so many median distances
-// between core points. From the oldest on, each that then lies in the cell of one that stays leaves
-// and adds its coefs to that one's, by the rule of the cells above.
+// When units change (hypothesis/unit_change.hpp), delta may be set again, to so many median
+// distances between core points. Then, starting with the oldest, each core point that is in the
+// cell of one that stays leaves, and its coefs are added to that one, by the rule of the cells
+// above.
 //
-// A cell opens even if the slope is 0. At most `budget` core points; beyond, the nearest stands in.
-// With three classes or more u is e_y - e_z (algorithm 5), twice the direction other learners have.
+// A cell opens even if the slope is 0. There are at most `budget` core points; after that the
+// nearest one is used. With three classes or more u is e_y - e_z (algorithm 5), twice the direction
+// of other learners.
 //
 // The squared loss has slopes without bound: if lambda <= 1, f is scaled back to the ball of radius
 // y_max lambda^(-1/2), y_max the largest |target| so far (sqrt(w) |target| of a weighted row), in
 // which the optimum lies (line 12 of algorithm 2, theorem 23). The norm follows from f at the core
 // point that moves: ||f + a k(c, .)||^2 = ||f||^2 + 2 a f(c) + a^2 k(c, c).
 //
-// Contract: an isotropic kernel. Core points are in the order of the stream.
-// Cost: after the kernel row O(B) (distances come with the Gaussian row; the Laplacian needs a
-// second one); where delta is found anew O(B) rows once more; rectangle: O(B) for each feature of x
-// that some core point still passes; with the ball one more kernel row in rounds whose row is not
-// its core point.
+// Contract: an isotropic kernel. Core points are in the order of the stream. Cost: after the kernel
+// row O(B) (distances come with the Gaussian row; the Laplacian needs a second one). Setting delta
+// again costs O(B) rows. Rectangle: O(B) for each feature of x while core points remain candidates.
+// The ball needs one more kernel row in rounds whose row is not its core point.
 #pragma once
 
 #include <algorithm>
@@ -90,7 +90,7 @@ class Avm final : public ExpansionLearner<Real> {
       f_.add(turn, zeros_);
     }
     if (ball_) follow_norm(turn, i, opens, -rate * slope * turn.direction[0]);
-    const double unit = rate / f_.factor();  // 1, exactly, where no ball has scaled f
+    const double unit = rate / f_.factor();  // exactly 1 if no ball has scaled f
     for (std::size_t k = 0; k < f_.outputs(); ++k) {
       f_.stored_coefs(k)[i] -= unit * slope * length * turn.direction[k];
     }
@@ -150,7 +150,7 @@ class Avm final : public ExpansionLearner<Real> {
     this->unite();
     return delta_;
   }
-  // The oldest leave; the order stays that of the stream.
+  // The oldest leave; the others keep the order of the stream.
   void lower_to(std::size_t size, Row<Real>&, Random&) override {
     if (f_.size() <= size) return;
     const auto leave = static_cast<std::uint32_t>(f_.size() - size);
@@ -181,7 +181,7 @@ class Avm final : public ExpansionLearner<Real> {
     side_ = delta / std::sqrt(width_);
   }
 
-  // Of the core points before i that stay, the one in whose cell i is; i if it is in none.
+  // The older core point that stays and whose cell i is in; i if there is none.
   std::uint32_t cell_of_older(std::uint32_t i) {
     std::uint32_t best = i;
     if (cover_ == Cover::rectangle) {
@@ -204,7 +204,7 @@ class Avm final : public ExpansionLearner<Real> {
     return best;
   }
 
-  // The core point that stands for x; kNewCore if x becomes one itself.
+  // The core point used for x; kNewCore if x becomes one.
   std::size_t stand_in(const Turn<Real>& turn, bool approximate) {
     if (f_.size() == 0) return kNewCore;
     entered_ += !approximate;
@@ -225,13 +225,13 @@ class Avm final : public ExpansionLearner<Real> {
     return static_cast<double>(turn.row->distances[i]) < radius_ * radius_ ? i : kNewCore;
   }
 
-  // Of the tied the first, which is the oldest.
+  // The nearest core point; the first, which is the oldest, if several are equal.
   std::size_t nearest(const Row<Real>& row) const {
     return row_functions<Real>().first_least(row.distances.data(), f_.size());
   }
 
-  // Drops the core points that are too far from x, feature by feature of x; soon few are left. Only
-  // these are compared in the features that x lacks.
+  // Drops the core points that are too far from x, one feature of x after the other; soon few are
+  // left. Only these are compared in the features that x lacks.
   std::size_t first_within(const Turn<Real>& turn) {
     const ExampleStore<Real>& support = f_.support();
     inside_.resize(f_.size());
@@ -268,7 +268,7 @@ class Avm final : public ExpansionLearner<Real> {
 
   // ---- the ball -------------------------------------------------------------------------------
 
-  // The norm f will have when the coef of core point i has moved by a. One output.
+  // The norm of f after the coef of core point i moves by a. One output.
   void follow_norm(const Turn<Real>& turn, std::size_t i, bool opens, double a) {
     double f = 0.0;  // at the core point
     if (!opens) f_.row_of_stored(i, core_row_);
@@ -286,13 +286,13 @@ class Avm final : public ExpansionLearner<Real> {
   }
 
   Loss loss_;
-  std::size_t budget_;  // 0: no cap
+  std::size_t budget_;  // 0: no limit
   double regularization_;
   Cover cover_;
   double width_;
   double delta_;   // diameter of a cell
   double radius_;  // of a sphere
-  double side_;    // half of a rectangle's
+  double side_;    // half the side of a rectangle
   double beta_;
   double rho_;
   bool ball_;                     // f is kept within y_max lambda^(-1/2)
@@ -300,13 +300,13 @@ class Avm final : public ExpansionLearner<Real> {
   std::int64_t projections_ = 0;  // rounds in which the ball scaled f back
   std::int64_t rounds_ = 0;       // t - 1
   std::int64_t stand_ins_ = 0;    // rounds whose row was in a cell and was approximated
-  std::int64_t capped_ = 0;       // rounds for which the nearest core point stood in
-  std::int64_t entered_ = 0;      // rounds whose row was not to be approximated
+  std::int64_t capped_ = 0;   // rounds that used the nearest core point because the budget was full
+  std::int64_t entered_ = 0;  // rounds whose row was drawn to become a core point
   std::vector<double> zeros_;
   std::vector<std::uint32_t> inside_;
   OwnedSample<Real> core_point_;
   OwnedSample<Real> other_point_;
-  Row<Real> core_row_;  // the row of the core point that moves
+  Row<Real> core_row_;  // kernel row of the core point that changes
 };
 
 }  // namespace budgetron

@@ -1,17 +1,18 @@
-// Has the stream changed? The mistake rate of about the last 100 rounds against that of the last
-// 2000:
+// A test whether the stream has changed: compares the mistake rate of about the last 100 rounds
+// with that of the last 2000:
 //
 //   fast += (error - fast)/min(t, 100) ;  slow += (error - slow)/min(t, 2000)
 //   drift: t > 500, no window open, fast > slow + 4 sqrt(slow (1 - slow)/200 + 1e-6)
 //
-// The error is 1 for a mistake and 0 otherwise; of regression a number between, whose variance is
-// below slow (1 - slow): there fewer drifts are called.
+// The error is 1 for a mistake and 0 otherwise. In regression it is a number between, whose
+// variance is below slow (1 - slow), so fewer drifts are called.
 //
 // An average with rate 1/100 has the variance slow (1 - slow)/199 while nothing changes. A drift
-// sets slow to fast and opens a window of 500 rounds, this one the first, in which none is called.
+// sets slow to fast and opens a window of 500 rounds, starting with this one, in which no drift is
+// called.
 //
-// A class whose first row comes after the first 500 rounds is *late*. Mistakes on a class that is
-// new say nothing of what was learned before: its first kYoung rows are not counted.
+// A class whose first row comes after the first 500 rounds is *late*. Mistakes on a new class say
+// nothing about what was learned before: its first kYoung rows are not counted.
 //
 // The log keeps the rounds of the last kLogged drifts.
 #pragma once
@@ -29,12 +30,12 @@ namespace budgetron {
 
 class Drift {
  public:
-  // `outputs`: of f; one is that of two classes.
+  // `outputs` of f; one output means two classes.
   explicit Drift(std::size_t outputs) : young_(classes_of(outputs), kUnseen) {
     log_.reserve(kLogged);
   }
 
-  // Whether a row of this class is to be counted; to be asked once per row.
+  // Whether a row of this class counts. Call it once per row.
   bool counts(std::size_t code) {
     std::int64_t& young = young_[code];
     if (young == kUnseen) young = rounds_ < kWindow ? 0 : kYoung;
@@ -43,7 +44,7 @@ class Drift {
     return false;
   }
 
-  // A class has joined.
+  // Called when a class joins.
   void rearrange(const ClassChange& change) {
     const std::vector<std::int64_t> before = young_;
     young_.assign(classes_of(ClassChange::outputs(change.after)), kUnseen);
@@ -55,20 +56,32 @@ class Drift {
     }
   }
 
-  // One round, with an error of 0 to 1; true if a drift is called in it.
+  // Counts one round, with an error of 0 to 1; true if a drift is called in it.
   bool count(double error, std::int64_t round) {
+    observe(error);
+    if (!due()) return false;
+    call(round);
+    return true;
+  }
+  // Counts one round in which no drift may be called.
+  void observe(double error) {
     if (window_ > 0) --window_;
     const double t = static_cast<double>(++rounds_);
     fast_ += (error - fast_) / std::min(t, 100.0);
     slow_ += (error - slow_) / std::min(t, 2000.0);
+  }
+  // Whether the rounds so far show a drift.
+  [[nodiscard]] bool due() const {
     const double spread = std::sqrt(slow_ * (1.0 - slow_) / 200.0 + 1e-6);
-    if (rounds_ <= kWindow || window_ > 0 || !(fast_ > slow_ + 4.0 * spread)) return false;
+    return rounds_ > kWindow && window_ == 0 && fast_ > slow_ + 4.0 * spread;
+  }
+  // Calls a drift in this round.
+  void call(std::int64_t round) {
     slow_ = fast_;
     window_ = kWindow;
     if (log_.size() == kLogged) log_.erase(log_.begin());
     log_.push_back(round);
     ++drifts_;
-    return true;
   }
 
   [[nodiscard]] bool open() const { return window_ > 0; }
@@ -104,10 +117,10 @@ class Drift {
   double fast_ = 0.0;
   double slow_ = 0.0;
   std::int64_t rounds_ = 0;  // t
-  std::int64_t window_ = 0;  // rounds it is still open, this one included
+  std::int64_t window_ = 0;  // rounds the window is still open, this one included
   std::int64_t drifts_ = 0;
   std::vector<std::int64_t> log_;
-  std::vector<std::int64_t> young_;  // rows of each class that are still not counted
+  std::vector<std::int64_t> young_;  // rows of each class that still do not count
 };
 
 }  // namespace budgetron

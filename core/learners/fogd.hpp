@@ -5,14 +5,14 @@
 //   f(x) = w.z(x) ;   w <- w - step slope z(x) u
 //
 // omega is drawn from the kernel's spectral density, so that z(x).z(x') is k(x, x') in expectation
-// (Rahimi & Recht 2007): N(0, 2 gamma) for each feature of the Gaussian kernel, Cauchy(0, gamma) of
-// the Laplacian. The D frequencies of a feature come from (seed, feature) alone: neither the order
-// in which features appear nor what was saved when changes them. They are kept from the feature's
-// first non-zero value on; a model file names the features and draws them again.
+// (Rahimi & Recht 2007): N(0, 2 gamma) per feature for the Gaussian kernel, Cauchy(0, gamma) for
+// the Laplacian. The D frequencies of a feature depend on (seed, feature) alone: not on the order
+// in which features appear, nor on when the model was saved. They are kept from the feature's first
+// nonzero value on; a model file lists the features and draws the frequencies again.
 //
-// Nothing is stored but the weights. Frequencies lie feature-major, D contiguous, so that a value
-// of x adds to D angles at once (fourier.hpp). Features are of the rows' type, as kernel values
-// are; weights are float64.
+// Only the weights are stored. Frequencies are feature-major, D contiguous, so that a value of x
+// adds to D angles at once (fourier.hpp). Features have the rows' type, like kernel values; weights
+// are float64.
 //
 // Cost: D multiply-adds per non-zero of x, D cosines and sines, 2 D K for f and 2 D per output that
 // moves. With a byte limit (byte_limit.hpp) frequencies without a slot are drawn each time. Memory:
@@ -25,11 +25,11 @@
 #include <string>
 #include <vector>
 
+#include "base/feature_table.hpp"
 #include "hypothesis/loss.hpp"
 #include "hypothesis/padded_matrix.hpp"
 #include "learners/learner.hpp"
 #include "simd/fourier.hpp"
-#include "storage/feature_table.hpp"
 
 namespace budgetron {
 
@@ -65,7 +65,13 @@ class Fogd final : public Learner<Real> {
     return row_functions<Real>().dot(row.values.data(), weights, count);
   }
 
-  // Nothing is stored: f stays what it is of a row's coordinates, but for the width.
+  std::size_t frequencies(std::int32_t feature, std::vector<Real>& out) const override {
+    out.resize(components_);
+    draw(feature, out.data());
+    return components_;
+  }
+
+  // No examples are stored: f stays the same function of the coordinates, but for the width.
   UnitsChanged change_units(const UnitChange& change, double) override {
     const double gamma = kernel_.gamma / change.spread;
     const Real usable = static_cast<Real>(gamma);
@@ -91,7 +97,7 @@ class Fogd final : public Learner<Real> {
     return true;
   }
 
-  // Features that find no slot are drawn again whenever they occur.
+  // Frequencies of features without a slot are drawn again whenever the feature occurs.
   void reserve(const ByteLimit& limit) override {
     limit_ = limit;
     slots_.reserve(limit.width, limit.slots);
@@ -106,7 +112,7 @@ class Fogd final : public Learner<Real> {
   }
   [[nodiscard]] std::size_t most_coefs() const override { return 2 * stride_; }
 
-  // The last frequencies leave. f, a mean over D frequencies, becomes the mean over the others.
+  // The last frequencies leave. f is a mean over D frequencies; it becomes the mean over the rest.
   void lower(std::size_t components, std::size_t slots, Row<Real>&, Random&) override {
     components = std::min(components, components_);
     const std::size_t stride = padded(components);
@@ -137,7 +143,7 @@ class Fogd final : public Learner<Real> {
   void visit_state(StateVisitor& visitor) override {
     visitor.object(sizeof(*this) + slots_.bytes());
     visitor.fixed("outputs", outputs_);
-    visitor.field("features", features_);  // in slot order, which is the order they were drawn in
+    visitor.field("features", features_);  // in slot order, which is the order of drawing
     visitor.scratch(frequencies_);
     if (visitor.mode() == StateVisitor::Mode::load) draw_again();
     visit_weights(visitor);
@@ -160,7 +166,7 @@ class Fogd final : public Learner<Real> {
   }
 
  private:
-  // Cosines and sines of omega.x into row.values, 0 in the padding.
+  // Cosines and sines of omega.x into row.values; the padding is 0.
   void map(const Sample<Real>& x, Row<Real>& row) const {
     if (row.values.size() < 2 * stride_) row.values.resize(2 * stride_);
     const std::size_t terms = gather(x, row);
@@ -174,9 +180,10 @@ class Fogd final : public Learner<Real> {
     row.coarse = kernel_.rounds_coarsely(row.norm);
   }
 
-  // The terms of x that have a slot; returns how many, and counts the others.
+  // The terms of x that have a slot; returns their number, and counts the other features.
   std::size_t gather(const Sample<Real>& x, Row<Real>& row) const {
-    const std::size_t most = std::min(x.count, features_.size()) + 1;  // one more is written over
+    // One more may be overwritten.
+    const std::size_t most = std::min(x.count, features_.size()) + 1;
     if (row.term_values.size() < most) row.term_values.resize(most);
     if (row.term_slots.size() < most) row.term_slots.resize(most);
     Real* const values = row.term_values.data();
@@ -195,7 +202,7 @@ class Fogd final : public Learner<Real> {
     return terms;
   }
 
-  // What features without a slot add to the angles, drawn for this once, into row.distances.
+  // Adds the angles of features without a slot, drawn only for this row, into row.distances.
   void begin_angles(const Sample<Real>& x, Row<Real>& row) const {
     row.distances.assign(stride_, Real(0));
     for (std::size_t k = 0; k < x.count; ++k) {
@@ -234,7 +241,7 @@ class Fogd final : public Learner<Real> {
     draw(feature, frequencies_.data() + slot * stride_);
   }
 
-  // x has so many features without a slot.
+  // x has this many features without a slot.
   void remember(const Sample<Real>& x, std::size_t new_features) {
     if (x.dense() && !limit_.given())
       frequencies_.reserve((features_.size() + new_features) * stride_);
@@ -260,7 +267,7 @@ class Fogd final : public Learner<Real> {
     }
   }
 
-  // Saved as the page has them, (2 D, K), without the padding between cosines and sines.
+  // Saved like in the page, (2 D, K), without the padding between cosines and sines.
   void visit_weights(StateVisitor& visitor) {
     if (visitor.mode() == StateVisitor::Mode::count) {
       weights_.visit_state(visitor, "", 0, 0);
@@ -291,7 +298,7 @@ class Fogd final : public Learner<Real> {
   FeatureTable slots_;
   std::vector<std::int32_t> features_;  // per slot
   AlignedVector<Real> frequencies_;     // omega: slots x stride, the padding 0
-  PaddedMatrix weights_;  // outputs x (those of the cosines, those of the sines), each padded
+  PaddedMatrix weights_;                // outputs x (cosines, sines), each padded
 };
 
 }  // namespace budgetron

@@ -10,14 +10,14 @@
 //   greedy      the same, but r = the old example with the least Psi(|a_i|, sign(a_i) f'(x_i)) if
 //               that is <= 15/32, the oldest otherwise                                  (52)
 //
-// The update decides when there is a mistake and which coef it adds. Regression takes the tube
-// update, M counts its errors, f' = f + step sign(error) k(x, .), and mu = |f'(x_r)|, because an
+// The update decides when there is a mistake and which coef it adds. Regression uses the tube
+// update: M counts its errors, f' = f + step sign(error) k(x, .), and mu = |f'(x_r)|, because an
 // example has no label there. Regression has no "basic".
 //
 // Psi(s phi, mu phi) = a phi^2 + b phi with a = s^2 k_rr - 2 s mu and b = 2 s, so phi is the root
-// -2c/(b + sqrt(b^2 - 4ac)), c = Q - (15/32) M < 0, of whatever sign a is; 1 if a + b + c <= 0.
+// -2c/(b + sqrt(b^2 - 4ac)), c = Q - (15/32) M < 0, for either sign of a; 1 if a + b + c <= 0.
 //
-// Cost: on mistakes only. basic keeps the norm and self-tuned needs f'(x_r): one more kernel row
+// Cost: only on mistakes. basic keeps the norm and self-tuned needs f'(x_r): one more kernel row
 // once the budget is full. greedy keeps the Gram matrix: O(B^2) on mistakes, B^2/2 Reals.
 #pragma once
 
@@ -53,16 +53,17 @@ class Forgetron final : public ExpansionLearner<Real> {
     coefs_.resize(turn.direction.size());
     for (std::size_t k = 0; k < coefs_.size(); ++k) coefs_[k] = move.coef * turn.direction[k];
     ++errors_;
+    this->make_room(turn);
     const bool full = !f_.has_room(turn.x);
     if (variant_ == Variant::basic) {
-      enter(turn, worst_case_shrink(turn), f_.oldest());
+      enter(turn, worst_case_shrink(turn), full, f_.oldest());
     } else if (full) {
       const Removal removal = variant_ == Variant::greedy ? cheapest(turn) : oldest(turn);
       const double phi = gentlest_shrink(removal);
       spent_ += (removal.a * phi + removal.b) * phi;
-      enter(turn, phi, removal.r);
+      enter(turn, phi, true, removal.r);
     } else {
-      enter(turn, 1.0, 0);
+      enter(turn, 1.0, false, 0);
     }
     return true;
   }
@@ -91,7 +92,7 @@ class Forgetron final : public ExpansionLearner<Real> {
  private:
   using ExpansionLearner<Real>::f_;
   enum class Variant { basic, self_tuned, greedy };
-  static constexpr double kShare = 15.0 / 32.0;  // the damage a mistake may pay for, (41)
+  static constexpr double kShare = 15.0 / 32.0;  // the damage that one mistake allows, (41)
 
   // Dropping r from phi f' costs a phi^2 + b phi.
   struct Removal {
@@ -112,7 +113,7 @@ class Forgetron final : public ExpansionLearner<Real> {
     const double places = static_cast<double>(size_) + 1.0;
     const double phi = std::pow(places, -0.5 / places);
     const double radius = 0.25 * std::sqrt(places / std::log(places));
-    // ||f'||^2 = ||f||^2 + 2 y f(x) + k(x, x), for a row of weight w with w y in y's place
+    // ||f'||^2 = ||f||^2 + 2 y f(x) + k(x, x); for a row of weight w with w y in place of y
     const double w = turn.weight;
     const double norm =
         std::sqrt(std::max(0.0, f_.squared_norm() + w * (2.0 * turn.margin + w * turn.self)));
@@ -147,7 +148,7 @@ class Forgetron final : public ExpansionLearner<Real> {
     return removal(turn, r, r, f_.size());
   }
 
-  // With f(x_r), output k, at values_[k * stride + at].
+  // f(x_r), output k, is at values_[k * stride + at].
   Removal removal(const Turn<Real>& turn, std::size_t r, std::size_t at, std::size_t stride) const {
     const double k_r = static_cast<double>(turn.row->values[r]);
     double product = 0.0;  // <a_r, f'(x_r)> = s mu
@@ -160,22 +161,17 @@ class Forgetron final : public ExpansionLearner<Real> {
     return {r, s * s * f_.stored_self(r) - 2.0 * product, 2.0 * s};
   }
 
-  // f <- phi (f + y k(x, .)), in the place of r if the budget is full, and of the oldest after it
-  // as long as the features of x find no slots.
-  void enter(const Turn<Real>& turn, double phi, std::size_t r) {
+  // f <- phi (f + y k(x, .)), in the place of r if the budget is full.
+  void enter(const Turn<Real>& turn, double phi, bool full, std::size_t r) {
     shrinks_ += phi < 1.0;
     f_.scale(phi);
     for (double& coef : coefs_) coef *= phi;
-    while (!f_.has_room(turn.x)) {
-      ++removals_;
-      if (f_.fits_instead(r, turn.x)) {
-        f_.replace(r, turn, coefs_);
-        return;
-      }
-      f_.remove(r, *turn.row);
-      r = f_.oldest();
+    removals_ += full;
+    if (full) {
+      f_.replace(r, turn, coefs_);
+    } else {
+      f_.add(turn, coefs_);
     }
-    f_.add(turn, coefs_);
   }
 
   std::unique_ptr<Update> update_;
@@ -186,10 +182,10 @@ class Forgetron final : public ExpansionLearner<Real> {
   double spent_ = 0.0;          // Q
   std::int64_t shrinks_ = 0;    // rounds with phi < 1
   std::int64_t removals_ = 0;   // rounds in which an example left
-  std::int64_t bargains_ = 0;   // greedy: of them, those that took the cheapest
+  std::int64_t bargains_ = 0;   // greedy: those of them that took the cheapest
   Row<Real> side_;              // the row of x_r
   std::vector<double> values_;  // f(x_r), or f(x_i) at every x_i
-  std::vector<double> coefs_;   // what the newcomer adds: y, then phi y
+  std::vector<double> coefs_;   // what the new example adds: y, then phi y
 };
 
 }  // namespace budgetron

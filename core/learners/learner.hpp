@@ -1,7 +1,7 @@
 // The interface of learners: decide, then learn from the decision and the target.
 //
 // The loop around it (model.hpp) turns targets into facts, counts, locks and records. `decide`
-// changes only the row it is given, so any number of threads may decide at once. `learn` is called
+// changes only the row it is given, so any number of threads may call it at once. `learn` is called
 // right after `decide`, with the same row.
 #pragma once
 
@@ -25,11 +25,11 @@ struct CoefView {
   const double* coefs = nullptr;
   std::size_t stride = 0;
   double factor = 1.0;
-  const std::int64_t* ids = nullptr;  // of coefs that may change places or leave
+  const std::int64_t* ids = nullptr;  // if coefs may change places or leave
 };
 
-// Stored examples with the coefs that `predict` gives them: it answers the sum over all shares of
-// coef(i, k) k(x_i, x) in output k.
+// Stored examples with the coefs that `predict` uses: output k of its answer is the sum over all
+// shares of coef(i, k) k(x_i, x).
 template <class Real>
 struct Share {
   const Expansion<Real>* examples;
@@ -45,74 +45,95 @@ class Learner {
   virtual void decide(const Sample<Real>& x, Row<Real>& row, std::span<double> outputs) const = 0;
 
   [[nodiscard]] virtual CoefView coef_view() const = 0;
-  // Called before the first row if hypotheses are averaged: f is to be what `coef_view` says.
+  // Called before the first row if hypotheses are averaged: f must equal `coef_view`.
   virtual void be_averaged() {}
+  // Budgetron: whether it dropped its straight part because rows are dense; and that it must not.
+  [[nodiscard]] virtual bool lost_straight() const { return false; }
+  virtual void keep_straight() {}
   // f(x) with other coefs: sum_i coefs[i] phi_i(x) for the x whose row was decided last; `count` is
   // padded.
   [[nodiscard]] virtual double decide_with(const Row<Real>& row, const double* coefs,
                                            std::size_t count) const = 0;
 
-  // One update; true if it changed the model. Never called with k(x, x) <= 0.
+  // One update; true if it changed the model. Never called if k(x, x) <= 0.
   virtual bool learn(const Turn<Real>& turn) = 0;
 
-  // Units change: what is stored is converted, coefs stay. If gamma is to be found anew, it is so
-  // many times 1 over the median squared distance.
+  // Units change: converts the stored examples, keeps the coefs. If gamma must be found again, it
+  // becomes `gamma` times 1 over the median squared distance.
   virtual UnitsChanged change_units(const UnitChange& change, double gamma_factor) = 0;
 
-  // What f depends on: a number per feature (relevance.hpp), or none; begins to count anew.
+  // How much f depends on each feature (relevance.hpp), or empty; restarts the count.
   [[nodiscard]] virtual std::vector<double> take_relevance() { return {}; }
 
-  // Targets are counted in another unit from now on: f, and all that is measured in it, becomes
-  // `factor` times what it was.
+  // Whether it holds a belief about f; then the variance of f(x), relative to that of the noise: of
+  // the row just decided, and of the last row learned, before it was learned.
+  [[nodiscard]] virtual bool believes() const { return false; }
+  [[nodiscard]] virtual double variance(Row<Real>&, const Sample<Real>&) const { return 0.0; }
+  [[nodiscard]] virtual double last_variance() const { return 0.0; }
+
+  // Targets get another unit: f, and everything measured in that unit, is multiplied by `factor`.
   virtual void scale_targets(double factor) = 0;
-  // Targets are counted from elsewhere from now on and are `by` larger: so is f, if it has a
-  // constant to add that to. Returns whether it has.
+  // Targets get another origin and become larger by `by`: so does f, if it has a constant to add it
+  // to. Returns whether it has.
   virtual bool shift_targets(double) { return false; }
-  // The unit was far off: what was learned in it is not certain.
+  // The unit was far off: what was learned in it is no longer certain.
   virtual void doubt() {}
 
-  // A class has joined.
+  // Called when a class joins.
   virtual void rearrange(const ClassChange& change) = 0;
 
-  // Allocates all the memory this learner, and a row it decides, will ever need. Called before the
-  // first row. Contract: nothing is allocated afterwards.
+  // For a worker between a base and a merge (docs/develop/decisions/0066): keeps its stored
+  // examples, and calls no drift, until `decide_held`. Learners without a rule for this do nothing.
+  virtual void hold() {}
+  // Whether it is about to store or replace examples, because the stream changes.
+  [[nodiscard]] virtual bool unsettled() const { return false; }
+  // Ends `hold` after a merge, and decides what was postponed, as of this round.
+  virtual void decide_held(std::int64_t /*round*/) {}
+
+  // Allocates all the memory that this learner, and a row it decides, will ever need. Called before
+  // the first row. Contract: nothing is allocated afterwards.
   virtual void reserve(const ByteLimit& limit) = 0;
   virtual void reserve_row(Row<Real>& row) const = 0;
   [[nodiscard]] virtual std::size_t most_coefs() const = 0;
   // Whether x could be stored if nothing else were.
   [[nodiscard]] virtual bool fits_alone(const Sample<Real>&) const { return true; }
 
-  // The expansion, if `decide` reads nothing but x and its kernel row: such rows can be computed
-  // ahead, and decided (`decide_by`). Else null.
+  // The expansion, if `decide` reads only x and its kernel row: such rows can be computed ahead and
+  // decided later (`decide_by`). Otherwise null.
   [[nodiscard]] virtual const Expansion<Real>* by_row() const { return nullptr; }
   virtual void decide_by(Row<Real>& row, const Sample<Real>&, std::span<double> outputs) const {
     by_row()->decide(row, outputs);
   }
 
-  // Output k's coef of stored example i, and weight of coordinate j of the straight part, in f.
+  // In f: the coef of stored example i in output k, and the weight of coordinate j of the straight
+  // part.
   [[nodiscard]] virtual double coef(std::size_t i, std::size_t k) const {
     return expansion()->coef(i, k);
   }
   [[nodiscard]] virtual double weight(std::size_t j, std::size_t k) const {
     return straight_part()->weights(k)[j];
   }
-  // What f has beside its kernel part; null for most.
+  // The straight part of f; null for most learners.
   [[nodiscard]] virtual const StraightPart* straight_part() const { return nullptr; }
 
-  // The last round or change of units made one example out of several: for each one before it, the
-  // place of the one that its coefs went to. Empty if it made none.
+  // If the last round or change of units united examples: for each example before it, the place of
+  // the one that got its coefs. Otherwise empty.
   [[nodiscard]] virtual std::span<const std::uint32_t> united() const { return {}; }
 
-  // The stored examples, for looking inside; null for learners that store none.
+  // The stored examples, for inspection; null for learners that store none.
   [[nodiscard]] virtual const Expansion<Real>* expansion() const { return nullptr; }
 
   // Removes examples, by the learner's own rule or the oldest first, down to this budget, and then
   // until their features fit `slots` (0: any number). `row` is scratch.
   virtual void lower(std::size_t budget, std::size_t slots, Row<Real>& row, Random& random) = 0;
 
-  // The answer of `predict` as shares of stored examples; none for learners that store none.
+  // The answer of `predict` as shares of stored examples; empty for learners that store none.
   [[nodiscard]] virtual std::vector<Share<Real>> shares() const { return {}; }
-  // The rounds in which it saw the stream change; for learners that watch for it.
+  // For learners with a feature map: writes the frequencies of one feature to `out` and returns
+  // their number; 0 for other learners. f(x) is the sum over `coef_view` of cosines, then sines, of
+  // the angles.
+  virtual std::size_t frequencies(std::int32_t, std::vector<Real>&) const { return 0; }
+  // The rounds in which it called a drift, for learners that test for it.
   [[nodiscard]] virtual std::span<const std::int64_t> drifts() const { return {}; }
 
   // Reports events of stored examples to this log from now on; null: to none.
@@ -155,7 +176,7 @@ class ExpansionLearner : public Learner<Real> {
     united_.clear();
     changed.delta = resize_cells(change, squared);
     f_.set_gamma(changed.gamma);
-    if (f_.capacity() > 0) {  // a budget: coefs may cancel out, which another kernel undoes
+    if (f_.capacity() > 0) {  // with a budget coefs may cancel out, which another kernel undoes
       const double now = f_.find_squared_norm();
       if (now > norm) f_.multiply(std::sqrt(norm / now));
     }
@@ -190,17 +211,21 @@ class ExpansionLearner : public Learner<Real> {
   void check_invariants() const override { f_.check_invariants(); }
 
  protected:
-  // The examples of f_ were converted, `squared` is their median squared distance (0: unknown).
-  // Learners with cells size them anew and return their diameter; examples may be united.
+  // The examples of f_ were converted; `squared` is their median squared distance (0: unknown).
+  // Learners with cells resize them and return their diameter; examples may be united.
   virtual double resize_cells(const UnitChange&, double /*squared*/) { return 0.0; }
-  // The examples of f_ were converted and have another kernel: what is kept beside f_ follows.
+  // The examples of f_ were converted and have another kernel: updates what is kept beside f_.
   virtual void follow_units(const UnitChange&) {}
-  // At most so many examples.
+  // With a byte limit: drops examples until the features of x fit beside the stored ones.
+  void make_room(const Turn<Real>& turn) {
+    while (!f_.fits(turn.x)) lower_to(f_.size() - 1, *turn.row, *turn.random);
+  }
+  // Reduces to at most `size` examples.
   virtual void lower_to(std::size_t size, Row<Real>& row, Random&) {
     while (f_.size() > size) f_.remove(f_.oldest(), row);
   }
 
-  // The coefs of example i are added to those of united_[i], which is i for one that stays.
+  // Adds the coefs of example i to those of united_[i], which is i for one that stays.
   void unite() {
     for (std::size_t i = 0; i < f_.size(); ++i) {
       if (united_[i] == i) continue;
@@ -216,7 +241,7 @@ class ExpansionLearner : public Learner<Real> {
   std::vector<std::uint32_t> united_;
 
  private:
-  // The mean |change of f| at the examples that are still there.
+  // The mean |change of f| at the examples that are still stored.
   [[nodiscard]] double mean_move(const std::vector<double>& before,
                                  const std::vector<double>& after) const {
     double moved = 0.0;

@@ -6,14 +6,14 @@
 //   phi(x) = E^(-1/2) V' k_B(x) ;  w = E^(1/2) V' a ;  from then on  w <- w - step slope phi(x) u
 //
 // If fewer than half of them differ, copies (k(x_i, x_j) = k(x_i, x_i) = k(x_j, x_j)) are united
-// first: the oldest stays and takes over their coefs, which leaves f as it is, and OGD goes on
-// until the budget is full again. Features of copies would never tell rows apart.
+// first: the oldest stays and takes over their coefs, which does not change f, and OGD continues
+// until the budget is full again. Features made of copies would never separate rows.
 //
-// f = w.phi(x) is again an expansion, of the coefs a = V E^(-1/2) w. They are kept up to date, so
-// that a decision costs O(B K) after the kernel row, as any expansion's.
+// f = w.phi(x) is again an expansion, with the coefs a = V E^(-1/2) w. They are updated in every
+// round, so that a decision costs O(B K) after the kernel row, as in any expansion.
 //
-// Cost of a round with loss: O(B) until the budget is full, then O(B rank); O(B^3) once.
-// Memory: B rank float64, from the start; 2 B^2 while changing over.
+// Cost of a round with loss: O(B) until the budget is full, then O(B rank); O(B^3) once. Memory: B
+// rank float64, from the start; 2 B^2 during the change-over.
 #pragma once
 
 #include <algorithm>
@@ -103,7 +103,7 @@ class Nogd final : public ExpansionLearner<Real> {
   }
 
  protected:
-  // The coefs stay, as far as the new features have them.
+  // Keeps the coefs as far as the new features can represent them.
   void follow_units(const UnitChange&) override {
     if (rank_ == 0) return;
     rank_ = 0;
@@ -111,7 +111,7 @@ class Nogd final : public ExpansionLearner<Real> {
     weights_.fill(0.0);
     change_over();
   }
-  // What is left starts over as OGD, with the coefs it has.
+  // The remaining examples start again as OGD, with their coefs.
   void lower_to(std::size_t size, Row<Real>& row, Random&) override {
     while (f_.size() > size) f_.remove(f_.oldest(), row);
     rank_ = 0;
@@ -123,7 +123,7 @@ class Nogd final : public ExpansionLearner<Real> {
   // An eigenvalue below this share of the largest is rounding error.
   static constexpr double kFlat = 1e-10;
 
-  // For the features; of a large budget when it is full.
+  // Allocates the memory for the features; for a large budget only when it is full.
   void take_memory() {
     if (projection_.rows() == most_) return;
     projection_ = PaddedMatrix(most_, budget_);
@@ -131,7 +131,7 @@ class Nogd final : public ExpansionLearner<Real> {
     phi_.resize(most_);
   }
 
-  // What changing over needs, once; freed then.
+  // Scratch for the change-over; freed afterwards.
   struct Changing {
     std::vector<double> gram;
     std::vector<double> values;
@@ -155,7 +155,7 @@ class Nogd final : public ExpansionLearner<Real> {
     }
   };
 
-  // Unites copies among the stored examples, if fewer than half differ. True if it did.
+  // Unites copies among the stored examples if fewer than half differ. True if it did.
   // Precondition: gram is theirs.
   bool unite_copies() {
     const std::size_t n = f_.size();
@@ -177,8 +177,8 @@ class Nogd final : public ExpansionLearner<Real> {
     return true;
   }
 
-  // From OGD on the stored examples to OGD on their features. False if copies were united instead:
-  // then there is room again.
+  // Changes from OGD on the stored examples to OGD on their features. False if copies were united
+  // instead: then there is room again.
   bool change_over() {
     const std::size_t n = f_.size();
     take_memory();
@@ -198,7 +198,7 @@ class Nogd final : public ExpansionLearner<Real> {
     for (std::size_t r = first; r < n; ++r) {
       if (values[r] / largest < kFlat) continue;
       double* v = vectors.data() + r * n;
-      // An eigenvector is known up to its sign: its largest component is made positive.
+      // The sign of an eigenvector is arbitrary: make its largest component positive.
       const double* peak =
           std::max_element(v, v + n, [](double p, double q) { return std::abs(p) < std::abs(q); });
       const double root = std::copysign(std::sqrt(values[r]), *peak);
@@ -217,7 +217,7 @@ class Nogd final : public ExpansionLearner<Real> {
 
   // a_k = V E^(-1/2) w_k
   void set_coefs(std::size_t output) {
-    double* a = f_.stored_coefs(output);  // their factor is 1: nothing here decays
+    double* a = f_.stored_coefs(output);  // their factor is 1: nothing decays here
     std::fill_n(a, f_.size(), 0.0);
     for (std::size_t r = 0; r < rank_; ++r) {
       const double w = weights_.row(output)[r];
@@ -228,7 +228,7 @@ class Nogd final : public ExpansionLearner<Real> {
 
   Loss loss_;
   std::size_t budget_;
-  std::size_t most_;  // eigenvalues to keep at most
+  std::size_t most_;  // most eigenvalues to keep
   double step_;
   std::size_t rank_ = 0;     // eigenvalues kept; 0 while OGD runs
   PaddedMatrix projection_;  // E^(-1/2) V', rank x B

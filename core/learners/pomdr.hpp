@@ -1,18 +1,18 @@
 // POMDR (Li & Liao 2023): optimistic mirror descent that halves its support.
 //
-// Before it sees y the learner guesses the gradient from the last M rows, learned from or not:
+// Before it sees y the learner guesses the gradient from the last M rows, whether learned or not:
 //
 //   v(x) = mean_r y_r k(x_r, x) ;   decision f(x) + lambda v(x) ;   lambda = c U/sqrt(3 + A)
 //
-// and learns when y times the decision is < 1. A sums what the guesses missed, c is 1 until the
-// first halving and 0.1 from then on. The norm is kept within U.
+// and learns when y times the decision is < 1. A sums the errors of the guesses; c is 1 until the
+// first halving and 0.1 after it. The norm is kept within U.
 //
 //   phase 1, until |S| = first (B0): d = K^-1 k ; delta <= near (or x in the span up to rounding):
 //            a += lambda y d,    A += max(0, d'Kd - 2 y sum_i d_i v(x_i))
 //   else     add (x, lambda y),  A += max(0, k(x, x) - 2 y v(x))
 //   |S| = B (or no slots for the features of x): the older floor(B/2) stay, each other coef goes to
-//            its nearest among them (the largest kernel value, the older of the tied), f gets norm
-//            U, A = 0
+//            its nearest among them (the largest kernel value; the older of equal ones), f gets
+//            norm U, A = 0
 //
 // Cost: M more kernel values per round; M more rows in rounds that project (phase 1); O(B^2) per
 // halving, every B/2 updates. Memory: the window, the Gram matrix, in phase 1 the factor of K.
@@ -44,7 +44,7 @@ class Pomdr final : public ExpansionLearner<Real> {
     f_.keep_gram();
   }
 
-  // There is the window besides.
+  // `decide` also reads the window.
   [[nodiscard]] const Expansion<Real>* by_row() const override { return nullptr; }
 
   // Leaves v(x) in row.features.
@@ -61,7 +61,7 @@ class Pomdr final : public ExpansionLearner<Real> {
     }
   }
 
-  // The rows of the window have their share too, which the guess gives them.
+  // The rows of the window have shares too, given by the guess.
   [[nodiscard]] std::vector<Share<Real>> shares() const override {
     const double guess = rate() / static_cast<double>(std::max<std::size_t>(1, window_.size()));
     return {{&f_, [this](std::size_t i, std::size_t k) { return f_.coef(i, k); }},
@@ -149,21 +149,18 @@ class Pomdr final : public ExpansionLearner<Real> {
     return (halvings_ > 0 ? 0.1 : 1.0) * radius_ / std::sqrt(3.0 + alignment_);
   }
 
-  // x enters the window, for the oldest if it is full.
+  // x enters the window and replaces the oldest row if it is full.
   void keep(const Turn<Real>& turn) {
-    while (!window_.has_room(turn.x)) {
-      const std::size_t oldest = window_.oldest();
-      if (window_.fits_instead(oldest, turn.x)) {
-        window_.replace(oldest, turn, turn.direction);
-        return;
-      }
-      window_.remove(oldest, *turn.row);
+    while (!window_.fits(turn.x)) window_.remove(window_.oldest(), *turn.row);
+    if (window_.has_room(turn.x)) {
+      window_.add(turn, turn.direction);
+    } else {
+      window_.replace(window_.oldest(), turn, turn.direction);
     }
-    window_.add(turn, turn.direction);
   }
 
   void update(const Turn<Real>& turn) {
-    while (!f_.fits(turn.x)) halve(*turn.row);
+    this->make_room(turn);
     coefs_.resize(turn.direction.size());
     for (std::size_t k = 0; k < coefs_.size(); ++k) coefs_[k] = rate() * turn.direction[k];
 
@@ -177,7 +174,7 @@ class Pomdr final : public ExpansionLearner<Real> {
         f_.shift(gram_factor_.weights(), gram_factor_.values(), coefs_);
         f_.report(EventKind::project, turn, coefs_);
         ++projections_;
-        hold();
+        stay_in_ball();
         return;
       }
     }
@@ -186,12 +183,12 @@ class Pomdr final : public ExpansionLearner<Real> {
     ++additions_;
     if (first_phase) gram_factor_.append();
     if (f_.size() == first_) gram_factor_ = GramFactor(first_);  // no longer needed: free it
-    hold();
+    stay_in_ball();
     if (f_.size() == size_) halve(*turn.row);
   }
 
-  // ||g||^2 - 2 <g, v> for g = y k(x, .) or its projection, `square` = ||g||^2 for a row of weight
-  // 1, `guess` = v there.
+  // ||g||^2 - 2 <g, v> for g = y k(x, .) or its projection; `square` is ||g||^2 for a row of weight
+  // 1, `guess` is v there.
   double missed(double square, const Turn<Real>& turn, std::span<const double> guess) const {
     square *= turn.weight * turn.weight;
     return std::max(0.0, square - 2.0 * f_.inner(turn.direction, guess));
@@ -212,12 +209,12 @@ class Pomdr final : public ExpansionLearner<Real> {
     for (double& value : guess_) value /= static_cast<double>(window_.size());
   }
 
-  void hold() {
+  void stay_in_ball() {
     const double norm = std::sqrt(f_.squared_norm());
     if (norm > radius_) f_.scale(radius_ / norm);
   }
 
-  // Stored examples are in the order of age: they are only appended, and dropped from the end.
+  // Stored examples are ordered by age: they are only appended, and dropped from the end.
   void halve(Row<Real>& row) {
     const std::size_t kept = f_.size() / 2;
     for (std::size_t j = kept; j < f_.size() && kept > 0; ++j) {
@@ -253,8 +250,8 @@ class Pomdr final : public ExpansionLearner<Real> {
   std::int64_t halvings_ = 0;
   std::int64_t projections_ = 0;
   std::int64_t additions_ = 0;
-  Row<Real> side_;             // the row of a past example
-  OwnedSample<Real> past_;     // and itself
+  Row<Real> side_;             // the kernel row of a row of the window
+  OwnedSample<Real> past_;     // and that row
   std::vector<double> coefs_;  // lambda y
   std::vector<double> guess_;  // v of the projection
 };

@@ -7,7 +7,7 @@
 //   threshold    if l >= delta/threshold:  tau = min{l/p, 2 (l - delta/threshold)/p, 1}
 //   budget only  tau = min{l/p, 1},  if 2l - tau p - 2 U delta >= 0,  U = sqrt((B+1)/ln(B+1))/4
 //
-// The rule "aggressive", which treats every y f < 1 as a mistake, is a round and not this page.
+// The rule "aggressive", which treats every y f < 1 as a mistake, is a round and not in this file.
 // Cost: O(B^2) on mistakes and margin errors; memory B^2/2 doubles.
 #pragma once
 
@@ -76,9 +76,9 @@ class ProjectronPlus final : public ExpansionLearner<Real> {
  private:
   using ExpansionLearner<Real>::f_;
 
-  // tau; 0 where the bound would suffer.
+  // tau; 0 if the bound would be hurt.
   [[nodiscard]] double portion(double loss, double p, double delta) const {
-    if (p <= 0.0) return 0.0;  // only by rounding: y f > 0 says that x is not orthogonal to S
+    if (p <= 0.0) return 0.0;  // only by rounding: y f > 0 means that x is not orthogonal to S
     if (threshold_ > 0.0) {
       const double slack = loss - delta / threshold_;
       return slack >= 0.0 ? std::min({loss / p, 2.0 * slack / p, 1.0}) : 0.0;

@@ -1,12 +1,12 @@
-// Who answers, the belief or the reflex of Budgetron (docs/develop/decisions/0051):
+// The shares of belief and reflex in Budgetron's answer (docs/develop/decisions/0051):
 //
-//   p = 1/(1 + exp((e - e' - h)/2)),  e and e' what mistakes each would have made, discounted over
-//   500 rounds;  h = 4/rho, the head start of the belief
+//   p = 1/(1 + exp((e - e' - h)/2)),  e and e' the mistakes that each alone would have made,
+//   discounted over 500 rounds;  h = 4/rho, the head start of the belief
 //
-// A row counts as much as it weighs, and all of them together as so many rows without weights as
-// make a mean as certain, n rho = (sum w)^2/sum w^2: else one heavy row would decide. rho is 1
-// where weights are equal. The less equal they are, the fewer rows tell the two apart, and the more
-// has the reflex, which never averages, to be better by.
+// A row counts by its weight. All rows together count as many rows without weights as would give an
+// equally certain mean, n rho = (sum w)^2/sum w^2: otherwise one heavy row would decide. rho is 1
+// if weights are equal. The less equal they are, the fewer rows there are to compare the two, and
+// the larger is the lead that the reflex, which never averages, needs.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +19,21 @@ namespace budgetron {
 class ReflexShare {
  public:
   void count(double row_weight, bool belief_errs, bool reflex_errs) {
-    const double weight = std::clamp(row_weight, 1e-100, 1e100);  // its square is a number
+    const double weight = std::clamp(row_weight, 1e-100, 1e100);  // keeps its square finite
     const double fades = std::min(1.0, weight) / kHorizon;
     weights_ += weight - weights_ * fades;
     squares_ += weight * weight - squares_ * fades;
-    rows_ += std::min(1.0, weight) - rows_ * fades;  // a row that weighs nothing changes nothing
+    rows_ += std::min(1.0, weight) - rows_ * fades;  // a row of weight 0 changes nothing
     const double by = weight * (weights_ / squares_);
     belief_ += (belief_errs ? by : 0.0) - belief_ * fades;
     reflex_ += (reflex_errs ? by : 0.0) - reflex_ * fades;
   }
 
-  // Weight of the belief's f in the answer; the reflex has the rest.
+  // The weight of the belief's f in the answer; the reflex has the rest.
   [[nodiscard]] double of_belief() const { return 1.0 / (1.0 + std::exp(kEta * lead())); }
   // Whether the reflex has more than half.
   [[nodiscard]] bool reflex_leads() const { return lead() > 0.0; }
-  // Whether the reflex has next to nothing.
+  // Whether the reflex has almost none.
   [[nodiscard]] bool silent() const { return of_belief() > kSilent; }
 
   void visit_state(StateVisitor& visitor) {
@@ -49,12 +49,12 @@ class ReflexShare {
   }
 
  private:
-  static constexpr double kHorizon = 500.0;  // rounds that mistakes are counted over
-  static constexpr double kEta = 0.5;        // how much a mistake weighs
-  static constexpr double kHeadStart = 4.0;  // mistakes that the reflex must be better by
+  static constexpr double kHorizon = 500.0;  // rounds over which mistakes are discounted
+  static constexpr double kEta = 0.5;        // weight of a mistake
+  static constexpr double kHeadStart = 4.0;  // mistakes by which the reflex must be better
   static constexpr double kSilent = 0.99;
 
-  // Mistakes that the reflex is better by, of those that it must not be.
+  // The mistakes by which the reflex is better, minus the required ones.
   [[nodiscard]] double lead() const { return belief_ - reflex_ - kHeadStart / evenness(); }
   [[nodiscard]] double evenness() const {
     if (rows_ == 0.0) return 1.0;

@@ -1,5 +1,5 @@
-// The list of learners that are whole steps of their own, beside the round: a new page adds its
-// header and its line here.
+// The list of learners other than the round, each with a step of its own: a new one adds its header
+// and its line here.
 #include "learners/registry.hpp"
 
 #include <stdexcept>
@@ -10,6 +10,7 @@
 #include "learners/fogd.hpp"
 #include "learners/forgetron.hpp"
 #include "learners/nogd.hpp"
+#include "learners/novelty.hpp"
 #include "learners/pomdr.hpp"
 #include "learners/projectron_plus.hpp"
 #include "learners/round.hpp"
@@ -27,6 +28,7 @@ std::unique_ptr<Learner<Real>> make_learner(const Spec& spec, std::size_t output
   if (kind == "projectron-plus") return std::make_unique<ProjectronPlus<Real>>(spec, outputs);
   if (kind == "pomdr") return std::make_unique<Pomdr<Real>>(spec, outputs);
   if (kind == "budgetron") return std::make_unique<Budgetron<Real>>(spec, outputs);
+  if (kind == "novelty") return std::make_unique<Novelty<Real>>(spec, outputs);
   throw std::invalid_argument("no learner is called '" + kind + "'");
 }
 

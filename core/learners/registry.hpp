@@ -1,4 +1,4 @@
-// From a spec to a learner.
+// Makes a learner from a spec.
 #pragma once
 
 #include <memory>

@@ -1,16 +1,16 @@
-// Which features f depends on: for a metric that is learned (model/metric.hpp).
+// How much f depends on each feature, for a learned metric (model/metric.hpp).
 //
 //   G_j = mean over rows of (df/dx_j)^2,  v_j = variance of x_j over the same rows
 //   relevance of feature j = sqrt(G_j v_j / mean_j G_j v_j)
 //
-// That is the root of the diagonal of the average gradient outer product (Radhakrishnan,
-// Beaglehole, Pandit & Belkin 2024), on line. It does not depend on the units of x. A feature that
-// does not vary has relevance 1, and none has less than kLeast.
+// This is the root of the diagonal of the average gradient outer product (Radhakrishnan,
+// Beaglehole, Pandit & Belkin 2024), computed online. It does not depend on the units of x. A
+// feature that does not vary has relevance 1; no relevance is below kLeast.
 //
 // Rows are counted between the rounds kFirst 2^n at which the metric may change, about 400 each
-// time: one of each `every`, chosen by the row's number alone.
+// time: one in `every`, chosen by the row's number alone.
 //
-// Cost: O(B d) per counted row, and so O(B d) for each 2^n/200 rows. Memory 4 numbers per feature.
+// Cost: O(B d) per counted row, so O(B d) per 2^n/200 rows. Memory: 4 numbers per feature.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class Relevance {
   static constexpr std::int64_t kFirst = 400;  // the round of the first change
   static constexpr std::size_t kFeatures = 1024;
 
-  // Whether the metric may change after so many rounds.
+  // Whether the metric may change after this many rounds.
   [[nodiscard]] static bool due(std::int64_t rounds) {
     const std::int64_t times = rounds / kFirst;
     return times > 0 && rounds % kFirst == 0 && (times & (times - 1)) == 0;
@@ -43,7 +43,7 @@ class Relevance {
     return round % every == static_cast<std::int64_t>(hash >> 32) % every;
   }
 
-  // The gradient of f at x by the numbers of its features, all below kFeatures.
+  // Counts the gradient of f at x; all feature numbers are below kFeatures.
   template <class Real>
   void count(const Sample<Real>& x, std::span<const double> gradient) {
     if (gradient.size() > squares_.size()) {
@@ -62,7 +62,7 @@ class Relevance {
     }
   }
 
-  // One number per feature; none if nothing is known.
+  // One number per feature; empty if nothing is known.
   [[nodiscard]] std::vector<double> find() const {
     if (rows_ < kFewest) return {};
     const auto rows = static_cast<double>(rows_);

@@ -1,4 +1,4 @@
-// The round: the learner that is made of parts.
+// The round: the learner that is made of parts (an update, a budget, a norm ball).
 //
 //   row  = f.row(x) ;  p = f.dot(row)             decide, recorded before learning
 //   move = update(facts)                          {decay, coef, store}
@@ -6,7 +6,7 @@
 //   budget.admit(f, x, row, move.coef * u)        the only place that changes what is stored
 //   if ||f|| > radius: f.scale(radius / ||f||)    norm ball
 //
-// Cost: the kernel row, plus what the budget costs on rounds that store.
+// Cost: the kernel row, plus the cost of the budget in rounds that store.
 #pragma once
 
 #include <cmath>
@@ -35,6 +35,7 @@ class Round final : public ExpansionLearner<Real> {
       const std::int64_t refused = budget_->refusals();
       coefs_.resize(turn.direction.size());
       for (std::size_t k = 0; k < coefs_.size(); ++k) coefs_[k] = move.coef * turn.direction[k];
+      if (budget_->drops()) this->make_room(turn);
       budget_->admit(f_, turn, coefs_);
       changed |= budget_->refusals() == refused;
       if (std::isfinite(radius_)) {

@@ -1,17 +1,17 @@
-// The mean of the hypotheses a learner has gone through, for `predict` to answer with.
+// The mean of all hypotheses of a learner so far; `predict` may answer with it.
 //
 //   mean    (f_1 + ... + f_T)/T, f_t the hypothesis before round t
 //   suffix  the mean of about the last half: two sums, of the rounds since the last power of two
 //           and of those between the two powers before, so that no horizon is needed
 //
-// f_t is linear in its coefs (Learner::coef_view), so the mean is f with the mean coefs. An example
-// takes its sum along when it leaves: with a budget this is the mean over the stored examples. For
+// f_t is linear in its coefs (Learner::coef_view), so the mean is f with the mean coefs. When an
+// example leaves, its sum is dropped: with a budget this is the mean over the stored examples. For
 // learners that drop nothing (unbounded ones, AVM, FOGD) it is the exact mean. A merged example
-// starts a new sum; where coefs are added to others (Learner::united) their sums are too.
+// starts a new sum; if coefs are added to others (Learner::united), so are their sums.
 //
 // Cost: O(B K) per round, and O(B) per stored example that moved. Memory: two sums of B K float64
 // each, and a third to rearrange them. In regression the centre of the targets, which is added to
-// f_t (target_units.hpp), is averaged with it.
+// f_t (target_units.hpp), is averaged too.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class Averaging {
     }
   }
 
-  // Counts f_t, before round t = rounds + 1 changes it, and the constant added to it.
+  // Counts f_t before round t = rounds + 1 changes it, and the constant added to it.
   void count(const Learner<Real>& learner, double constant = 0.0) {
     const CoefView view = learner.coef_view();
     follow(view);
@@ -62,12 +62,12 @@ class Averaging {
     older_.multiply(factor);
     newer_.multiply(factor);
   }
-  // The mean of what was added to f_t.
+  // The mean of the constants added to f_t.
   [[nodiscard]] double constant() const {
     return (constants_.older + constants_.newer) / averaged_rounds();
   }
 
-  // After round t, or a change of units: the sums follow the coefs to where they are now.
+  // Call after a round or a change of units: moves the sums to where the coefs are now.
   void follow(const Learner<Real>& learner) {
     const std::span<const std::uint32_t> united = learner.united();
     for (std::size_t i = 0; i < std::min(count_, united.size()); ++i) {
@@ -82,7 +82,8 @@ class Averaging {
     follow(learner.coef_view());
   }
 
-  // The mean's decision on the row that `learner` has just decided; before any round, its own.
+  // The mean's decision on the row that `learner` has just decided; before any round, the learner's
+  // own.
   void decide(const Learner<Real>& learner, const Row<Real>& row, std::span<double> outputs) const {
     if (rounds_ == 0) return;
     for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -102,12 +103,14 @@ class Averaging {
                 : std::equal(ids_.begin(), ids_.end(), view.ids, view.ids + view.count));
   }
   [[nodiscard]] bool any() const { return rounds_ > 0; }
-  // The stored examples with their coefs in the mean; none where nothing is stored.
+  // The stored examples with their coefs in the mean; empty if nothing is stored.
   [[nodiscard]] std::vector<Share<Real>> shares(const Learner<Real>& learner) const {
     if (learner.expansion() == nullptr) return {};
-    return {{learner.expansion(), [this](std::size_t i, std::size_t k) {
-               return (older_.row(k)[i] + newer_.row(k)[i]) / averaged_rounds();
-             }}};
+    return {{learner.expansion(), [this](std::size_t i, std::size_t k) { return coef(i, k); }}};
+  }
+  // Coef i of output k in the mean, with its factor.
+  [[nodiscard]] double coef(std::size_t i, std::size_t k) const {
+    return (older_.row(k)[i] + newer_.row(k)[i]) / averaged_rounds();
   }
 
   // Allocates memory for so many coefs, and for ids if coefs may move.
@@ -119,7 +122,7 @@ class Averaging {
     origins_.reserve(coefs);
   }
 
-  // The learner starts anew.
+  // The learner starts again.
   void restart(std::size_t outputs) { *this = Averaging(suffix_ ? "suffix" : "mean", outputs); }
 
   void rearrange(const ClassChange& change) {
@@ -128,7 +131,7 @@ class Averaging {
     moved_.rearrange(change);
   }
 
-  // The sums of the constants: a part of their own, for there are none in classification.
+  // The sums of the constants: a separate part, because classification has none.
   struct Constants {
     double older = 0.0;
     double newer = 0.0;
@@ -182,8 +185,8 @@ class Averaging {
     }
   }
 
-  // Finds the old index of each coef: the same index, or that of its id. (A merge makes two coefs
-  // in one round; at most one of them has moved.)
+  // Finds the old index of each coef: the same index, or the one with its id. (A merge makes two
+  // new coefs in one round; at most one of them has moved.)
   void find_origins(const CoefView& view) {
     origins_.assign(view.count, kNewCoef);
     for (std::size_t i = 0; i < std::min(count_, view.count); ++i) {
@@ -201,7 +204,7 @@ class Averaging {
     }
   }
 
-  // How many f_t the two sums hold: all, or those from the power of two before the last on.
+  // How many f_t the two sums hold: all, or those since the power of two before the last.
   [[nodiscard]] double averaged_rounds() const {
     if (!suffix_) return static_cast<double>(rounds_);
     const auto last = std::bit_floor(static_cast<std::uint64_t>(rounds_));
@@ -212,12 +215,12 @@ class Averaging {
   bool suffix_;
   std::int64_t rounds_ = 0;
   std::size_t count_ = 0;               // coefs summed
-  Constants constants_;                 // summed likewise
-  std::vector<std::int64_t> ids_;       // theirs, where they may move
-  PaddedMatrix older_;                  // coefs of the averaged f_t, summed: before ...
+  Constants constants_;                 // their sums
+  std::vector<std::int64_t> ids_;       // of the coefs, if they may move
+  PaddedMatrix older_;                  // sums of the coefs of the averaged f_t: before ...
   PaddedMatrix newer_;                  // ... and since the last restart; outputs x coefs
-  PaddedMatrix moved_;                  // to rearrange them in
-  std::vector<std::uint32_t> origins_;  // per coef: where its sums were
+  PaddedMatrix moved_;                  // scratch to rearrange them
+  std::vector<std::uint32_t> origins_;  // per coef: the old place of its sums
 };
 
 }  // namespace budgetron

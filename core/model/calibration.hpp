@@ -1,50 +1,47 @@
-// From decisions to probabilities: one line per side of a class, fitted to the margins recorded
+// Turns decisions into probabilities: one line per side of a class, fitted to the margins recorded
 // before their rows were learned.
 //
-// The margin of a class is what its output has over the best other one, m_k = f_k - max_j f_j
-// (j != k). It is above 0 if the class is predicted and below 0 if another one is. Each *side* has
-// a line of its own,
+// The margin of a class is its output minus the best other one, m_k = f_k - max_j f_j (j != k). It
+// is above 0 if the class is predicted and below 0 if another one is. Each *side* has a line of its
+// own,
 //
 //   log odds that the side is right  =  z(m) = slope |m| + offset,
 //
 // where above 0 "right" means that the row is of the class, and below 0 that it is not. Two classes
-// are one output, m = f(x), and have the two sides of the second class. One class alone is counted
-// as if the other were known and had not come yet. Beyond two the answers sigmoid(+-z) of all
+// have one output, m = f(x), and the two sides of the second class. A single class is counted as if
+// there were a second class without rows. With more than two classes the values sigmoid(+-z) of all
 // classes are divided by their sum.
 //
-// **The class that `predict` says is the likeliest, always.**
-//   two classes  the log odds of the predicted class are z where z > 0. They start at 0 with f: for
-//   an
-//                offset above 0 they rise to it within kRamp of the usual |f|, and where the line
-//                is below 0 they keep a share kLeastSlope of its slope
-//   more         classes that are likelier than the predicted one get the mean of theirs and its
-//   own
-//                probability, and so does it: of all answers in which it is the likeliest, the one
-//                with the best expected log loss by what was fitted
+// **The class that `predict` returns always has the highest probability.**
+//   two classes  the log odds of the predicted class are z where z > 0. They start at 0 with f: if
+//                the offset is above 0 they rise to it within kRamp of the usual |f|, and where the
+//                line is below 0 they keep a share kLeastSlope of its slope
+//   more         classes that are likelier than the predicted one get the mean of their
+//                probabilities and its own, and so does it: of all answers in which it is the
+//                likeliest, this has the best expected log loss under the fit
 //   ties         a class that would only be as likely as another gets the next larger float
 //
 // The fit is the recursive form of logistic regression by its quadratic bound (Jaakkola, Jordan,
-// 2000): with z as it was for each row, c = tanh(z/2)/(2 z) <= 1/4, and t = 1 where the side was
+// 2000): with each row's z at its time, c = tanh(z/2)/(2 z) <= 1/4, and t = 1 if the side was
 // right, else 0, the slope and offset that solve
 //
 //   [ sum c m m   sum c m ] [ slope  ]   [ sum (t - 1/2) m ]
 //   [ sum c m     sum c   ] [ offset ] = [ sum (t - 1/2)   ]      with m = |m|
 //
-// are those of the logistic fit once they move no more, and no step on the way can overshoot. The
-// scale of f does not matter; rows are weighed by their weights. A row with margin 0 is on no side.
+// converge to those of the logistic fit, and no step on the way can overshoot. The scale of f does
+// not matter; rows count by their weights. A row with margin 0 is on no side.
 //
 //   forgetting  early margins are those of an untrained model: the sums of a side keep about the
-//   last
-//               sixth of its rows, and never more than about the last kWindow
-//   solving     after each of the first kEach rows, then after every kBlock-th, which is when rows
-//               are forgotten as well
-//   prior       one row's weight of "nobody knows": slope and offset 0
-//   slope > 0   at least kLeastSlope over the root mean square of m. Without any m but 0 it is 1
+//               last sixth of its rows, and never more than about the last kWindow
+//   solving     after each of the first kEach rows, then after every kBlock-th, which is also when
+//               rows are forgotten
+//   prior       slope and offset 0, with the weight of one row
+//   slope > 0   at least kLeastSlope over the root mean square of m. If every m is 0 it is 1
 //
-// Rows with a squared output or a weight beyond kMost are left out, so that no sum overflows. Cost:
-// O(K) per round, memory eleven float64 per side. Reasons: docs/develop/decisions/0038.
+// Rows with a squared output or a weight above kMost are left out, so that no sum overflows. Cost:
+// O(K) per round; memory eleven float64 per side. Reasons: docs/develop/decisions/0038.
 //
-// A `Counter` takes the rows of one call. Rows of two classes wait in it until the sums are needed:
+// A `Counter` takes the rows of one call. It buffers rows of two classes until the sums are needed:
 // adding them block by block costs half as much as adding each right after its decision.
 #pragma once
 
@@ -63,7 +60,7 @@
 
 namespace budgetron {
 
-// The line of one side of a class, and the sums it is the solution of. Margins are absolute values.
+// The line of one side of a class, and the sums that determine it. Margins are absolute values.
 class Side {
  public:
   static constexpr double kWindow = 1000.0;
@@ -71,8 +68,8 @@ class Side {
   static constexpr double kPrior = 1.0;
   static constexpr double kLeastSlope = 1e-3;
   static constexpr double kRamp = 0.01;
-  static constexpr double kLeastSquare = 1e-200;  // below, margins are as good as 0
-  // Below this share a determinant is rounding. Weights of ordinary sizes keep it far above, by the
+  static constexpr double kLeastSquare = 1e-200;  // smaller margins count as 0
+  // A determinant below this share is rounding. Ordinary weights keep it far above, through the
   // prior; one row of weight 1e20 among others of 1 does not.
   static constexpr double kSingular = 1e-12;
 
@@ -80,7 +77,7 @@ class Side {
   [[nodiscard]] double operator()(double margin) const { return slope_ * margin + offset_; }
 
   // The same for two classes: 0 at 0, and rising with the margin. Each of the three lines rises, so
-  // that rounding cannot make it fall.
+  // rounding cannot make it fall.
   [[nodiscard]] double held(double margin) const {
     double steep = slope_;
     if (offset_ > 0.0) steep += offset_ / (kRamp * std::sqrt(squares_ / weight_));
@@ -88,9 +85,10 @@ class Side {
                     std::max(slope_ * margin + offset_, kLeastSlope * slope_ * margin));
   }
 
-  // One row on this side.
+  // Counts one row on this side.
   void count(double margin, bool right, double weight) {
-    static constexpr double kPulls[] = {-0.5, 0.5};  // looked up: labels are mispredicted too often
+    // Looked up: a branch on labels is mispredicted too often.
+    static constexpr double kPulls[] = {-0.5, 0.5};
     const double pull = kPulls[static_cast<std::size_t>(right)] * weight;
     const double curve = weight * bend((*this)(margin));
     const double curve_m = curve * margin;
@@ -104,7 +102,7 @@ class Side {
     pull_ += pull;
   }
 
-  // The line of the sums, of which then a share is forgotten. Nothing if there was no row.
+  // Solves for the line, then forgets a share of the sums. Does nothing if there was no row.
   void solve() {
     if (fresh_ == 0.0) return;
     const double prior = 0.25 * kPrior;
@@ -124,12 +122,12 @@ class Side {
     forget();
   }
 
-  // All the state there is, by name.
+  // The whole state, by name.
   static constexpr std::size_t kCount = 11;
   static const std::array<std::pair<const char*, double Side::*>, kCount> kNumbers;
 
-  // tanh(z/2)/(2 z) to a part in 10,000, without its exponential: a fraction of its expansion up to
-  // |z| = 10, from where on tanh is 1.
+  // tanh(z/2)/(2 z) to one part in 10,000, without an exponential: a rational approximation up to
+  // |z| = 10; beyond it tanh is 1.
   static double bend(double z) {
     const double x = 0.5 * std::abs(z);
     const double s = x * x;
@@ -139,7 +137,7 @@ class Side {
     return 0.25 * above / below;
   }
 
-  // Whether rows could have made these numbers, so that learning on from them stays finite.
+  // Whether rows could have produced these numbers, so that learning from them stays finite.
   [[nodiscard]] bool sound() const {
     for (const auto& [name, number] : kNumbers) {
       if (!(std::abs(this->*number) <= 1e150)) return false;
@@ -161,7 +159,7 @@ class Side {
     fresh_ = 0.0;
   }
 
-  double rows_ = 0.0;      // counted and solved for
+  double rows_ = 0.0;      // counted and included in the line
   double fresh_ = 0.0;     // counted since
   double weight_ = 0.0;    // of the rows that are not forgotten
   double squares_ = 0.0;   // sum m m
@@ -195,8 +193,7 @@ class Calibration {
 
   explicit Calibration(std::size_t outputs) : classes_(outputs) {}
 
-  // Counts the rows of one call, which holds the lock. All are counted when the counter is
-  // destroyed.
+  // Counts the rows of one call, which holds the lock. The destructor counts the rest.
   class Counter {
    public:
     // Null: nothing is counted.
@@ -207,7 +204,7 @@ class Calibration {
 
     [[nodiscard]] bool counts() const { return calibration_ != nullptr; }
 
-    // A row of class `code` and the decision on it, made before it was learned.
+    // Counts a row of class `code` with the decision made before it was learned.
     void count(std::span<const double> outputs, std::size_t code, double weight) {
       if (!(weight <= kMost)) return;
       for (const double output : outputs) {
@@ -231,7 +228,7 @@ class Calibration {
       }
     }
 
-    // Adds the rows that wait, as they came: answers look at the sums too.
+    // Adds the buffered rows in their order: answers need the sums too.
     void flush() {
       for (std::size_t i = 0; i < waiting_; ++i) {
         calibration_->classes_[0].count(rows_[i].margin, rows_[i].weight > 0.0,
@@ -248,7 +245,7 @@ class Calibration {
 
     Calibration* calibration_;
     std::size_t waiting_ = 0;
-    Row rows_[kBlock];  // that wait
+    Row rows_[kBlock];  // buffered
   };
 
   // The probability of every class, from the decision on a row. A single class has probability 1.
@@ -265,7 +262,7 @@ class Calibration {
     } else if (const std::size_t lost = first_nan(outputs); lost < outputs.size()) {
       std::fill(probabilities.begin(), probabilities.end(),
                 1.0 / static_cast<double>(outputs.size()));
-      hold(probabilities, lost);  // what NumPy's argmax takes
+      hold(probabilities, lost);  // the class that NumPy's argmax returns
     } else {
       const Rivals rivals(outputs);
       for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -276,8 +273,8 @@ class Calibration {
     }
   }
 
-  // A class has joined: it starts without rows, the others keep their sums. One class alone has
-  // m > 0 where it is predicted; it may become the first of two, and then m < 0 is its side.
+  // A class has joined: it starts without rows, the others keep their sums. A single class has m >
+  // 0 when it is predicted; it may become the first of two, and then its side is m < 0.
   void rearrange(const ClassChange& change) {
     const std::size_t outputs = ClassChange::outputs(change.after);
     if (outputs == classes_.size() && outputs == 1) {
@@ -302,7 +299,7 @@ class Calibration {
   void visit_state(StateVisitor& visitor) {
     visitor.object(sizeof(*this));
     visitor.field("rows", rows_);
-    std::vector<double> packed;  // the side below 0 of each class, then the one above
+    std::vector<double> packed;  // the side below 0 of each class, then the side above
     for (const auto& [name, number] : Side::kNumbers) {
       packed.clear();
       if (visitor.mode() == StateVisitor::Mode::save) {
@@ -335,19 +332,19 @@ class Calibration {
       if (margin == 0.0) return;
       (margin > 0.0 ? above : below).count(std::abs(margin), own == (margin > 0.0), weight);
     }
-    // That a row is of the class.
+    // The log odds that a row is of the class.
     [[nodiscard]] double log_odds(double margin, bool predicted) const {
       return predicted ? above(margin) : -below(-margin);
     }
   };
 
-  // Those of two classes, by the sides of the second. The predicted one has at least the float
-  // after 1/2, and the other one at most 1/2.
+  // The probabilities of two classes, from the sides of the second. The predicted class gets at
+  // least the next float above 1/2, the other at most 1/2.
   static void answer_two(const Sides& sides, double margin, bool second,
                          std::span<double> probabilities) {
     constexpr double kMoreThanHalf = 0.5 + 0.5 * std::numeric_limits<double>::epsilon();
     double z = (second ? sides.above : sides.below).held(std::abs(margin));
-    if (!(z > 0.0)) z = 0.0;  // margin 0, or a row so far out that f is not a number
+    if (!(z > 0.0)) z = 0.0;  // margin 0, or a row so far out that f is NaN
     const double small = std::exp(-z);
     probabilities[second ? 1 : 0] = std::max(1.0 / (1.0 + small), kMoreThanHalf);
     probabilities[second ? 0 : 1] = small / (1.0 + small);
@@ -367,10 +364,10 @@ class Calibration {
         }
       }
     }
-    [[nodiscard]] std::size_t best() const { return best_; }  // of tied ones the first
+    [[nodiscard]] std::size_t best() const { return best_; }  // the first if several are equal
     [[nodiscard]] double margin(std::size_t k) const {
       const double rival = k == best_ ? second_ : outputs_[best_];
-      return outputs_[k] == rival ? 0.0 : outputs_[k] - rival;  // infinite ones too
+      return outputs_[k] == rival ? 0.0 : outputs_[k] - rival;  // also if both are infinite
     }
 
    private:
@@ -379,7 +376,7 @@ class Calibration {
     double second_;
   };
 
-  // Of a row so far out that sums overflow.
+  // For a row so far out that sums overflow.
   static std::size_t first_nan(std::span<const double> outputs) {
     const auto at = std::find_if(outputs.begin(), outputs.end(),
                                  [](double output) { return std::isnan(output); });
@@ -390,7 +387,7 @@ class Calibration {
     return std::min(z, 0.0) - std::log1p(std::exp(-std::abs(z)));
   }
 
-  // From logarithms to shares of 1: the largest is never lost.
+  // From logarithms to shares that sum to 1: the largest never becomes 0.
   static void normalise(std::span<double> logs) {
     const double largest = *std::max_element(logs.begin(), logs.end());
     double total = 0.0;
@@ -398,8 +395,8 @@ class Calibration {
     for (double& each : logs) each /= total;
   }
 
-  // Makes class `best` the likeliest. It and those above a level get the level, their mean; raised
-  // until it is the mean of those above it.
+  // Makes class `best` the likeliest. It and all classes above a level get the level; the level is
+  // raised until it is the mean of these.
   static void hold(std::span<double> shares, std::size_t best) {
     double level = shares[best];
     for (std::size_t above = shares.size(); above > 0;) {
@@ -421,8 +418,8 @@ class Calibration {
     shares[best] = std::max(level, std::nextafter(most, 2.0));
   }
 
-  std::vector<Sides> classes_;  // as many as outputs
-  std::int64_t rows_ = 0;       // counted
+  std::vector<Sides> classes_;  // one per output
+  std::int64_t rows_ = 0;       // rows counted
 };
 
 }  // namespace budgetron

@@ -1,10 +1,10 @@
-// Missing values: a NaN in a row is a gap. The running mean stands in for it (units.hpp), and gaps
-// are counted here, in total and by feature.
+// Missing values: a NaN in a row is a gap. The running mean of the feature replaces it (units.hpp),
+// and gaps are counted here, in total and per feature.
 //
-// Cost: a scan for NaN, of a batch as a whole and, if it has one, of each row; O(log features) per
-// gap. Memory: 12 bytes per feature that had
-// a gap, and none where there were no gaps. At most as many features are counted one by one as have
-// units, but 64 at least; gaps of the others are in the total.
+// Cost: a scan for NaN, over a whole batch and, if it has one, over each row; O(log features) per
+// gap. Memory: 12 bytes per feature that had a gap, nothing if there were no gaps. At most as many
+// features are counted one by one as have units, but at least 64; gaps of the others are only in
+// the total.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool has_gaps(const Sample<Real>& x) {
   for (std::size_t k = 0; k < x.count; ++k) any |= x.values[k] != x.values[k];
   return any;
 }
-// The same of the values of many rows.
+// The same for the values of many rows.
 template <class Real>
 bool any_gaps(const Sample<Real>& rows) {
   return unit_count_functions<Real>().any_nan(rows.values, rows.count);

@@ -3,10 +3,10 @@
 // A block reads every stored value once for all of its rows. A waiting row is brought up to date
 // when its round comes (Expansion::take), so each round gets the same bits as without a block.
 // Looking ahead only saves time. It needs dense rows with few zeros and a learner that decides by
-// its expansion alone. It does not pay where the support is small and most rounds change it: the
-// block would be computed over and over. The recent share of rounds that changed the support
-// decides. Rows may be shown to the learner otherwise than they come, as long as they are shown
-// alike; when that changes, `start`.
+// its expansion alone. It does not pay if the support is small and most rounds change it, because
+// the block would be recomputed again and again. The recent share of rounds that changed the
+// support decides. Rows may be transformed before the learner sees them, as long as all are
+// transformed alike; call `start` when that changes.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@
 
 namespace budgetron {
 
-// Automatic: where it pays. The others are for tests, which prove that it changes no bit, and for
-// benchmarks, which measure what it saves.
+// Automatic: only if it pays. The others are for tests, which check that no bit changes, and for
+// benchmarks, which measure the saving.
 enum class LookAheadMode { automatic, always, never };
 
 template <class Real>
@@ -28,7 +28,7 @@ class LookAhead {
  public:
   explicit LookAhead(LookAheadMode mode = LookAheadMode::automatic) : mode_(mode) {}
 
-  // Forgets the rows that wait: the next ones are others, or the learner is.
+  // Forgets the waiting rows: the next rows, or the learner, are others.
   void start() { next_ = kBlockRows; }
   // Frees the block at the end of a call: a model holds none between calls.
   void release() {
@@ -41,11 +41,11 @@ class LookAhead {
   // Whether rows of the block are left.
   [[nodiscard]] bool waiting() const { return next_ < kBlockRows; }
 
-  // The kernel row of row i; null if it was not computed ahead. Rows are asked for in their order.
+  // The kernel row of row i; null if it was not computed ahead. Ask for rows in their order.
   Row<Real>* row(const Learner<Real>& learner, const Batch<Real>& rows, std::size_t i) {
     return row(learner, rows, i, nullptr);
   }
-  // `show(x, out)` writes row x as the learner is to see it.
+  // `show(x, out)` writes row x as the learner should see it.
   template <class Show>
   Row<Real>* row(const Learner<Real>& learner, const Batch<Real>& rows, std::size_t i, Show show) {
     const Expansion<Real>* f = learner.by_row();
@@ -56,20 +56,20 @@ class LookAhead {
     return &row;
   }
 
-  // The row that `row` answered last, as the learner is to see it.
+  // The row that `row` returned last, as the learner should see it.
   [[nodiscard]] Sample<Real> sample() const {
     return {block_->samples + (next_ - 1) * block_->width, nullptr, block_->width};
   }
 
-  // Rows computed in blocks, and kernel values of theirs computed once more, of past calls.
+  // In past calls: rows computed in blocks, and kernel values of these that were recomputed.
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   [[nodiscard]] std::int64_t values_recomputed() const { return values_recomputed_; }
 
  private:
   static constexpr double kMemory = 1.0 / 32;
-  // Stored examples at which a block pays though every round changes one of them.
+  // With so many stored examples a block pays even if every round changes one of them.
   static constexpr double kWorthwhile = 200.0;
-  static constexpr std::size_t kPause = 60;  // rows alone after a block that did not pay
+  static constexpr std::size_t kPause = 60;  // single rows after a block that did not pay
 
   template <class Show>
   bool fill(const Expansion<Real>& f, const Batch<Real>& rows, std::size_t i, Show show) {
@@ -81,7 +81,7 @@ class LookAhead {
     const bool pays = (few || mode_ == LookAheadMode::always) &&
                       f.fill(*block_, samples(rows, i, show), rows.width);
     if (!pays) {
-      changes_ *= 0.5;  // it may have become otherwise
+      changes_ *= 0.5;  // the share may have changed
       skipped_ = 0;
       return false;
     }
@@ -102,12 +102,12 @@ class LookAhead {
   }
 
   std::unique_ptr<RowBlock<Real>> block_;
-  std::vector<Real> shown_;  // rows of the block, if they are shown otherwise than they come
+  std::vector<Real> shown_;  // transformed rows of the block
   std::int64_t values_recomputed_ = 0;
-  std::size_t next_ = kBlockRows;  // row of the block
+  std::size_t next_ = kBlockRows;  // next row of the block
   std::size_t skipped_ = kPause;
   LookAheadMode mode_;
-  double changes_ = 0.0;  // share of rounds that changed the support, of late
+  double changes_ = 0.0;  // recent share of rounds that changed the support
   std::int64_t rows_ = 0;
 };
 

@@ -1,11 +1,11 @@
-// A metric that is learned: coordinates of the features that f depends on are stretched, others
-// shrunk, before the learner sees a row (docs/develop/decisions/0054).
+// A learned metric: coordinates of features on which f depends are stretched, others are shrunk,
+// before the learner sees a row (docs/develop/decisions/0054).
 //
 //   z'_j = sqrt(rho_j) z_j      z: the row in units (units.hpp);  rho_j: learners/relevance.hpp
 //
-// so that the Gaussian kernel is exp(-gamma sum_j rho_j (z_j - s_ij)^2). A change of the metric is
-// a change of units for the learner, which keeps its values at the stored examples. Whether it is
-// made a race decides (race.hpp).
+// so that the Gaussian kernel is exp(-gamma sum_j rho_j (z_j - s_ij)^2). For the learner a change
+// of the metric is a change of units; it keeps its values at the stored examples. A race decides
+// whether to make the change (race.hpp).
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace budgetron {
 class Metric {
  public:
   [[nodiscard]] bool on() const { return !relevance_.empty(); }
-  // rho, by the number of the feature; 1 behind its end.
+  // rho by feature number; 1 beyond the end.
   [[nodiscard]] const std::vector<double>& relevance() const { return relevance_; }
   [[nodiscard]] double factor(std::int32_t feature) const {
     const auto j = static_cast<std::size_t>(feature);
@@ -39,7 +39,7 @@ class Metric {
   }
   // How often it has changed.
   [[nodiscard]] std::int64_t changes() const { return changes_; }
-  // Whether another one differs from it by kApart in any feature.
+  // Whether another metric differs from it by kApart in any feature.
   [[nodiscard]] bool differs(const Metric& other) const {
     const std::size_t count = std::max(factors_.size(), other.factors_.size());
     for (std::size_t j = 0; j < count; ++j) {
@@ -56,7 +56,7 @@ class Metric {
     for (std::size_t j = 0; j < factors_.size(); ++j) factors_[j] = std::sqrt(relevance[j]);
   }
 
-  // A row in units, which may look into `out`, in the metric.
+  // Applies the metric to a row in units, which may point into `out`.
   template <class Real>
   Sample<Real> apply(const Sample<Real>& z, OwnedSample<Real>& out) const {
     if (z.values != out.values.data()) {
@@ -71,7 +71,7 @@ class Metric {
     }
     return out.view();
   }
-  // The same of a dense row, in place.
+  // The same for a dense row, in place.
   template <class Real>
   void apply(Real* values, std::size_t count) const {
     for (std::size_t j = 0; j < std::min(count, factors_.size()); ++j) {
@@ -102,7 +102,7 @@ class Metric {
   std::vector<double> factors_;  // their roots
 };
 
-// From one metric to another, in the same units.
+// A change from one metric to another, in the same units.
 class MetricChange final : public UnitChange {
  public:
   MetricChange(const Metric& from, const Metric& to) : from_(from), to_(to) {
@@ -122,7 +122,7 @@ class MetricChange final : public UnitChange {
   const Metric& to_;
 };
 
-// A change of units, of rows in a metric.
+// A change of units of rows in a metric.
 class MeasuredChange final : public UnitChange {
  public:
   MeasuredChange(const UnitChange& units, const Metric& metric)

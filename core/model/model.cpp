@@ -1,4 +1,4 @@
-// The two models there are, compiled once for the bindings and all tests.
+// The two instantiations of Model, compiled once for the bindings and all tests.
 #include "model/model.hpp"
 
 namespace budgetron {

@@ -4,11 +4,11 @@
 // counts, owns the random generator, locks and saves. Learners and bindings do not know each other.
 // A learner does not know that rows may be scaled or the learner rebuilt (preparation.hpp).
 //
-// Targets are numbers: a class code 0..K-1 (two classes: 1 is the positive one), or the value to
-// regress. Every row of a call must be valid; the callers check before they call.
+// Targets are numbers: a class code 0..K-1 (with two classes, 1 is the positive one), or the value
+// to predict. Every row of a call must be valid; the callers check this first.
 //
 // A row that makes a kernel value or an output overflow is predicted and not learned. A row of
-// weight 0 is decided and changes nothing.
+// weight 0 is predicted and changes nothing.
 //
 // Regression may learn targets in other units than they come in (target_units.hpp); decisions are
 // in the units of the targets. A target is counted after its row was decided and before the row is
@@ -17,7 +17,8 @@
 // Probabilities (calibration.hpp) are fitted to the recorded decisions. Rows that a warm-up replays
 // or a later epoch repeats are not counted again.
 //
-// The recorded decisions are also compared with the simplest guess (verdict.hpp).
+// The recorded decisions are also compared with the simplest guess (verdict.hpp), and, if intervals
+// or sets are requested, determine how wide these must be (intervals.hpp).
 //
 // Threads: learning holds the model's lock exclusively for the whole call; prediction holds it
 // shared, one row or block of rows at a time, so that a row is always decided by one model between
@@ -44,6 +45,8 @@
 #include "model/averaging.hpp"
 #include "model/calibration.hpp"
 #include "model/gaps.hpp"
+#include "model/hold.hpp"
+#include "model/intervals.hpp"
 #include "model/look_ahead.hpp"
 #include "model/preparation.hpp"
 #include "model/race.hpp"
@@ -52,18 +55,22 @@
 
 namespace budgetron {
 
-enum class Task { classification, regression };
+// Novelty has no targets: all are 0, and the decision is the error.
+enum class Task { classification, regression, novelty };
 
-// What predict returns per row: the outputs of f, or the probability of every class.
-enum class Answer { outputs, probabilities };
+// What predict returns per row: the outputs of f; the probability of every class; the ends of an
+// interval; for every class 1 or 0, whether it is in the set; or the outputs followed by a standard
+// deviation: in regression that of the target from f(x), in classification that of f(x) relative to
+// the noise.
+enum class Answer { outputs, probabilities, interval, set, deviation };
 struct Answers {
   std::vector<double> numbers;
   std::size_t width;    // numbers per row
-  std::size_t classes;  // known to all of them
+  std::size_t classes;  // the same for all rows
 };
 
 #ifndef NDEBUG
-inline bool checks_every_change = true;  // off where what the checks allocate would be counted
+inline bool checks_every_change = true;  // off if the memory of the checks would be counted
 #endif
 
 struct Itself {
@@ -79,22 +86,22 @@ struct Counts {
 template <class Real>
 class Model : private InstanceCount {
  public:
-  // `wide`: two classes get two outputs instead of one; a test proves that the decisions f_1 - f_0
+  // `wide`: two classes get two outputs instead of one; a test checks that the decisions f_1 - f_0
   // are the same. `average`: `predict` answers with the "last" hypothesis or with a mean
-  // (averaging.hpp); rounds decide and learn with the last. `limit`: take all memory now
-  // (byte_limit.hpp); no class can join later. `target_units`: learn targets of a regression in
-  // units that follow the stream.
+  // (averaging.hpp); rounds decide and learn with the last. `limit`: allocate all memory now
+  // (byte_limit.hpp); no class can join later. `target_units`: learn the targets of a regression in
+  // units that follow the stream. `intervals`: keep what intervals and sets need.
   Model(const Spec& spec, Task task, std::size_t classes, std::uint64_t seed, bool wide = false,
         const PreparationRules& rules = {}, const std::string& average = "last",
-        const ByteLimit& limit = {}, bool target_units = false)
+        const ByteLimit& limit = {}, bool target_units = false, bool intervals = false)
       : task_(task),
-        classes_(classes),
         wide_(wide),
-        random_(seed),
         averages_(average != "last"),
+        classes_(classes),
+        random_(seed),
         learner_(new_learner(spec)),
         gamma_(make_kernel(spec.part("kernel")).gamma),
-        verdict_(task == Task::regression ? 0 : classes),
+        verdict_(task == Task::classification ? classes : 0),
         limit_(limit) {
     spec.check_all_used();
     resize_outputs();
@@ -103,27 +110,30 @@ class Model : private InstanceCount {
           std::make_unique<Preparation<Real>>(spec, rules, classes, seed, learner_->most_coefs());
       limit_.changes = limit_.given() && preparation_->may_scale() && rules.scale == "auto";
       limit_.finds_gamma = limit_.changes && preparation_->follows_width();
+      if (task == Task::novelty) preparation_->see_constants();
     }
     if (target_units && task == Task::regression) units_ = std::make_unique<TargetUnits>();
     if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
-    // Within a limit in bytes a metric never races.
+    // With a byte limit no metric races.
     if ((rules.race || (rules.metric && !limit.given())) && !averages_ && preparation_ != nullptr &&
         preparation_->follows_width()) {
       race_ = std::make_unique<Race<Real>>(rules.race, limit.given());
     }
     if (averages_) averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
+    if (intervals && task != Task::classification) intervals_ = std::make_unique<Intervals>();
+    if (intervals && task == Task::classification) sets_ = std::make_unique<ClassSets>();
     if (limit.given()) reserve(rules);
   }
 
   [[nodiscard]] std::size_t outputs() const { return outputs_of(classes_); }
   [[nodiscard]] std::size_t classes() const { return classes_; }
   [[nodiscard]] const Counts& counts() const { return counts_; }
-  // False until gamma and scale are settled: they decide it.
+  // False until gamma and scale are final: they determine it.
   [[nodiscard]] bool coarse() const {
     return coarse_ && (preparation_ == nullptr || !preparation_->warming_up());
   }
   [[nodiscard]] const Verdict& verdict() const { return verdict_; }
-  // Calls `say(verdict)` if there is one that the user does not know; he does from now on.
+  // Calls `say(verdict)` if there is a verdict that the user has not seen; then it counts as seen.
   template <class Say>
   void tell(Say say) {
     if (!news_.load(std::memory_order_relaxed)) return;
@@ -133,13 +143,13 @@ class Model : private InstanceCount {
       verdict_.tell();
       news_.store(false, std::memory_order_relaxed);
     }
-    say(verdict_);  // which no longer changes
+    say(verdict_);  // it no longer changes
   }
   // The current gamma of the kernel.
   [[nodiscard]] double gamma() const {
     return preparation_ != nullptr ? preparation_->gamma() : gamma_;
   }
-  // The diameter of the cells that distances give (avm.hpp); 0 if none is found.
+  // The diameter of the cells found from distances (avm.hpp); 0 if it was not found.
   [[nodiscard]] double delta() const {
     return preparation_ != nullptr ? preparation_->delta() : 0.0;
   }
@@ -149,16 +159,47 @@ class Model : private InstanceCount {
   }
   // Null if targets are learned as they come.
   [[nodiscard]] const TargetUnits* target_units() const { return units_.get(); }
-  // Whether rows may have missing values, NaN.
+  // Whether rows may have missing values (NaN).
   [[nodiscard]] bool takes_gaps() const {
     return preparation_ != nullptr && preparation_->takes_gaps();
   }
   // Null if rows are not prepared.
   [[nodiscard]] const Preparation<Real>* preparation() const { return preparation_.get(); }
 
-  // The first pass of `fit`, before the first round, in a random order: rows and targets are looked
-  // at while `surveys`, then `settle` decides gamma, units and units of the targets from all of
-  // them. Batches of these rows are `surveyed` when they are learned: nothing is counted again.
+  // Whether gamma and units are final and hypotheses are not averaged: otherwise it cannot be a
+  // base.
+  [[nodiscard]] bool can_hold() const {
+    return averaging_ == nullptr && (preparation_ == nullptr || !preparation_->warming_up());
+  }
+  // Whether contenders race with it, or the learner follows a change of the stream.
+  [[nodiscard]] bool unsettled() const {
+    return (race_ != nullptr && race_->running()) || learner_->unsettled();
+  }
+  // Learns as a worker from now on (hold.hpp). Precondition: can_hold().
+  void hold(const std::vector<std::uint64_t>& base) {
+    const auto inside = lock_.exclusive();
+    hold_ = std::make_unique<Hold>(Hold{base});
+    be_held();
+  }
+  // The digest of its base; empty if it is not a worker.
+  [[nodiscard]] std::vector<std::uint64_t> base() const {
+    return hold_ != nullptr ? hold_->base : std::vector<std::uint64_t>();
+  }
+  // Stops being a worker, and makes the decisions that workers postpone.
+  void decide_held() {
+    const auto inside = lock_.exclusive();
+    hold_.reset();
+    if (preparation_ != nullptr) {
+      preparation_->decide_held([this](UnitChange& change) { return change_units(change); });
+    }
+    if (units_ != nullptr && units_->known()) move_targets(units_->decide_held());
+    learner_->decide_held(counts_.seen);
+  }
+
+  // The first pass of `fit`, before the first round, in a random order: rows and targets are
+  // collected while `surveys`; then `settle` finds gamma, units and units of the targets from all
+  // of them. Batches of these rows are marked `surveyed` when they are learned: nothing is counted
+  // twice.
   [[nodiscard]] bool surveys() const {
     return (preparation_ != nullptr && preparation_->surveys()) ||
            (units_ != nullptr && units_->surveys());
@@ -198,9 +239,9 @@ class Model : private InstanceCount {
     }
   }
 
-  // Learns one row; returns the decision before, outputs() numbers. `take` gets them while the lock
-  // is held; without `take` the caller must know that no other thread uses the model. A row that is
-  // not finite is decided and not learned, unless all that is not finite are gaps (gaps.hpp).
+  // Learns one row; returns the decision before it, outputs() numbers. `take` receives them while
+  // the lock is held; without `take` no other thread may use the model. A row that is not finite is
+  // predicted and not learned, unless all its non-finite values are gaps (gaps.hpp).
   template <class Take = Itself>
   auto learn_one(const Sample<Real>& x, double target, double weight = 1.0, Take take = {}) {
     const auto inside = lock_.exclusive();
@@ -214,9 +255,10 @@ class Model : private InstanceCount {
     return take(std::span<const double>(outputs_));
   }
 
-  // The answer to every row, on so many threads. Starts again if a class joins meanwhile, so that
-  // all rows are answered by the same classes.
-  Answers predict(const Batch<Real>& rows, std::size_t threads = 1, Answer kind = Answer::outputs) {
+  // The answer for every row, on so many threads. Starts again if a class joins meanwhile, so that
+  // all rows are answered with the same classes. `coverage`: of intervals and sets.
+  Answers predict(const Batch<Real>& rows, std::size_t threads = 1, Answer kind = Answer::outputs,
+                  double coverage = 0.9) {
     while (true) {
       const auto [classes, mode] =
           inspect([&](const auto&) { return std::pair(classes_, look_ahead_mode_); });
@@ -235,13 +277,14 @@ class Model : private InstanceCount {
           if (i == share.count && !pieces.take(i, share.count)) break;
           const auto inside = lock_.shared();
           if (classes_ != classes) stale = true;
-          look_ahead.start();  // rows of a block are decided together: by one model
+          look_ahead.start();  // rows of a block are decided together, by one model
           do {
             if (stale) break;
             Row<Real>* ready = scales() ? nullptr : look_ahead.row(*learner_, share, i);
             const std::span<double> answer(answers.data() + i * width, width);
-            predict_row(rows[i], row, scaled, plain ? answer : outputs, ready);
-            if (!plain) calibration_->answer(outputs, answer);
+            const std::span<double> said = plain ? answer : outputs;
+            const Shown shown = predict_row(rows[i], row, scaled, said, ready);
+            if (!plain) finish(kind, shown, said, coverage, answer);
             ++i;
           } while (look_ahead.waiting());
         }
@@ -252,17 +295,16 @@ class Model : private InstanceCount {
 
   template <class Take = Itself>
   auto predict_one(const Sample<Real>& x, Take take = {}) {
-    const auto inside = lock_.exclusive();  // of row_ and outputs_
+    const auto inside = lock_.exclusive();  // row_ and outputs_ are scratch
     predict_row(x, row_, prepared_, outputs_);
     return take(std::span<const double>(outputs_));
   }
-  // The probability of every class.
+  // The same for another kind of answer, such as the probability of every class.
   template <class Take = Itself>
-  auto probabilities_one(const Sample<Real>& x, Take take = {}) {
-    const auto inside = lock_.exclusive();  // of row_, outputs_ and probabilities_
-    predict_row(x, row_, prepared_, outputs_);
-    probabilities_.resize(width(Answer::probabilities, classes_));
-    calibration_->answer(outputs_, probabilities_);
+  auto answer_one(const Sample<Real>& x, Answer kind, double coverage, Take take = {}) {
+    const auto inside = lock_.exclusive();  // row_, outputs_ and probabilities_ are scratch
+    probabilities_.resize(width(kind, classes_));
+    finish(kind, predict_row(x, row_, prepared_, outputs_), outputs_, coverage, probabilities_);
     return take(std::span<const double>(probabilities_));
   }
 
@@ -279,7 +321,7 @@ class Model : private InstanceCount {
     look_ahead_mode_ = mode;
     look_ahead_ = LookAhead<Real>(mode);
   }
-  // How many kernel rows were computed in blocks, and how many of their values once more.
+  // How many kernel rows were computed in blocks, and how many of their values were recomputed.
   [[nodiscard]] std::int64_t rows_ahead() const { return look_ahead_.rows(); }
   [[nodiscard]] std::int64_t values_recomputed() const { return look_ahead_.values_recomputed(); }
 
@@ -290,8 +332,9 @@ class Model : private InstanceCount {
     return look(*learner_);
   }
 
-  // Calls `look(learner, shares, x, scale, constant)`: `predict` answers the constant and `scale`
-  // times what shares and the learner's straight part sum up; x is as the learner is to see it.
+  // Calls `look(learner, shares, x, scale, constant)`: the answer of `predict` is the constant plus
+  // `scale` times the sum of the shares and the learner's straight part; x is the row as the
+  // learner sees it.
   template <class Look>
   auto explain(const Sample<Real>& x, Look look) {
     const auto inside = lock_.shared();
@@ -301,7 +344,19 @@ class Model : private InstanceCount {
                 prepared(x, scaled), target_scale(), constant());
   }
 
-  // Starts or stops keeping events of stored examples for `take_events`.
+  // Calls `look(learner, coef)`: coef(i, k) is coef i of output k, of `coef_view`, in the
+  // hypothesis that `predict` uses.
+  template <class Look>
+  auto inspect_coefs(Look look) {
+    const auto inside = lock_.shared();
+    const bool averaged = averaging_ != nullptr && averaging_->any();
+    const CoefView view = learner_->coef_view();
+    return look(*learner_, [&](std::size_t i, std::size_t k) {
+      return averaged ? averaging_->coef(i, k) : view.factor * view.coefs[k * view.stride + i];
+    });
+  }
+
+  // Starts or stops recording events of stored examples for `take_events`.
   void watch(bool on) {
     const auto inside = lock_.exclusive();
     log_ = on ? std::make_unique<EventLog>(counts_.seen) : nullptr;
@@ -313,7 +368,7 @@ class Model : private InstanceCount {
   }
 
   State save() {
-    const auto inside = lock_.exclusive();  // of scratch
+    const auto inside = lock_.exclusive();  // scratch is used
     StateVisitor visitor = StateVisitor::saver();
     visit_state(visitor);
     return visitor.take();
@@ -339,11 +394,11 @@ class Model : private InstanceCount {
     }
   }
   std::size_t memory_bytes() {
-    const auto inside = lock_.exclusive();  // of scratch
+    const auto inside = lock_.exclusive();  // scratch is used
     return counted_bytes();
   }
   void check_invariants() {
-    const auto inside = lock_.exclusive();  // of scratch
+    const auto inside = lock_.exclusive();  // scratch is used
     learner_->check_invariants();
     if (race_ != nullptr) race_->check_invariants();
   }
@@ -370,7 +425,7 @@ class Model : private InstanceCount {
   }
 
   static bool finite(const Sample<Real>& x) {
-    Real sum(0);  // of zeros, unless there is a NaN or an infinity among them
+    Real sum(0);  // 0, unless there is a NaN or an infinity among them
     for (std::size_t k = 0; k < x.count; ++k) sum += Real(0) * x.values[k];
     return sum == Real(0);
   }
@@ -382,9 +437,9 @@ class Model : private InstanceCount {
 
   // Whether rows are scaled by the rows before them.
   [[nodiscard]] bool scales() const { return preparation_ != nullptr && preparation_->scales(); }
-  // The kernel row of row i if it was computed ahead, else null. Never ahead if the row is scaled
-  // by the one before or the learner may be rebuilt before its round, or if all memory was taken in
-  // advance.
+  // The kernel row of row i if it was computed ahead, otherwise null. It is never ahead if the row
+  // is scaled by the one before, if the learner may be rebuilt before its round, or if all memory
+  // was allocated in advance.
   Row<Real>* ready_row(const Batch<Real>& rows, std::size_t i) {
     if (limit_.given() || !rows.dense()) return nullptr;
     if (preparation_ == nullptr) return look_ahead_.row(*learner_, rows, i);
@@ -399,7 +454,7 @@ class Model : private InstanceCount {
     });
   }
 
-  // What predict answers is constant() + target_scale() f(x), f the last hypothesis or the mean.
+  // predict answers constant() + target_scale() f(x), with f the last hypothesis or the mean.
   [[nodiscard]] double constant() const {
     if (units_ == nullptr) return 0.0;
     const bool averaged = averaging_ != nullptr && averaging_->any();
@@ -407,7 +462,7 @@ class Model : private InstanceCount {
   }
   [[nodiscard]] double target_scale() const { return units_ != nullptr ? units_->scale() : 1.0; }
 
-  // x as the learner is to see it: itself, or a view of `out`.
+  // x as the learner should see it: x itself, or a view of `out`.
   Sample<Real> prepared(const Sample<Real>& x, OwnedSample<Real>& out) const {
     if (preparation_ == nullptr) return x;
     Sample<Real> shown = x;
@@ -415,14 +470,48 @@ class Model : private InstanceCount {
     return shown;
   }
 
-  void predict_row(const Sample<Real>& x, Row<Real>& row, OwnedSample<Real>& scaled,
-                   std::span<double> outputs, Row<Real>* ready = nullptr) const {
-    Row<Real>& used = decide(prepared(x, scaled), row, ready, outputs);
+  // A row that was decided, as the learner saw it.
+  struct Shown {
+    Sample<Real> x;
+    Row<Real>* row;
+  };
+  Shown predict_row(const Sample<Real>& x, Row<Real>& row, OwnedSample<Real>& scaled,
+                    std::span<double> outputs, Row<Real>* ready = nullptr) const {
+    const Sample<Real> shown = prepared(x, scaled);
+    Row<Real>& used = decide(shown, row, ready, outputs);
     if (averaging_ != nullptr) averaging_->decide(*learner_, used, outputs);
     if (units_ != nullptr) outputs[0] = constant() + target_scale() * outputs[0];
+    return {shown, &used};
   }
 
-  // Decides by the row that is ready, or else computes `row`; returns the one used.
+  // Turns known outputs of a row into the answer of this kind.
+  void finish(Answer kind, const Shown& shown, std::span<const double> outputs, double coverage,
+              std::span<double> answer) const {
+    if (kind == Answer::probabilities) {
+      calibration_->answer(outputs, answer);
+    } else if (kind == Answer::interval) {
+      const double local = intervals_->local(*shown.row, local_examples());
+      const double size = intervals_->scale(local, learner_->variance(*shown.row, shown.x));
+      const double half = intervals_->half(coverage, size);
+      answer[0] = outputs[0] - half;
+      answer[1] = outputs[0] + half;
+    } else if (kind == Answer::set) {
+      ClassSets::answer(outputs, sets_->threshold(coverage), answer);
+    } else {
+      const double spread = learner_->variance(*shown.row, shown.x);
+      std::copy(outputs.begin(), outputs.end(), answer.begin());
+      answer[outputs.size()] =
+          intervals_ != nullptr ? intervals_->deviation(spread) : std::sqrt(spread);
+    }
+  }
+  // The stored examples around which errors are known; null: none.
+  [[nodiscard]] const Expansion<Real>* local_examples() const {
+    if (!learner_->believes()) return nullptr;
+    const Expansion<Real>* const f = learner_->expansion();
+    return f != nullptr && f->kernel().isotropic() ? f : nullptr;
+  }
+
+  // Decides with the row that is ready, or computes `row`; returns the one used.
   Row<Real>& decide(const Sample<Real>& x, Row<Real>& row, Row<Real>* ready,
                     std::span<double> outputs) const {
     if (ready == nullptr) {
@@ -433,9 +522,19 @@ class Model : private InstanceCount {
     return *ready;
   }
 
-  // Numbers per answer.
+  // The number of values per answer.
   [[nodiscard]] std::size_t width(Answer kind, std::size_t classes) const {
     if (kind == Answer::outputs) return outputs_of(classes);
+    if (kind == Answer::interval) {
+      if (intervals_ == nullptr) throw std::invalid_argument("made without intervals");
+      return 2;
+    }
+    if (kind == Answer::set && sets_ == nullptr) throw std::invalid_argument("made without sets");
+    if (kind == Answer::deviation) {
+      const bool lacks = task_ != Task::classification && intervals_ == nullptr;
+      if (lacks || !learner_->believes()) throw std::invalid_argument("no deviation is known");
+      return outputs_of(classes) + 1;
+    }
     if (calibration_ == nullptr) throw std::invalid_argument("a regression has no probabilities");
     return classes;
   }
@@ -444,7 +543,10 @@ class Model : private InstanceCount {
     reserve_learner();
     learner_->reserve_row(row_);
     averaged_.reserve(outputs());
-    probabilities_.reserve(classes_);
+    probabilities_.reserve(intervals_ != nullptr ? 2 : classes_);
+    if (intervals_ != nullptr && learner_->believes()) {
+      intervals_->reserve(learner_->most_coefs());
+    }
     if (preparation_ == nullptr) return;
     preparation_->reserve(rules, limit_);
     if (preparation_->warming_up()) decision_.reserve(outputs());
@@ -458,8 +560,8 @@ class Model : private InstanceCount {
     averaging_->reserve(learner_->most_coefs(), learner_->expansion() != nullptr);
   }
 
-  // Prepares one row, runs its round, counts it in the preparation. `ready`: its kernel row, if
-  // that was computed ahead. x is that of `row`, which becomes what the learner sees.
+  // Prepares one row, runs its round, and counts it in the preparation. `ready`: its kernel row, if
+  // it was computed ahead. x is the row of `row`; it becomes what the learner sees.
   void learn_row(const Sample<Real>& x, LabelledRow<Real>&& row, Row<Real>* ready,
                  Calibration::Counter& counter) {
     if (preparation_ == nullptr) {
@@ -473,7 +575,9 @@ class Model : private InstanceCount {
     } else if (row.gaps || preparation_->scales()) {
       preparation_->prepare(row.x, prepared_, row.gaps);
     }
-    if (race_ != nullptr && race_->waiting() && !preparation_->warming_up()) add_widths();
+    if (race_ != nullptr && race_->waiting() && !preparation_->warming_up() && hold_ == nullptr) {
+      add_widths();
+    }
     if (race_ != nullptr && row.weight != 0.0) race_->count(row.weight);
     raw_ = x;
     run_round(row, ready, counter);
@@ -487,7 +591,7 @@ class Model : private InstanceCount {
     }
   }
 
-  // Converts what the learner stores.
+  // Converts the stored examples of the learner.
   UnitsChanged change_units(UnitChange& change) {
     change.since = counts_.seen - change.rounds;
     const MeasuredChange measured(change, preparation_->metric());
@@ -502,8 +606,14 @@ class Model : private InstanceCount {
     return changed;
   }
 
-  // Replaces the learner by a new one and replays the kept rows. Counts and the decision of this
-  // round stay.
+  void be_held() {
+    if (race_ != nullptr) race_->end();
+    if (preparation_ != nullptr) preparation_->hold();
+    learner_->hold();
+  }
+
+  // Replaces the learner by a new one and replays the kept rows. The counts and the decision of
+  // this round stay.
   void rebuild() {
     const Counts counts = counts_;
     counts_ = {counts.seen - static_cast<std::int64_t>(preparation_->warmup().size())};
@@ -513,11 +623,11 @@ class Model : private InstanceCount {
     random_ = Random(preparation_->seed());
     classes_ = warmup.classes();
     resize_outputs();
-    learner_.reset();  // first: memory is for one
+    learner_.reset();  // first: there is memory for only one
     learner_ = new_learner(preparation_->spec());
     if (averaging_ != nullptr) averaging_->restart(outputs());
     reserve_learner();
-    Calibration::Counter counter(nullptr);  // what is repeated is not counted
+    Calibration::Counter counter(nullptr);  // a replay counts nothing
     warmup.replay([this](const ClassChange& change) { rearrange(change); },
                   [&](const Sample<Real>& x, double target, double weight) {
                     const Sample<Real> shown = preparation_->in_units(x, prepared_);
@@ -538,23 +648,64 @@ class Model : private InstanceCount {
     resize_outputs();
   }
 
-  // Decides, compares the decision with the target, learns. A row of weight 0 is decided only.
-  // `again`: a new learner learns a row that an earlier one has learned. Targets are then known.
+  // Decides, compares the decision with the target, learns. A row of weight 0 is only decided.
+  // `again`: a new learner learns a row that an earlier one has learned; its target was counted.
   void run_round(const LabelledRow<Real>& now, Row<Real>* ready, Calibration::Counter& counter,
                  bool again = false) {
     Row<Real>& row = decide(now.x, row_, ready, outputs_);
-    const bool judged = !again && now.weight != 0.0 && !verdict_.reached();
+    const bool judged =
+        !again && now.weight != 0.0 && task_ != Task::novelty && !verdict_.reached();
     const bool silent = judged && is_silent(row);
     const std::int64_t mistakes = counts_.mistakes;
+    const bool first = !again && !now.again && now.weight != 0.0;
+    if (first && sets_ != nullptr) count_set(now, row);
+    const bool measured = first && intervals_ != nullptr && std::abs(now.target) < kLargest;
+    const Measured found = measured ? measure(now, row) : Measured{};
     if (units_ != nullptr) {
       learn_in_units(now, row, counter, again || (now.surveyed && units_->settled()));
     } else if (now.weight != 0.0) {
       learn_decided(now, row, counter, true);
     }
+    if (measured) count_interval(now, found);
     if (judged) judge(now, counts_.mistakes != mistakes, silent);
   }
 
-  // Whether no stored example says anything of the row just decided.
+  // What a decided row says about the errors, before it is learned.
+  struct Measured {
+    double answer = 0.0;
+    double local = 1.0;
+  };
+  Measured measure(const LabelledRow<Real>& now, const Row<Real>& row) {
+    const double said = averaging_ != nullptr ? answer(row)[0] : outputs_[0];
+    const double answer = constant() + target_scale() * said;
+    return {answer, intervals_->look(row, local_examples(), std::abs(now.target - answer))};
+  }
+  void count_interval(const LabelledRow<Real>& now, const Measured& found) {
+    const double spread = learner_->last_variance();
+    if (now.span != nullptr) {
+      const double size = intervals_->scale(found.local, spread);
+      const double half = intervals_->half(now.coverage, size);
+      now.span[0] = found.answer - half;
+      now.span[1] = found.answer + half;
+    }
+    const double error = std::abs(now.target - found.answer);
+    if (error < kLargest) intervals_->count(error, found.local, spread);
+  }
+  // The same for classes.
+  void count_set(const LabelledRow<Real>& now, const Row<Real>& row) {
+    if (classes_ < 2 || now.unseen) return;
+    const auto code = static_cast<std::size_t>(now.target);
+    const std::span<const double> said = answer(row);
+    if (now.span != nullptr) {
+      const double least = sets_->threshold(now.coverage);
+      now.span[0] = 0.0;
+      for (std::size_t k = 0; k < classes_; ++k) now.span[0] += ClassSets::holds(said, least, k);
+      now.span[1] = ClassSets::holds(said, least, code) ? 1.0 : 0.0;
+    }
+    sets_->count(said, code);
+  }
+
+  // Whether no stored example contributes to the row just decided.
   [[nodiscard]] bool is_silent(const Row<Real>& row) const {
     for (const double output : outputs_) {
       if (output != 0.0) return false;
@@ -563,7 +714,7 @@ class Model : private InstanceCount {
     return examples != nullptr && examples->size() > 0 && row.self > 0.0;
   }
 
-  // Compares the decision, in outputs_, with a guess.
+  // Compares the decision in outputs_ with the guess.
   void judge(const LabelledRow<Real>& now, bool mistake, bool silent) {
     if (task_ == Task::classification) {
       verdict_.count_class(static_cast<std::size_t>(now.target), mistake, now.weight, silent);
@@ -573,8 +724,8 @@ class Model : private InstanceCount {
     if (verdict_.reached()) news_.store(true, std::memory_order_relaxed);
   }
 
-  // Counts the target, unless it was counted before, and learns it in units. The decision in
-  // outputs_ is then that of before the round, in the units of the targets.
+  // Counts the target, unless it was counted before, and learns it in units. outputs_ then holds
+  // the decision from before the round, in the units of the targets.
   void learn_in_units(const LabelledRow<Real>& now, Row<Real>& row, Calibration::Counter& counter,
                       bool again) {
     const double answered = units_->answer(outputs_[0]);
@@ -588,10 +739,16 @@ class Model : private InstanceCount {
     outputs_[0] = answered;
   }
 
-  // If the units change, f becomes the same function in the new ones; if the centre does, then only
-  // where f has a constant.
+  // If the unit changes, f becomes the same function in the new one; if the centre changes, only if
+  // f has a constant.
   void count_target(double target) {
-    const double factor = units_->count(target, outputs_[0]);
+    if (hold_ != nullptr) {
+      units_->observe(target, outputs_[0]);
+      return;
+    }
+    move_targets(units_->count(target, outputs_[0]));
+  }
+  void move_targets(double factor) {
     const double shift = units_->shift();
     if (shift != 0.0) {
       if (learner_->shift_targets(shift)) outputs_[0] += shift;
@@ -609,11 +766,11 @@ class Model : private InstanceCount {
     outputs_[0] *= factor;
   }
 
-  // The rest of the round of a row that was decided. It is learned if `learns` and if it is sound.
+  // The rest of the round of a decided row. It is learned if `learns` is true and the row is sound.
   void learn_decided(const LabelledRow<Real>& now, Row<Real>& row, Calibration::Counter& counter,
                      bool learns) {
     if (counter.counts()) {
-      // One class alone is the positive one, as in `aim_at_class`.
+      // A single class is the positive one, as in `aim_at_class`.
       const std::size_t code = classes_ == 1 ? 1 : static_cast<std::size_t>(now.target);
       const std::span<const double> said = answer(row);
       if (now.chance != nullptr && classes_ > 1) {
@@ -646,14 +803,14 @@ class Model : private InstanceCount {
 
   // ---- the race (race.hpp) ----------------------------------------------------------------------
 
-  // A learner like the model's with another gamma, within this share of the budget.
+  // A learner like the model's with another gamma and this share of the budget.
   std::unique_ptr<Learner<Real>> learner_with(double gamma, double share) const {
     return make_learner<Real>(preparation_->spec_with(gamma, share), outputs());
   }
   [[nodiscard]] double share_of(const Contender<Real>& contender) const {
-    return contender.measures ? 1.0 : race_->share();
+    return contender.is_width() ? race_->share() : 1.0;
   }
-  // Takes all memory of a contender, where there is a limit.
+  // Allocates all memory of a contender if there is a limit.
   void reserve_contender(Contender<Real>& each, double share) const {
     each.outputs.reserve(outputs());
     each.direction.reserve(outputs());
@@ -668,7 +825,8 @@ class Model : private InstanceCount {
   }
   // The share of the budget with which all widths fit into the bytes that are left; 0: too small.
   // No trial takes more than is left for both: bytes grow at most with the square of the examples,
-  // and fourfold where a straight part becomes full; the fewest take little more than one.
+  // and fourfold when a straight part becomes full; the smallest needs little more than one
+  // example.
   double share_within_limit() {
     const std::size_t most = learner_->most_coefs() / 2;
     const std::size_t taken = counted_bytes();
@@ -717,7 +875,7 @@ class Model : private InstanceCount {
     race_->begin();
     if (limit_.given()) race_->begin_limited(share_within_limit());
     if (race_->share() == 0.0) return;
-    race_->contenders().reserve(std::size(Race<Real>::kFactors));
+    race_->contenders().reserve(std::size(Race<Real>::kFactors) + 1);
     for (const double factor : Race<Real>::kFactors) {
       Contender<Real> each;
       each.factor = factor;
@@ -727,8 +885,19 @@ class Model : private InstanceCount {
       reserve_contender(each, race_->share());
       race_->add(std::move(each));
     }
+    if (!limit_.given() && learner_->lost_straight()) add_straight();
   }
-  // The model's learner in the metric that its gradients suggest.
+  // Adds a contender with a straight part.
+  void add_straight() {
+    Contender<Real> each;
+    each.straight = true;
+    each.factor = preparation_->gamma_factor();
+    each.gamma = preparation_->gamma();
+    each.learner = learner_with(each.gamma, 1.0);
+    each.learner->keep_straight();
+    race_->add(std::move(each));
+  }
+  // Adds the model's learner in the metric that its gradients suggest.
   void add_metric() {
     const std::vector<double> relevance = learner_->take_relevance();
     if (relevance.empty() || race_->measures()) return;
@@ -742,12 +911,12 @@ class Model : private InstanceCount {
     each.gamma = each.learner->change_units(change, each.factor).gamma;
     race_->add(std::move(each));
   }
-  // What a decision has lost.
+  // The loss of a decision.
   [[nodiscard]] double lost(bool mistake, const Turn<Real>& turn) const {
-    return task_ == Task::regression ? std::abs(turn.error) : mistake;
+    return task_ == Task::classification ? mistake : std::abs(turn.error);
   }
-  // The round of the contenders with a row, `raw` as it came, by which the model has lost this
-  // much.
+  // The round of the contenders for a row (`raw`: before scaling), for which the model had this
+  // loss.
   void run_contenders(const LabelledRow<Real>& now, const Sample<Real>& raw, bool learns,
                       double model_lost) {
     if (now.again) {
@@ -784,7 +953,7 @@ class Model : private InstanceCount {
       preparation_->set_metric(winner.metric);
       learner_ = std::move(winner.learner);
     } else if (limit_.given()) {
-      learner_.reset();  // first: memory is for one of the two, and what is copied
+      learner_.reset();  // first: there is memory for one of the two, and the copy
       StateVisitor saver = StateVisitor::saver();
       saver.part("learner", *winner.learner);
       const State state = saver.take();
@@ -815,7 +984,7 @@ class Model : private InstanceCount {
     return sound && std::abs(now.target) * now.weight < kLargest;
   }
 
-  // The answer of predict to the row just decided: probabilities are fitted to these answers.
+  // predict's answer for the row just decided: probabilities are fitted to these answers.
   std::span<const double> answer(const Row<Real>& row) {
     if (averaging_ == nullptr) return outputs_;
     averaged_ = outputs_;
@@ -823,7 +992,7 @@ class Model : private InstanceCount {
     return averaged_;
   }
 
-  // The probability of a class by what predict says of a row.
+  // The probability of a class in predict's answer for a row.
   double chance(std::span<const double> said, std::size_t code) {
     double two[2];
     if (classes_ > 2) probabilities_.resize(classes_);
@@ -833,11 +1002,11 @@ class Model : private InstanceCount {
   }
 
   // Compares a decision with the target: sets margin and direction, in regression the error. True
-  // if a class was predicted wrong.
+  // if a class was predicted wrongly.
   bool aim(const LabelledRow<Real>& now, std::span<const double> outputs,
            std::span<double> direction, Turn<Real>& turn) const {
     bool mistake = false;
-    if (task_ == Task::regression) {
+    if (task_ != Task::classification) {
       turn.target = now.target;
       turn.error = now.target - outputs[0];
       turn.margin = -std::abs(turn.error);
@@ -853,11 +1022,11 @@ class Model : private InstanceCount {
     return mistake;
   }
 
-  // True if the prediction was wrong.
+  // Returns true if the prediction was wrong.
   bool aim_at_class(std::size_t code, std::span<const double> outputs, std::span<double> direction,
                     Turn<Real>& turn) const {
     if (outputs.size() == 1) {
-      // Without branches: the processor cannot predict labels.
+      // No branches: labels are not predictable.
       const bool positive = (code == 1) | (classes_ == 1);
       direction[0] = 2.0 * static_cast<double>(positive) - 1.0;
       turn.margin = direction[0] * outputs[0];
@@ -876,7 +1045,7 @@ class Model : private InstanceCount {
     return best != code;
   }
 
-  // Checks loaded rows: targets are codes of the classes known when the row came.
+  // Checks loaded rows: targets are codes of the classes that were known when the row came.
   void check_warmup(Warmup<Real>& warmup) const {
     std::size_t classes = warmup.classes();
     warmup.replay([&](const ClassChange& change) { classes = change.after; },
@@ -884,7 +1053,8 @@ class Model : private InstanceCount {
                     require(weight > 0.0, "weights");
                     const bool code = target >= 0.0 && target < static_cast<double>(classes) &&
                                       target == std::floor(target);
-                    require(task_ == Task::regression ? std::isfinite(target) : code, "targets");
+                    require(task_ == Task::classification ? code : std::isfinite(target),
+                            "targets");
                   });
     require(warmup.size() == 0 || classes == classes_, "warm-up classes");
   }
@@ -925,7 +1095,19 @@ class Model : private InstanceCount {
       if (visitor.loading()) require(averaging_->fits(*learner_), "averages");
     }
     if (calibration_ != nullptr) visitor.part("calibration", *calibration_);
+    if (intervals_ != nullptr) {
+      visitor.part("intervals", *intervals_);
+      if (visitor.loading()) intervals_->arrange(local_examples());
+    }
+    if (sets_ != nullptr) visitor.part("sets", *sets_);
     visitor.part("verdict", verdict_);
+    Hold hold = hold_ != nullptr ? *hold_ : Hold{};
+    visitor.part_if(hold.on(), "held", hold);
+    if (visitor.loading()) {
+      hold_ = hold.on() ? std::make_unique<Hold>(hold) : nullptr;
+      require(!hold.on() || can_hold(), "worker");
+      if (hold.on()) be_held();
+    }
     if (visitor.loading()) news_.store(verdict_.news(), std::memory_order_relaxed);
     visitor.part("row", row_);
     visitor.scratch(prepared_.values);
@@ -937,37 +1119,40 @@ class Model : private InstanceCount {
     visitor.scratch(decision_);
   }
 
-  static constexpr double kLargest = 1e150;                    // beyond, squares overflow
-  static constexpr std::size_t kPiece = 4 * kBlockRows;        // rows a thread takes at a time
-  static constexpr std::size_t kThreadRows = 16 * kBlockRows;  // rows that a thread is worth
+  static constexpr double kLargest = 1e150;                    // squares of larger numbers overflow
+  static constexpr std::size_t kPiece = 4 * kBlockRows;        // rows that a thread takes at a time
+  static constexpr std::size_t kThreadRows = 16 * kBlockRows;  // the fewest rows per thread
 
   Task task_;
-  std::size_t classes_;
   bool wide_;
   bool coarse_ = false;
+  bool averages_;  // predict does not answer with the last hypothesis
+  std::size_t classes_;
   Counts counts_;
   Random random_;
-  bool averages_;  // predict does not answer with the last hypothesis
   std::unique_ptr<Learner<Real>> learner_;
   double gamma_;  // of the spec
   std::unique_ptr<Preparation<Real>> preparation_;
-  std::unique_ptr<Race<Real>> race_;            // null: gamma is what it is
-  std::unique_ptr<Averaging<Real>> averaging_;  // null: predict answers with the last
+  std::unique_ptr<Race<Real>> race_;            // null: no race
+  std::unique_ptr<Averaging<Real>> averaging_;  // null: predict answers with the last hypothesis
   std::unique_ptr<Calibration> calibration_;    // null in regression
   std::unique_ptr<TargetUnits> units_;          // null: targets are learned as they come
+  std::unique_ptr<Intervals> intervals_;        // null: not requested
+  std::unique_ptr<ClassSets> sets_;             // null: not requested
   Verdict verdict_;
-  std::atomic<bool> news_ = false;  // whether the verdict is to be told
+  std::unique_ptr<Hold> hold_;      // null: not a worker
+  std::atomic<bool> news_ = false;  // whether there is a verdict that the user has not seen
   Row<Real> row_;
   LookAheadMode look_ahead_mode_ = LookAheadMode::automatic;
   LookAhead<Real> look_ahead_;
-  std::uint64_t shown_as_ = 0;  // the stamp of the units that waiting rows are shown in
+  std::uint64_t shown_as_ = 0;  // stamp of the units in which waiting rows are shown
   OwnedSample<Real> prepared_;
-  Sample<Real> raw_;  // the row of the round, as it came
+  Sample<Real> raw_;  // the row of the round, before scaling
   std::vector<double> outputs_;
   std::vector<double> direction_;
   std::vector<double> averaged_;
   std::vector<double> probabilities_;
-  std::vector<double> decision_;  // of the round in which the learner is made anew
+  std::vector<double> decision_;  // of the round in which the learner is rebuilt
   ByteLimit limit_;
   std::unique_ptr<EventLog> log_;  // null: nothing is reported
   ModelLock lock_;

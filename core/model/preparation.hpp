@@ -2,9 +2,9 @@
 //
 // scale = "standard": row t is divided by the standard deviations of rows 1..t-1 (scaler.hpp), for
 // deciding and for learning, and then counted. "auto": units that follow the stream (units.hpp). In
-// the warm-up they are found anew after rows 2, 4, 8, ..., 128 and kRows, from all rows so far;
-// then they change when the stream does, and the learner's stored examples with them
-// (docs/develop/decisions/0037). If all kRows rows are equal, the warm-up begins anew.
+// the warm-up they are found again after rows 2, 4, 8, ..., 128 and kRows, from all rows so far;
+// later they change when the stream does, and the learner's stored examples with them
+// (docs/develop/decisions/0037). If all kRows rows are equal, the warm-up starts again.
 //
 // gamma = "median": 1 over the median squared distance between the rows so far, as the learner sees
 // them. It is 1/d without two different rows and for kernels that do not depend on a distance. It
@@ -12,25 +12,25 @@
 // the array, or in streams of growing width the number of features so far (then also after row 1).
 // `gamma_factor` multiplies whatever is found, also at a change of units.
 //
-// `delta_factor`: the learner's `delta`, the diameter of its cells, is so many roots of that
-// squared distance, found with gamma; sqrt(d) of them where gamma is 1/d.
+// `delta_factor`: the learner's `delta`, the diameter of its cells, is this multiple of the root of
+// that squared distance, found together with gamma; sqrt(d) times it if gamma is 1/d.
 //
 // In the warm-up, when gamma, delta or units change, the model makes a new learner and replays the
 // kept rows (warmup.hpp). The new learner is, to the bit, one that had this gamma and scale from
 // the start. The rows are freed at its end. Reasons: docs/develop/decisions/0012.
 //
 // `fit` has all rows and goes over them once before the first round (`survey`, in a random order):
-// units begin with the first kRows rows and count the rest, then `settle` finds the units of all,
-// and gamma from the first kRows rows in these units. The rounds of `fit` count nothing; later rows
-// do. With kRows rows or more the warm-up is over before the first round, with fewer it is after
-// kRows rounds, those of later calls too. If all rows are equal, or scale = "standard", all is as
-// in a stream (docs/develop/decisions/0042).
+// units start with the first kRows rows and count the rest, then `settle` finds the units of all
+// rows, and gamma from the first kRows rows in these units. The rounds of `fit` count nothing;
+// later rows do. With kRows rows or more the warm-up is over before the first round; with fewer it
+// ends after kRows rounds, including those of later calls. If all rows are equal, or scale =
+// "standard", everything is as in a stream (docs/develop/decisions/0042).
 //
 // With a byte limit (byte_limit.hpp) fewer rows may be kept: the warm-up ends when the memory for
 // rows or for values is full.
 //
-// A NaN is a missing value, a gap (gaps.hpp): with "auto" the running mean stands in for it. Kept
-// rows keep their gaps; a new learner sees them as the mean of all rows so far fills them.
+// A NaN is a missing value, a gap (gaps.hpp): with "auto" the running mean replaces it. Kept rows
+// keep their gaps; a new learner sees them filled with the mean of all rows so far.
 //
 // Cost: O(non-zeros) per row while scaling; in the warm-up O(kRows^2 non-zeros) for distances and
 // less than 2.3 kRows rounds for the replays.
@@ -55,18 +55,18 @@
 
 namespace budgetron {
 
-// The rules asked for. The defaults leave rows and gamma alone.
+// The requested rules. The defaults change neither rows nor gamma.
 struct PreparationRules {
   std::string scale = "none";   // or "standard", "auto"
   std::string gamma = "fixed";  // as the spec has it, or "median"
   std::size_t width = 0;        // d; 0 if it grows with the stream
-  std::size_t flags = 0;        // number of the first feature that flags a gap; 0: none does
-  std::size_t rows = 0;         // with a byte limit: the most rows that are kept ...
+  std::size_t flags = 0;        // number of the first feature that flags a gap; 0: none
+  std::size_t rows = 0;         // with a byte limit: the most rows to keep ...
   std::size_t values = 0;       // ... and values in all of them
-  double gamma_factor = 1.0;    // "median" finds so many times its gamma
-  double delta_factor = 0.0;  // median distances that are a cell's diameter; 0: as the spec has it
-  bool metric = false;        // features have relevances (metric.hpp)
-  bool race = false;          // gammas of the median's multiples race (race.hpp)
+  double gamma_factor = 1.0;    // factor of the gamma that "median" finds
+  double delta_factor = 0.0;    // a cell's diameter in median distances; 0: as in the spec
+  bool metric = false;          // features have relevances (metric.hpp)
+  bool race = false;            // multiples of the median's gamma race (race.hpp)
 
   [[nodiscard]] bool any() const {
     return scale != "none" || gamma != "fixed" || delta_factor != 0.0;
@@ -76,7 +76,7 @@ struct PreparationRules {
 template <class Real>
 class Preparation {
  public:
-  // `examples`: the most that the learner stores, 0 for no limit.
+  // `examples`: the most that the learner stores; 0: no limit.
   Preparation(const Spec& spec, const PreparationRules& rules, std::size_t classes,
               std::uint64_t seed, std::size_t examples)
       : spec_(spec),
@@ -106,11 +106,11 @@ class Preparation {
     const Kernel kernel = make_kernel(part);
     gamma_ = kernel.gamma;
     by_distance_ = kernel.isotropic();
-    // Without a distance there is only 1/d to find, and where d is known it stands in the spec.
+    // Without a distance there is only 1/d to find; if d is known, 1/d is already in the spec.
     finds_gamma_ = rules.gamma == "median" && part.has("gamma") && (by_distance_ || width_ == 0);
     finds_delta_ = delta_factor_ > 0.0;
     if (finds_delta_ && !(by_distance_ && spec.has("delta"))) {
-      throw std::invalid_argument("only a learner with cells has a delta to find");
+      throw std::invalid_argument("delta can be found only for a learner with cells");
     }
     if (finds_delta_) delta_ = spec.number("delta");
     rule_ = scale_;
@@ -130,27 +130,27 @@ class Preparation {
   }
   // How often units have changed since the warm-up.
   [[nodiscard]] std::int64_t unit_changes() const { return units_.changes(); }
-  // The gamma in force.
+  // The current gamma.
   [[nodiscard]] double gamma() const { return gamma_; }
   [[nodiscard]] double gamma_factor() const { return gamma_factor_; }
-  // Gamma is this from now on, so many times that of the median rule.
+  // Sets gamma, which is `factor` times that of the median rule.
   void set_gamma(double gamma, double factor) {
     gamma_ = gamma;
     gamma_factor_ = factor;
   }
-  // The diameter in force of the learner's cells; 0 if the spec has it, or none.
+  // The current diameter of the learner's cells; 0 if it is in the spec, or there are no cells.
   [[nodiscard]] double delta() const { return delta_; }
   [[nodiscard]] bool warming_up() const { return warming_up_; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }  // of the generator
   [[nodiscard]] Warmup<Real>& warmup() { return warmup_; }
-  // Whether rows are shown to the learner otherwise than they come.
+  // Whether rows are transformed before the learner sees them.
   [[nodiscard]] bool scales() const {
     return scale_ == Scale::standard || (scale_ == Scale::units && !units_.identity()) ||
            metric_.on();
   }
-  // Whether gamma is found anew when units change.
+  // Whether gamma is found again when units change.
   [[nodiscard]] bool follows_width() const { return finds_gamma_ && by_distance_; }
-  // Whether each row changes how the next one is shown; else that changes with `stamp` alone.
+  // Whether each row changes the scaling of the next one; otherwise it changes with `stamp` only.
   [[nodiscard]] bool scales_by_row() const { return scale_ == Scale::standard; }
   [[nodiscard]] std::uint64_t stamp() const {
     return units_.stamp() + static_cast<std::uint64_t>(metric_.changes());
@@ -171,12 +171,12 @@ class Preparation {
     warmup_.reserve(rules.rows, rules.values, rules.width, finds() && by_distance_);
     if (scale_ == Scale::units && finds()) warmup_.reserve_shown(most_shown(limit.width, limit));
   }
-  // Values of a row as the learner is to see it, unless it has more than can be stored anyway.
+  // The values of a row as the learner sees it, or fewer if more cannot be stored anyway.
   [[nodiscard]] std::size_t most_shown(std::size_t width, const ByteLimit& limit) const {
     if (scale_ != Scale::units) return width;
     return std::min(width, limit.slots + units_.reserved());
   }
-  // What to build, with the gamma and delta in force. Nothing is copied: with a byte limit that
+  // What to build, with the current gamma and delta. Nothing is copied: with a byte limit a copy
   // would count.
   [[nodiscard]] const Spec& spec() {
     if (finds_gamma_) spec_.set_in("kernel", "gamma", gamma_);
@@ -191,7 +191,7 @@ class Preparation {
     return changed;
   }
 
-  // x becomes what the learner is to see now: it stays, or is scaled into `out`. `gaps`: values are
+  // Makes x what the learner should see: x stays, or is scaled into `out`. `gaps`: values are
   // missing.
   void prepare(Sample<Real>& x, OwnedSample<Real>& out, bool gaps) const {
     if (scale_ == Scale::standard) {
@@ -200,7 +200,7 @@ class Preparation {
       x = units_.transform_gaps(x, out);
     } else if (scale_ == Scale::units && !units_.identity()) {
       if (x.dense()) {
-        x.values = units_.show(x, out);  // and nothing else is to be copied
+        x.values = units_.show(x, out);  // nothing else needs to be copied
       } else {
         x = units_.transform(x, out);
       }
@@ -213,19 +213,19 @@ class Preparation {
     if (metric_.on()) metric_.apply(out, x.count);
   }
   [[nodiscard]] const Metric& metric() const { return metric_; }
-  // Whether the metric may change after so many rounds.
+  // Whether the metric may change after this many rounds.
   [[nodiscard]] bool metric_due(std::int64_t rounds) const {
-    return learns_metric_ && !warming_up_ && Relevance::due(rounds);
+    return learns_metric_ && !warming_up_ && !held_ && Relevance::due(rounds);
   }
   void set_metric(const Metric& metric) { metric_ = metric; }
-  // A kept row as the learner is to see it.
+  // A kept row as the learner should see it.
   Sample<Real> in_units(const Sample<Real>& x, OwnedSample<Real>& out) const {
     if (scale_ != Scale::units) return x;
     return has_gaps(x) ? units_.transform_gaps(x, out) : units_.transform(x, out);
   }
 
-  // How a value x of a feature is shown now, (x - centre)/size, where nothing is clipped; size is
-  // infinite where it is 0. And the feature's mean over the rows; NaN where none is kept.
+  // How a value x of a feature is shown now: (x - centre)/size, without clipping; size is infinite
+  // if the result is 0. And the mean of the feature over the rows; NaN if it is not known.
   struct Shown {
     double centre = 0.0;
     double size = 1.0;
@@ -238,12 +238,15 @@ class Preparation {
     return {unit.centre, unit.size / metric_.factor(feature), units_.stand_in(feature)};
   }
 
-  // No value that is shown is farther from 0, before the metric.
+  // A feature that was constant and moves is seen.
+  void see_constants() { units_.see_constants(); }
+
+  // An upper bound of the values shown, before the metric.
   [[nodiscard]] double clip() const {
     return scale_ == Scale::units ? units_.clip() : std::numeric_limits<double>::infinity();
   }
 
-  // Whether the first pass of `fit` has to show it more rows.
+  // Whether the first pass of `fit` should pass more rows.
   [[nodiscard]] bool surveys() const {
     return warming_up_ && scale_ != Scale::standard && (scale_ == Scale::units || !sampled_);
   }
@@ -278,9 +281,10 @@ class Preparation {
     return changed;
   }
 
-  // Counts x after its round; the learner saw it as `seen`. Calls rebuild() if a new learner has to
-  // be made from `spec` and `warmup`, change(units) if units change, which returns UnitsChanged.
-  // Of a row of the first pass nothing changes; gaps of a row that is learned again are known.
+  // Counts x after its round; the learner saw it as `seen`. Calls rebuild() if a new learner must
+  // be made from `spec` and `warmup`, and change(units) if units change, which returns
+  // UnitsChanged. A row of the first pass changes nothing; gaps of a row that is learned again were
+  // counted before.
   template <class Rebuild, class Change>
   void count(const Sample<Real>& x, const LabelledRow<Real>& seen, Rebuild rebuild, Change change) {
     const bool surveyed = seen.surveyed && settled_;
@@ -288,13 +292,13 @@ class Preparation {
     if (warming_up_) {
       count_first(x, seen, surveyed, rebuild);
     } else if (scale_ == Scale::standard) {
-      scaler_.count(x);
+      if (!held_) scaler_.count(x);
     } else if (scale_ == Scale::units && !surveyed && units_.count(x, seen.gaps)) {
       change_units(change);
     }
   }
 
-  // Before the round of x: ends the warm-up if there is no memory to keep x.
+  // Call before the round of x: ends the warm-up if there is no memory to keep x.
   template <class Rebuild>
   void make_place(const Sample<Real>& x, bool surveyed, Rebuild rebuild) {
     if (!warming_up_ || warmup_.fits(x)) return;
@@ -304,6 +308,17 @@ class Preparation {
 
   void join(const ClassChange& change) {
     if (warming_up_) warmup_.join(change);
+  }
+
+  // Units and metric stay as they are until `decide_held`. Precondition: the warm-up is over.
+  void hold() {
+    held_ = true;
+    units_.hold();
+  }
+  template <class Change>
+  void decide_held(Change change) {
+    held_ = false;
+    if (scale_ == Scale::units && units_.check_held()) change_units(change);
   }
 
   void visit_state(StateVisitor& visitor) {
@@ -327,7 +342,7 @@ class Preparation {
     if (!warming_up_ && warmup_.size() == 0) end_warmup();
     require(std::isfinite(gamma_) && gamma_ > 0.0, "gamma");
     require(!finds_delta_ || (std::isfinite(delta_) && delta_ > 0.0), "delta");
-    // Models of "auto" before format 4 were frozen (scaler.hpp) or left rows as they are.
+    // Models of "auto" before format 4 were frozen (scaler.hpp) or did not change rows.
     require(scale_ == rule_ || rule_ == Scale::units, "scale");
     require(warming_up_ ? finds() || scale_ == Scale::units : warmup_.size() == 0, "warm-up");
     require(takes_gaps() || (!warmup_.gaps() && gaps_.total() == 0), "gaps");
@@ -338,7 +353,7 @@ class Preparation {
  private:
   enum class Scale { none, standard, units };
 
-  // Features whose gaps are counted one by one.
+  // The number of features whose gaps are counted one by one.
   [[nodiscard]] std::size_t most_counted() const {
     if (units_.reserved() > 0) return units_.reserved();
     return std::max(GapCounts::kLeast, units_.features());
@@ -351,7 +366,7 @@ class Preparation {
     if (finds_delta_) delta_ = changed.delta;
     units_.commit();
   }
-  // In the warm-up.
+  // Counts a row in the warm-up.
   template <class Rebuild>
   void count_first(const Sample<Real>& x, const LabelledRow<Real>& seen, bool surveyed,
                    Rebuild rebuild) {
@@ -372,7 +387,7 @@ class Preparation {
   void choose_units_and_gamma(bool last, Rebuild rebuild) {
     bool changed = false;
     if (scale_ == Scale::units && (last || (warmup_.size() > 1 && due(warmup_.size())))) {
-      changed = !units_.identity() || warmup_.gaps();  // the means have moved
+      changed = !units_.identity() || warmup_.gaps();  // the means have changed
       units_.start(warmup_.rows());
       changed |= !units_.identity();
     }
@@ -391,7 +406,7 @@ class Preparation {
     warming_up_ = false;
   }
 
-  // After which rows before the last gamma is found: the powers of two.
+  // Whether gamma is found after this row: at the powers of two, before the last time.
   [[nodiscard]] bool due(std::size_t rows) const {
     return (rows & (rows - 1)) == 0 && (rows > 1 || width_ == 0);
   }
@@ -401,10 +416,10 @@ class Preparation {
     return [this](const Sample<Real>& x, OwnedSample<Real>& out) { return in_units(x, out); };
   }
 
-  // Whether something depends on how far rows are apart.
+  // Whether something depends on the distances between rows.
   [[nodiscard]] bool finds() const { return finds_gamma_ || finds_delta_; }
 
-  // Gamma and delta from the kept rows. True if one has changed.
+  // Finds gamma and delta from the kept rows. True if one has changed.
   bool find_widths() {
     if (!finds()) return false;
     double squared = by_distance_ ? warmup_.median_squared_distance(show()) : 0.0;
@@ -425,18 +440,19 @@ class Preparation {
   std::size_t width_;
   double gamma_factor_;
   double delta_factor_;
-  std::size_t features_ = 0;  // 1 + the largest feature number seen while warming up
+  std::size_t features_ = 0;  // 1 + the largest feature number seen in the warm-up
   double gamma_;
   double delta_ = 0.0;
   bool by_distance_;
   bool finds_gamma_;
   bool finds_delta_;
   bool warming_up_;
-  // Of the first pass of `fit`; of no use once `fit` has ended.
+  bool held_ = false;
+  // For the first pass of `fit`; not used afterwards.
   bool sampled_ = false;  // the rows for gamma are complete
   bool settled_ = false;  // gamma and units are found
   Scale scale_ = Scale::none;
-  Scale rule_ = Scale::none;  // what was asked for; scale_ may be that of an older model file
+  Scale rule_ = Scale::none;  // the requested rule; scale_ may be that of an older model file
   Scaler scaler_;
   Units units_;
   bool learns_metric_ = false;

@@ -1,42 +1,45 @@
-// A race of learners: while the model learns, others learn beside it from the same rows. One that
-// is clearly better takes its place (docs/develop/decisions/0053, 0054).
+// A race of learners: other learners (contenders) learn beside the model's own from the same rows.
+// One that is clearly better replaces it (docs/develop/decisions/0053, 0054).
 //
-//   d_t    what the model loses in round t less what the contender does, times the row's weight:
-//          mistakes, in regression |error|. Both answer before they learn.
+//   d_t    the model's loss in round t minus the contender's, times the row's weight: mistakes, in
+//          regression |error|. Both answer before they learn.
 //   z      sum d_t / sqrt(V)      about N(0, 1) if both are equally good
-//   V      sum d_t^2, but at least sum (d_t/w_t)^2 times the mean of w^2 over all rows so far:
-//          what it would be if the two differed in heavy rows as often as in all. Where classes
-//          are weighed, heavy rows are few, and sum d_t^2 knows nothing of them until the two have
-//          differed in some (docs/develop/decisions/0056). Without weights both are the same.
+//   V      sum d_t^2, but at least sum (d_t/w_t)^2 times the mean of w^2 over all rows so far: the
+//          value if the two differed in heavy rows as often as in all. With class weights heavy
+//          rows are few, and sum d_t^2 does not include them until the two have differed in some
+//          (docs/develop/decisions/0056). Without weights both are the same.
 //
-// There are two kinds of contenders:
+// There are three kinds of contenders:
 //
-//   width  4 and 16 times the gamma that the median rule finds, half of the budget; from the first
-//          row after the warm-up on. It has missed that, so its first kYoung rows do not count.
-//   metric a copy of the model's learner that sees rows in the metric which its gradients suggest
-//          (metric.hpp); from rounds 400, 800, 1600, ... on, if none is there and it differs
+//   width     4 and 16 times the gamma of the median rule, half of the budget; starts after the
+//             warm-up. It missed those rows, so its first kYoung rows do not count.
+//   straight  a learner with a straight part and the whole budget, if the model's learner dropped
+//             its own because rows are dense; starts with the widths, and is counted like them
+//   metric    a copy of the model's learner that sees rows in the metric that its gradients suggest
+//             (metric.hpp); starts in rounds 400, 800, 1600, ..., if there is none and it differs
 //
-// Every kCheck rows, those who have been there for kFirst rows:
+// Every kCheck rows, for contenders that have been there for kFirst rows:
 //
-//   z > win   the contender, of several the one that is most ahead, becomes the model's learner.
-//             After a width's win it and narrower ones have the whole budget; other widths, and
-//             metrics, leave. Those who stay are compared anew, with the new learner.
+//   z > win   (kAfterWin for narrower ones after a width's win) the contender with the largest lead
+//             becomes the model's learner. After a width's win it and narrower ones get the whole
+//             budget; all others leave. After the win of another kind, its kind and metrics leave.
+//             Those who stay are compared again, with the new learner.
 //   z < lose  it leaves
-//   z < 0     kDoubt rows after it began or somebody won: it leaves
-//   z < hope  `patience` rows after it began or somebody won: it leaves
+//   z < 0     kDoubt rows after its start or the last win: it leaves
+//   z < hope  `patience` rows after its start or the last win: it leaves
 //   row `last`: it leaves
 //
-// Within a limit in bytes widths begin with what the warm-up has freed: as many examples as fit
-// there, but no more than half, and no race where that are fewer than kFewest. A winner gets the
+// With a byte limit widths use the memory that the warm-up has freed: as many examples as fit
+// there, but at most half of the budget, and no race if fewer than kFewest fit. A winner gets the
 // whole budget, others stay as they are. A metric, a copy of the whole learner, never fits.
 //
-// The model's learner knows nothing of the race: where nobody wins, nothing is lost but the time.
-// The contenders' memory is freed when they leave.
+// The model's learner does not depend on the race: if nobody wins, only time is lost. The
+// contenders' memory is freed when they leave.
 //
-// Rows of later epochs, which the learners have learned before, would not show who is better: the
+// Rows of later epochs, which the learners have learned before, would not show which is better: the
 // first of them ends the race.
 //
-// Cost: a contender's round is that of a learner with its budget, in the rows that it stays.
+// Cost: each contender costs the rounds of a learner with its budget, while it stays.
 #pragma once
 
 #include <algorithm>
@@ -68,20 +71,22 @@ struct RaceRules {
 template <class Real>
 struct Contender {
   double factor = 1.0;    // times the gamma of the median rule
-  double gamma = 1.0;     // that it has now
-  bool measures = false;  // it is a metric: rows are shown to it in its own
+  double gamma = 1.0;     // its current gamma
+  bool measures = false;  // it is a metric: it sees rows in its own
+  bool straight = false;  // it has a straight part, unlike the model's learner
   Metric metric = {};
   std::unique_ptr<Learner<Real>> learner = nullptr;
-  std::int64_t rows = 0;      // since it began
-  std::int64_t compared = 0;  // of these since somebody won
+  std::int64_t rows = 0;      // since its start
+  std::int64_t compared = 0;  // of these, since the last win
   double ahead = 0.0;         // sum of d
-  double squares = 0.0;       // of d^2
-  double plain = 0.0;         // of (d/w)^2
+  double squares = 0.0;       // sum of d^2
+  double plain = 0.0;         // sum of (d/w)^2
   Row<Real> row = {};
   OwnedSample<Real> shown = {};
   std::vector<double> outputs = {};
   std::vector<double> direction = {};
 
+  [[nodiscard]] bool is_width() const { return !measures && !straight; }
   // `square`: the mean of w^2.
   [[nodiscard]] double z(double square) const {
     return squares > 0.0 ? ahead / std::sqrt(std::max(squares, plain * square)) : 0.0;
@@ -103,22 +108,27 @@ struct Contender {
   [[nodiscard]] const RaceRules& rules() const {
     static constexpr RaceRules kWidth{4.0, -2.0, 1.5, 2000, kLast};
     static constexpr RaceRules kMetric{2.5, -2.0, 0.0, kDoubt, 3000};
-    return measures ? kMetric : kWidth;
+    static constexpr RaceRules kStraight{2.5, -2.0, 1.5, 2000, kLast};
+    return measures ? kMetric : straight ? kStraight : kWidth;
   }
   [[nodiscard]] bool compares() const { return rows >= kFirst && rows % kCheck == 0; }
-  [[nodiscard]] bool wins(double square) const { return compares() && z(square) > rules().win; }
+  // `after`: a width has won before, so narrower ones are more likely to be better.
+  [[nodiscard]] bool wins(double square, bool after) const {
+    return compares() && z(square) > (after && is_width() ? kAfterWin : rules().win);
+  }
   [[nodiscard]] bool leaves(double square) const {
     return compares() && (z(square) < rules().lose || rows >= rules().last ||
                           (compared >= kDoubt && z(square) < 0.0) ||
                           (compared >= rules().patience && z(square) < rules().hope));
   }
 
+  static constexpr double kAfterWin = 2.5;     // z
   static constexpr std::int64_t kFirst = 300;  // rows
   static constexpr std::int64_t kCheck = 100;
   static constexpr std::int64_t kDoubt = 500;
-  static constexpr std::int64_t kLast = 6000;  // the longest that one stays
+  static constexpr std::int64_t kLast = 6000;  // the longest stay
   static constexpr std::int64_t kYoung =
-      200;  // rows in which a width, which begins later, catches up
+      200;  // rows that a width, which starts later, gets to catch up
 };
 
 template <class Real>
@@ -128,17 +138,21 @@ class Race {
   static constexpr double kBudget = 0.5;     // a width's share of the budget, until one wins
   static constexpr std::size_t kFewest = 8;  // examples
 
-  // `limited`: within a limit in bytes.
+  // `limited`: with a byte limit.
   explicit Race(bool widths, bool limited = false) : widths_(widths), limited_(limited) {}
 
-  // Widths are still to begin: gamma is not yet found.
+  // Widths have not started: gamma is not yet found.
   [[nodiscard]] bool waiting() const { return widths_ && !begun_; }
-  // Whether it finds the multiple of the median rule's gamma; else that is given.
+  // Whether it finds the multiple of the median rule's gamma; otherwise that is given.
   [[nodiscard]] bool finds_factor() const { return widths_; }
   [[nodiscard]] bool running() const { return !contenders_.empty(); }
   [[nodiscard]] bool measures() const {
     return std::any_of(contenders_.begin(), contenders_.end(),
                        [](const auto& each) { return each.measures; });
+  }
+  [[nodiscard]] bool has_straight() const {
+    return std::any_of(contenders_.begin(), contenders_.end(),
+                       [](const auto& each) { return each.straight; });
   }
   // The multiple of the median rule's gamma that has won so far.
   [[nodiscard]] double factor() const { return factor_; }
@@ -146,12 +160,12 @@ class Race {
   Random& random() { return random_; }
 
   void begin() { begun_ = true; }
-  // Widths begin within a limit in bytes, with this share of the budget; 0: they do not fit.
+  // Starts widths with a byte limit and this share of the budget; 0: they do not fit.
   void begin_limited(double share) {
     begun_ = limited_ = true;
     share_ = share;
   }
-  // The race is over, and from now on there is a limit in bytes.
+  // Ends the race; from now on there is a byte limit.
   void end_limited() {
     end();
     if (begun_) limited_ = true;
@@ -159,40 +173,44 @@ class Race {
   void add(Contender<Real> contender) { contenders_.push_back(std::move(contender)); }
   void end() { std::vector<Contender<Real>>().swap(contenders_); }
 
-  // A row of the stream, whether anybody races or not.
+  // Counts a row of the stream, also if nobody races.
   void count(double row_weight) {
     const double weight = bounded(row_weight);
     squares_ += weight * weight;
     ++rows_;
   }
-  // A weight whose square is a number.
+  // A weight whose square is finite.
   [[nodiscard]] static double bounded(double weight) { return std::clamp(weight, 1e-100, 1e100); }
 
-  // The budget's share of a width: after a win narrow kernels are known to be worth it.
+  // A width's share of the budget: the whole after a win, because narrow kernels have proved
+  // useful.
   [[nodiscard]] double share() const {
     if (limited_) return share_;
     return factor_ == 1.0 ? kBudget : 1.0;
   }
 
-  // Ends a round. Calls `win(contender)` for the one that takes the model's place, which then
-  // leaves, and `raise(contender)` for those who get the whole budget.
+  // Ends a round. Calls `win(contender)` for the one that replaces the model's learner and then
+  // leaves, and `raise(contender)` for those that get the whole budget.
   template <class Win, class Raise>
   void check(Win win, Raise raise) {
     const double square = rows_ > 0 ? squares_ / static_cast<double>(rows_) : 1.0;
     Contender<Real>* best = nullptr;
     for (Contender<Real>& each : contenders_) {
-      if (each.wins(square) && (best == nullptr || each.ahead > best->ahead)) best = &each;
+      if (each.wins(square, factor_ > 1.0) && (best == nullptr || each.ahead > best->ahead))
+        best = &each;
     }
     if (best != nullptr) {
       win(*best);
-      const bool measures = best->measures;
-      if (!measures) factor_ = best->factor;
+      const bool width = best->is_width();
+      const bool straight = best->straight;
+      if (width) factor_ = best->factor;
       std::erase_if(contenders_, [&](const auto& each) {
-        return each.measures || (!measures && !(each.factor > factor_));
+        return each.measures || (straight && each.straight) ||
+               (width && !(each.is_width() && each.factor > factor_));
       });
       for (Contender<Real>& each : contenders_) {
         each.compare_anew();
-        if (!measures && !limited_) raise(each);
+        if (width && !limited_) raise(each);
       }
     } else {
       std::erase_if(contenders_, [&](const auto& each) { return each.leaves(square); });
@@ -200,14 +218,15 @@ class Race {
     if (contenders_.empty()) end();
   }
 
-  // ---- what happens to the model's learner happens to them --------------------------------------
+  // ---- changes of the model's learner apply to the contenders too
+  // --------------------------------
   void change_units(const UnitChange& change, const Metric& metric) {
     for (Contender<Real>& each : contenders_) {
       const MeasuredChange measured(change, each.measures ? each.metric : metric);
       each.gamma = each.learner->change_units(measured, each.factor).gamma;
     }
   }
-  // The model's metric is another; those with a metric of their own have left.
+  // The model's metric changed; contenders with their own metric have left.
   void change_metric(const MetricChange& change) {
     for (Contender<Real>& each : contenders_) {
       if (!each.measures) each.gamma = each.learner->change_units(change, each.factor).gamma;
@@ -257,7 +276,10 @@ class Race {
     for (const Contender<Real>& each : contenders_) {
       numbers.insert(numbers.end(),
                      {each.factor, each.gamma, each.ahead, each.squares, each.plain});
-      counts.insert(counts.end(), {each.measures ? 1 : 0, each.rows, each.compared});
+      counts.insert(counts.end(), {each.measures   ? 1
+                                   : each.straight ? 2
+                                                   : 0,
+                                   each.rows, each.compared});
     }
     visitor.field("begun", begun_);
     visitor.field("factor", factor_);
@@ -282,7 +304,7 @@ class Race {
       return factor == 1.0 ||
              std::find(std::begin(kFactors), std::end(kFactors), factor) != std::end(kFactors);
     };
-    constexpr std::size_t most = std::size(kFactors) + 1;
+    constexpr std::size_t most = std::size(kFactors) + 2;
     constexpr std::size_t each_has = 5;
     const std::size_t count = numbers.size() / each_has;
     require(share_ >= 0.0 && share_ <= 1.0 && (share_ > 0.0 || !limited_ || numbers.empty()),
@@ -301,15 +323,16 @@ class Race {
       each.squares = number[3];
       each.plain = number[4];
       each.measures = counts[3 * i] == 1;
+      each.straight = counts[3 * i] == 2;
       each.rows = counts[3 * i + 1];
       each.compared = counts[3 * i + 2];
       require((widths_ ? possible(each.factor) : each.measures) && each.gamma > 0.0 &&
                   each.squares >= 0.0 && each.plain >= 0.0 && counts[3 * i] >= 0 &&
-                  counts[3 * i] <= (limited_ ? 0 : 1) && each.compared >= 0 &&
+                  counts[3 * i] <= (limited_ ? 0 : 2) && each.compared >= 0 &&
                   each.compared <= each.rows &&
                   each.rows < Contender<Real>::kLast + Contender<Real>::kCheck &&
-                  (each.measures ? !measures() : each.factor > factor_) &&
-                  (!widths_ || !each.measures || each.factor == factor_),
+                  (!each.measures || !measures()) && (!each.straight || !has_straight()) &&
+                  (each.is_width() ? each.factor > factor_ : !widths_ || each.factor == factor_),
               "race");
       contenders_.push_back(std::move(each));
     }
@@ -318,10 +341,10 @@ class Race {
   bool widths_;
   bool limited_;
   bool begun_ = false;
-  double share_ = 0.0;  // of the budget, within a limit in bytes
+  double share_ = 0.0;  // of the budget, with a byte limit
   double factor_ = 1.0;
   std::int64_t rows_ = 0;  // of the stream
-  double squares_ = 0.0;   // sum of their w^2
+  double squares_ = 0.0;   // sum of w^2
   Random random_{0};
   std::vector<Contender<Real>> contenders_;
 };

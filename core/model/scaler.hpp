@@ -1,4 +1,4 @@
-// Running standard deviations, feature by feature, and rows divided by them.
+// Running standard deviations of every feature, and rows divided by them.
 //
 //   x_j <- x_j / s_j ,   s_j^2 = (1/t) sum_{i <= t} (x_ij - m_j)^2   over the t rows counted so far
 //
@@ -10,16 +10,16 @@
 //
 //   t s^2 = q + m^2 n (t - n) / t
 //
-// Frozen (scale = "auto" of model files before format 4): saved deviations stand for good. A
-// feature that had none is divided by its running root mean square where that exceeds 1:
+// Frozen (scale = "auto" of model files before format 4): saved deviations stay fixed. A feature
+// that had none is divided by its running root mean square if that is above 1:
 //
 //   x_j <- x_j / max(1, sqrt((q + n m^2) / t))
 //
 // so that a rare flag of a one-hot code stays a flag, and neither a large constant nor a sensor
-// that comes late drowns the rest.
+// that starts late dominates the rest.
 //
-// All in float64. A zero written out and a zero left out are the same to every line here, so dense
-// and sparse rows give the same bits, and a constant feature has q = 0 exactly.
+// Everything is float64. A zero that is stored and a zero that is left out mean the same in every
+// line here, so dense and sparse rows give the same bits, and a constant feature has q = 0 exactly.
 //
 // Cost: O(non-zeros of x) to count and to transform. Memory: 28 bytes per feature seen, 8 more when
 // frozen, and its slot.
@@ -32,16 +32,16 @@
 #include <limits>
 #include <vector>
 
+#include "base/feature_table.hpp"
 #include "base/sample.hpp"
 #include "base/state.hpp"
-#include "storage/feature_table.hpp"
 
 namespace budgetron {
 
 class Scaler {
  public:
-  // x over the deviations of the rows counted so far, or the frozen ones. The answer looks into
-  // `out`.
+  // x divided by the deviations of the rows counted so far, or by the frozen ones. The result
+  // points into `out`.
   template <class Real>
   Sample<Real> transform(const Sample<Real>& x, OwnedSample<Real>& out) const {
     out.dense = x.dense();
@@ -73,13 +73,14 @@ class Scaler {
     }
   }
 
-  // What a value is divided by now; infinite where it maps to 0.
+  // The current divisor of a value; infinite if it maps to 0.
   [[nodiscard]] double size(std::int32_t feature) const {
     const std::uint32_t slot = slots_.find(feature);
     const double s = slot == kNoSlot ? (deviations_.empty() ? 0.0 : 1.0) : divisor(slot);
     return s > 0.0 ? s : std::numeric_limits<double>::infinity();
   }
-  // The mean of a feature over the rows counted so far; NaN where frozen ones are not counted.
+  // The mean of a feature over the rows counted so far; NaN for frozen features, which are not
+  // counted.
   [[nodiscard]] double mean(std::int32_t feature) const {
     const std::uint32_t slot = slots_.find(feature);
     if (slot == kNoSlot) return 0.0;
@@ -87,7 +88,7 @@ class Scaler {
     return means_[slot] * static_cast<double>(counts_[slot]) / static_cast<double>(rows_);
   }
 
-  // Takes the memory for rows of this width.
+  // Allocates the memory for rows of this width.
   void reserve(std::size_t width) {
     slots_.reserve(width, width);
     features_.reserve(width);
@@ -121,8 +122,8 @@ class Scaler {
   }
 
  private:
-  // The largest value a scaled row may hold: squares of it can be summed over 2^28 features in
-  // float32. Only a feature that jumps by that many of its deviations meets it.
+  // The largest value of a scaled row: its squares can be summed over 2^28 features in float32.
+  // Only a feature that jumps by that many of its deviations reaches it.
   static constexpr double kLargest = 1e15;
   // Larger values count as this one: beyond it, sums of squares overflow.
   static constexpr double kCountable = 1e140;
@@ -151,7 +152,7 @@ class Scaler {
     return s > 0.0 ? s : std::max(root_mean_square(slot), 1.0);
   }
 
-  // Of the rows counted so far.
+  // The deviation over the rows counted so far.
   [[nodiscard]] double deviation(std::size_t slot) const {
     double squares = squares_[slot];
     if (counts_[slot] < rows_) {
@@ -179,11 +180,11 @@ class Scaler {
 
   std::int64_t rows_ = 0;
   FeatureTable slots_;
-  std::vector<std::int32_t> features_;  // per slot, in the order they were first seen
+  std::vector<std::int32_t> features_;  // per slot, in the order of first appearance
   std::vector<std::int64_t> counts_;    // n
   std::vector<double> means_;           // m
   std::vector<double> squares_;         // q
-  std::vector<double> deviations_;      // frozen, per slot known then; else empty
+  std::vector<double> deviations_;      // frozen, per slot known then; otherwise empty
 };
 
 }  // namespace budgetron

@@ -1,34 +1,35 @@
-// Units of the targets of a regression, which follow the stream: the learner is shown
+// Units of the targets of a regression, which follow the stream: the learner gets
 //
 //   z = (y - m)/s, at most kFarthest of either sign,   and the answer is   m + s f(x)
 //
-// Statistics: of the first kKept targets and then of every kEvery-th the last kKept are kept, so
-// that what lies kKept kEvery rows back is forgotten. They are looked at after each of rows 1 to
-// 15, then eight times while the rows double, at the latest every kLongest rows:
+// Statistics: the last kKept of the first kKept targets and then of every kEvery-th are kept, so
+// that targets older than kKept kEvery rows are forgotten. They are evaluated after each of rows 1
+// to 15, then eight times per doubling of the rows, at least every kLongest rows:
 //
 //   m  their median, always in force
-//   s  1.4826 times the median |y - m| of those that differ from m (of a normal distribution: the
-//      standard deviation). It comes into force where the s in force is off by more than a factor
-//      kOff at two looks running, in the first kKept rows at one. Then f <- (s_old/s) f, so that
-//      s f(x) is what it was; but if s falls, no |f(x)| of the rows since the last look may grow
-//      beyond kFarthest. If s falls to 1/kFall or less at once, after the first kKept rows, f was
-//      learned in units that were wrong: the largest |f(x)| of these rows is then at most 1.
+//   s  1.4826 times the median |y - m| of those that differ from m (for a normal distribution: the
+//      standard deviation). It comes into force if the current s is off by more than a factor kOff
+//      at two evaluations in a row, within the first kKept rows at one. Then f <- (s_old/s) f, so
+//      that s f(x) stays the same; but if s falls, no |f(x)| of the rows since the last evaluation
+//      may grow beyond kFarthest. If s falls to 1/kFall or less at once, after the first kKept
+//      rows, f was learned in wrong units: the largest |f(x)| of these rows is then at most 1.
 //
-// A learner whose f has a constant is told by how much m has moved, so that it answers what it did:
-// the median of 200 targets is never quite still. It is not told in the first kKept rows, nor of
-// more than kMove s at once, for then the targets have moved, and answers should. And a learner
-// that knows how certain it is hears of an s that was off by kFall or more (decision 0058).
+// If f has a constant, the learner adds the movement of m to it, so that its answers stay the same:
+// the median of 200 targets always moves a little. This is not done in the first kKept rows, nor
+// for more than kMove s at once, because then the targets have moved, and answers should. A learner
+// with a belief becomes unsure if s was off by kFall or more (decision 0058).
 //
-// Medians, because one value, of whatever size, moves them by one rank. A row with an outlier is
-// learned as one with z = kFarthest; the next one, if it is another, is not learned. Where kJump
-// targets running are beyond kFarthest they have jumped: the statistics start anew.
+// Medians, because one value, of any size, moves them by one rank. A row with an outlier is learned
+// with z = kFarthest; if the next one is an outlier too, it is not learned. If kJump targets in a
+// row are beyond kFarthest, the targets have jumped: the statistics restart.
 //
-// When they start, m follows from the first target on. There is no s before there are kFirst
-// targets and two of them differ, and without s nothing is learned. If the first kFirst targets or
-// more are equal, the first that differs starts the statistics anew. So the learner is shown the
-// same z of y and of a y + b, but for rounding.
+// At the start m follows from the first target on. There is no s before there are kFirst targets
+// and two of them differ, and without s nothing is learned. If the first kFirst targets or more are
+// equal, the first that differs restarts the statistics. So the learner gets the same z for y and
+// for a y + b, up to rounding.
 //
-// Cost: O(1) a row, O(kKept) a look. Memory: kKept float64. Reasons: docs/develop/decisions/0036.
+// Cost: O(1) per row, O(kKept) per evaluation. Memory: kKept float64. Reasons:
+// docs/develop/decisions/0036.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +55,7 @@ class TargetUnits {
   [[nodiscard]] double scale() const { return scale_; }
   [[nodiscard]] std::int64_t changes() const { return changes_; }
   [[nodiscard]] bool known() const { return known_; }  // whether there is an s
-  // Whether the row of the target counted last is to be learned.
+  // Whether the row of the last counted target should be learned.
   [[nodiscard]] bool learns() const { return known_ && far_ < 2; }
 
   [[nodiscard]] double scaled(double target) const {
@@ -62,7 +63,8 @@ class TargetUnits {
   }
   [[nodiscard]] double answer(double f) const { return centre_ + scale_ * f; }
 
-  // Counts a target to whose row f was answered, in units; returns what f is to be multiplied by.
+  // Counts a target for whose row f was the answer, in units; returns the factor by which f must be
+  // multiplied.
   double count(double target, double f) {
     largest_ = std::max(largest_, std::abs(f));
     far_ = known_ && std::abs(scaled(target)) == kFarthest ? far_ + 1 : 0;
@@ -77,13 +79,31 @@ class TargetUnits {
     far_off_ = scale_ >= kFall * scale || scale_ <= scale / kFall;
     return factor;
   }
-  // By how much the target counted last made all larger, in units of before it.
+  // Counts a target while units are held; `decide_held` evaluates what was counted.
+  void observe(double target, double f) {
+    largest_ = std::max(largest_, std::abs(f));
+    const bool far = known_ && std::abs(scaled(target)) == kFarthest;
+    far_ = far ? std::min(far_ + 1, kJump - 1) : 0;
+    keep(target);
+  }
+  // The factor for f after a merge; `shift` as after `count`.
+  double decide_held() {
+    const double centre = centre_;
+    const double scale = scale_;
+    off_ = true;  // a merge counts as two evaluations
+    const double factor = look();
+    shift_ = known_ ? (centre - centre_) / scale : 0.0;
+    if (!(std::abs(shift_) <= kMove)) shift_ = 0.0;
+    far_off_ = scale_ >= kFall * scale || scale_ <= scale / kFall;
+    return factor;
+  }
+  // By how much the last counted target shifted all targets, in the units before it.
   [[nodiscard]] double shift() const { return shift_; }
   // Whether it changed s by kFall or more.
   [[nodiscard]] bool far_off() const { return far_off_; }
 
   // The first pass of `fit`: counts a target, unless there are enough. `settle` ends the pass: m
-  // and s are then those of the targets kept. If there is no s it starts anew.
+  // and s are then those of the kept targets. If there is no s, the statistics restart.
   [[nodiscard]] bool surveys() const { return !known_ || seen_ < kSurveyed; }
   void survey(double target) {
     if (surveys()) count(target, 0.0);
@@ -95,7 +115,7 @@ class TargetUnits {
     settled_ = known_;
     if (!settled_) *this = TargetUnits();
   }
-  // Whether the first pass found an s. Its rows are then not to be counted again.
+  // Whether the first pass found an s. Its rows are then not counted again.
   [[nodiscard]] bool settled() const { return settled_; }
 
   void visit_state(StateVisitor& visitor) {
@@ -123,7 +143,7 @@ class TargetUnits {
   static constexpr std::size_t kKept = 200;
   static constexpr std::int64_t kEvery = 5;
   static constexpr std::int64_t kSurveyed = kEvery * static_cast<std::int64_t>(kKept);
-  static constexpr std::int64_t kLongest = 64;  // rows from look to look
+  static constexpr std::int64_t kLongest = 64;  // rows between evaluations
   static constexpr std::int64_t kFirst = 4;     // targets before there is an s
   static constexpr double kOff = 1.5;
   static constexpr double kFarthest = 20.0;
@@ -150,7 +170,7 @@ class TargetUnits {
     }
   }
 
-  // Rows from look to look.
+  // The rows between two evaluations.
   [[nodiscard]] std::int64_t spacing() const {
     const auto octave =
         static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(seen_)));
@@ -179,7 +199,7 @@ class TargetUnits {
     const double factor = std::exchange(scale_, scale) / scale;
     if (factor <= 1.0) return factor;
     const bool wrong = factor >= kFall && !early;
-    const double most = wrong ? 1.0 : std::max(kFarthest, largest);  // of |f(x)|
+    const double most = wrong ? 1.0 : std::max(kFarthest, largest);  // limit of |f(x)|
     return std::min(factor, most / largest);
   }
 
@@ -193,14 +213,14 @@ class TargetUnits {
   double centre_ = 0.0;       // m
   double scale_ = 1.0;        // s
   bool known_ = false;        // whether there is an s
-  std::int64_t seen_ = 0;     // targets, since the statistics started
-  double shift_ = 0.0;        // of the target counted last
-  bool far_off_ = false;      // likewise
-  double largest_ = 0.0;      // |f| since the last look
-  std::int64_t far_ = 0;      // targets running beyond kFarthest
-  bool off_ = false;          // whether s was at the last look
+  std::int64_t seen_ = 0;     // targets since the statistics started
+  double shift_ = 0.0;        // of the last counted target
+  bool far_off_ = false;      // of the last counted target
+  double largest_ = 0.0;      // largest |f| since the last evaluation
+  std::int64_t far_ = 0;      // targets in a row beyond kFarthest
+  bool off_ = false;          // whether s was off at the last evaluation
   std::int64_t changes_ = 0;  // of s
-  bool settled_ = false;      // of no use once `fit` has ended
+  bool settled_ = false;      // not used after `fit`
   std::vector<double> window_;
 };
 

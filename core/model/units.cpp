@@ -5,38 +5,38 @@
 namespace budgetron {
 namespace {
 
-constexpr double kOff = 1.5;          // a unit is off by this factor
-constexpr double kCentreOff = 2.0;    // and its centre by so many units
-constexpr double kFarthest = 1000.0;  // deviations from 0: distances are rounded
-constexpr double kCommonOff = 30.0;   // and the size of an even stream, so that it becomes uneven
-constexpr double kLargest = 1e12;     // deviation of an even stream
+constexpr double kOff = 1.5;          // a unit is off by this factor ...
+constexpr double kCentreOff = 2.0;    // ... and its centre by this many units
+constexpr double kFarthest = 1000.0;  // deviations from 0: beyond it distances are rounded
+constexpr double kCommonOff = 30.0;   // an even stream whose size is off by this becomes uneven
+constexpr double kLargest = 1e12;     // largest deviation of an even stream
 constexpr double kSmallest = 1e-12;
 constexpr double kAbove = 2.0;     // the largest deviation is more than this times the median one
-constexpr double kStandard = 4.0;  // no deviation of standardised features exceeds it,
+constexpr double kStandard = 4.0;  // no deviation of standardised features is larger,
 constexpr double kBelow = 2.5;     // above it: the median one is more than this times a small size
-constexpr std::size_t kFew = 16;   // one of so many features may be smaller than small
-constexpr double kWidthOff = 4.0;  // or so that gamma is found anew
-constexpr int kRunning = 2;        // checks
+constexpr std::size_t kFew = 16;   // one in this many features may be smaller than small
+constexpr double kWidthOff = 4.0;  // factor at which gamma is found again
+constexpr int kRunning = 2;        // checks in a row
 constexpr int kRunningDown = 3;
-constexpr double kBlock = 10.0;  // values in a block at least
-constexpr double kUp = 4.0;      // a jump is by more than this
+constexpr double kBlock = 10.0;  // least number of values in a block
+constexpr double kUp = 4.0;      // a jump is by more than this factor
 constexpr double kDown = 0.1;
-constexpr double kAside = 3.0;           // units; a jump aside is by more than this
-constexpr double kFarDown = 0.01;        // is seen sooner
-constexpr double kBefore = 3.9;          // units from the centre: stored before the jump
-constexpr double kStep = 2.25;           // squared; a step is by more than this
-constexpr double kBeyond = 1.5;          // squared, and leaves the range so far by more than this
-constexpr double kMoved = 1.5;           // deviations; or all means move by more
-constexpr std::int64_t kStepChecks = 3;  // running
-constexpr std::int64_t kWideChecks = 5;  // whatever the range
+constexpr double kAside = 3.0;     // units; a jump aside is by more than this
+constexpr double kFarDown = 0.01;  // a fall to this is noticed sooner
+constexpr double kBefore = 3.9;    // units from the centre: the example was stored before the jump
+constexpr double kStep = 2.25;     // squared; a step is by more than this factor
+constexpr double kBeyond = 1.5;    // squared; and leaves the range so far by more than this
+constexpr double kMoved = 1.5;     // deviations; or all means move by more
+constexpr std::int64_t kStepChecks = 3;  // checks in a row
+constexpr std::int64_t kWideChecks = 5;  // checks in a row, whatever the range
 constexpr double kTogether = 1.25;       // growth of all sizes by one factor is by more than this
-constexpr std::size_t kSortedRows = 16;  // at least, in whose order a trend is seen
-constexpr std::uint8_t kTrend = 10;      // checks that make one
+constexpr std::size_t kSortedRows = 16;  // the fewest rows whose order shows a trend
+constexpr std::uint8_t kTrend = 10;      // checks that make a trend
 constexpr std::uint8_t kTrendLeft = 3;   // and that keep it
 constexpr std::uint8_t kMostTrend = 12;
-constexpr double kWide = 4.0;     // units are wider for a trend
-constexpr double kRare = 0.01;    // share of rows; a feature is no longer rare from there
-constexpr double kRarer = 0.008;  // and is again
+constexpr double kWide = 4.0;     // units of a trend are this much wider
+constexpr double kRare = 0.01;    // share of rows from which on a feature is no longer rare
+constexpr double kRarer = 0.008;  // and below which it is rare again
 
 std::size_t whole_groups(std::size_t count) { return (count + kGroup - 1) / kGroup * kGroup; }
 
@@ -48,6 +48,18 @@ std::size_t Units::most() const {
   if (reserved_ > 0) return reserved_;
   if (examples_ == 0) return std::numeric_limits<std::uint32_t>::max();
   return std::max(kLeast, examples_ * widest_ * (value_bytes_ + kPlace) / kFeatureBytes);
+}
+
+double Units::moved(double value, double centre) const {
+  if (value == centre || std::isnan(value)) return 0.0;
+  double most = reference_;
+  if (uneven_) {
+    const auto has_unit = [](const FeatureState& f) { return !f.in_force.none(); };
+    const auto units = std::count_if(states_.begin(), states_.end(), has_unit);
+    most = std::sqrt(static_cast<double>(units));
+  }
+  const double far = kClip * (most > 0.0 ? most : 1.0);
+  return value > centre ? far : -far;
 }
 
 void Units::reserve(std::size_t width, std::size_t slots, std::size_t rows) {
@@ -71,8 +83,8 @@ void Units::forget_rows() {
   if (reserved_ > 0) return;
   std::vector<double>().swap(apart_);
   std::vector<double>().swap(numbers_);
-  numbers_.reserve(states_.size());  // of checks
-  features_.shrink_to_fit();         // as when they are loaded
+  numbers_.reserve(states_.size());  // scratch for checks
+  features_.shrink_to_fit();         // as after loading
 }
 
 std::uint32_t Units::new_slot(std::int32_t feature) {
@@ -88,7 +100,7 @@ std::uint32_t Units::new_slot(std::int32_t feature) {
   return slot;
 }
 
-// For the statistics of a slot.
+// Makes a place for the statistics of a slot.
 void Units::make_place(std::uint32_t slot) {
   if (slot % kGroup == 0) {
     counts_.resize(counts_.size() + kGroupNumbers, 0.0);
@@ -112,7 +124,7 @@ void Units::forget_features() {
   behind_ = false;
 }
 
-// Slots in the order of their features, as far as they are known. Precondition: only R, Q and
+// Puts slots in the order of their features, as far as these are known. Precondition: only R, Q and
 // values were counted.
 void Units::order_slots() {
   if (in_order_) return;
@@ -183,10 +195,10 @@ void Units::clear() {
   pace_ = {};
 }
 
-// The values of the feature, numbers_, make m and v: their mean and variance about the median,
-// those farther than kFar sizes brought there. The size is that of the middle half, or of the 95 %
-// nearest if that is 0, or of all. Precondition: R is summed, and Q is the sum of t over the rows
-// in which it was missing.
+// Computes m and v from the feature's values, numbers_: their mean and variance about the median,
+// with values farther than kFar sizes clipped. The size is that of the middle half, or of the
+// nearest 95 % if that is 0, or of all. Precondition: R is summed, and Q is the sum of t over the
+// rows in which the value was missing.
 void Units::begin(std::size_t slot) {
   const std::size_t n = numbers_.size();
   FeatureState& f = states_[slot];
@@ -242,8 +254,8 @@ void Units::begin(std::size_t slot) {
   set_counts(slot, c);
 }
 
-// The share of rows below which a feature is 0 in most of them: one that is near a half stays what
-// it is.
+// The share of rows below which a feature counts as 0 in most of them. Near a half a feature keeps
+// its kind.
 double Units::half(const FeatureState& f) const {
   if (!centres_ || f.own.none()) return 0.5;
   return f.own.centre == 0.0 ? 0.6 : 0.4;
@@ -272,7 +284,7 @@ Unit Units::own_unit(const FeatureState& f, const FeatureCounts& c) const {
   return unit;
 }
 
-// What its unit becomes at a change: none keeps what it is.
+// The unit of a feature after a change; a feature that gets none keeps its current one.
 Unit Units::next_unit(std::size_t slot) const {
   const FeatureState& f = states_[slot];
   const Unit own = own_unit(f, counts(slot));
@@ -280,7 +292,7 @@ Unit Units::next_unit(std::size_t slot) const {
   return converts && (own.none() || f.in_force.none()) ? f.in_force : own;
 }
 
-// The unit of the rare features, from what is known of each.
+// The unit of the rare features, from the statistics of each.
 void Units::find_shared() {
   double most = 0.0;
   if (shared_.in_force.none()) {
@@ -310,7 +322,7 @@ void Units::find_shared() {
   if (sum > 0.0) shared_.next.size = std::sqrt(sum / weight);
 }
 
-// How even they are. Variances are compared, and few roots taken.
+// Measures how even the features are. Compares variances, and takes few roots.
 void Units::find_sizes() {
   numbers_.clear();
   double largest = 0.0;
@@ -341,11 +353,11 @@ void Units::find_sizes() {
   middle_ = std::sqrt(*at);
   if (n % 2 == 1) return;
   const double below = std::sqrt(*std::max_element(numbers_.begin(), at));
-  // Of two features the larger is never twice their median: it is compared with the other.
+  // With two features the larger is never twice their median: it is compared with the other.
   middle_ = n == 2 ? below : (below + middle_) / 2.0;
 }
 
-// Of an even stream. Precondition: the unit of rare features is of no interest.
+// For an even stream. Precondition: the unit of rare features does not matter.
 void Units::find_small() {
   numbers_.clear();
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
@@ -415,7 +427,8 @@ bool Units::varies() const {
   return false;
 }
 
-// After units in force have changed: which zeros are not at 0, and whether any row changes.
+// Call after the current units changed: finds the zeros that are not at 0, and whether any row
+// changes.
 void Units::look() {
   identity_ = !uneven_;
   ++stamp_;
@@ -425,10 +438,13 @@ void Units::look() {
   const Unit other = uneven_ ? shared_.in_force : Unit{0.0, 1.0};
   shown_centres_.assign(shown_, other.centre);
   shown_sizes_.assign(shown_, other.size);
+  any_constant_ = sees_constants_ && shown_ > 0 && other.none();
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
     const Unit& unit = states_[slot].in_force;
     if (unit.none() || unit.centre != 0.0) identity_ = false;
-    if (!unit.none() && unit.centre != 0.0) centred_.push_back(features_[slot]);
+    const bool seen = sees_constants_ || !unit.none();
+    if (seen && unit.centre != 0.0) centred_.push_back(features_[slot]);
+    any_constant_ = any_constant_ || (sees_constants_ && shown_ > 0 && unit.none());
     if (shown_ == 0) continue;
     shown_centres_[static_cast<std::size_t>(features_[slot])] = unit.centre;
     shown_sizes_[static_cast<std::size_t>(features_[slot])] = unit.size;
@@ -465,7 +481,7 @@ bool Units::check_block(FeatureState& f, FeatureCounts& c, bool& jumped) {
     c.recent = c.block_count * weight();
   };
   if (varies) {
-    // The constant says nothing of the values that come now: their block alone does.
+    // The old constant says nothing about the new values: use their block alone.
     if (f.wait >= kRunning && size > 0.0 && c.block_count >= kBlock) take_block();
     f.up = f.down = 0;
   } else {
@@ -507,8 +523,8 @@ bool Units::check_block(FeatureState& f, FeatureCounts& c, bool& jumped) {
   return true;
 }
 
-// All stored examples have coordinate 0: where the constant was if it is one of two values, else at
-// the centre.
+// All stored examples have coordinate 0: the place of the constant if it is one of two values,
+// otherwise the centre.
 void Units::be_born(FeatureState& f, const FeatureCounts& c) {
   const double constant = f.in_force.centre;
   f.own = own_unit(f, c);
@@ -523,7 +539,7 @@ void Units::be_born(FeatureState& f, const FeatureCounts& c) {
 
 namespace {
 
-// Whether three of four numbers are within `factor` of the middle one. Orders them.
+// Whether three of four numbers are within `factor` of the middle one. Reorders them.
 bool alike(std::vector<double>& numbers, double factor, double& middle) {
   const auto at = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
   std::nth_element(numbers.begin(), at, numbers.end());
@@ -535,12 +551,12 @@ bool alike(std::vector<double>& numbers, double factor, double& middle) {
 
 }  // namespace
 
-// Whether the feature has a block and one before it that can be compared with its statistics.
+// Whether the feature has a block and a previous one that can be compared with its statistics.
 bool Units::paced(const FeatureState& f, const FeatureCounts& c) {
   return !f.rare && !f.trend && !f.in_force.none() && c.square > 0.0 && f.size_before > 0.0;
 }
 
-// Finds the pace and what it says of a step. True if units are to follow it.
+// Finds the pace and whether it shows a step. True if units must follow it.
 bool Units::find_step() {
   const auto has_block = [](const FeatureCounts& c) {
     return c.block_count >= kBlock && c.block_square > 0.0;
@@ -551,7 +567,7 @@ bool Units::find_step() {
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
     FeatureState& f = states_[slot];
     if (f.jump == Jump::step) f.jump = Jump::none;
-    if (!(f.size_before > 0.0)) continue;  // as flags have none: this pass costs them little
+    if (!(f.size_before > 0.0)) continue;  // flags have none: this pass costs them little
     const FeatureCounts c = counts(slot);
     if (!paced(f, c)) continue;
     ++known;
@@ -589,7 +605,7 @@ bool Units::find_step() {
   return false;
 }
 
-// True if there was a step. Precondition: numbers_ are the ratios of the features, not none.
+// True if there was a step. Precondition: numbers_ has the ratios of the features, at least one.
 bool Units::follow_pace(bool moved) {
   double pace = 1.0;
   const bool all = alike(numbers_, kStep, pace);
@@ -602,7 +618,7 @@ bool Units::follow_pace(bool moved) {
                                                    : Pace::kNone;
   const bool steady = pace_.running + 1 < kStepChecks || !off_by(kStep, pace, pace_.last);
   const bool goes_on = kind == pace_.kind && steady;
-  // It was none: the pace varies so much.
+  // It was not a step: the pace varies this much.
   if (!goes_on && pace_.kind == Pace::kWider) pace_.high = std::min(pace_.high * kStep, kCountable);
   if (!goes_on && pace_.kind == Pace::kNarrower) {
     pace_.low = std::max(pace_.low / kStep, 1.0 / kCountable);
@@ -635,7 +651,7 @@ void Units::take_step(FeatureState& f, FeatureCounts& c) {
   f.jump_age = 0;
 }
 
-// Whether nearly all sizes change by about one factor: then features have grown together, and
+// Whether nearly all sizes change by about one factor: then the features have grown together, and
 // stored examples keep their coordinates.
 void Units::find_growth() {
   const auto factor = [this](std::size_t slot) {
@@ -714,7 +730,7 @@ bool Units::check() {
     }
   } else {
     std::size_t jumps = 0;
-    std::size_t coming = 0;  // jumps that the next check will see
+    std::size_t coming = 0;  // jumps that the next check will find
     bool aside = false;
     for (FeatureState& f : states_) {
       if (f.jump_age > kRunning) f.jump = Jump::none;
@@ -757,6 +773,11 @@ bool Units::check() {
   }
   std::sort(moved_.begin(), moved_.end());
   return true;
+}
+
+bool Units::check_held() {
+  held_ = false;
+  return check();
 }
 
 void Units::commit() {
@@ -828,7 +849,7 @@ double Units::convert(const FeatureState& f, const Unit& next, double z, bool ol
     if (earlier) {
       converted = kept;
     } else if (uneven_ && std::abs(z) >= kClip) {
-      converted = z > 0.0 ? 1.0 : -1.0;  // it was clipped, its size is lost
+      converted = z > 0.0 ? 1.0 : -1.0;  // it was clipped, so its size is lost
     }
   }
   return std::clamp(converted, -kClip, kClip);
@@ -914,7 +935,7 @@ void Units::load(const std::vector<double>& numbers, const std::vector<std::int6
   const std::size_t count = features_.size();
   require(count <= most() && numbers.size() == kNumbers * count && marks.size() == kMarks * count,
           what);
-  const auto sized = [](double size) { return size > 0.0; };  // infinity: none
+  const auto sized = [](double size) { return size > 0.0; };  // infinite: none
   const auto sound = [](double value) { return std::isfinite(value); };
   require(std::isfinite(total_) && total_ >= static_cast<double>(rows_) &&
               (total_ == 0.0) == (rows_ == 0) && credit_ <= kChanges * kChangeEvery &&

@@ -1,31 +1,33 @@
-// Does the model learn anything? It is compared with the simplest guess: the class with the largest
-// weight so far, in regression the mean of the targets so far, both of the rows before.
+// Tests whether the model learns anything. It is compared with the simplest guess: the class with
+// the largest weight so far, in regression the mean of the targets so far, both from the rows
+// before.
 //
 //   d_t = w_t (loss of the model - loss of the guess)     loss: 1 for a mistake; squared error
 //
 //   e_t = w_t (loss of the model - c loss of a poor guess)
 //
-// The poor guess draws a class by the shares p of the classes so far, with 1 - p_y mistakes, in the
-// mean q = 1 - sum p^2. c = min(1.6, 0.2 + 0.8/q), so that c q < 1 however many classes there are;
-// in regression it is the mean again and c = 2. Blocks b = 1, 2, ... of kRows rows: the model is
+// The poor guess draws a class by the shares p of the classes so far. It makes 1 - p_y mistakes, on
+// average q = 1 - sum p^2. c = min(1.6, 0.2 + 0.8/q), so that c q < 1 for any number of classes; in
+// regression it is the mean again and c = 2. Blocks b = 1, 2, ... of kRows rows: the model is
 // *worse than the guess* if in a block, with z = sqrt(9 + 2 log b),
 //
 //   sum d > z sqrt(sum d^2)   and   sum e > z sqrt(sum e^2)
 //
 // that is by more than three standard errors. The 2 log b keeps an endless stream of noise from
-// passing some day: the chances of all blocks have a finite sum. The rule of e is for noise too:
-// there many learners predict each class about as often as it comes, as the poor guess does (up to
-// 1.5 times its mistakes were measured, and up to 1.5 times the squared errors of the mean).
+// passing one day: the probabilities of all blocks have a finite sum. The rule for e is also for
+// noise: there many learners predict each class about as often as it comes, like the poor guess (up
+// to 1.5 times its mistakes were measured, and up to 1.5 times the squared errors of the mean).
 //
-// Its decisions have *died out* if all outputs are exactly 0 for kRows rows running while examples
-// are stored: no stored example has a kernel value with any of the rows.
+// Its decisions have *died out* if all outputs are exactly 0 for kRows rows in a row while examples
+// are stored: no stored example has a kernel value above 0 with any of the rows.
 //
-// The first verdict stands: then nothing is counted any more. `told` says whether the user knows.
+// The first verdict is final: after it nothing is counted. `told` is true once the user has seen
+// it.
 //
 // Rows of weight 0 do not count, nor do rows that are learned again in a warm-up. A class that
 // joins has weight 0 so far. Losses are at most kMost, so that no square overflows.
 //
-// Cost: O(classes) a row. Memory: a float64 per class. Reasons: docs/develop/decisions/0044.
+// Cost: O(classes) per row. Memory: one float64 per class. Reasons: docs/develop/decisions/0044.
 #pragma once
 
 #include <algorithm>
@@ -50,17 +52,17 @@ class Verdict {
     return kind_ == none ? "none" : kind_ == worse ? "worse" : "died out";
   }
   [[nodiscard]] bool reached() const { return kind_ != none; }
-  // Mean losses of the block that led to the verdict.
+  // Mean losses in the block that led to the verdict.
   [[nodiscard]] double loss() const { return weight_ > 0.0 ? loss_ / weight_ : 0.0; }
   [[nodiscard]] double guess_loss() const { return weight_ > 0.0 ? guess_ / weight_ : 0.0; }
-  // Whether there is a verdict that the user does not know.
+  // Whether there is a verdict that the user has not seen.
   [[nodiscard]] bool news() const { return reached() && !told_; }
   void tell() { told_ = reached(); }
 
-  // A row of this class was decided, wrongly if `mistake`. `silent`: all outputs were 0.
+  // Counts a decision on a row of this class, wrong if `mistake`. `silent`: all outputs were 0.
   void count_class(std::size_t code, bool mistake, double weight, bool silent) {
     const double loss = static_cast<double>(mistake);
-    const bool first = total_ == 0.0;  // nothing to guess by: every loss is the model's
+    const bool first = total_ == 0.0;  // nothing to guess from: every loss is the model's
     const double guess = first ? loss : static_cast<double>(code != guessed_);
     const double poor = first ? loss : times_chance() * (1.0 - totals_[code] / total_);
     totals_[code] += weight;
@@ -69,7 +71,7 @@ class Verdict {
     add(loss, guess, poor, weight, silent);
   }
 
-  // A row of this target was decided.
+  // Counts a decision on a row with this target.
   void count_target(double target, double decision, double weight, bool silent) {
     const double loss = (target - decision) * (target - decision);
     const double away = target - mean_;
@@ -129,22 +131,22 @@ class Verdict {
   static constexpr std::int64_t kRows = 1000;
   static constexpr double kMost = 1e150;        // of a loss
   static constexpr double kTimesChance = 1.6;   // the largest c
-  static constexpr double kAbove = 0.8;         // of the way from q to 1, at most
-  static constexpr double kManySquares = 0.44;  // 1 - q where c is the largest for certain
+  static constexpr double kAbove = 0.8;         // of the way from q to 1
+  static constexpr double kManySquares = 0.44;  // 1 - q above which c is certainly the largest
   static constexpr double kTimesMean = 2.0;     // c of regression
 
   // c
   [[nodiscard]] double times_chance() const {
     double squares = 0.0;
     for (const double total : totals_) squares += total * total;
-    // Where q is well below 0.8/1.4, as it is of two classes, nothing need be divided.
+    // If q is well below 0.8/1.4, as with two classes, no division is needed.
     if (squares > kManySquares * (total_ * total_)) return kTimesChance;
     const double q = 1.0 - squares / (total_ * total_);
     return q > 0.0 ? std::min(kTimesChance, 1.0 - kAbove + kAbove / q) : kTimesChance;
   }
 
   void add(double loss, double guess, double poor, double weight, bool silent) {
-    // An argument that is NaN is not smaller: it counts as kMost.
+    // If an argument is NaN it is not smaller: it counts as kMost.
     loss = std::min(kMost, weight * loss);
     guess = std::min(kMost, weight * guess);
     const double d = loss - guess;
@@ -177,18 +179,18 @@ class Verdict {
 
   bool told_ = false;
   std::vector<double> totals_;  // weight of each class so far
-  double total_ = 0.0;          // of all rows so far
-  std::size_t guessed_ = 0;     // the class with the largest
+  double total_ = 0.0;          // weight of all rows so far
+  std::size_t guessed_ = 0;     // the class with the largest weight
   double mean_ = 0.0;           // of the targets so far
   std::int64_t rows_ = 0;       // in this block
-  std::int64_t blocks_ = 0;     // that are over
-  std::int64_t silent_ = 0;     // rows running with f = 0
+  std::int64_t blocks_ = 0;     // finished blocks
+  std::int64_t silent_ = 0;     // rows in a row with f = 0
   double excess_ = 0.0;         // sum d
   double squares_ = 0.0;        // sum d^2
   double poor_excess_ = 0.0;    // sum e
   double poor_squares_ = 0.0;   // sum e^2
   double loss_ = 0.0;           // sum w loss
-  double guess_ = 0.0;          // of the guess
+  double guess_ = 0.0;          // sum w loss of the guess
   double weight_ = 0.0;
   std::int64_t kind_ = none;
 };

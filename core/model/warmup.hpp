@@ -1,11 +1,11 @@
-// The first rows of a stream, kept until gamma and scale are settled, to be learned again.
+// The first rows of a stream, kept until gamma and scale are final, to be learned again.
 //
-// It keeps each row as the learner saw it (where units are found from them: as it came), in its
-// layout, with target and weight, and each class that joined, in the order of the stream. A replay
-// therefore shows a new learner what the old one saw, and each target means the same class.
+// It keeps each row as the learner saw it (if units are found from them: as it came), in its
+// layout, with target and weight, and each class that joined, in the order of the stream. So a
+// replay shows a new learner what the old one saw, and each target means the same class.
 //
-// With a byte limit whose memory is enough for rows of full width all rows are kept dense, and
-// there is no memory for feature numbers.
+// With a byte limit whose memory is enough for rows of full width all rows are kept dense, and no
+// memory is needed for feature numbers.
 //
 // Cost: the squared distances of n rows O(n^2 non-zeros). Memory: the rows, at most kRows, and
 // their distances.
@@ -31,15 +31,15 @@ namespace budgetron {
 template <class Real>
 class Warmup {
  public:
-  static constexpr std::size_t kRows = 200;  // unless memory is for fewer
+  static constexpr std::size_t kRows = 200;  // fewer if memory is limited
 
-  // `classes`: how many were known before the first row.
+  // `classes`: the number known before the first row.
   explicit Warmup(std::size_t classes) : classes_(classes) {}
 
   [[nodiscard]] std::size_t size() const { return targets_.size(); }
   [[nodiscard]] std::size_t classes() const { return classes_; }
 
-  // Allocates memory for so many rows and so many values in all; no more are kept.
+  // Allocates memory for so many rows and so many values in total; no more are kept.
   void reserve(std::size_t rows, std::size_t values, std::size_t width, bool distances) {
     most_rows_ = rows;
     most_values_ = values;
@@ -53,7 +53,7 @@ class Warmup {
     views_.reserve(rows);
     if (distances) distances_.reserve(rows * (rows - 1) / 2);
   }
-  // And for rows of this width as the learner is to see them.
+  // Also allocates memory for rows of this width as the learner sees them.
   void reserve_shown(std::size_t width) {
     shown_.reserve(width);
     other_.reserve(width);
@@ -79,9 +79,9 @@ class Warmup {
     join_orders_.insert(join_orders_.end(), change.order.begin(), change.order.end());
   }
 
-  // Median of the squared distances other than 0 between all pairs of rows, each as show(x, out)
-  // has it; 0 if there is none. A row that makes up more than half of them counts once: most pairs
-  // would have it in them.
+  // The median of the nonzero squared distances between all pairs of rows, each shown by show(x,
+  // out); 0 if there is none. A row that makes up more than half of them counts once, because most
+  // pairs would contain it.
   template <class Show>
   [[nodiscard]] double median_squared_distance(Show show) {
     look();
@@ -108,12 +108,12 @@ class Warmup {
     return median(distances_);
   }
 
-  // The rows kept so far, until something changes.
+  // The rows kept so far; valid until something changes.
   [[nodiscard]] std::span<const Sample<Real>> rows() {
     look();
     return views_;
   }
-  // Rows with gaps are compared as show(x, out) has them.
+  // Rows with gaps are compared as show(x, out) shows them.
   template <class Show>
   [[nodiscard]] bool all_equal(Show show) {
     look();
@@ -123,7 +123,7 @@ class Warmup {
     }
     return true;
   }
-  // Forgets the rows, and begins anew with the classes known by now.
+  // Drops the rows, and starts again with the classes known now.
   void begin_anew() {
     if (!join_sizes_.empty()) classes_ = static_cast<std::size_t>(join_sizes_.back());
     forget_rows();
@@ -181,8 +181,8 @@ class Warmup {
  private:
   static constexpr std::int32_t kSparse = -1;
 
-  // The first place of the row that more than half are equal to; size() if there is none (Boyer and
-  // Moore's vote, and a count). Precondition: views_ is set.
+  // The first place of a row that more than half are equal to; size() if there is none (Boyer and
+  // Moore's majority vote, and a count). Precondition: views_ is set.
   template <class Equal>
   [[nodiscard]] std::size_t majority(Equal equal) const {
     std::size_t leader = 0;
@@ -227,7 +227,7 @@ class Warmup {
     gaps_ = false;
   }
 
-  // Sets views_ on the rows.
+  // Points views_ at the rows.
   void look() {
     views_.clear();
     std::size_t start = 0;
@@ -271,7 +271,7 @@ class Warmup {
     check_joins();
   }
 
-  // Each change keeps what was there, names no class that was not, and comes after the one before.
+  // Each change keeps the old classes, names no unknown one, and comes after the change before.
   void check_joins() const {
     const std::string what = "warm-up classes";
     std::size_t classes = classes_;
@@ -295,19 +295,19 @@ class Warmup {
 
   std::size_t classes_;
   std::vector<Real> values_;           // of all rows
-  std::vector<std::int32_t> indices_;  // of the sparse ones
+  std::vector<std::int32_t> indices_;  // of the sparse rows
   std::vector<std::int32_t> widths_;   // per row: its width if dense, else kSparse
-  std::vector<std::int64_t> ends_;     // per row: where its values end
+  std::vector<std::int64_t> ends_;     // per row: the end of its values
   std::vector<double> targets_;
   std::vector<double> weights_;
   std::vector<std::int64_t> join_rows_;   // per class change: how many rows came before it ...
-  std::vector<std::int64_t> join_sizes_;  // ... classes after it
+  std::vector<std::int64_t> join_sizes_;  // ... and how many classes there are after it
   std::vector<std::int32_t> join_orders_;
-  bool gaps_ = false;  // in the rows
+  bool gaps_ = false;  // whether a row has gaps
   std::size_t most_rows_ = kRows;
   std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
-  std::size_t dense_width_ = 0;      // of all rows; 0: each is kept in its layout
-  std::vector<Sample<Real>> views_;  // of the rows, while they are looked at
+  std::size_t dense_width_ = 0;      // of all rows; 0: each row keeps its layout
+  std::vector<Sample<Real>> views_;  // of the rows, while they are used
   std::vector<double> distances_;
   OwnedSample<Real> shown_;
   OwnedSample<Real> other_;

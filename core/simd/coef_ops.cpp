@@ -1,8 +1,8 @@
 // Passes over coefs in SIMD: see coef_ops.hpp. Compiled once per instruction set with BUDGETRON_ISA
 // set.
 //
-// What happens to an example is written once, for a vector of them and for one alone: the last few
-// that fill no vector.
+// Each operation on an example is written once, for a vector of examples and for a single one (the
+// last few examples do not fill a vector).
 #include "simd/coef_ops.hpp"
 
 #include <cstdint>
@@ -33,7 +33,7 @@ void sizes(const double* coefs, std::size_t stride, std::size_t outputs, double 
   });
 }
 
-// The minimum runs in `together` chains, which need not wait for each other.
+// The minimum is computed in `together` independent chains, so that no chain waits for another.
 template <class Real>
 double losses(const double* sizes, const Real* row, double factor, std::size_t n, double* losses) {
   constexpr std::size_t together = 4;
@@ -62,7 +62,7 @@ double losses(const double* sizes, const Real* row, double factor, std::size_t n
   return least;
 }
 
-// Most of the time it is in none of a group: one look for all of them.
+// Most groups do not hold the number, so one test covers a whole group.
 std::size_t find(const double* numbers, std::size_t from, std::size_t n, double number) {
   constexpr std::size_t together = 4;
   const Doubles wanted = all<double>(number);
@@ -81,12 +81,12 @@ std::size_t find(const double* numbers, std::size_t from, std::size_t n, double 
   return i;
 }
 
-// ---- chances to leave, and the growth of coefs that stay ----------------------------------------
+// ---- probabilities of leaving, and the growth of coefs that stay --------------------------------
 
-// Four numbers on every instruction set: the order of a block's sums.
+// A vector of four numbers on every instruction set: it fixes the order of a block's sums.
 typedef double Four __attribute__((vector_size(32)));
 
-// {a0 + a1, b0 + b1, a2 + a3, b2 + b3}. GCC has the other builtin since 12 only.
+// {a0 + a1, b0 + b1, a2 + a3, b2 + b3}. GCC has the other builtin only since version 12.
 inline Four pairs(Four a, Four b) {
 #if defined(__clang__)
   return __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
@@ -96,8 +96,8 @@ inline Four pairs(Four a, Four b) {
 #endif
 }
 
-// Running sums of what `number(i, kind)` says, at the ends of blocks; four numbers if `kind` is
-// Four. Two blocks at a time are added up in the same vectors.
+// Running sums of `number(i, kind)` at the ends of blocks; `number` returns four numbers if `kind`
+// is Four. Two blocks at a time are summed in the same vectors.
 template <class Number>
 inline double sum_blocks(std::size_t n, double* sums, Number number) {
   constexpr std::size_t block = CoefFunctions<double>::kBlock;
@@ -154,7 +154,7 @@ bool alike(const double* numbers, std::size_t n) {
   return i == n;
 }
 
-// What `of` makes of each weight, added up; of weights that are alike it is one number.
+// The sum of `of(w)` over all weights. If all weights are equal, `of` is computed once.
 template <class Of>
 double sum_of_weights(const Chances& chances, std::size_t n, double* sums, Of of) {
   if (chances.alike) {
@@ -180,7 +180,7 @@ void grow(double* coefs, double growth, double limit, std::size_t n) {
   });
 }
 
-// Coefs that are alike: one look for all of them.
+// All coefs have the same size: one computation serves them all.
 void grow_alike(double* coefs, const Chances& chances, double total, double clip, double limit,
                 std::size_t n) {
   const double rest = total - chances[0];
@@ -194,7 +194,7 @@ void grow_alike(double* coefs, const Chances& chances, double total, double clip
   }
 }
 
-// Often all of a vector are at the clip, and need no division.
+// Often all coefs of a vector are at the clip, and need no division.
 void grow_by_chances(double* coefs, double factor, const Chances& chances, double total,
                      double clip, double limit, std::size_t n) {
   if (chances.alike && chances.weights == coefs && chances.factor == factor) {

@@ -2,14 +2,15 @@
 //
 //   who calls              declares              compiled once per instruction set
 //   ---------------------  --------------------  -----------------------------------------
-//   ExampleStore,          kernel_row.hpp        kernel_row.cpp (with kernel_row_binary.hpp
-//     Expansion, learners                          and kernel_values.hpp)
+//   ExampleStore,          kernel_row.hpp        kernel_row.cpp (with kernel_row_binary.hpp,
+//     Expansion, learners                          gaussian_table.hpp and kernel_values.hpp)
 //   Expansion: row blocks  kernel_block.hpp      kernel_block.cpp (with kernel_values.hpp)
 //   Expansion, budgets     coef_ops.hpp          coef_ops.cpp
 //   FOGD                   fourier.hpp           fourier.cpp
 //   BucketTable            hash_probe.hpp        hash_probe.cpp
 //   Covariance             packed_triangle.hpp   packed_triangle.cpp
 //   Units                  unit_counts.hpp       unit_counts.cpp
+//   small models of fleets small_row.hpp         small_row.cpp
 //                                |                      |
 //                         row_functions(), ...   row_functions_float_avx2, ...
 //                                |                      |
@@ -28,6 +29,8 @@
 #include "simd/kernel_block.hpp"
 #include "simd/kernel_row.hpp"
 #include "simd/packed_triangle.hpp"
+#include "simd/processor.hpp"
+#include "simd/small_row.hpp"
 #include "simd/unit_counts.hpp"
 
 namespace budgetron {
@@ -58,7 +61,8 @@ struct InstructionSet {
   Both<FourierFunctions> fourier;
   Both<HashFunctions> hash;
   Both<UnitCountFunctions> unit_counts;
-  const TriangleFunctions* triangle;
+  Both<TriangleFunctions> triangle;
+  const SmallRowFunctions* small_row;
 };
 
 }  // namespace
@@ -75,7 +79,8 @@ struct InstructionSet {
   BUDGETRON_DECLARE(FourierFunctions, fourier_functions, set)                       \
   BUDGETRON_DECLARE(HashFunctions, hash_functions, set)                             \
   BUDGETRON_DECLARE(UnitCountFunctions, unit_count_functions, set)                  \
-  extern const TriangleFunctions triangle_functions_##set;                          \
+  BUDGETRON_DECLARE(TriangleFunctions, triangle_functions, set)                     \
+  extern const SmallRowFunctions small_row_functions_##set;                         \
   static constexpr InstructionSet set = {#set,                                      \
                                          BUDGETRON_BOTH(row_functions, set),        \
                                          BUDGETRON_BOTH(block_functions, set),      \
@@ -83,7 +88,8 @@ struct InstructionSet {
                                          BUDGETRON_BOTH(fourier_functions, set),    \
                                          BUDGETRON_BOTH(hash_functions, set),       \
                                          BUDGETRON_BOTH(unit_count_functions, set), \
-                                         &triangle_functions_##set};
+                                         BUDGETRON_BOTH(triangle_functions, set),   \
+                                         &small_row_functions_##set};
 
 BUDGETRON_INSTRUCTION_SET(baseline)
 #if defined(__x86_64__)
@@ -98,14 +104,9 @@ const InstructionSet& choose() {
   const char* set = std::getenv("BUDGETRON_ISA");
   const std::string_view wanted = set != nullptr ? set : "";
   if (wanted == "baseline") return baseline;
-  __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return baseline;
-  if (wanted == "avx2") return avx2;
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
-    return avx512;
-  }
-  return avx2;
+  const Processor here = processor();
+  if (!here.avx2) return baseline;
+  return here.avx512 && wanted != "avx2" ? avx512 : avx2;
 #else
   return baseline;
 #endif
@@ -132,7 +133,8 @@ BUDGETRON_ACCESS(CoefFunctions, coef_functions, coef)
 BUDGETRON_ACCESS(FourierFunctions, fourier_functions, fourier)
 BUDGETRON_ACCESS(HashFunctions, hash_functions, hash)
 BUDGETRON_ACCESS(UnitCountFunctions, unit_count_functions, unit_counts)
-const TriangleFunctions& triangle_functions() { return *chosen().triangle; }
+BUDGETRON_ACCESS(TriangleFunctions, triangle_functions, triangle)
+const SmallRowFunctions& small_row_functions() { return *chosen().small_row; }
 const char* instruction_set() { return chosen().name; }
 
 }  // namespace budgetron

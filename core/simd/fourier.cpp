@@ -34,7 +34,7 @@ inline void map_vectors(const FourierTask<Real>& task, std::size_t i) {
   }
 }
 
-// Eight vectors are as many sums as need not wait for each other, and leave registers for the rest.
+// Eight vectors are enough independent sums to hide latency, and leave registers for the rest.
 template <class Real>
 void map(const FourierTask<Real>& task) {
   std::size_t i = 0;

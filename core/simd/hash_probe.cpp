@@ -1,9 +1,8 @@
-// Many features at once in their buckets, in SIMD: see hash_probe.hpp. Compiled once per
-// instruction set with BUDGETRON_ISA set.
+// Looking up many features at once in the buckets of a hash table, in SIMD: see hash_probe.hpp.
+// Compiled once per instruction set with BUDGETRON_ISA set.
 //
-// The loops do for each feature what there is to do for most of them and note the others, without a
-// guess which it will be. The norm waits for its own additions, and the searches fit into the
-// waiting.
+// The loops do the common case for every feature without a branch and note the features that need
+// more. The norm is a chain of additions; the lookups run while it waits.
 #include "simd/hash_probe.hpp"
 
 #include "simd/vec.hpp"
@@ -11,7 +10,7 @@
 namespace budgetron {
 namespace {
 
-// Which words of a bucket are this feature, as bits; words not in use may be.
+// The words of a bucket that equal this feature, as bits. Unused words may match too.
 inline std::uint32_t matches(const Bucket& bucket, std::int32_t feature) {
 #if defined(__AVX512F__)
   return _mm512_cmpeq_epi32_mask(_mm512_load_si512(&bucket), _mm512_set1_epi32(feature));
@@ -42,7 +41,7 @@ inline std::uint32_t matches(const Bucket& bucket, std::int32_t feature) {
 #endif
 }
 
-// Whether any is.
+// Whether any word matches.
 inline bool any_match(const Bucket& bucket, std::int32_t feature) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
   const auto* halves = reinterpret_cast<const __m256i*>(&bucket);
@@ -55,7 +54,7 @@ inline bool any_match(const Bucket& bucket, std::int32_t feature) {
 #endif
 }
 
-// The buckets the features belong in, whose memory is asked for.
+// The home buckets of the features; prefetches them.
 template <class Real>
 inline void hash(const BucketTask<Real>& task, std::uint32_t (&homes)[BucketTask<Real>::kMost]) {
   const std::size_t count = task.count;
@@ -67,7 +66,7 @@ inline void hash(const BucketTask<Real>& task, std::uint32_t (&homes)[BucketTask
   for (std::size_t k = 0; k < count; ++k) __builtin_prefetch(task.buckets + homes[k]);
 }
 
-// Where a feature is that belongs in bucket `at`.
+// The place of a feature whose home bucket is `at`.
 template <class Real>
 inline std::uint32_t place_of(const BucketTask<Real>& task, std::uint32_t at,
                               std::int32_t feature) {
@@ -80,7 +79,7 @@ inline std::uint32_t place_of(const BucketTask<Real>& task, std::uint32_t at,
   }
 }
 
-// The places of those noted in task.which.
+// The places of the features noted in task.which.
 template <class Real>
 inline void add_places(const BucketTask<Real>& task, const std::uint32_t* homes,
                        std::size_t noted) {
@@ -104,7 +103,8 @@ std::size_t find_some(BucketTask<Real>& task) {
   for (std::size_t k = 0; k < count; ++k) {
     const Bucket& bucket = buckets[homes[k]];
     which[noted] = static_cast<std::uint32_t>(k);
-    noted += any_match(bucket, features[k]) | (bucket.passed() != 0);
+    noted += static_cast<std::size_t>(any_match(bucket, features[k])) |
+             static_cast<std::size_t>(bucket.passed() != 0);
     if constexpr (valued) {
       const Vector<Real> v = all<Real>(values[k]);
       norm = multiply_add(v, v, norm);
@@ -151,7 +151,7 @@ std::size_t insert(BucketTask<Real>& task, std::uint32_t example, Posting<Real>*
       continue;
     }
     const auto other = static_cast<std::uint32_t>(any_match(bucket, features[k]));
-    // What is not in use may be written to.
+    // An unused word may be overwritten.
     bucket.words[free] = feature;
     bucket.marks() = marks | (0x10001u & (other - 1)) << free;
     entries[at * Bucket::kPitch + free] = {example, values[k]};

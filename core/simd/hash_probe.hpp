@@ -9,65 +9,68 @@
 
 namespace budgetron {
 
-inline constexpr std::uint32_t kNoPlace = 0xFFFFFFFFu;  // of a feature that is not in the table
+// the place of a feature that is not in the table
+inline constexpr std::uint32_t kNoPlace = 0xFFFFFFFFu;
 
-// One value of a feature that few examples have, and whose it is (posting_lists.hpp).
+// One value of a feature in a posting list, and the example that has it (posting_lists.hpp).
 template <class Real>
 struct Posting {
   std::uint32_t example;
   Real value;
 };
 
-// A cache line of features with large numbers (bucket_table.hpp).
+// One cache line of features with large numbers (bucket_table.hpp).
 struct alignas(64) Bucket {
   static constexpr std::uint32_t kPlaces = 14;
   static constexpr std::uint32_t kPitch = 16;  // place j of bucket b is number b * kPitch + j
   static constexpr std::uint32_t kFull = (1u << kPlaces) - 1;
 
-  std::uint32_t words[kPitch];  // the features, then:
+  std::uint32_t words[kPitch];  // the features, followed by two words:
 
-  // Places that hold a feature, as bits; and from bit 16 on those whose feature one example has.
+  // A bit for each place that holds a feature; bits 16 and up mark features of a single example.
   [[nodiscard]] std::uint32_t& marks() { return words[kPlaces]; }
   [[nodiscard]] const std::uint32_t& marks() const { return words[kPlaces]; }
-  // Features that found no place here and are further on.
+  // How many features did not fit here and are in a later bucket.
   [[nodiscard]] std::uint32_t& passed() { return words[kPlaces + 1]; }
   [[nodiscard]] const std::uint32_t& passed() const { return words[kPlaces + 1]; }
 };
 static_assert(sizeof(Bucket) == 64);
 
-// Some features of a row or example, and the buckets to look for them in.
+// Some features of a row or example, and the buckets to search.
 template <class Real>
 struct BucketTask {
-  static constexpr std::size_t kMost = 128;  // features
+  static constexpr std::size_t kMost = 128;  // features per task
 
   Bucket* buckets;
   std::uint32_t buckets_count;
   const std::int32_t* features;
   std::size_t count;
-  const Real* values;  // null for none
-  Real norm;           // in and out: their squares are added as squared_norm does
-  // Out, for at most `count` of them: which, and their places, kNoPlace if they are not there.
+  const Real* values;  // null: no values
+  Real norm;           // input and output: adds their squares as squared_norm does
+  // Output, at most `count` of each: the features and their places; kNoPlace if not in the table.
   std::uint32_t* which;
   std::uint32_t* places;
 };
 
-// The bucket a feature belongs in, of a power of two from 2 on. Fibonacci hashing: the high bits of
-// a product with 2^32/phi.
+// The home bucket of a feature; the number of buckets is a power of two, at least 2. Fibonacci
+// hashing: the high bits of a product with 2^32/phi.
 [[gnu::always_inline]] inline std::uint32_t bucket_of(std::int32_t feature, std::uint32_t count) {
   return static_cast<std::uint32_t>(feature) * 0x9E3779B1u >> (__builtin_clz(count) + 1);
 }
 
 template <class Real>
 struct HashFunctions {
-  // Of features in buckets; each returns how many it wrote of. `find`: of those that are there.
+  // Each function returns the number of features that it wrote to the output. `find` writes those
+  // that are in the table.
   std::size_t (*find)(BucketTask<Real>& task);
-  // Makes new ones those of one example, with its values in `entries`; writes of all others.
+  // Inserts new features as single values of `example`, with values in `entries`; writes all
+  // others.
   std::size_t (*insert)(BucketTask<Real>& task, std::uint32_t example, Posting<Real>* entries);
-  // Takes out those of one example, all features being there; writes of all others.
+  // Erases the single values; all features must be in the table. Writes all others.
   std::size_t (*erase)(BucketTask<Real>& task);
 };
 
-// Of the instruction set that row_functions picked.
+// The functions of the dispatched instruction set (dispatch.cpp).
 template <class Real>
 const HashFunctions<Real>& hash_functions();
 

@@ -8,13 +8,13 @@
 namespace budgetron {
 namespace {
 
-// Examples whose sums are made before they become kernel values, which goes best in many at once.
+// So many examples are summed before their kernel values are computed: exp is fastest on many.
 constexpr std::size_t kTile = 128;
-// Slots are far apart in memory, each in another page: too far for the hardware prefetcher. So many
-// slots ahead are prefetched by hand.
+// Slots are far apart in memory, each in another page: too far for the hardware prefetcher. The
+// code prefetches this many slots ahead.
 constexpr std::size_t kFetchAhead = 16;
 
-// The sums of the last `wanted` rows for `vectors` vectors of examples from i on.
+// The sums of the last `wanted` rows for `vectors` vectors of examples, starting at example i.
 template <class Real, KernelKind kind, std::size_t wanted, std::size_t vectors>
 inline void sum_block(const BlockTask<Real>& task, std::size_t i) {
   constexpr std::size_t skipped = kBlockRows - wanted;
@@ -60,8 +60,8 @@ void values_by_kind(const BlockTask<Real>& task, std::size_t first, std::size_t 
   }
 }
 
-// A few rows too many are cheaper than another copy of the loop for every number of them; they are
-// made again as they were.
+// To compute a few rows too many is cheaper than another copy of the loop for every number of rows;
+// the extra rows get the values they had.
 template <class Real, KernelKind kind>
 void values_by_kind(const BlockTask<Real>& task, std::size_t first, std::size_t last) {
   const std::size_t wanted = kBlockRows - task.from;
@@ -91,7 +91,8 @@ void values_of_one_by_kind(const BlockTask<Real>& task, std::size_t i, std::size
       sums[b] = accumulate<Real, kind>(v, s, sums[b]);
     }
   }
-  // The example as the row and the rows as examples; but the Laplacian begins with its own norm.
+  // Swap roles: the example is the row, the rows are the examples. The Laplacian starts with its
+  // own norm.
   RowTask<Real> turned = task.rows[row];
   alignas(kBytes) Real norms[lanes] = {};
   alignas(kBytes) Real distances[lanes] = {};
@@ -116,7 +117,7 @@ void kernel_values_of_one(const BlockTask<Real>& task, std::size_t i, std::size_
             [&]<KernelKind kind>() { values_of_one_by_kind<Real, kind>(task, i, row); });
 }
 
-// Rows into columns, and their norms: six chains of additions that need not wait for each other.
+// Transposes rows into columns and computes their norms, in six independent chains of additions.
 template <class Real, bool l1>
 std::size_t pack_as(PackTask<Real>& task) {
   using Words = typename Traits<Real>::Words;
@@ -133,7 +134,8 @@ std::size_t pack_as(PackTask<Real>& task) {
       nonzeros -= (Words)(v != Vector<Real>{});
       out[r] = value;
     }
-    // The Laplacian sums over features that no example has too: in the slot of zeros, the first.
+    // The Laplacian also sums over features that no example has: they use slot 0, which is all
+    // zeros.
     const bool stored = task.slots[k] != kNoSlot;
     task.offsets[count] = stored ? task.slots[k] * task.stride : 0;
     count += stored || l1;

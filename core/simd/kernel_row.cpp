@@ -1,14 +1,13 @@
 // The kernel row in SIMD: see kernel_row.hpp. Compiled once per instruction set with BUDGETRON_ISA
 // set.
 //
-// GCC/Clang vector types of the machine's full width, in local arrays with constant bounds, which
-// the compiler keeps in registers. The multiply-add is written out per instruction set instead of
-// left to contraction, so the bits are those of this source.
+// The code uses GCC/Clang vector types of the machine's full width, in local arrays with constant
+// bounds, which the compiler keeps in registers. The multiply-add is written out per instruction
+// set instead of left to contraction, so the bits are those of this source.
 //
-// The sums live in the row that is written. Each pass adds four terms: it reads four
-// slots from end to end, which is how caches like to be read. Blocks of sums kept in registers read
-// all slots in pieces of 256 bytes: on Zen 3 that took 1 to 1.3 times as long beyond L1, 0.9 to 1
-// times within.
+// The sums are kept in the output row. Each pass adds four terms and reads four slots sequentially,
+// which suits the caches. The alternative, blocks of sums kept in registers, reads all slots in
+// pieces of 256 bytes: on Zen 3 it took 1 to 1.3 times as long beyond L1, 0.9 to 1 times within.
 #include "simd/kernel_row.hpp"
 
 #include "simd/kernel_row_binary.hpp"
@@ -18,13 +17,13 @@
 namespace budgetron {
 namespace {
 
-// A support that L2 holds is read in short pieces of its slots, so that sums, norms and coefs stay
-// in L1 beside what streams through; a larger one in long pieces, which is how L3 likes to be read.
-constexpr std::size_t kNearBytes = 393216;  // of 512 kB
+// A support that fits into L2 is read in short pieces of its slots, so that sums, norms and coefs
+// stay in L1; a larger support is read in long pieces, which suits L3.
+constexpr std::size_t kNearBytes = 393216;  // of an L2 of 512 kB
 constexpr std::size_t kNearTileBytes = 4096;
-constexpr std::size_t kTerms = 4;  // terms a pass adds: one load and store of a sum per four
+constexpr std::size_t kTerms = 4;  // terms per pass: one load and one store of a sum per four terms
 
-// What the support is made of.
+// The values of the support, as Real or as bytes.
 inline const float* support_of(const RowTask<float>& task, float) { return task.support; }
 inline const double* support_of(const RowTask<double>& task, double) { return task.support; }
 template <class Real>
@@ -32,8 +31,8 @@ inline const std::uint8_t* support_of(const RowTask<Real>& task, std::uint8_t) {
   return task.ones;
 }
 
-// Adds `terms` terms from k on to the sums of the examples [first, last), if they are `begun`; else
-// the sums begin with these. Number: what is stored, Real or bytes.
+// Adds `terms` terms, starting at term k, to the sums of the examples [first, last). If the sums
+// are not `begun` they start from 0. Number: the stored type, Real or bytes.
 template <class Real, class Number, KernelKind kind, std::size_t terms>
 inline void add_terms(const RowTask<Real>& task, std::size_t k, std::size_t first, std::size_t last,
                       bool begun) {
@@ -65,7 +64,7 @@ inline void add_terms(const RowTask<Real>& task, std::size_t k, std::size_t firs
   }
 }
 
-// Adds the hits from `from` to `end`, in their order.
+// Adds the hits [from, end) in their order.
 template <class Real>
 inline void add_hits(const RowTask<Real>& task, std::size_t from, std::size_t end,
                      std::size_t first, std::size_t last) {
@@ -80,7 +79,7 @@ template <class Real, class Number, KernelKind kind>
 inline void add_run(const RowTask<Real>& task, std::size_t k, std::size_t end, std::size_t first,
                     std::size_t last, bool begun) {
   if (k == end && !begun)
-    add_terms<Real, Number, kind, 0>(task, k, first, last, false);  // of nothing: 0
+    add_terms<Real, Number, kind, 0>(task, k, first, last, false);  // no terms: sets the sums to 0
   for (; k + kTerms <= end; k += kTerms, begun = true) {
     add_terms<Real, Number, kind, kTerms>(task, k, first, last, begun);
   }
@@ -92,7 +91,7 @@ inline void add_run(const RowTask<Real>& task, std::size_t k, std::size_t end, s
   if (k < end) add_terms<Real, Number, kind, 1>(task, k, first, last, begun);
 }
 
-// Terms and hits, in their order.
+// Adds terms and hits in the order of their features.
 template <class Real, class Number, KernelKind kind>
 void add_mixed(const RowTask<Real>& task, std::size_t first, std::size_t last) {
   const std::uint32_t* const before = task.hits_before;
@@ -153,6 +152,11 @@ void row(const RowTask<Real>& task) {
 }
 
 template <class Real>
+void tabulate_row(const RowTask<Real>& task, std::uint8_t* table) {
+  tabulate<Real>(task, row<Real>, table);
+}
+
+template <class Real>
 Real squared_norm(const Real* values, std::size_t count) {
   Vector<Real> sum{};
   for (std::size_t k = 0; k < count; ++k) {
@@ -162,8 +166,8 @@ Real squared_norm(const Real* values, std::size_t count) {
   return sum[0];
 }
 
-// The terms of a dense row and its norm in one loop: the norm is a chain of additions that wait for
-// each other, and the rest fits into the waiting.
+// The terms of a dense row and its norm in one loop: the norm is a chain of dependent additions,
+// and the other work runs while it waits.
 template <class Real>
 std::size_t gather(const Real* values, const std::uint32_t* slots, std::size_t count,
                    Real* term_values, std::uint32_t* term_slots, Real* norm) {
@@ -240,7 +244,7 @@ double dot(const Real* values, const double* coefs, std::size_t n) {
 
 double least(const double* numbers, std::size_t n) {
   constexpr std::size_t width = kWidth<double>;
-  constexpr std::size_t together = 4;  // chains that need not wait for each other
+  constexpr std::size_t together = 4;  // independent chains
   double found = numbers[0];
   std::size_t i = 0;
   Doubles chains[together];
@@ -260,7 +264,7 @@ double least(const double* numbers, std::size_t n) {
   return found;
 }
 
-// Most of the time no number of a group is: one look for all of them.
+// Most groups have no such number, so one test covers a whole group.
 std::size_t at_most(const double* numbers, std::size_t n, double bound, std::uint32_t* places) {
   constexpr std::size_t group = 2 * kWidth<double>;
   const Doubles limit = all<double>(bound);
@@ -290,6 +294,7 @@ const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA) 
     squared_norm<float>,
     absolute_norm<float>,
     gather<float>,
+    tabulate_row<float>,
     self<float>,
     dot<float>,
     least,
@@ -300,6 +305,7 @@ const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA
     squared_norm<double>,
     absolute_norm<double>,
     gather<double>,
+    tabulate_row<double>,
     self<double>,
     dot<double>,
     least,

@@ -10,15 +10,16 @@
 //   poly   : (gamma dot_i + coef0)^degree      linear : dot_i      sigmoid : tanh(gamma dot_i +
 //   coef0)
 //
-// A feature that few examples have is in a posting list instead of a slot (example_store.hpp). What
-// x has in common with it are hits, one multiply-add for one example each, done in the feature's
-// turn.
+// A feature that few examples have is in a posting list instead of a slot (sparse_store.hpp). If x
+// has it too, each posting is a hit: one multiply-add for one example, in the order of the
+// features.
 //
-// Binary examples, all zeros and ones, are kept as bytes (value_columns.hpp). The terms of a binary
-// row are then counted, 16 to 64 examples per instruction; any other row reads bytes as numbers.
+// Binary examples, all zeros and ones, are stored as bytes (value_columns.hpp). The terms of a
+// binary row are then counted, 16 to 64 examples per instruction; any other row converts the bytes
+// to numbers.
 //
-// kernel_row.cpp is compiled once per instruction set, as all SIMD files; dispatch.cpp picks one
-// when the library is loaded.
+// kernel_row.cpp is compiled once per instruction set, like all SIMD files; dispatch.cpp picks one
+// set at run time.
 //
 // Cost: padded(n) * count multiply-adds, plus one vectorised exp per stored example.
 #pragma once
@@ -26,11 +27,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/slot.hpp"
+
 namespace budgetron {
 
-inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFFu;  // of a feature that no example has
+inline constexpr std::size_t kGaussianTableBytes = 256;
 
-// One multiply-add: what an example has of a feature times what x has of it.
+// One multiply-add: the example's value of a feature times the value of x.
 template <class Real>
 struct Hit {
   std::uint32_t example;
@@ -40,62 +43,63 @@ struct Hit {
 
 enum class KernelKind { rbf, laplacian, poly, linear, sigmoid };
 
-// All a row needs, as plain pointers: no standard-library code is compiled into the SIMD objects,
-// where the linker could pick its AVX-512 copy for everyone.
+// All inputs of a row as plain pointers. No standard-library code may be compiled into the SIMD
+// objects: the linker could pick its AVX-512 copy for the whole program.
 template <class Real>
 struct RowTask {
-  const Real* support;         // feature-major, 64-byte aligned; or null, and
-  const std::uint8_t* ones;    // bytes instead, the same
+  const Real* support;         // feature-major, 64-byte aligned; null if the support is in ...
+  const std::uint8_t* ones;    // ... bytes, in the same order
   std::size_t stride;          // elements between two slots, a multiple of kLanes
   std::size_t examples;        // padded(number of stored examples)
-  const Real* values;          // the terms of x: value ...
-  const std::uint32_t* slots;  // ... and slot of each feature that has one
+  const Real* values;          // the terms of x: the value ...
+  const std::uint32_t* slots;  // ... and the slot of each feature that has one
   std::size_t count;
   bool binary;  // all of x's values in terms and hits are 1, and there are at most 255
-  // Of an x of ones, ones and few enough, with `ones`, and else null: the Gaussian of every squared
-  // distance up to `farthest` < 64 (kernel_row_binary.hpp), and the stored examples' squared norms.
-  const std::uint8_t* table;  // first bytes, second bytes, ... of 64 floats each
-  const std::uint8_t* byte_norms;
-  std::size_t farthest;
-  const Hit<Real>* hits;             // beside the terms; null if there are none
-  const std::uint32_t* hits_before;  // so many come before each term, and in all
+  const std::uint8_t* table;  // Gaussians of integer distances (gaussian_table.hpp); null: none
+  double farthest;            // an upper bound of the squared distances from x, if all values are 1
+  const Hit<Real>* hits;      // beside the terms; null if there are none
+  const std::uint32_t* hits_before;  // number of hits before each term, and in total
   const Real* norms;                 // per stored example: ||x_i||^2, laplacian: ||x_i||_1
-  Real norm;                         // the same of x
+  Real norm;                         // the norm of x
   KernelKind kind;
   Real gamma;
   Real coef0;
   int degree;
-  Real* row;        // out: `examples` kernel values; the padding holds finite junk
-  Real* distances;  // out, if not null (rbf only): squared Euclidean distances
+  Real* row;        // output: `examples` kernel values; the padding holds finite junk
+  Real* distances;  // output, if not null (rbf only): squared Euclidean distances
 };
 
 template <class Real>
 struct RowFunctions {
   void (*row)(const RowTask<Real>& task);
-  // ||x||^2 and ||x||_1 by the very operations a row's sums are made of.
+  // ||x||^2 and ||x||_1, by the same operations as the sums of a row.
   Real (*squared_norm)(const Real* values, std::size_t count);
   Real (*absolute_norm)(const Real* values, std::size_t count);
-  // The terms of a dense row: the values that are not 0 and whose feature has a slot, and that
-  // slot; slots[k] is feature k's, or kNoSlot. Returns how many; *norm is ||x||^2 as above.
+  // The terms of a dense row: its values that are not 0 and whose feature has a slot, and those
+  // slots; slots[k] is the slot of feature k or kNoSlot. Returns their number; *norm is ||x||^2 as
+  // above.
   std::size_t (*gather)(const Real* values, const std::uint32_t* slots, std::size_t count,
                         Real* term_values, std::uint32_t* term_slots, Real* norm);
-  // k(x, x) from the norm: x as one more example. Uses task.kind, gamma, coef0, degree and norm.
+  // Fills a table of kGaussianTableBytes for this task's gamma; float only.
+  void (*tabulate)(const RowTask<Real>& task, std::uint8_t* table);
+  // k(x, x) from the norm, as if x were one more example. Uses task.kind, gamma, coef0, degree and
+  // norm.
   Real (*self)(const RowTask<Real>& task);
   // sum_i row[i] coefs[i] in float64, kLanes fixed lanes; n a multiple of kLanes.
   double (*dot)(const Real* row, const double* coefs, std::size_t n);
   // The least of n numbers, n > 0, none of them NaN.
   double (*least)(const double* numbers, std::size_t n);
-  // The places of those of n numbers that are at most `bound`, in their order; returns how many.
-  // `places` has room for all.
+  // The places of the numbers that are at most `bound`, in their order; returns how many there are.
+  // `places` has space for n.
   std::size_t (*at_most)(const double* numbers, std::size_t n, double bound, std::uint32_t* places);
-  // Where the least of n numbers is, n > 0, none of them NaN; the first of the tied.
+  // The place of the least of n numbers, n > 0, none of them NaN; the first if several are equal.
   std::size_t (*first_least)(const Real* numbers, std::size_t n);
 };
 
 template <class Real>
 const RowFunctions<Real>& row_functions();
 
-// "baseline", "avx2" or "avx512": what row_functions picked.
+// The name of the dispatched instruction set: "baseline", "avx2" or "avx512".
 const char* instruction_set();
 
 }  // namespace budgetron

@@ -1,7 +1,7 @@
-// From sums to kernel values, in SIMD: what a row (kernel_row.cpp) and a block of rows
-// (kernel_block.cpp) end with.
+// From sums to kernel values, in SIMD: the last step of a row (kernel_row.cpp) and of a block of
+// rows (kernel_block.cpp).
 //
-// Included by those files alone, and in an unnamed namespace, as vec.hpp is.
+// Only these two files include this one. The code is in an unnamed namespace like vec.hpp.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 namespace budgetron {
 namespace {
 
-constexpr int kStep = 4;  // vectors that go through exp in step
-// Sums of this many bytes stay in L1 between the passes over them: 32 kB is the smallest L1 met.
+constexpr int kStep = 4;  // vectors per call of exp, to hide its latency
+// Sums of this many bytes stay in L1 between passes: 32 kB is the smallest L1 we know of.
 constexpr std::size_t kTileBytes = 16384;
 
-// Calls use<kind>() with the kernel's kind, to be known when its loops are compiled.
+// Calls use<kind>() with the kernel's kind as a compile-time constant.
 template <class Use>
 inline void with_kind(KernelKind kind, Use use) {
   switch (kind) {
@@ -34,7 +34,7 @@ inline void with_kind(KernelKind kind, Use use) {
   }
 }
 
-// What one term adds to the accumulators.
+// Adds one term to the accumulators.
 template <class Real, KernelKind kind>
 inline Vector<Real> accumulate(Vector<Real> v, Vector<Real> s, Vector<Real> sum) {
   if constexpr (kind == KernelKind::laplacian) {
@@ -44,7 +44,7 @@ inline Vector<Real> accumulate(Vector<Real> v, Vector<Real> s, Vector<Real> sum)
   }
 }
 
-// From the accumulated sums to the kernel values, in place. rbf: `distances` on the way.
+// Turns the accumulated sums into kernel values, in place. rbf: writes `distances` too.
 template <class Real, KernelKind kind, int vectors>
 inline void finish(const RowTask<Real>& task, const Real* norms, Vector<Real> (&sums)[vectors],
                    Real* distances) {
@@ -83,8 +83,8 @@ inline void finish(const RowTask<Real>& task, const Real* norms, Vector<Real> (&
   }
 }
 
-// From sums to kernel values, `vectors` vectors of the row from `first` on. `sums`, their first on,
-// are in the row itself or counts.
+// Turns `vectors` vectors of sums into kernel values of the row from `first` on. `sums` points to
+// the first of them: in the row itself, or counts.
 template <class Real, KernelKind kind, int vectors, class Sum>
 inline void finish_vectors(const RowTask<Real>& task, const Sum* sums, std::size_t first) {
   Vector<Real> v[vectors];
@@ -100,7 +100,7 @@ inline void finish_vectors(const RowTask<Real>& task, const Sum* sums, std::size
   }
 }
 
-// The same of the examples [first, last).
+// The same for the examples [first, last).
 template <class Real, KernelKind kind, class Sum>
 inline void finish_values(const RowTask<Real>& task, const Sum* sums, std::size_t first,
                           std::size_t last) {

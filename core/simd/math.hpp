@@ -1,6 +1,6 @@
 // exp, tanh, powers, cosine and sine of vectors.
 //
-// Included by SIMD files alone, and in an unnamed namespace, as vec.hpp is.
+// Only SIMD files include this one. The code is in an unnamed namespace like vec.hpp.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ constexpr double inverse_factorial[] = {1.0,
                                         1.0 / 355687428096000};
 
 // exp(x) for x <= highest: x = n ln2 + r, |r| <= ln2/2, exp(x) = 2^n p(r). exp(0) = 1 exactly;
-// below `lowest` it is 0 instead of a subnormal. No branch, no table. Several vectors go through it
-// in step: one alone is a chain of 20 operations that each wait for the one before.
+// below `lowest` the result is 0 instead of a subnormal. No branch, no table. Several vectors are
+// computed together: a single one is a chain of 20 dependent operations.
 template <class Real, int vectors>
 inline void exponential(Vector<Real> (&x)[vectors]) {
   using T = Traits<Real>;
@@ -90,8 +90,9 @@ inline Vector<Real> power(Vector<Real> base, int degree) {
   return result;
 }
 
-// pi/2 in pieces whose products with n are exact without fusing too: of 8, 12 and 24 bits, while n
-// < 2^12; of 33 bits each (fdlibm's), while n < 2^20. And how far the Taylor series go.
+// pi/2 split into pieces whose products with n are exact even without fused multiply-add: of 8, 12
+// and 24 bits while n < 2^12; of 33 bits each (fdlibm's) while n < 2^20. And the degrees of the
+// Taylor series.
 template <class Real>
 struct Quarter;
 template <>
@@ -107,20 +108,20 @@ struct Quarter<double> {
 };
 
 // cos(x) and sin(x): x = n pi/2 + r, |r| <= pi/4 (Cody & Waite 1980), Taylor, then the quadrant n
-// mod 4 says which is which and its sign. Far beyond, where x has no digits left after the point, r
-// is clamped: (cos, sin) stays a point of the circle, and finite whatever x is.
+// mod 4 gives their order and signs. For very large x, which has no digits after the point, r is
+// clamped: (cos, sin) stays on the circle and is finite for every x.
 template <class Real>
 inline void circle(Vector<Real> x, Vector<Real>* cosines, Vector<Real>* sines) {
   using Words = typename Traits<Real>::Words;
   constexpr int top = 8 * sizeof(Real) - 2;
   const Vector<Real> magic = all<Real>(Traits<Real>::magic);
-  const Vector<Real> widest = all<Real>(Real(0.8));  // pi/4 and room for the rounding of n
+  const Vector<Real> widest = all<Real>(Real(0.8));  // pi/4 plus the rounding of n
   const Vector<Real> t = multiply_add(x, all<Real>(Real(0.63661977236758134)), magic);  // 2/pi
   const Vector<Real> n = t - magic;
   Vector<Real> r = x;
 #pragma GCC unroll 3
   for (const Real piece : Quarter<Real>::pieces) r = multiply_add(n, all<Real>(-piece), r);
-  r = r < widest ? r : widest;  // false for NaN too
+  r = r < widest ? r : widest;  // also for NaN
   r = r > -widest ? r : -widest;
   const Vector<Real> square = -(r * r);
   Vector<Real> c = all<Real>(Real(inverse_factorial[Quarter<Real>::degree]));

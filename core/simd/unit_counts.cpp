@@ -8,7 +8,7 @@ namespace budgetron {
 namespace {
 
 typedef long long Mask __attribute__((vector_size(kBytes)));
-constexpr std::size_t kPart = kWidth<double>;  // features at a time
+constexpr std::size_t kPart = kWidth<double>;  // features per step
 
 inline bool any(Mask mask) {
 #if defined(__AVX512F__)
@@ -20,8 +20,8 @@ inline bool any(Mask mask) {
 #endif
 }
 
-// One part of a group. False, and nothing has changed, if a value is far: then it goes value by
-// value.
+// One part of a group. Returns false and changes nothing if a value is far from the mean: the
+// caller then goes value by value.
 inline bool count_part(double* f, const Doubles& x, double row, double half) {
   const auto at = [f](std::size_t count) -> Doubles& {
     return *reinterpret_cast<Doubles*>(f + count * kGroup);
@@ -60,7 +60,7 @@ template <class Real>
 void count_values(double* groups, const Real* x, std::size_t count, double row, double half) {
   typedef Real Part
       __attribute__((vector_size(kPart * sizeof(Real)), aligned(sizeof(Real)), may_alias));
-  alignas(64) Real last[kGroup] = {};  // values of the last group if it is not full; written first,
+  alignas(64) Real last[kGroup] = {};  // values of an incomplete last group; written first,
                                        // so that no load waits for the stores
   const std::size_t whole = count / kGroup * kGroup;
   for (std::size_t j = whole; j < count; ++j) last[j - whole] = x[j];

@@ -1,13 +1,13 @@
-// Statistics of features, value by value, values in units, and whether any is missing
-// (model/units.hpp says what they are for).
+// Running statistics of features, values in units, and the check for missing values
+// (model/units.hpp explains what they are for).
 //
 //   e = x - mean, at most 8 sqrt(square), or 4 if weight < half ;  gain g = row/recent
 //   mean += g e ;   square = (1 - g)(square + g e^2)
 //   block: count, how many were far, mean and squares, by Welford's recursion (1962)
 //
-// Features lie in groups of eight: a group is eight rows of eight numbers, one row per statistic,
-// so that one vector is one statistic of eight features. Both functions round alike: gain and
-// 1/count come from one division, and where they are 1 they are exactly that.
+// Features are stored in groups of eight: a group is eight rows of eight numbers, one row per
+// statistic, so that one vector holds one statistic of eight features. Both functions round in the
+// same way: gain and 1/count come from one division, and where they are 1 they are exactly 1.
 //
 // unit_counts.cpp is compiled once per instruction set like kernel_row.cpp.
 #pragma once
@@ -29,11 +29,13 @@ enum UnitCount : std::size_t {
   kBlockSquare
 };
 inline constexpr std::size_t kGroupNumbers = 8 * kGroup;
-inline constexpr double kFarSquare = 64.0;   // squared deviations; a value counts as no farther
-inline constexpr double kSparseFar = 16.0;   // likewise of a feature that is 0 in most rows
-inline constexpr double kCountable = 1e152;  // larger values count as this: squares overflow
+// squared deviations; a farther value counts as this far
+inline constexpr double kFarSquare = 64.0;
+inline constexpr double kSparseFar = 16.0;  // the same for a feature that is 0 in most rows
+// larger values count as this, because their squares overflow
+inline constexpr double kCountable = 1e152;
 
-// One value other than 0 of the feature whose weight is *f, the other statistics kGroup apart.
+// Counts one nonzero value of a feature. Its weight is *f; its other statistics are kGroup apart.
 inline void count_value(double* f, double x, double row, double half) {
   const bool begins = f[kRecent * kGroup] == 0.0;
   const double far = f[kWeight * kGroup] < half ? kSparseFar : kFarSquare;
@@ -63,7 +65,8 @@ inline void count_value(double* f, double x, double row, double half) {
   f[kBlockSquare * kGroup] += b * (x - block_mean);
 }
 
-// A value in a unit, no farther than `most`. A unit of infinite size has coordinate 0, never -0.
+// A value in its feature's unit, clipped to +-`most`. If the size of the unit is infinite the
+// result is 0, never -0.
 inline double shown_value(double x, double centre, double size, double most) {
   double z = (x - centre) / size;
   z = z > most ? most : z;
@@ -73,16 +76,16 @@ inline double shown_value(double x, double centre, double size, double most) {
 
 template <class Real>
 struct UnitCountFunctions {
-  // count_value of every x that is not 0, of `count` features; groups are 64-byte aligned.
+  // count_value for every x that is not 0, of `count` features; groups are 64-byte aligned.
   void (*count_values)(double* groups, const Real* x, std::size_t count, double row, double half);
-  // shown_value of `count` features; `out` is not x.
+  // shown_value for `count` features; `out` must not be x.
   void (*show_values)(const Real* x, const double* centres, const double* sizes, double most,
                       Real* out, std::size_t count);
-  // Whether one of `count` values is NaN.
+  // Whether any of `count` values is NaN.
   bool (*any_nan)(const Real* x, std::size_t count);
 };
 
-// Of the instruction set that row_functions picked.
+// The functions of the dispatched instruction set (dispatch.cpp).
 template <class Real>
 const UnitCountFunctions<Real>& unit_count_functions();
 

@@ -1,8 +1,8 @@
 // The vector types of the instruction set that a SIMD file is compiled for (dispatch.cpp lists
 // them).
 //
-// Included by those files alone, and in an unnamed namespace: each instruction set has its own
-// copy, which the linker must not share.
+// Only those files include this one, and the code is in an unnamed namespace: each instruction set
+// has its own copy, which the linker must not merge.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <immintrin.h>
 #endif
 
-// The name of a table of functions, one for each instruction set.
+// The name of a table of functions, one per instruction set.
 #define BUDGETRON_CONCAT_(a, b) a##b
 #define BUDGETRON_CONCAT(a, b) BUDGETRON_CONCAT_(a, b)
 
@@ -32,7 +32,7 @@ typedef float Floats __attribute__((vector_size(kBytes), may_alias));
 typedef double Doubles __attribute__((vector_size(kBytes), may_alias));
 typedef std::uint32_t Words32 __attribute__((vector_size(kBytes)));
 typedef std::uint64_t Words64 __attribute__((vector_size(kBytes)));
-// As many floats as there are doubles in a vector: what one conversion takes.
+// As many floats as a vector has doubles: the input of one conversion.
 typedef float HalfFloats __attribute__((vector_size(kBytes / 2), may_alias));
 
 template <class Real>
@@ -76,7 +76,7 @@ template <class Real>
 inline Vector<Real> load(const Real* p) {
   return *reinterpret_cast<const Vector<Real>*>(p);
 }
-// From anywhere.
+// Unaligned load.
 template <class Real>
 inline Vector<Real> load_loose(const Real* p) {
   typedef Real Anywhere __attribute__((vector_size(kBytes), aligned(sizeof(Real)), may_alias));
@@ -111,7 +111,7 @@ inline Doubles multiply_add(Doubles a, Doubles b, Doubles c) {
 }
 
 inline Doubles load_doubles(const double* p) { return load<double>(p); }
-// Spelled out: GCC 12 makes four instructions of __builtin_convertvector.
+// Written out: GCC 12 makes four instructions of __builtin_convertvector.
 inline Doubles load_doubles(const float* p) {
 #if defined(__AVX512F__)
   // maskz, all lanes: the plain form draws GCC's false "uninitialized" warning.
@@ -125,7 +125,7 @@ inline Doubles load_doubles(const float* p) {
 
 typedef std::uint8_t Bytes __attribute__((vector_size(kBytes), may_alias));
 
-// Numbers kept as bytes, as many as a vector of Real holds.
+// Numbers stored as bytes, as many as a vector of Real has.
 template <class Real>
 inline Vector<Real> load_bytes(const std::uint8_t* p) {
 #if defined(__AVX512F__)
@@ -161,7 +161,7 @@ inline Vector<Real> load_stored(const std::uint8_t* p) {
   return load_bytes<Real>(p);
 }
 
-// Whether a comparison holds in any lane.
+// Whether a comparison is true in any lane.
 template <class Mask>
 inline bool any(Mask mask) {
 #if defined(__AVX512F__)
@@ -179,7 +179,7 @@ inline bool any(Mask mask) {
 #endif
 }
 
-// The lanes in which a comparison of doubles holds, as bits.
+// The lanes in which a comparison of doubles is true, as bits.
 template <class Mask>
 inline std::uint32_t lanes(Mask mask) {
 #if defined(__AVX512F__)
@@ -197,8 +197,7 @@ inline std::uint32_t lanes(Mask mask) {
 #endif
 }
 
-// a > b ? a : b, the second also of two that do not compare: one instruction, of which GCC makes
-// two.
+// a > b ? a : b; b if either is NaN. One instruction, where GCC makes two.
 inline Floats larger(Floats a, Floats b) {
 #if defined(__AVX512F__)
   return (Floats)_mm512_maskz_max_ps(0xFFFF, (__m512)a, (__m512)b);
@@ -218,7 +217,7 @@ inline Doubles larger(Doubles a, Doubles b) {
 #endif
 }
 
-// a < b ? a : b, likewise.
+// a < b ? a : b; b if either is NaN.
 inline Doubles smaller(Doubles a, Doubles b) {
 #if defined(__AVX512F__)
   return (Doubles)_mm512_maskz_min_pd(0xFF, (__m512d)a, (__m512d)b);
@@ -241,8 +240,8 @@ inline Numbers absolute(Numbers x) {
   }
 }
 
-// Where the least of n numbers is, n > 0, none of them NaN; the first of the tied. Each lane
-// remembers the least it has seen, and where; two chains of them need not wait for each other.
+// The place of the least of n numbers, n > 0, none of them NaN; the first if several are equal.
+// Each lane remembers the least number it has seen and its place, in two independent chains.
 template <class Number>
 std::size_t first_least(const Number* numbers, std::size_t n) {
   typedef Number Lanes __attribute__((vector_size(kBytes)));
@@ -284,11 +283,10 @@ std::size_t first_least(const Number* numbers, std::size_t n) {
   return found;
 }
 
-// ---- one float64 or a vector of them
-// ------------------------------------------------------------- Passes over coefs are written once
-// for both: the last few numbers fill no vector.
+// ---- one float64 or a vector of them ------------------------------------------------------------
+// Passes over coefs are written once for both: the last few numbers do not fill a vector.
 
-// Of one number or a vector, wherever they stand.
+// Loads one number or a vector, aligned or not.
 template <class Numbers>
 inline Numbers read(const double* from) {
   Numbers numbers;
@@ -300,7 +298,7 @@ inline void write(double* to, Numbers numbers) {
   __builtin_memcpy(to, &numbers, sizeof numbers);
 }
 
-// Of a kernel row, at a multiple of kWidth<double> if it is a vector.
+// Loads from a kernel row; a vector must begin at a multiple of kWidth<double>.
 template <class Numbers, class Real>
 inline Numbers read_row(const Real* from) {
   if constexpr (sizeof(Numbers) == sizeof(double)) {
@@ -310,7 +308,7 @@ inline Numbers read_row(const Real* from) {
   }
 }
 
-// `size` is not negative.
+// `size` with the sign of x; `size` is not negative.
 template <class Numbers>
 inline Numbers with_sign_of(Numbers x, Numbers size) {
   return x < 0.0 ? -size : size;
@@ -335,8 +333,8 @@ inline Doubles root(Doubles x) {
 #endif
 }
 
-// Calls `step(i, kind)` for every i that begins a vector, and then for each that is left alone;
-// `kind` is of the type of the numbers to use.
+// Calls `step(i, kind)` for every i that begins a whole vector, then for each remaining i; `kind`
+// has the type of the numbers to use.
 template <class Step>
 inline void for_each(std::size_t n, Step step) {
   std::size_t i = 0;

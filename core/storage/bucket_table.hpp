@@ -35,7 +35,7 @@ class BucketTable {
   static constexpr std::size_t kLoad = 8;  // features per bucket, at most, on average
 
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  [[nodiscard]] std::size_t size() const { return size_; }  // features
+  [[nodiscard]] std::size_t size() const { return size_; }  // number of features
 
   [[nodiscard]] std::uint32_t find(std::int32_t feature) const {
     std::uint32_t which = 0;
@@ -43,7 +43,7 @@ class BucketTable {
     BucketTask<Real> work = task({&feature, 1}, nullptr, &which, &place);
     return hash_functions<Real>().find(work) == 1 ? place : kNoPlace;
   }
-  // Many at once (hash_probe.hpp). `insert` needs reserve_more before.
+  // These work on many features at once (hash_probe.hpp). Call reserve_more before `insert`.
   std::size_t find(BucketTask<Real>& work) const { return hash_functions<Real>().find(work); }
   std::size_t insert(BucketTask<Real>& work, std::uint32_t example) {
     const std::size_t others = hash_functions<Real>().insert(work, example, entries_.data());
@@ -57,7 +57,7 @@ class BucketTable {
   }
   [[nodiscard]] BucketTask<Real> task(std::span<const std::int32_t> features, const Real* values,
                                       std::uint32_t* which, std::uint32_t* places) const {
-    static Bucket none[2] = {};  // never written to: insert needs reserve_more before
+    static Bucket none[2] = {};  // never written: reserve_more comes before insert
     const bool any = !buckets_.empty();
     return {any ? const_cast<Bucket*>(buckets_.data()) : none,
             any ? count() : 2,
@@ -81,13 +81,13 @@ class BucketTable {
     marks = single ? marks | bit(place) << 16 : marks & ~(bit(place) << 16);
   }
 
-  // Memory for so many features more: inserting them then moves no entry.
+  // Allocates memory for `more` features, so that inserting them moves no entry.
   void reserve_more(std::size_t more) {
     if (size_ + more > kLoad * buckets_.size()) [[unlikely]] {
       grow(size_ + more);
     }
   }
-  // A feature that is not there; after reserve_more.
+  // Precondition: the feature is not in the table, and reserve_more was called.
   std::uint32_t insert(std::int32_t feature, bool single, Posting<Real> entry) {
     std::size_t at = home(feature);
     while (used(at) == Bucket::kFull) {
@@ -122,7 +122,7 @@ class BucketTable {
       }
     }
   }
-  // Whether all that is kept up to date is as it would be counted.
+  // Whether all counts that are kept incrementally are right.
   [[nodiscard]] bool consistent() const {
     std::vector<std::uint32_t> passed(buckets_.size(), 0);
     std::size_t count = 0;
@@ -138,7 +138,7 @@ class BucketTable {
     }
     return found && count == size_;
   }
-  void scratch(StateVisitor& visitor) {
+  void scratch(StateVisitor& visitor) const {
     visitor.scratch(buckets_);
     visitor.scratch(entries_);
   }
@@ -165,7 +165,7 @@ class BucketTable {
     *this = std::move(wider);
   }
 
-  AlignedVector<Bucket> buckets_;         // a power of two, or none
+  AlignedVector<Bucket> buckets_;         // a power of two of them, or none
   AlignedVector<Posting<Real>> entries_;  // kPitch per bucket
   std::size_t size_ = 0;
 };

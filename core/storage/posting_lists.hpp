@@ -5,8 +5,9 @@
 //   [count, capacity] [example, value] [example, value] ... [unused]
 //
 // The capacity doubles when a list is full and halves when it is a quarter full. Free pieces are
-// kept in one chain per capacity (a buddy allocator without merging); a piece smaller than a cache
-// line is half of a larger one. A list is known by kListFlag | its start, an empty one by kNoList.
+// kept in one free list per capacity (a buddy allocator without merging); a piece smaller than a
+// cache line is half of a larger one. A list's handle is kListFlag | its start, or kNoList if it is
+// empty.
 //
 // Cost: push O(1) amortised, pop O(values of the list).
 #pragma once
@@ -26,10 +27,10 @@
 
 namespace budgetron {
 
-// Set in a feature's word that is not a slot: the other bits are the start of its list.
+// Set in the word of a feature that has no slot: the other bits are the start of its list.
 inline constexpr std::uint32_t kListFlag = 0x80000000u;
-// Instead of a list without values, and at the end of a chain of free pieces. A feature's word that
-// says "no list" also says "no slot".
+// The handle of an empty list, and the end of a free list. The word of a feature that says "no
+// list" also says "no slot".
 inline constexpr std::uint32_t kNoList = kNoSlot;
 
 template <class Real>
@@ -42,7 +43,6 @@ class PostingLists {
     return {head + 1, head->example};
   }
   [[nodiscard]] std::size_t count(std::uint32_t list) const { return at(list).example; }
-  [[nodiscard]] const Posting<Real>* address(std::uint32_t list) const { return &at(list); }
 
   void push(std::uint32_t& list, std::uint32_t example, Real value) {
     if (list == kNoList) {
@@ -53,7 +53,7 @@ class PostingLists {
     Posting<Real>* head = &at(list);
     head[++head->example] = {example, value};
   }
-  // Without the value of this example, which is there.
+  // Removes the value of this example. Precondition: it is in the list.
   void pop(std::uint32_t& list, std::uint32_t example) {
     Posting<Real>* head = &at(list);
     const std::uint32_t last = head->example;
@@ -65,7 +65,7 @@ class PostingLists {
       resize(list, capacity(list) / 2);
     }
   }
-  // The value of this example, which is there.
+  // The value of this example. Precondition: it is in the list.
   [[nodiscard]] Posting<Real>* find(std::uint32_t list, std::uint32_t example) {
     Posting<Real>* posting = &at(list) + 1;
     while (posting->example != example) ++posting;
@@ -77,7 +77,7 @@ class PostingLists {
     list = kNoList;
   }
 
-  // The capacity of a list, of all free pieces, and of everything.
+  // The capacity of one list, of all free pieces, and of the whole array.
   [[nodiscard]] std::size_t capacity(std::uint32_t list) const {
     return static_cast<std::size_t>(at(list).value);
   }
@@ -89,7 +89,7 @@ class PostingLists {
     return found;
   }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
-  void scratch(StateVisitor& visitor) { visitor.scratch(all_); }
+  void scratch(StateVisitor& visitor) const { visitor.scratch(all_); }
 
  private:
   [[nodiscard]] Posting<Real>& at(std::uint32_t list) { return all_[list & ~kListFlag]; }
@@ -99,13 +99,13 @@ class PostingLists {
   [[nodiscard]] static std::size_t chain(std::size_t capacity) {
     return static_cast<std::size_t>(std::bit_width(capacity));
   }
-  // A list of no values.
+  // Takes a piece for an empty list.
   [[nodiscard]] std::uint32_t take(std::size_t capacity) {
     std::uint32_t& first = free_[chain(capacity)];
     std::uint32_t list = first;
     if (list != kNoList) {
       first = at(list).example;
-    } else if (capacity < kWhole) {  // half of a larger one
+    } else if (capacity < kWhole) {  // half of a larger piece
       list = take(2 * capacity);
       std::uint32_t other = list + static_cast<std::uint32_t>(capacity);
       at(other).value = static_cast<Real>(capacity);
@@ -129,7 +129,7 @@ class PostingLists {
     list = wider;
   }
 
-  static constexpr std::size_t kWhole = 64 / sizeof(Posting<Real>);  // a cache line
+  static constexpr std::size_t kWhole = 64 / sizeof(Posting<Real>);  // postings per cache line
 
   AlignedVector<Posting<Real>> all_;
   std::array<std::uint32_t, 33> free_;  // first free piece, by the bit width of its capacity

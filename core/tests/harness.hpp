@@ -1,4 +1,4 @@
-// The smallest test harness that does the job: TEST registers itself, CHECKs count and print.
+// A minimal test harness: a TEST registers itself, CHECKs count and print.
 //
 //   TEST(adds_up) { CHECK_EQ(1 + 1, 2); }
 //

@@ -1,5 +1,5 @@
-// Every update, budget and page as a spec, and rows to teach them: what tests of all learners run
-// over.
+// Every update, budget and learner as a spec, and rows to learn: tests of all learners run over
+// these.
 #pragma once
 
 #include <initializer_list>
@@ -154,7 +154,7 @@ inline std::vector<std::shared_ptr<Spec>> every_regressor() {
                                      {"admission", text("error")},
                                      {"straight", text("auto")},
                                      {"floor", 0.003},
-                                     {"reflex", false},
+                                     {"reflex", true},
                                      {"relevance", true}}));
   for (const double regularization : {0.01, 2.0}) {
     specs.push_back(part("avm", {{"kernel", rbf()},
@@ -168,6 +168,11 @@ inline std::vector<std::shared_ptr<Spec>> every_regressor() {
                                  {"loss", squared()}}));
   }
   return specs;
+}
+
+inline std::shared_ptr<Spec> novelty(double memory = 40.0, std::int64_t budget = 9) {
+  return part("novelty",
+              {{"kernel", rbf()}, {"budget", whole(budget)}, {"memory", memory}, {"near", 0.99}});
 }
 
 // Rows with zeros and repeats, as CSR and as a dense matrix.

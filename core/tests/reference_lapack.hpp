@@ -1,5 +1,5 @@
-// Stand-ins for the LAPACK routines the core is handed by SciPy, so that C++ tests need no Python:
-// the textbook loops, with Fortran's signatures. Only what linalg.cpp asks for: lower triangles,
+// Replacements for the LAPACK routines that SciPy provides, so that C++ tests need no Python: the
+// textbook loops, with Fortran's signatures. Only what linalg.cpp uses: lower triangles,
 // column-major; dtptrs on an upper packed matrix.
 #pragma once
 

@@ -44,10 +44,10 @@ class Ahpatron(Page):
         """Keep the half with the largest coefs, project the others onto it: eqs. (6), (7), (9)."""
         target = self.norm() if self.c == "keep" else float(self.c) * self.U
         K = self.gram()
-        order = np.lexsort((self.ids, -self.sizes()))  # largest first, the older of the tied
+        order = np.lexsort((self.ids, -self.sizes()))  # largest first; the older of equal ones
         S2, S1 = order[: self.B // 2], order[self.B // 2 :]
         apart = [i for n, i in enumerate(S2) if not self.copies(i, S2[:n]).any()]
-        if 2 * len(apart) < len(S2):  # ours: a copy is projected, however large its coef
+        if 2 * len(apart) < len(S2):  # our addition: a copy is projected, however large its coef is
             S2, S1 = np.array(apart), np.setdiff1d(order, apart)
         K2, K21 = K[np.ix_(S2, S2)], K[np.ix_(S2, S1)]
         theta = np.linalg.solve(K2 + self.ridge * np.eye(S2.size), K21 @ self.coef[S1])  # (9)

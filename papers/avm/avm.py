@@ -1,8 +1,8 @@
 """AVM (Le et al. 2017, algorithms 2 to 5): Pegasos on core points instead of the rows themselves.
 
-The data space is covered by cells as the rows come; a row moves the coef of its cell's core point.
-Nothing is ever dropped; `budget` only stops the opening of cells. When units change delta may be
-found anew (papers/units.py): core points that then lie in one cell are united (ours).
+Cells cover the data space as the rows come; a row changes the coef of its cell's core point.
+Nothing is ever dropped; `budget` only stops the opening of cells. When units change, delta may be
+set again (papers/units.py): core points that are then in one cell are united (our addition).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class AVM(Page):
         return super().learn(x, y, weight)
 
     def stand_in(self, x: Vector, approximate: bool) -> int | None:
-        """The core point that takes x's place; None if x becomes one itself."""
+        """The core point used for x; None if x becomes one itself."""
         if self.size == 0:
             return None
         gaps = np.abs(self.support - x)
@@ -88,7 +88,7 @@ class AVM(Page):
         return nearest if self.size == self.B else None
 
     def unite(self) -> None:
-        """From the oldest on: a core point in the cell of one that stays adds its coef to it."""
+        """From the oldest on: a core point in the cell of an older one adds its coef to that."""
         stays: list[int] = []
         for i in np.argsort(self.ids):
             gaps = np.abs(self.support[stays] - self.support[i])

@@ -1,8 +1,8 @@
 """BOGD and BOGD++ (Zhao et al. 2012, algorithm 1): gradient descent that replaces a random example.
 
-The example that leaves is drawn with probability p_i, and those that stay grow by 1/(1 - p_i), so
-that in expectation the stored f is the plain gradient step. Positions are stable: the new example
-takes the slot of the one that leaves.
+The example that leaves is drawn with probability p_i, and the others grow by 1/(1 - p_i), so that
+in expectation the stored f is the plain gradient step. Positions are stable: the new example takes
+the slot of the one that leaves.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import numpy as np
 from papers.page import Vector
 from papers.pegasos.pegasos import Pegasos
 
-SAME = 1e-10  # |a_i| that differ by less are rounded versions of the same c_i/(lambda t)
+SAME = 1e-10  # |a_i| that differ by less are the same c_i/(lambda t), rounded
 
 
 class BSGD(Pegasos):
@@ -35,7 +35,7 @@ class BSGD(Pegasos):
 
     def project(self, m: int) -> None:
         """a_S += a_m (K_S + jitter I)^-1 k_S(x_m)."""
-        wanted = self.in_span * self.self_kernels()[:-1].mean()  # of those stored before
+        wanted = self.in_span * self.self_kernels()[:-1].mean()  # the mean of those stored before
         if not 0.5 * wanted < self.jitter < 2 * wanted:
             self.jitter = wanted
         x, a = self.support[m], self.coef[m]
@@ -44,7 +44,7 @@ class BSGD(Pegasos):
         self.coef += np.outer(d, a)
 
     def merge(self, m: int) -> None:
-        """Put z = h x_m + (1 - h) x_n in place of m and n, for the n where that costs least."""
+        """Put z = h x_m + (1 - h) x_n in place of m and n, for the n with the least cost."""
         same_sign = self.inner(self.coef, self.coef[m]) > 0
         same_sign[m] = False
         n = np.flatnonzero(same_sign)
@@ -77,4 +77,4 @@ def best_h(w: Vector, kappa: Vector) -> Vector:
         h = (low + high) / 2
         rises = w * (1 - h) * kappa ** (1 - 2 * h) > (1 - w) * h
         low, high = np.where(rises, h, low), np.where(rises, high, h)
-    return low  # exactly 0 where kappa is
+    return low  # exactly 0 if kappa is 0

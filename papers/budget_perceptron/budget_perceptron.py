@@ -1,9 +1,9 @@
-"""The Perceptron with at most B examples and one rule for which of them leaves.
+"""The Perceptron with at most B examples, and a rule that says which one leaves.
 
 oldest   Remove-Oldest (Dekel et al. 2008, section 3)
 random   RBP (Cavallanti, Cesa-Bianchi, Gentile 2007)
 margin   CKS (Crammer, Kandola, Singer 2003), as Dekel et al. 2008, section 8, describe it
-refuse   Stoptron: the first B mistakes stay, nothing enters after them
+refuse   Stoptron: the first B mistakes stay, later ones are not stored
 """
 
 from __future__ import annotations

@@ -2,19 +2,19 @@
 
     f(x) = w.x + c + sum_i a_i k(x_i, x)
 
-A Gaussian belief over (c, w, a): its mean, and a covariance, which starts as diag(tau I, Kinv) with
-Kinv the inverse Gram matrix, and tau/10 for c. `form` "full": one covariance P over all.
-"diagonal": P over the coefs alone, c and every w_j have a variance of their own. "none": there
-is no straight part, w = c = 0.
-Coordinates of x are (1, x_j for the features j seen so far, in the order in which they were first
-not 0). Examples stand oldest first.
+It keeps a Gaussian belief over (c, w, a): a mean, and a covariance that starts as diag(tau I, Kinv)
+with Kinv the inverse Gram matrix, and tau/10 for c. `form` "full": one covariance P over all.
+"diagonal": P over the coefs alone; c and every w_j have a variance of their own. "none": there is
+no straight part, w = c = 0. The coordinates of x are (1, x_j for the features j seen so far, in the
+order in which they were first nonzero). Examples are in the order of age, the oldest first.
 
-The reflex is a second mean over the same examples and features, which learns for ever as if nothing
-had been learned: with diag(tau I, Kinv) for its covariance. The answer is the mean of both, weighed
-by the mistakes that each would have made of late, with a head start for the belief.
+The reflex is a second mean over the same examples and features. It always learns as if nothing had
+been learned: with diag(tau I, Kinv) as its covariance. The answer is the mean of both, weighted by
+the recent mistakes that each would have made, with a head start for the belief; in regression with
+the weights that would have had the least recent squared error.
 
-The compiled learner carries P and Kinv as factors U D U' with
-U unit upper triangular, packed by columns, D_j at the end of column j: `belief` and `prior`.
+The compiled learner stores P and Kinv as factors U D U' with U unit upper triangular, packed by
+columns, D_j at the end of column j: `belief` and `prior`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ from papers.page import Page, Vector
 
 YOUNG = 100
 NONE, FULL, DIAGONAL = 0, 1, 2  # form
-FEATURES = 64  # have a weight, however many examples there are
+FEATURES = 64  # features that always have a weight, however many examples there are
+DENSE = 100  # nonzero values: in rows with more, examples do better than a straight part
 LEVEL = 200  # rows over which the constant of a regression follows the targets
-HEAD_START = 4.0  # mistakes that the reflex must be better by
+HEAD_START = 4.0  # mistakes by which the reflex must be better
+DOUBTED = 10  # factor of r: the noise of a target for the reflex of a regression
 
 
 class Budgetron(Page):
@@ -41,6 +43,13 @@ class Budgetron(Page):
     )  # fmt: skip
     of_straight: ClassVar[tuple[str, ...]] = (
         "form", "features", "weights", "variances", "rows", "mean_square", "nonzeros", "widest",
+    )  # fmt: skip
+
+    of_share: ClassVar[tuple[str, ...]] = (
+        "belief_mistakes", "reflex_mistakes", "weights_sum", "squares_sum", "rows_sum",
+    )  # fmt: skip
+    of_mix: ClassVar[tuple[str, ...]] = (
+        "reflex_gains", "reflex_squares", "reflex_leads", "reflex_rows",
     )  # fmt: skip
 
     def __init__(
@@ -59,35 +68,38 @@ class Budgetron(Page):
         super().__init__(*where, **more)
         self.B, self.r, self.jitter, self.replace = budget, r, jitter, replace
         self.floor, self.turns = floor, straight == "auto"
+        self.keeps_straight = False  # even if rows are dense
         self.form = {"none": NONE, "diagonal": DIAGONAL}.get(straight, FULL)
         if kind == "linear":
-            self.form = NONE  # the kernel part is straight
+            self.form = NONE  # the kernel part is already linear
         if self.form != NONE:
             self.carried += self.of_straight
         self.reflects = reflex
         if reflex:
-            self.carried += ("belief_mistakes", "reflex_mistakes", "reflex")
-            self.carried += ("weights_sum", "squares_sum", "rows_sum")
+            self.carried += ("reflex",)
             self.carried += ("reflex_weights",) if self.form != NONE else ()
-        self.belief_mistakes = self.reflex_mistakes = 0.0  # of the last 500 rounds
-        # Weights of these, their squares, and how many there are.
+            self.carried += self.of_mix if self.regresses else self.of_share
+        # In regression, sums over 500 rounds; and the rows since they started.
+        self.reflex_gains = self.reflex_squares = self.reflex_leads = self.reflex_rows = 0.0
+        self.belief_mistakes = self.reflex_mistakes = 0.0  # in the last 500 rounds
+        # Their weights, the squares of these, and how many rows there are.
         self.weights_sum = self.squares_sum = self.rows_sum = 0.0
         self.reflex = np.zeros((0, self.coef.shape[1]))
         self.reflex_weights = np.zeros((0, self.coef.shape[1]))
         self.features = np.zeros(0, dtype=np.int32)
         self.weights = np.zeros((0, self.coef.shape[1]))  # c, then w: one row per coordinate
-        self.variances = np.zeros(0)  # of the diagonal form
+        self.variances = np.zeros(0)  # for the diagonal form
         self.rows, self.mean_square, self.nonzeros = 0, 0.0, 0.0  # means of the first 200 rows
         self.widest = 0
         self.P, self.Kinv = np.zeros((0, 0)), np.zeros((0, 0))
         self.fast = self.slow = 0.0  # mistake rates of the last 100 and 2000 rounds
         self.watched = self.window = 0
-        # Rows of each class that are still not watched; YOUNG + 1: there was none yet.
+        # Rows of each class that still do not count; YOUNG + 1: no row yet.
         self.young = np.full(max(2, self.coef.shape[1]), YOUNG + 1)
-        self.mean_error, self.errors = 0.0, 0  # of regression
+        self.mean_error, self.errors = 0.0, 0  # in regression
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
-        weight = float(np.sqrt(self.inner(u, u)))  # of the row: 1 by default
+        weight = float(np.sqrt(self.inner(u, u)))  # weight of the row: 1 by default
         u = u / weight
         wanted = max(1.0, weight)
         k, loss = self.by_age(row), -margin if self.regresses else wanted - margin
@@ -101,7 +113,17 @@ class Budgetron(Page):
         ):
             self.watch(margin <= 0)
         losses, ways = [loss], [u]
-        if self.reflects:
+        if self.reflects and self.regresses:
+            target = float(f[0] + u[0] * loss)
+            losses, ways = self.errors_of(x, k, target)
+            fades = min(1.0, weight) / 500
+            error, apart = losses[0] * ways[0][0], losses[0] * ways[0][0] - losses[1] * ways[1][0]
+            self.reflex_gains += weight * error * apart - self.reflex_gains * fades
+            self.reflex_squares += weight * apart**2 - self.reflex_squares * fades
+            lead = weight * apart * (2 * error - apart)
+            self.reflex_leads += lead**2 - self.reflex_leads * fades
+            self.reflex_rows += min(1.0, weight)
+        elif self.reflects:
             losses, ways = self.aims(x, k, u, wanted)
             fades = min(1.0, weight) / 500
             self.weights_sum += weight - self.weights_sum * fades
@@ -125,7 +147,11 @@ class Budgetron(Page):
                 if self.regresses:
                     losses = [loss + float(self.inner(u, f)) - now]
                 if self.reflects:
-                    losses, ways = self.aims(x, k, u, wanted)
+                    losses, ways = (
+                        self.errors_of(x, k, target)
+                        if self.regresses
+                        else self.aims(x, k, u, wanted)
+                    )
             if novel:
                 k = self.admit(x, k)
         if self.size > 0 or self.form != NONE:
@@ -133,7 +159,7 @@ class Budgetron(Page):
                 self.see(x)
             if self.regresses:  # the level of the targets may have moved
                 self.unsettle_constant()
-            if losses[0] > 0 or not self.reflects:
+            if losses[0] > 0 or not self.reflects or self.regresses:
                 self.update(x, k, losses[0], ways[0], r)
             if self.reflects and self.stirs(losses[1], wanted):
                 self.update_reflex(x, k, losses[1], ways[1], r)
@@ -163,7 +189,7 @@ class Budgetron(Page):
             self.weights = self.weights + np.outer(self.variances * z, move)
             self.variances = 1 / (1 / self.variances + z**2 / (r * others))
         shrink = 1 / ((s + r) * others)
-        if self.floor > 0:  # what is left of s is not below it
+        if self.floor > 0:  # the rest of s stays above the floor
             shrink = min(shrink, max(0.0, (s - self.floor) / s**2))
         self.P = self.P - shrink * np.outer(v, v)
 
@@ -171,7 +197,7 @@ class Budgetron(Page):
         return (-self.mean_error,) if self.regresses else (0.0, 1.0)
 
     def wants(self, margin: float) -> bool:
-        """Admit mistakes; in regression errors above the mean of those before."""
+        """Admit mistakes; in regression, errors above the mean of those before."""
         if not self.regresses:
             return margin <= 0
         above = -margin > self.mean_error
@@ -181,7 +207,7 @@ class Budgetron(Page):
         return above
 
     def novelty(self, x: Vector, k: Vector) -> float:
-        """What of x the stored examples do not span; at most jitter for a copy of one of them."""
+        """The part of x that the stored examples do not span; at most jitter for a copy of one."""
         return float(self.self_kernel(x) - k @ self.Kinv @ k)
 
     def admit(self, x: Vector, k: Vector) -> Vector:
@@ -195,15 +221,15 @@ class Budgetron(Page):
         if self.reflects:
             self.reflex = np.pad(self.reflex, ((0, 1), (0, 0)))
         if self.size == self.B and self.replace == "never" and not self.reflects:
-            self.Kinv = np.zeros((0, 0))  # not needed any more
+            self.Kinv = np.zeros((0, 0))  # no longer needed
         return np.append(k, kxx)
 
     def let_go(self, k: Vector) -> Vector:
-        """Condition on a_i = 0 for the i whose coef is the least certain not to be; i leaves."""
+        """Condition on a_i = 0 for the i whose coef is least certain to differ from 0; i leaves."""
         n = self.first
         i = 0 if self.leads else self.least(self.sizes() ** 2 / np.diag(self.P)[n:])
         known = self.coef[i] / self.P[n + i, n + i]
-        if self.leads:  # nothing bounds how certain the oldest's coef is
+        if self.leads:  # nothing bounds how certain the coef of the oldest is
             self.coef = self.coef - np.outer(self.Kinv[i], self.coef[i] / self.Kinv[i, i])
         else:
             if n > 0:
@@ -220,7 +246,7 @@ class Budgetron(Page):
         return np.delete(k, i)
 
     def watches(self, code: int) -> bool:
-        """Not the first rows of a class that came late: its mistakes are no drift."""
+        """False for the first rows of a class that came late: its mistakes are no drift."""
         self.young = self.young.copy()
         if self.young[code] > YOUNG:
             self.young[code] = 0 if self.watched < 500 else YOUNG
@@ -233,8 +259,8 @@ class Budgetron(Page):
 
     @property
     def lead(self) -> float:
-        """Mistakes that the reflex is better by, of those that it must not be."""
-        even = 1.0  # the rows without weights that would tell as much as one of these
+        """The mistakes by which the reflex is better, minus the required ones."""
+        even = 1.0  # how many rows without weights give as much information as one of these
         if self.rows_sum > 0:
             even = min(1.0, self.weights_sum / self.squares_sum * self.weights_sum / self.rows_sum)
         return self.belief_mistakes - self.reflex_mistakes - HEAD_START / even
@@ -242,21 +268,26 @@ class Budgetron(Page):
     @property
     def leads(self) -> bool:
         """Whether the reflex has more than half of the answer."""
-        return self.reflects and self.lead > 0
+        return self.reflects and not self.regresses and self.lead > 0
 
     @property
     def share(self) -> float:
-        """Weight of the belief in the answer."""
+        """The weight of the belief in the answer."""
+        if self.regresses:
+            squares = self.reflex_squares
+            return 1 - min(1.0, max(0.0, self.reflex_gains / squares)) if squares > 0 else 1.0
         return 1 / (1 + exp(0.5 * self.lead))
 
     def stirs(self, loss: float, wanted: float) -> bool:
-        """Whether the reflex learns: only from mistakes while it has next to no share."""
+        """Whether the reflex learns: only from mistakes while it has almost no share."""
+        if self.regresses:
+            return True
         return loss >= wanted if self.share > 0.99 else loss > 0.2 * wanted
 
     def aims(
         self, x: Vector, k: Vector, u: Vector, wanted: float
     ) -> tuple[list[float], list[Vector]]:
-        """What belief and reflex lack to the margin, each against its own best wrong class."""
+        """The losses of belief and reflex, each against its own best wrong class."""
         z, losses, ways = self.coordinates(x), [], []
         for f in (k @ self.coef + z @ self.weights, k @ self.reflex + z @ self.reflex_weights):
             margin, way = float(u @ f), u
@@ -266,10 +297,20 @@ class Budgetron(Page):
             ways.append(way)
         return losses, ways
 
+    def errors_of(self, x: Vector, k: Vector, target: float) -> tuple[list[float], list[Vector]]:
+        """In regression: sizes of the errors of belief and reflex, and their signs."""
+        z = self.coordinates(x)
+        parts = k @ self.coef + z @ self.weights, k @ self.reflex + z @ self.reflex_weights
+        errors = [target - float(f[0]) for f in parts]
+        return [abs(e) for e in errors], [np.array([-1.0 if e < 0 else 1.0]) for e in errors]
+
     def update_reflex(self, x: Vector, k: Vector, loss: float, u: Vector, r: float) -> None:
         z, v = self.coordinates(x), self.Kinv @ k
+        kept = 1 - min(1.0, self.r / r) / 4000  # a row of small weight forgets less
+        if self.regresses:
+            r = DOUBTED * r
+            loss = min(loss, 4 * self.mean_error) if self.mean_error > 0 else loss
         move = loss / (float(k @ v + self.tau * (z @ z)) + r) * u
-        kept = 1 - self.r / r / 4000  # less of it for a row that weighs less
         self.reflex = kept * self.reflex + np.outer(v, move)
         self.reflex_weights = self.reflex_weights + np.outer(self.tau * z, move)
 
@@ -277,16 +318,16 @@ class Budgetron(Page):
 
     @property
     def first(self) -> int:
-        """Coordinates of P before those of the examples."""
+        """The number of coordinates of P before those of the examples."""
         return len(self.weights) if self.form == FULL else 0
 
     @property
     def tau(self) -> float:
-        """The variance of every w_j when nothing is known of it, and of all in the reflex."""
+        """The initial variance of every w_j, and its variance in the reflex."""
         return min(0.2, 2 / (1 + self.mean_square))
 
     def beginning(self, count: int) -> Vector:
-        """The variances of the first coordinates; c, with a tenth, does not stand for a class."""
+        """The initial variances of (c, w); c gets a tenth, or it alone would explain a class."""
         return self.tau * np.append(0.1, np.ones(count))[:count]
 
     def coordinates(self, x: Vector) -> Vector:
@@ -297,14 +338,16 @@ class Budgetron(Page):
             self.rows += 1
             self.mean_square += (float(x @ x) - self.mean_square) / self.rows
             self.nonzeros += (np.count_nonzero(x) - self.nonzeros) / self.rows
-        if self.turns and self.nonzeros > self.B:  # it would only learn the noise
+        dense = DENSE < self.nonzeros <= 2 * self.B
+        counted = self.rows >= 20 or len(self.weights) == 0
+        if self.turns and not self.keeps_straight and counted and dense:
             if self.form == FULL:
                 self.turn_diagonal()
             self.form, self.features, self.variances = NONE, self.features[:0], np.zeros(0)
             self.weights, self.reflex_weights = self.weights[:0], self.reflex_weights[:0]
 
     def see(self, x: Vector) -> None:
-        """Coordinates for the constant and for the features that are new."""
+        """Add coordinates for the constant and for new features."""
         self.widest = max(self.widest, np.count_nonzero(x))
         room = max(FEATURES, self.B * self.widest) - len(self.features)
         new = np.setdiff1d(np.flatnonzero(x), self.features)[: max(0, room)]
@@ -338,7 +381,7 @@ class Budgetron(Page):
         self.P, self.form = self.P[n:, n:], DIAGONAL
 
     def change_units(self, ratio: Vector, shift: Vector) -> None:
-        """What was z_j = ratio_j z_j + shift_j, of the features seen: f stays as far as it can."""
+        """The old z_j is ratio_j z_j + shift_j for the features seen: f stays as far as it can."""
         n = len(self.weights)
         G = np.diag(np.append(1.0, ratio))
         G[0, 1:] = shift
@@ -354,19 +397,36 @@ class Budgetron(Page):
         self.rows = 0
 
     def watch(self, error: float) -> None:
-        """Drift: a mistake rate of late that is above that of long; errors of 0 to 1."""
+        """Drift: the recent mistake rate is above the long-term one; errors of 0 to 1."""
         self.watched, self.window = self.watched + 1, max(0, self.window - 1)
         self.fast += (error - self.fast) / min(self.watched, 100)
         self.slow += (error - self.slow) / min(self.watched, 2000)
         spread = sqrt(self.slow * (1 - self.slow) / 200 + 1e-6)
         if self.watched > 500 and self.window == 0 and self.fast > self.slow + 4 * spread:
-            self.P = np.diag(np.append(self.beginning(self.first), np.zeros(self.size)))
-            self.P[self.first :, self.first :] = self.Kinv
-            self.variances = self.beginning(self.variances.size)
             self.slow, self.window = self.fast, 500
             self.errors = 0
+        elif not self.takes_over:
+            return
+        if self.regresses and self.reflects:
+            self.take_over()
+        self.P = np.diag(np.append(self.beginning(self.first), np.zeros(self.size)))
+        self.P[self.first :, self.first :] = self.Kinv
+        self.variances = self.beginning(self.variances.size)
 
-    # ---- as the compiled learner holds it ----------------------------------------------------
+    @property
+    def takes_over(self) -> bool:
+        """In regression: the reflex clearly had the smaller squared errors for 500 rows."""
+        lead = 2 * self.reflex_gains - self.reflex_squares
+        return self.reflex_rows >= 500 and lead > 2 * sqrt(self.reflex_leads)
+
+    def take_over(self) -> None:
+        """In regression: the belief's mean becomes that of the answer; its share is 1."""
+        p = self.share
+        self.coef = p * self.coef + (1 - p) * self.reflex
+        self.weights = p * self.weights + (1 - p) * self.reflex_weights
+        self.reflex_gains = self.reflex_squares = self.reflex_leads = self.reflex_rows = 0.0
+
+    # ---- in the form of the compiled learner --------------------------------------------------
 
     def by_age(self, row: Vector) -> Vector:
         order = np.argsort(self.ids)

@@ -14,7 +14,7 @@ import numpy as np
 
 from papers.page import SignPage, Vector
 
-SHARE = 15 / 32  # how much damage a mistake may pay for, eq. (41)
+SHARE = 15 / 32  # the damage that one mistake allows, eq. (41)
 
 
 class Forgetron(SignPage):

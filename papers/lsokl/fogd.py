@@ -1,8 +1,8 @@
 """FOGD (Lu, Hoi, Wang, Zhao, Liu 2016): gradient descent on random Fourier features.
 
 z(x) = [cos(omega_1.x) .. cos(omega_D.x), sin(omega_1.x) .. sin(omega_D.x)]/sqrt(D), omega_i drawn
-from the kernel's spectral density, so that z(x).z(x') is k(x, x') in expectation. Nothing is
-stored but the weights.
+from the kernel's spectral density, so that z(x).z(x') is k(x, x') in expectation. Only the weights
+are stored.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class FOGD(Page):
 
 
 def draw_frequencies(kind: str, gamma: float, width: int, D: int, seed: int) -> Matrix:
-    """omega, (width, D): row j, all that concerns feature j, comes from feature j's own generator.
+    """omega, (width, D): row j, the frequencies of feature j, has its own generator.
 
-    Gaussian: N(0, 2 gamma) each; Laplacian: Cauchy(0, gamma) each.
+    Gaussian: each is N(0, 2 gamma); Laplacian: each is Cauchy(0, gamma).
     """
     omega = np.zeros((width, D))
     for j in range(width):

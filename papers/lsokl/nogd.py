@@ -1,8 +1,8 @@
 """NOGD (Lu, Hoi, Wang, Zhao, Liu 2016): gradient descent on Nystrom features.
 
-The first B examples with loss are stored, and OGD runs on them. From then on they only serve as
-landmarks: phi(x) = E^(-1/2) V' k_B(x), of the largest eigenvalues of their Gram matrix V E V'.
-If fewer than half of them differ, copies are united instead, and storing goes on (ours).
+The first B examples with loss are stored, and OGD runs on them. After that they are only landmarks:
+phi(x) = E^(-1/2) V' k_B(x), with the largest eigenvalues of their Gram matrix V E V'. If fewer than
+half of them differ, copies are united instead, and storing continues (our addition).
 """
 
 from __future__ import annotations
@@ -70,10 +70,11 @@ class NOGD(Page):
             self.coef = np.array(sums)
 
     def change_over(self) -> None:
-        E, V = np.linalg.eigh(self.gram())  # the largest last
+        E, V = np.linalg.eigh(self.gram())  # in ascending order
         E, V = E[-self.rank :], V[:, -self.rank :]
         sound = E / E[-1] >= FLAT
         E, V = E[sound], V[:, sound]
-        V *= np.sign(V[np.abs(V).argmax(axis=0), np.arange(E.size)])  # the largest one positive
+        # Make the largest component positive.
+        V *= np.sign(V[np.abs(V).argmax(axis=0), np.arange(E.size)])
         self.projection = V / np.sqrt(E)
         self.weights = np.sqrt(E)[:, None] * (V.T @ self.coef)

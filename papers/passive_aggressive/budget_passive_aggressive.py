@@ -1,7 +1,7 @@
 """BPA-S, the passive-aggressive learner on a budget (Wang & Vucetic 2010): one leaves, one enters.
 
-Of the B ways to replace a stored example r by x, the one that changes f least: x takes over what
-it can of r, the projection of a_r k(x_r, .) onto k(x, .), and the PA-I step on top.
+It chooses, of the B ways to replace a stored example r by x, the one that changes f least: x takes
+over the projection of a_r k(x_r, .) onto k(x, .), plus the PA-I step.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class BudgetPassiveAggressive(Page):
         if self.size < self.B:
             self.add(x, tau * u)
             return
-        lost = self.sizes() ** 2 * (self.self_kernels() - row**2 / k)  # what x cannot take over
+        # The part that x cannot take over.
+        lost = self.sizes() ** 2 * (self.self_kernels() - row**2 / k)
         r = self.least(lost)
         self.coef[r] = self.coef[r] * (row[r] / k) + tau * u
         self.support[r], self.ids[r] = x, self.t

@@ -15,7 +15,7 @@ class PassiveAggressive(Page):
     ) -> None:
         super().__init__(*where, **more)
         self.C, self.variant = C, variant
-        self.enough = -epsilon if self.regresses else 1.0  # the margin from which there is no loss
+        self.enough = -epsilon if self.regresses else 1.0  # the least margin without a loss
 
     def step(self, x: Vector, row: Vector, f: Vector, margin: float, u: Vector) -> None:
         loss = self.enough - margin  # 1 - y f, or |target - f| - epsilon

@@ -1,7 +1,7 @@
 """POMDR (Li & Liao 2023): optimistic mirror descent that halves its support.
 
 Before it sees y_t the learner guesses the gradient from the last rows: its decision is f_t plus one
-step along v_t = mean over them of y_r k(x_r, .). What the guess missed, summed up, sets the step.
+step along v_t = mean over them of y_r k(x_r, .). The summed errors of the guess determine the step.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class POMDR(Page):
         if horizon is not None:
             self.B0 = max(1, min(round(10 * log(horizon)), budget - 1))
             self.near = horizon**-0.5
-        self.alignment = 0.0  # A, what the guesses missed since the last halving
+        self.alignment = 0.0  # A, the errors of the guesses since the last halving
         self.halvings = 0
         self.window_rows = self.support.copy()  # the last M rows x_r, oldest first
         self.window_aims = self.coef.copy()  # and their y_r (u_r)
@@ -88,10 +88,10 @@ class POMDR(Page):
             self.coef *= self.U / norm
 
     def halve(self) -> None:
-        """The older half stays; every other coef goes to its nearest there; f gets norm U."""
+        """The older half stays; every other coef is added to its nearest there; f gets norm U."""
         order = np.argsort(self.ids)
         old, young = order[: self.B // 2], order[self.B // 2 :]
-        nearest = old[np.argmax(self.gram()[np.ix_(old, young)], axis=0)]  # the older of the tied
+        nearest = old[np.argmax(self.gram()[np.ix_(old, young)], axis=0)]  # the older of equal ones
         np.add.at(self.coef, nearest, self.coef[young])
         self.keep(old)
         norm = self.norm()

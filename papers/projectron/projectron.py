@@ -39,7 +39,7 @@ class Projectron(SignPage):
             self.add(x, u)  # f + y k(x, .)
 
     def project(self, x: Vector, row: Vector) -> tuple[Vector, float]:
-        """P k(x, .) = sum_i d_i k(x_i, .): the d, and the squared distance delta^2 to it."""
+        """P k(x, .) = sum_i d_i k(x_i, .): returns d and the squared distance delta^2 to it."""
         d = np.asarray(np.linalg.solve(self.gram(), row), dtype=np.float64)
         return d, max(0.0, self.self_kernel(x) - float(row @ d))
 
@@ -67,7 +67,7 @@ class ProjectronPlus(Projectron):
         return (1.0,) if self.rule == "aggressive" else (0.0, 1.0)
 
     def portion(self, loss: float, p: float, delta: float) -> float:
-        """The tau of a margin error, p = ||P k(x, .)||^2; 0 where the bound would suffer."""
+        """The tau of a margin error, p = ||P k(x, .)||^2; 0 if the bound would be hurt."""
         if p <= 0:  # only by rounding: y f > 0 means that k(x, .) is not orthogonal to the span
             return 0.0
         if self.eta is not None:

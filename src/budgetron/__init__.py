@@ -5,8 +5,8 @@
 >>> model
 AhpatronClassifier(budget=50)
 
-The public names are listed in `__init__.pyi`. Each is imported when it is first asked for, so
-importing this package is quick.
+`__init__.pyi` lists the public names. Each is imported on first use, so importing this package is
+quick.
 """
 
 import sys

@@ -6,6 +6,7 @@ from .catalogue import make as make
 from .errors import BudgetronError as BudgetronError
 from .estimators.ahpatron import AhpatronClassifier as AhpatronClassifier
 from .estimators.alma import ALMAClassifier as ALMAClassifier
+from .estimators.anomaly import BudgetronAnomaly as BudgetronAnomaly
 from .estimators.avm import AVMClassifier as AVMClassifier
 from .estimators.avm import AVMRegressor as AVMRegressor
 from .estimators.avp import AVPClassifier as AVPClassifier
@@ -44,6 +45,10 @@ from .estimators.shrinking_perceptron import (
 )
 from .estimators.table_encoder import TableEncoder as TableEncoder
 from .explaining import explain as explain
+from .fleet import Fleet as Fleet
+from .merging import Delta as Delta
+from .merging import merge as merge
+from .merging import merge_models as merge_models
 from .model_file import ModelFileError as ModelFileError
 from .model_file import load as load
 from .model_file import save as save

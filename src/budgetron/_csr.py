@@ -1,10 +1,10 @@
-"""Sparse rows from outside, checked and put in order: what the core reads.
+"""Sparse rows from outside, checked and sorted, for the core.
 
-Nothing a sparse matrix says about itself is believed. SciPy caches whether indices are sorted and
-free of duplicates, and the cache is wrong after a change in place (`X.indices %= 64`); its own
-conversions read wherever an index points to. So the structure is looked at first, and SciPy is
-asked for a conversion only afterwards. Entries of one place are added in the order in which they
-are stored, as `toarray` does: the rows are those of the dense matrix to the bit.
+Nothing that a sparse matrix says about itself is trusted. SciPy caches whether indices are sorted
+and free of duplicates, and the cache is wrong after a change in place (`X.indices %= 64`); its own
+conversions read wherever an index points. So the structure is checked first, and only then SciPy
+converts. Entries with the same index are added in the order in which they are stored, as `toarray`
+does: the rows equal those of the dense matrix to the bit.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ MOST_COLUMNS = int(np.iinfo(np.int32).max)
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """CSR that is known to be sound: within bounds, every row sorted and without duplicates.
+    """Valid CSR: within bounds, every row sorted and without duplicates.
 
     Parameters
     ----------
-    indptr, indices, values : as in SciPy, but that the first row may start anywhere (a slice)
+    indptr, indices, values : as in SciPy, except that the first row may start anywhere (a slice)
     shape : rows and columns
     """
 
@@ -69,13 +69,13 @@ class SparseRows:
 
 
 def sparse_rows(X: Any) -> SparseRows:
-    """The rows of a sparse matrix of any format, which stays as it is.
+    """The rows of a sparse matrix of any format, which does not change.
 
     Raises
     ------
     BudgetronError
-        If indices point out of the matrix, arrays do not fit together, or there are more columns
-        than the core can number.
+        If indices are out of bounds, arrays do not fit together, or there are more columns than the
+        core can number.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def sparse_rows(X: Any) -> SparseRows:
 
 
 def _in_order(X: Any) -> bool:
-    """Whether CSR needs no closer look: one pass where SciPy, asked the same, takes four."""
+    """Whether CSR needs no further check: one pass, where SciPy takes four."""
     return (
         X.indptr.dtype == X.indices.dtype == np.int32
         and X.indptr.ndim == X.indices.ndim == 1
@@ -121,7 +121,7 @@ def _in_order(X: Any) -> bool:
 
 
 def _compressed(X: Any, lines: int, width: int) -> tuple[Any, Any, Any]:
-    """The arrays of CSR or CSC with so many lines of this width; BudgetronError if unsound."""
+    """The arrays of CSR or CSC with so many lines of this width; BudgetronError if not valid."""
     bounds = _whole(X.indptr)
     if bounds.shape != (lines + 1,):
         raise BudgetronError(
@@ -165,7 +165,7 @@ def _bounds(lengths: NDArray[Any]) -> NDArray[np.int64]:
 def _gathered(
     lines: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[Any], shape: Any
 ) -> SparseRows:
-    """Entries in any order, within the shape, those of one place added."""
+    """Entries in any order, within the shape; entries with the same index are added."""
     same = lines[1:] == lines[:-1]
     if not ((lines[1:] > lines[:-1]) | same & (columns[1:] > columns[:-1])).all():
         order = np.lexsort((columns, lines))  # stable
@@ -179,7 +179,7 @@ def _gathered(
 
 
 def _added(values: NDArray[Any], new: NDArray[np.bool_]) -> NDArray[Any]:
-    """The sums of groups of values, each of which begins where one is `new`, from left to right."""
+    """The sums of groups of values, from left to right; a group begins where `new` is True."""
     sums = np.zeros(int(new.sum()), dtype=values.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         np.add.at(sums, np.cumsum(new) - 1, values)

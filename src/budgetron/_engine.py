@@ -1,7 +1,7 @@
-"""A compiled model and what Python needs around it: what it was made from, pickling, copies.
+"""A compiled model and what Python needs around it: its definition, pickling, copies.
 
-`Engine.native` learns batches (_batch.py) and answers rows. It knows nothing of labels, which are
-the estimators' business, nor of algorithms, which are the spec's.
+`Engine.native` learns batches (_batch.py) and answers rows. It knows nothing about labels, which
+the estimators handle, nor about algorithms, which the spec describes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class PrecisionWarning(UserWarning):
 
 @cache
 def _install_lapack() -> None:
-    """Hand SciPy's LAPACK to the core, once."""
+    """Pass SciPy's LAPACK to the core, once."""
     from scipy.linalg import cython_lapack
 
     capsules: Any = cython_lapack.__pyx_capi__
@@ -39,10 +39,10 @@ def _install_lapack() -> None:
 
 
 def blas_of_scipy(libraries: Sequence[Any]) -> Any | None:
-    """Of the libraries threadpoolctl found, in any order, the OpenBLAS that SciPy calls, if any.
+    """The OpenBLAS that SciPy calls, among the libraries that threadpoolctl found, if any.
 
-    NumPy's wheels carry one of their own, under a name with `scipy` in it too; so what tells is the
-    folder. One OpenBLAS alone is SciPy's wherever it lies.
+    NumPy's wheels have their own, also with `scipy` in its name; so the folder decides. If there is
+    only one OpenBLAS, it is SciPy's wherever it is.
     """
     found = [library for library in libraries if library.internal_api == "openblas"]
     for library in found:
@@ -53,7 +53,7 @@ def blas_of_scipy(libraries: Sequence[Any]) -> Any | None:
 
 
 def _install_thread_control() -> None:
-    """Let the core run SciPy's OpenBLAS on one thread (another BLAS is left as it is)."""
+    """Make the core run SciPy's OpenBLAS on one thread (another BLAS is not changed)."""
     import ctypes
 
     from threadpoolctl import ThreadpoolController
@@ -71,17 +71,17 @@ def _install_thread_control() -> None:
 
 @dataclass(frozen=True)
 class Preparation:
-    """What rows go through before the learner sees them; by default nothing.
+    """The preparation of rows before the learner sees them; by default none.
 
     Parameters
     ----------
     scale : "none", "standard" or "auto"
-    gamma_rule : "fixed", as the spec has it, or "median"
-    width : of the rows; 0 if it grows with the stream
-    target_scale : "none" or "auto", of the targets of a regression
-    flags : the first of the features that flag missing values; 0 if none do
-    gamma_factor : "median" finds so many times its gamma
-    delta_factor : so many median distances are the learner's delta; 0: as the spec has it
+    gamma_rule : "fixed", as in the spec, or "median"
+    width : width of the rows; 0 if it grows with the stream
+    target_scale : "none" or "auto", for the targets of a regression
+    flags : the number of the first feature that flags missing values; 0 if there is none
+    gamma_factor : multiple of the gamma that "median" finds
+    delta_factor : the learner's delta in median distances; 0: as in the spec
     metric : whether the metric is learned
     race : whether learners with multiples of that gamma race
     """
@@ -99,13 +99,13 @@ class Preparation:
 
 @dataclass(frozen=True)
 class Room:
-    """What a native model takes its memory for; by default there are no limits.
+    """The memory that a native model allocates; by default there are no limits.
 
     Parameters
     ----------
     limit : bytes the model may take
-    slots : features that are stored at a time; 0 for any number
-    warmup_rows, warmup_values : rows kept until gamma and scale are settled, and values in them
+    slots : features stored at a time; 0 for any number
+    warmup_rows, warmup_values : rows kept until gamma and scale are set, and values in them
     """
 
     limit: int = 0
@@ -122,12 +122,13 @@ class Engine:
     spec : what to build, from `Part.spec()`
     task : "classification" or "regression"
     classes : number of classes known so far (1 for regression)
-    seed : of the model's generator
-    dtype : of the rows
-    preparation : what rows go through before the learner sees them
-    average : what `predict` answers with: the "last" hypothesis, the "mean" of all, or of a
-        "suffix" of them
-    room : what the model takes its memory for, all of it at once; then width and classes are fixed
+    seed : seed of the model's random generator
+    dtype : type of the rows
+    preparation : preparation of rows before the learner sees them
+    average : the hypothesis that `predict` uses: "last", the "mean" of all, or of a "suffix" of
+        them
+    room : memory that the model allocates at once; then width and classes are fixed
+    intervals : whether to keep what intervals and sets need
     """
 
     def __init__(
@@ -140,6 +141,7 @@ class Engine:
         preparation: Preparation | None = None,
         average: str = "last",
         room: Room | None = None,
+        intervals: bool = False,
     ) -> None:
         _install_lapack()
         self.spec, self.task, self.seed = spec, task, seed
@@ -147,18 +149,26 @@ class Engine:
         self.preparation = preparation or Preparation()
         self.average = average
         self.room = room or Room()
+        self.intervals = intervals
         model = _core.Model32 if self.dtype == np.float32 else _core.Model64
         limits = asdict(self.room)
         limits["bytes"] = limits.pop("limit")
         self.native = model(
-            spec, task, classes, seed, **asdict(self.preparation), average=average, **limits
+            spec,
+            task,
+            classes,
+            seed,
+            **asdict(self.preparation),
+            average=average,
+            **limits,
+            intervals=intervals,
         )
         rows = self.preparation
         self.alarm = Alarm(task, spec["kernel"], rows.scale, rows.gamma_rule)
         self.native.set_alarm(self.alarm)
 
     def copy(self) -> Engine:
-        """A model of its own, as this one is between two rounds."""
+        """A copy of this model between two rounds."""
         saved = self._made_from()
         twin = Engine.__new__(Engine)
         twin._make(saved)
@@ -182,6 +192,7 @@ class Engine:
             "preparation": asdict(self.preparation),
             "average": self.average,
             "room": asdict(self.room),
+            "intervals": self.intervals,
         }
 
     def _make(self, saved: dict[str, Any]) -> None:
@@ -194,4 +205,5 @@ class Engine:
             Preparation(**saved["preparation"]),
             saved["average"],
             Room(**saved["room"]),
+            saved.get("intervals", False),
         )

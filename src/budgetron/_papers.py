@@ -1,7 +1,7 @@
-"""What the package knows of each paper as data: its card, its tables, its grid.
+"""The papers as data: cards, tables, grids.
 
-They lie in `papers/`, one folder per paper. An installed package has copies in its own folder
-`papers` (CMakeLists.txt puts them there); in a checkout they are read where they are.
+They are in `papers/`, one folder per paper. An installed package has copies in its own folder
+`papers` (CMakeLists.txt puts them there); a checkout reads them where they are.
 """
 
 from __future__ import annotations

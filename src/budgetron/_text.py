@@ -6,12 +6,12 @@ from typing import Any
 
 
 def shown(text: str, keep: str = "") -> str:
-    r"""Text from outside, for a terminal: what is no printable character as Python writes it.
+    r"""Text from outside, for a terminal: characters that are not printable are escaped.
 
     Parameters
     ----------
-    text : a label, a file's or a column's name, a message with such in it
-    keep : characters to leave as they are
+    text : a label, a file or column name, or a message that contains one
+    keep : characters that are not escaped
 
     Examples
     --------
@@ -27,9 +27,9 @@ def shown(text: str, keep: str = "") -> str:
 
 
 def spreadsheet(cell: Any) -> Any:
-    """A cell of CSV that no spreadsheet takes for a formula: an apostrophe stands before it.
+    """A CSV cell that no spreadsheet takes for a formula: it gets a leading apostrophe.
 
-    Numbers stay as they are, also those that are words.
+    Numbers are not changed, also numbers as text.
 
     >>> [spreadsheet(each) for each in ("=1+1", "-1.5", -1.5, "cat")]
     ["'=1+1", '-1.5', -1.5, 'cat']

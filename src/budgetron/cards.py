@@ -1,6 +1,6 @@
-"""The cards: a page of Markdown for every paper, as `papers/*/card.md` has them.
+"""The cards: one Markdown page per paper, from `papers/*/card.md`.
 
-A card's head, all before its first section, names in backticks the algorithms it is about.
+The head of a card, all before its first section, names its algorithms in backticks.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def papers() -> dict[str, str]:
 
 
 def card(name: str) -> str:
-    """The card that tells of the algorithm `name`."""
+    """The card that describes the algorithm `name`."""
     return cards()[papers()[name]]
 
 
 def section(text: str, heading: str) -> str:
-    """What stands in a card under the first heading that begins so, without the heading.
+    """The text of a card under the first heading that begins so, without the heading.
 
     Examples
     --------

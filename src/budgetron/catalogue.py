@@ -1,4 +1,4 @@
-"""The catalogue: every algorithm by name, with what it takes and where it comes from."""
+"""The catalogue: every algorithm by name, with its parameters and its source."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """A catalogue line: where the estimators live and which parameters the name fixes.
+    """A line of the catalogue: the module of the estimators and the parameters that the name fixes.
 
-    `printed` is what its paper has where a default of its own is another.
+    `printed` has the paper's values for parameters whose default differs.
     """
 
     module: str
@@ -32,7 +32,7 @@ class Entry:
 
     def estimator(self, task: str) -> Any:
         """The estimator class for a task."""
-        suffix = {"classification": "Classifier", "regression": "Regressor"}[task]
+        suffix = {"classification": "Classifier", "regression": "Regressor", "novelty": ""}[task]
         return getattr(import_module(f"budgetron.estimators.{self.module}"), self.stem + suffix)
 
 
@@ -43,20 +43,20 @@ CATALOGUE: dict[str, Entry] = {
         "perceptron",
         "Perceptron",
         "Rosenblatt 1958; Freund & Schapire 1999",
-        "stores every mistake, without limit",
+        "stores every mistake",
     ),
     "remove-oldest": Entry(
         "budget_perceptron",
         "BudgetPerceptron",
         "Dekel, Shalev-Shwartz & Singer, SIAM J. Comput. 2008",
-        "Perceptron on a budget: the oldest example leaves",
+        "Perceptron: the oldest example leaves",
         fixed={"removal": "oldest"},
     ),
     "rbp": Entry(
         "budget_perceptron",
         "BudgetPerceptron",
         "Cavallanti, Cesa-Bianchi & Gentile, Machine Learning 2007",
-        "Perceptron on a budget: a random example leaves",
+        "Perceptron: a random example leaves",
         fixed={"removal": "random"},
         tasks=BOTH,
     ),
@@ -64,34 +64,34 @@ CATALOGUE: dict[str, Entry] = {
         "budget_perceptron",
         "BudgetPerceptron",
         "Crammer, Kandola & Singer, NIPS 2003",
-        "Perceptron on a budget: the example surest without itself leaves",
+        "Perceptron: the example least needed for itself leaves",
         fixed={"removal": "margin"},
     ),
     "stoptron": Entry(
         "budget_perceptron",
         "BudgetPerceptron",
         "folklore; the floor every method must beat",
-        "Perceptron that stops learning when its budget is full",
+        "Perceptron that stops learning when the budget is full",
         fixed={"removal": "refuse"},
     ),
     "shrinking-perceptron": Entry(
         "shrinking_perceptron",
         "ShrinkingPerceptron",
         "Dekel, Shalev-Shwartz & Singer, SIAM J. Comput. 2008",
-        "Perceptron that shrinks with every mistake, without limit",
+        "Perceptron that shrinks with every mistake",
     ),
     "forgetron-basic": Entry(
         "forgetron",
         "Forgetron",
         "Dekel, Shalev-Shwartz & Singer, SIAM J. Comput. 2008",
-        "Perceptron that shrinks for the worst case and drops its oldest example",
+        "Forgetron that shrinks for the worst case",
         fixed={"variant": "basic"},
     ),
     "forgetron": Entry(
         "forgetron",
         "Forgetron",
         "Dekel, Shalev-Shwartz & Singer, SIAM J. Comput. 2008",
-        "Perceptron that shrinks as little as its bound allows and drops its oldest example",
+        "Perceptron that shrinks all and drops the oldest example",
         fixed={"variant": "self-tuned"},
         tasks=BOTH,
     ),
@@ -99,14 +99,14 @@ CATALOGUE: dict[str, Entry] = {
         "forgetron",
         "Forgetron",
         "Dekel, Shalev-Shwartz & Singer, SIAM J. Comput. 2008",
-        "Forgetron that drops the cheapest example when that is cheap enough",
+        "Forgetron that may drop the cheapest example",
         fixed={"variant": "greedy"},
     ),
     "projectron": Entry(
         "projectron",
         "Projectron",
         "Orabona, Keshet & Caputo, ICML 2008",
-        "Perceptron that projects mistakes near the span of what it stores",
+        "Perceptron that projects mistakes onto what it stores",
         tasks=BOTH,
     ),
     "projectron++": Entry(
@@ -119,33 +119,33 @@ CATALOGUE: dict[str, Entry] = {
         "passive_aggressive",
         "PassiveAggressive",
         "Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, JMLR 2006",
-        "smallest step that removes the loss, without limit",
+        "passive-aggressive: smallest step that removes the loss",
         tasks=BOTH,
     ),
     "bpas": Entry(
         "budget_passive_aggressive",
         "BudgetPassiveAggressive",
         "Wang & Vucetic, AISTATS 2010",
-        "passive-aggressive: a newcomer absorbs the example it replaces",
+        "passive-aggressive: a new example replaces another",
     ),
     "alma": Entry(
         "alma",
         "ALMA",
         "Gentile, JMLR 2001",
-        "Perceptron that approaches the largest margin, without limit",
+        "Perceptron that approaches the largest margin",
     ),
     "ogd": Entry(
         "ogd",
         "OGD",
         "Kivinen, Smola & Williamson, IEEE Trans. Signal Process. 2004",
-        "gradient steps on the loss, without limit",
+        "gradient descent on the loss",
         tasks=BOTH,
     ),
     "bogd": Entry(
         "bogd",
         "BOGD",
         "Zhao, Wang, Wu, Jin & Hoi, ICML 2012",
-        "gradient steps: a random example leaves, the others make up for it",
+        "gradient descent: a random example leaves",
         fixed={"sampling": "uniform"},
         tasks=BOTH,
     ),
@@ -153,73 +153,73 @@ CATALOGUE: dict[str, Entry] = {
         "bogd",
         "BOGD",
         "Zhao, Wang, Wu, Jin & Hoi, ICML 2012",
-        "as bogd, small coefs being likelier to leave",
+        "as bogd; small coefs are more likely to leave",
         fixed={"sampling": "nonuniform"},
     ),
     "pegasos": Entry(
         "pegasos",
         "Pegasos",
         "Shalev-Shwartz, Singer, Srebro & Cotter, Math. Program. 2011",
-        "gradient steps of 1/(lambda t), without limit",
+        "SVM by gradient steps of 1/(lambda t)",
     ),
     "bsgd-remove": Entry(
         "bsgd",
         "BSGD",
         "Wang, Crammer & Vucetic, JMLR 2012",
-        "Pegasos on a budget: the smallest example leaves",
+        "Pegasos: the smallest example leaves",
         fixed={"maintenance": "remove"},
     ),
     "bsgd-project": Entry(
         "bsgd",
         "BSGD",
         "Wang, Crammer & Vucetic, JMLR 2012",
-        "Pegasos on a budget: the smallest example is projected onto the others",
+        "Pegasos: the smallest example is projected onto others",
         fixed={"maintenance": "project"},
     ),
     "bsgd-merge": Entry(
         "bsgd",
         "BSGD",
         "Wang, Crammer & Vucetic, JMLR 2012",
-        "Pegasos on a budget: the smallest example is merged with another",
+        "Pegasos: the smallest example is merged with another",
         fixed={"maintenance": "merge"},
     ),
     "fogd": Entry(
         "fogd",
         "FOGD",
         "Lu, Hoi, Wang, Zhao & Liu, JMLR 2016",
-        "gradient descent on random Fourier features; stores no example",
+        "random Fourier features; stores no example",
         tasks=BOTH,
     ),
     "nogd": Entry(
         "nogd",
         "NOGD",
         "Lu, Hoi, Wang, Zhao & Liu, JMLR 2016",
-        "gradient descent on Nystrom features of the first examples with loss",
+        "Nystrom features of the first examples with loss",
         tasks=BOTH,
     ),
     "avp": Entry(
         "avp",
         "AVP",
         "Liao, Li, Liao, Hu & Dang, AAAI 2024",
-        "Perceptron that also learns from small margins, without limit",
+        "Perceptron that also learns from small margins",
     ),
     "pomdr": Entry(
         "pomdr",
         "POMDR",
         "Li & Liao, AAAI 2023",
-        "optimistic mirror descent that halves its support onto the nearest examples",
+        "optimistic mirror descent that halves its examples",
     ),
     "ahpatron": Entry(
         "ahpatron",
         "Ahpatron",
         "Liao, Li, Liao, Hu & Dang, AAAI 2024",
-        "aggressive Perceptron that halves its budget and projects what it drops",
+        "aggressive Perceptron; halves its examples and projects",
     ),
     "avm": Entry(
         "avm",
         "AVM",
         "Le, Nguyen, Nguyen & Phung, JMLR 2017",
-        "Pegasos whose rows are rounded to the core points of cells",
+        "Pegasos on rows rounded to core points",
         tasks=BOTH,
         printed={"delta": 1.0},
     ),
@@ -227,15 +227,28 @@ CATALOGUE: dict[str, Entry] = {
         "budgetron",
         "Budgetron",
         "this library; after Crammer, Kulesza & Dredze, NIPS 2009",
-        "confidence-weighted: knows how sure it is of each coef, and when the stream changes",
+        "confidence-weighted; notices when the stream changes",
         tasks=BOTH,
     ),
 }
 
+# Detectors of strange rows, which learn without labels.
+DETECTORS: dict[str, Entry] = {
+    "anomaly": Entry(
+        "anomaly",
+        "BudgetronAnomaly",
+        "this library",
+        "strange rows: densities of stored rows at several widths",
+        tasks=("novelty",),
+    ),
+}
+ALL = CATALOGUE | DETECTORS
+TASKS = (*BOTH, "novelty")
+
 
 @dataclass(frozen=True)
 class Algorithm:
-    """What `algorithms` tells of one learner."""
+    """What `algorithms` says about one learner."""
 
     name: str
     tasks: tuple[str, ...]
@@ -245,7 +258,16 @@ class Algorithm:
 
 
 def algorithms(task: str = "classification") -> list[Algorithm]:
-    """Every learner of the library that does `task`, with the parameters it has there.
+    """List every learner of the library that does `task`, with its parameters.
+
+    Parameters
+    ----------
+    task : "classification", "regression" or "novelty" (strange rows, without labels)
+
+    Returns
+    -------
+    algorithms : list of Algorithm
+        Each with name, summary, citation, tasks and parameters.
 
     Examples
     --------
@@ -255,10 +277,10 @@ def algorithms(task: str = "classification") -> list[Algorithm]:
     >>> [algorithm.name for algorithm in budgetron.algorithms("regression")][:3]
     ['rbp', 'forgetron', 'projectron']
     """
-    if task not in BOTH:
-        raise BudgetronError(f"task={task!r} is not one of {', '.join(map(repr, BOTH))}")
+    if task not in TASKS:
+        raise BudgetronError(f"task={task!r} is not one of {', '.join(map(repr, TASKS))}")
     listed = []
-    for name, entry in CATALOGUE.items():
+    for name, entry in ALL.items():
         if task not in entry.tasks:
             continue
         estimator = entry.estimator(task)
@@ -278,13 +300,13 @@ def make(name: str, task: str, **params: Any) -> OnlineClassifier | OnlineRegres
 def make(
     name: str, task: str = "classification", **params: Any
 ) -> OnlineClassifier | OnlineRegressor:
-    """The estimator called `name` in the catalogue.
+    """Make the estimator called `name` in the catalogue.
 
     Parameters
     ----------
     name : str
         See ``budgetron.algorithms()``.
-    task : {"classification", "regression"}
+    task : {"classification", "regression", "novelty"}
     **params
         Its parameters.
 
@@ -298,15 +320,13 @@ def make(
     """
     if not isinstance(name, str):
         raise BudgetronError(
-            f"name={name!r} must be the name of an algorithm, as text: one of "
-            f"{', '.join(CATALOGUE)}"
+            f"name={name!r} must be the name of an algorithm, as text: one of {', '.join(ALL)}"
         )
-    if name not in CATALOGUE:
+    if name not in ALL:
         raise BudgetronError(
-            f"no algorithm is called {name!r}{nearest(name, CATALOGUE)} "
-            f"(there are {', '.join(CATALOGUE)})"
+            f"no algorithm is called {name!r}{nearest(name, ALL)} (there are {', '.join(ALL)})"
         )
-    entry = CATALOGUE[name]
+    entry = ALL[name]
     if task not in entry.tasks:
         raise BudgetronError(f"{name} does {' and '.join(entry.tasks)}, not {task!r}")
     estimator = entry.estimator(task)
@@ -322,20 +342,21 @@ def make(
 
 
 def paper_settings(task: str = "classification") -> dict[str, Any]:
-    """What the papers have where the default of every estimator is another.
+    """The papers' values for parameters whose default differs in all estimators.
 
-    One kernel for the whole stream (gamma is a number in every paper; 1/d for those who name none),
-    rows and targets as they come, rows in their order. Guarantees, the papers' tables and the pages
-    in `papers/` are of these.
+    One kernel for the whole stream (gamma is a number in every paper; 1/d if a paper names none),
+    rows and targets unscaled, rows in order, no intervals. Guarantees, the papers' tables and the
+    pages in `papers/` use these.
     """
     shared: dict[str, Any] = {"gamma": "auto", "scale": None, "shuffle": False}
-    return shared | ({"target_scale": None} if task == "regression" else {})
+    own = {"target_scale": None, "intervals": False} if task == "regression" else {}
+    return shared | own
 
 
 def as_printed(name: str, task: str = "classification", **params: Any) -> Any:
-    """The estimator called `name` that computes what its paper says.
+    """Make the estimator called `name` with the settings of its paper.
 
-    That is `paper_settings`, and what its own line of the catalogue has as `printed`.
+    These are `paper_settings`, and `printed` in its line of the catalogue.
 
     Parameters
     ----------
@@ -352,6 +373,6 @@ def as_printed(name: str, task: str = "classification", **params: Any) -> Any:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """A hint at the word that was probably meant, or nothing."""
+    """A hint at the nearest word, or nothing."""
     close = get_close_matches(word.lower(), list(words), n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else ""

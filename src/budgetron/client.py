@@ -1,7 +1,7 @@
-"""A client of `budgetron serve`, of one file and the standard library.
+"""A client of `budgetron serve`, in one file, with only the standard library.
 
-It tries again where a request may not have arrived, always with the same id, by which the server
-knows it: a row is never learned twice. One client may be used by several threads.
+It repeats a request that may not have arrived, always with the same id. The server knows the id, so
+a row is never learned twice. Several threads may share one client.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from budgetron.errors import BudgetronError
 
 Row = Mapping[str, Any] | Sequence[float | None]
 ARROW = "application/vnd.apache.arrow.stream"
-AGAIN = (408, 429, 502, 503, 504)  # statuses after which it is worth to try again
+AGAIN = (408, 429, 502, 503, 504)  # statuses after which a retry makes sense
 
 
 class ServeError(BudgetronError):
-    """What the server refused, or why it cannot be reached.
+    """The server refused a request, or cannot be reached.
 
     Attributes
     ----------
-    status : of HTTP; 0: there was no answer
+    status : HTTP status; 0: there was no answer
     """
 
     def __init__(self, message: str, status: int = 0) -> None:
@@ -37,14 +37,14 @@ class ServeError(BudgetronError):
 
 
 class Predictions(NamedTuple):
-    """Answers to rows.
+    """Answers for rows.
 
     Attributes
     ----------
-    labels : a label or number for each row
-    probabilities : of the classes for each row; empty in regression
+    labels : one label or number per row
+    probabilities : one list per row, with one probability per class; empty in regression
     classes : in the order of the probabilities; empty in regression
-    id : of the request, by which a label may follow; None: none was given
+    id : id of the request, for a later label; None: none was given
     kept : whether the server keeps the rows for their label
     """
 
@@ -56,14 +56,14 @@ class Predictions(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What became of rows to learn.
+    """Result of a request to learn.
 
     Attributes
     ----------
-    learned : rows; 0 if they had been learned before
-    again : they had been learned before
-    rows : that the model has learned, all in all
-    id : of the request
+    learned : number of rows; 0 if they had been learned before
+    again : whether they had been learned before
+    rows : number of rows that the model has learned in all
+    id : id of the request
     """
 
     learned: int
@@ -73,15 +73,15 @@ class Learned(NamedTuple):
 
 
 class Client:
-    """Talks to one model of a server.
+    """Client of one model of a server.
 
     Parameters
     ----------
-    url : as `budgetron serve` prints it
-    model : its name
-    token : what `--token` says; None: the variable BUDGETRON_TOKEN, if it is set
-    timeout : seconds for an answer
-    tries : of a request
+    url : address, as `budgetron serve` prints it
+    model : name of the model
+    token : the server's `--token`; None: the variable BUDGETRON_TOKEN, if it is set
+    timeout : seconds to wait for an answer
+    tries : number of tries per request
     wait : seconds before the second try; each later one waits twice as long
 
     Examples
@@ -110,22 +110,22 @@ class Client:
     ) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ServeError(f"{url!r} is no address: as in http://127.0.0.1:8000")
+            raise ServeError(f"{url!r} is not an address such as http://127.0.0.1:8000")
         self._parts, self._model = parts, model
         self._base = f"{parts.path.rstrip('/')}/v2/models/{urllib.parse.quote(model, safe='')}"
         self._token = os.environ.get("BUDGETRON_TOKEN") if token is None else token
         self._timeout, self._tries, self._wait = timeout, tries, wait
         self._own = threading.local()
 
-    # ---- questions -------------------------------------------------------------------------------
+    # ---- predictions -----------------------------------------------------------------------------
 
     def infer(self, rows: Sequence[Row], *, id: str | None = None) -> Predictions:
         """Predict rows: objects by column name, or arrays of numbers.
 
         Parameters
         ----------
-        rows : at least one
-        id : keep the rows under it, so that `label` has them learned later
+        rows : at least one row
+        id : the server keeps the rows under this id, so that `label` can teach them later
         """
         body: dict[str, Any] = {"rows": _plain(rows)}
         if id is not None:
@@ -144,7 +144,7 @@ class Client:
         return Predictions(labels, probabilities, classes, found.get("id"), kept)
 
     def infer_table(self, table: Any, *, id: str | None = None) -> Any:
-        """Predict the rows of an Arrow table; an Arrow table of predictions.
+        """Predict the rows of an Arrow table; returns an Arrow table of predictions.
 
         Needs pyarrow here and on the server.
         """
@@ -156,17 +156,17 @@ class Client:
             return stream.read_all()
 
     def explain(self, rows: Sequence[Row], *, examples: int = 3) -> list[dict[str, Any]]:
-        """Which columns moved each decision, and the stored examples behind it."""
+        """Return the columns that moved each decision, and the stored examples behind it."""
         body = {"rows": _plain(rows), "examples": examples}
         reasons: list[dict[str, Any]] = self._json("POST", "/explain", body)["reasons"]
         return reasons
 
     def stats(self) -> dict[str, Any]:
-        """Counts of the model."""
+        """Return the counts of the model."""
         return self._json("GET", "/stats", None)
 
     def file(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as it is now to a file, which `budgetron predict` reads."""
+        """Write the current model to a file that `budgetron predict` reads."""
         data = self._send("GET", "/file", b"", "", {})
         with open(path, "wb") as file:
             file.write(data)
@@ -176,13 +176,13 @@ class Client:
     def learn(
         self, rows: Sequence[Row], labels: Sequence[Any], *, id: str | None = None
     ) -> Learned:
-        """Learn rows with their labels, once, however often it has to be tried.
+        """Learn rows with their labels, exactly once, however many tries it takes.
 
         Parameters
         ----------
-        rows : at least one
-        labels : as many
-        id : of the request; None: a new one
+        rows : at least one row
+        labels : one label per row
+        id : id of the request; None: a new one
         """
         id = str(uuid.uuid4()) if id is None else id
         return self._learned({"rows": _plain(rows), "labels": list(labels), "id": id}, id)
@@ -190,19 +190,19 @@ class Client:
     def learn_table(
         self, table: Any, *, label: str | None = None, id: str | None = None
     ) -> Learned:
-        """Learn an Arrow table, in which a column is the label."""
+        """Learn an Arrow table; one column is the label."""
         id = str(uuid.uuid4()) if id is None else id
         query = {"id": id} if label is None else {"id": id, "label": label}
         found = json.loads(self._send("POST", "/learn", _stream(table), ARROW, query))
-        return _told(found, id)
+        return _to_learned(found, id)
 
     def label(self, id: str, label: Any) -> Learned:
-        """Learn the row that `infer` was asked about under this id; of several rows, a list."""
+        """Learn the row that `infer` got under this id; for several rows, pass a list of labels."""
         name = "labels" if isinstance(label, list) else "label"
         return self._learned({"id": id, name: label}, id)
 
     def _learned(self, body: dict[str, Any], id: str) -> Learned:
-        return _told(self._json("POST", "/learn", body), id)
+        return _to_learned(self._json("POST", "/learn", body), id)
 
     # ---- HTTP ------------------------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class Client:
     def _send(
         self, method: str, path: str, body: bytes, kind: str, query: Mapping[str, str]
     ) -> bytes:
-        """The body of the answer; tried again where that may help."""
+        """The body of the answer; repeats the request if that may help."""
         address = self._base + path + (f"?{urllib.parse.urlencode(query)}" if query else "")
         headers = {"Content-Type": kind} if body else {}
         if self._token:
@@ -258,7 +258,7 @@ class Client:
 
 
 def _plain(rows: Sequence[Row]) -> list[Any]:
-    """Rows as JSON holds them; an array of NumPy is a list of lists."""
+    """Rows for JSON; a NumPy array becomes a list of lists."""
     listed = rows.tolist() if hasattr(rows, "tolist") else rows
     return [each.tolist() if hasattr(each, "tolist") else each for each in listed]
 
@@ -272,7 +272,7 @@ def _stream(table: Any) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _told(found: dict[str, Any], id: str) -> Learned:
+def _to_learned(found: dict[str, Any], id: str) -> Learned:
     again = found.get("status") == "already learned"
     return Learned(found["learned"], again, found["rows"], id)
 

@@ -1,4 +1,4 @@
-"""The public door to comparisons: run learners over data sets, write a report."""
+"""The public module for comparisons: run learners over data sets, write a report."""
 
 from budgetron.lab.compare import Comparison, Failure, Line, Rows, Settings, compare, load
 

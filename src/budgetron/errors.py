@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class BudgetronError(ValueError):
-    """A mistake of the user's: a parameter, a row, a file or a name that is refused.
+    """A user's mistake: a parameter, a row, a file or a name that is refused.
 
     It is a ValueError. A file that cannot be opened stays an OSError, a model that has learned
     nothing scikit-learn's NotFittedError, an argument of a wrong type may be a TypeError.
@@ -20,8 +20,8 @@ class BudgetronError(ValueError):
 def as_budgetron_error() -> Iterator[None]:
     """Turn a ValueError inside into a BudgetronError with the same text and traceback.
 
-    For calls into other libraries that check what users gave, and for nothing else: a bug of ours
-    inside would look like a mistake of theirs.
+    Only for calls into other libraries that check what users gave: a bug of ours inside would look
+    like a user's mistake.
     """
     try:
         yield

@@ -1,8 +1,8 @@
-"""What happens inside a model while it learns: examples that leave or merge, drift.
+"""Events inside a model while it learns: examples that leave or merge, drift.
 
-``model.watch(listener)`` has `listener` called with every `Event`; ``model.watch()`` writes them to
-the logger "budgetron". Nobody watching costs nothing, and a watched model learns the same, to the
-bit: listeners are no part of it, nor of what is saved, pickled or copied.
+``model.watch(listener)`` calls `listener` with every `Event`; ``model.watch()`` writes them to the
+logger "budgetron". Without a listener this costs nothing, and a watched model learns the same, to
+the bit: the listener is not saved, pickled or copied.
 """
 
 from __future__ import annotations
@@ -17,40 +17,40 @@ WORDS = {
     "evict": "example {example} left (coef {coef:.3g})",
     "project": "example {example} was projected onto the others (coef {coef:.3g})",
     "merge": "examples {example} and {other} became one (coef {coef:.3g})",
-    "refuse": "example {example} was turned away (coef {coef:.3g})",
+    "refuse": "example {example} was refused (coef {coef:.3g})",
     "drift": "the stream changed",
     "rescale": "targets are counted in another unit",
-    "restart": "gamma or scale were found, and all rows so far learned anew",
+    "restart": "gamma or scale were found, and all rows so far were learned again",
     "units": "units changed; f at the stored examples moved by {coef:.3g} on average",
 }
 RARE = ("drift", "rescale", "restart", "units")
 
 
 class Event(NamedTuple):
-    """Something that happened to the stored examples.
+    """An event of the stored examples.
 
-    Examples are named by the round that stored them, counted from 0, as in `explain`.
+    An example's name is the round that stored it, from 0, as in `explain`.
 
     Parameters
     ----------
     kind : {"evict", "project", "merge", "refuse", "drift", "rescale", "restart", "units"}
         "evict": the example left, and its share of f with it. "project": it left, or was not
         stored, and the others took over what they could of its share. "merge": it and `other`
-        became one, known by the round of the merger (which its newcomer may share); or `other`
-        took its coef over. "refuse": the newcomer was turned away. "drift": the learner saw the
-        stream change. "rescale": targets of a regression are counted in another unit from now on.
-        "restart": gamma or scale were found, and a new learner was shown all rows so far; earlier
-        events are void. "units": the units of scale="auto" changed, and stored examples were
-        converted.
+        became one, with the round of the merge as its name (which the new example may share);
+        or `other` took over its coef. "refuse": the new example was not stored. "drift": the
+        learner saw the stream change. "rescale": targets of a regression have another unit from
+        now on. "restart": gamma or scale were found, and a new learner learned all rows so far;
+        earlier events are void. "units": the units of scale="auto" changed, and stored examples
+        were converted.
     round : int
         Rows learned before.
     example : int or None
-        The one that it happened to; None for "drift", "rescale", "restart" and "units".
+        The example; None for "drift", "rescale", "restart" and "units".
     other : int or None
-        With whom it merged.
+        The example it merged with.
     coef : float
-        Of the example when it left: |a_i|, beyond two classes the length of its coefs. For
-        "units" the mean |change of f| at the stored examples.
+        Coef of the example when it left: |a_i|, with more than two classes the length of its
+        coefs. For "units" the mean |change of f| at the stored examples.
     """
 
     kind: str
@@ -67,12 +67,12 @@ Listener = Callable[[Event], Any]
 
 
 def log(event: Event) -> None:
-    """Write it to the logger "budgetron": what is rare as INFO, all else as DEBUG."""
+    """Write it to the logger "budgetron": rare events as INFO, all others as DEBUG."""
     logger.log(logging.INFO if event.kind in RARE else logging.DEBUG, "%s", event)
 
 
 class Relay:
-    """Passes events on to a listener: the core calls it with those of some rows."""
+    """Passes events to a listener: the core calls it with the events of some rows."""
 
     def __init__(self, listener: Listener) -> None:
         self.listener = listener

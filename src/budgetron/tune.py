@@ -1,4 +1,4 @@
-"""The public door to tuning: choose parameters on the beginning of a stream."""
+"""The public module for tuning: choose parameters on the first rows of a stream."""
 
 from budgetron.lab.tune import Candidate, Tuning, combinations, paper_grid, tune
 

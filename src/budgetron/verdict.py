@@ -1,7 +1,7 @@
-"""A model that does not learn says so, once: the warning and its text.
+"""The warning of a model that does not learn, given once.
 
-The compiled model compares its decisions with the simplest guess (core/model/verdict.hpp). What it
-finds becomes one warning, and a line of `budgetron info`.
+The compiled model compares its decisions with the simplest baseline (core/model/verdict.hpp). The
+result becomes one warning, and a line of `budgetron info`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from math import sqrt
 from types import FrameType
 from typing import Any
 
-ROWS = 1000  # of a verdict: core/model/verdict.hpp
+ROWS = 1000  # rows of a verdict: core/model/verdict.hpp
 
 
 class NotLearningWarning(UserWarning):
     """A model predicts worse than the majority class or the mean, or its decisions are all 0.
 
-    It is given once per model, and not where a model is one of many that are compared.
+    It is given once per model, and not if a model is one of many that are compared.
     """
 
     __module__ = "budgetron"  # its public name, as warnings show it
@@ -28,12 +28,12 @@ class NotLearningWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Alarm:
-    """What a compiled model calls with its verdict; it knows what could be done.
+    """Called by a compiled model with its verdict; it knows what could be done.
 
     Parameters
     ----------
     task : "classification" or "regression"
-    kernel : its spec
+    kernel : the spec of its kernel
     scale, gamma_rule : as in `budgetron._engine.Preparation`
     """
 
@@ -75,11 +75,11 @@ class Alarm:
             return f"Set {' and '.join(settings)}, or scale the features yourself"
         if kind == "died out":
             return "Rows are far from all stored examples: take a larger budget or another learner"
-        return "Take a larger budget or another learner, or look whether the features say anything"
+        return "Take a larger budget or another learner, or check that the features are useful"
 
 
 def _levels() -> int:
-    """How many frames up from its caller the first lies that is not of this package."""
+    """How many frames above its caller the first frame outside this package is."""
     frame: FrameType | None = sys._getframe(1)
     levels = 1
     while frame is not None and frame.f_back is not None:

@@ -1,4 +1,4 @@
-"""`python -m studies.proof`: run what is missing, then write the tables and the figure."""
+"""`python -m studies.proof`: run the missing cells, then write the tables and the figure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from budgetron.cli._console import fail, note
 from budgetron.lab.reproduce import data
 from studies.proof import figure, report
-from studies.proof.running import Results, run
+from studies.proof.running import Results, Wanted, run
 from studies.proof.sets import SETS, ProofSet
 from studies.proof.standing import Table
 
@@ -25,25 +25,35 @@ def main(
     processes: Annotated[
         int | None, typer.Option(min=1, help="At a time. Default: one a core.")
     ] = None,
+    learners: Annotated[str, typer.Option(help="Only these: budgetron;fogd.")] = "",
+    budgets: Annotated[str, typer.Option(help="Only these: 100;400KB.")] = "",
+    recorded: Annotated[
+        bool, typer.Option("--recorded", help="Parameters of rivals as on the page; no tuning.")
+    ] = False,
     tables: Annotated[
         bool, typer.Option("--tables", help="Run nothing: only write what is finished.")
     ] = False,
 ) -> None:
     """Compare Budgetron with every learner of the catalogue.
 
-    The same command goes on after an interruption. Data sets are read from $BUDGETRON_DATA,
-    or from where `budgetron data get` keeps them.
+    Run the same command again to resume after an interruption. Data sets are read from
+    $BUDGETRON_DATA, or from where `budgetron data get` stores them.
     """
     warnings.simplefilter("ignore")
     results = Results(out)
     if not tables:
         chosen = _chosen(sets)
-        run(chosen, results, permutations=permutations, processes=processes)
+        wanted = Wanted(
+            tuple(filter(None, learners.split(";"))),
+            tuple(int(each) if each.isdigit() else each for each in budgets.split(";") if each),
+            recorded,
+        )
+        run(chosen, results, permutations=permutations, processes=processes, wanted=wanted)
     write(results, out)
 
 
 def _chosen(sets: str | None) -> list[ProofSet]:
-    """The sets asked for, all of which are there, or the end of the command."""
+    """The requested sets if all of them are there; otherwise the command ends."""
     known = {each.name: each for each in SETS}
     wanted = list(known) if sets is None else sets.split(";")
     for name in wanted:
@@ -57,7 +67,7 @@ def _chosen(sets: str | None) -> list[ProofSet]:
 
 
 def write(results: Results, out: Path) -> None:
-    """The tables of all sets, and the figure if there is matplotlib."""
+    """Write the tables of all sets, and the figure if matplotlib is installed."""
     cells, refused = list(results.cells.values()), list(results.refused.values())
     found = [Table(each, cells, refused) for each in SETS]
     parts = report.pages(found, list(results.tuned.values()))

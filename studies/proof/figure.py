@@ -1,4 +1,4 @@
-"""The proof in one figure: error against bytes, one panel per set, Budgetron before all others."""
+"""The proof in one figure: error against bytes, one panel per set, Budgetron in front."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 from budgetron.lab.report.figures import draw_panels
 from budgetron.lab.statistics import Line, summarise
+from studies.build import OURS
 from studies.proof import plan
-from studies.proof.rivals import OURS
 from studies.proof.standing import Table
 
-# The strongest others have a colour too; the rest are grey.
+# The strongest others have colours; the rest are grey.
 STRONG = (OURS, "bsgd-merge", "ahpatron", "projectron++", "fogd", "nogd", "bpas")
 
 

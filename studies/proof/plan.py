@@ -1,6 +1,6 @@
 """The cells of the proof, in the order in which they are run.
 
-Permutation by permutation, so that whenever it is cut off all cells have about as many.
+They run permutation by permutation, so that after an interruption all have about as many.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from budgetron.lab.cells import Cell, Settings, Setup, references
-from budgetron.lab.learners_by_name import named
 from budgetron.lab.rows import Rows
 from budgetron.lab.store import Store
+from studies import build
+from studies.build import OURS
 from studies.proof import rivals
-from studies.proof.rivals import OURS
 from studies.proof.sets import ProofSet
 from studies.proof.tuning import Search
 
@@ -22,7 +22,7 @@ SETTINGS = Settings(checkpoints=1)
 
 
 def searches(proof_set: ProofSet, rows: Rows, *, bounded: bool) -> list[Search]:
-    """What is to be tuned on a set."""
+    """The searches for a set."""
     if proof_set.only or not (bounded or proof_set.unbounded):
         return []
     names = rivals.rivals(proof_set.task, bounded=bounded)
@@ -30,7 +30,7 @@ def searches(proof_set: ProofSet, rows: Rows, *, bounded: bool) -> list[Search]:
 
 
 def setups(proof_set: ProofSet, tuned: Store, rows: Rows, *, bounded: bool) -> Iterator[Setup]:
-    """Every learner at every budget, or those without; a rival that is not tuned is left out."""
+    """Every learner at every budget, or those without one; leaves out rivals not tuned."""
     task = proof_set.task
     if bounded:
         wanted = () if proof_set.only else BUDGETS
@@ -50,13 +50,13 @@ def setups(proof_set: ProofSet, tuned: Store, rows: Rows, *, bounded: bool) -> I
 
 
 def _setup(learner: str, budget: int | str | None, params: dict[str, Any]) -> Setup:
-    return Setup(learner, learner, budget, params, named(learner).version)
+    return Setup(learner, learner, budget, params, build.version_of(learner))
 
 
 def cells(
     proof_set: ProofSet, rows: Rows, tuned: Store, repeat: int, *, bounded: bool
 ) -> list[Cell]:
-    """One permutation of a set."""
+    """The cells of one permutation of a set."""
     return [
         Cell(rows, setup, repeat, SETTINGS)
         for setup in setups(proof_set, tuned, rows, bounded=bounded)

@@ -1,4 +1,4 @@
-"""The tables of the proof in Markdown, from what is finished: every cell, the lost ones too."""
+"""The tables of the proof in Markdown, from finished cells: every cell, the lost ones too."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from budgetron._text import bytes_text
 from budgetron.lab.report import render
 from budgetron.lab.statistics import ERRORS, p_shown
 from budgetron.lab.store import Record
+from studies.build import OURS
 from studies.proof import plan
-from studies.proof.rivals import OURS
 from studies.proof.running import too_small
 from studies.proof.standing import Budget, Entry, Table
 
@@ -20,7 +20,7 @@ _SHORT = {"regularization": "λ", "gamma": "γ", "threshold": "η", "epsilon": "
 
 
 def pages(tables: Sequence[Table], tuned: Sequence[Record] = ()) -> dict[str, str]:
-    """Every page by name; `tuned` is what was chosen from the grids."""
+    """Every page by name; `tuned` is the choice from the grids."""
     given = {
         "tables": tables,
         "duels": [duel for table in tables for duel in table.duels],
@@ -32,7 +32,7 @@ def pages(tables: Sequence[Table], tuned: Sequence[Record] = ()) -> dict[str, st
         "free": _free,
         "cell": _cell,
         "most": _most,
-        "params": _params,
+        "params": shown_parameters,
         "chosen": {(each["learner"], each["stream"]): each["params"] for each in tuned},
         "learners": list(dict.fromkeys(record["learner"] for record in tuned)),
     }
@@ -49,7 +49,7 @@ def _free(table: Table) -> list[tuple[str, Entry]]:
 
 
 def _most(table: Table) -> int:
-    """How many permutations a cell has that says nothing else."""
+    """The number of permutations of a cell, unless it says otherwise."""
     return max((e.n for cells in table.entries.values() for e in cells.values()), default=0)
 
 
@@ -65,7 +65,8 @@ def _cell(table: Table, budget: Budget, learner: str) -> str:
     return {"better": f"**{text}**", "even": f"≈ {text}"}.get(entry.verdict, text)
 
 
-def _params(params: dict[str, Any] | None) -> str:
+def shown_parameters(params: dict[str, Any] | None) -> str:
+    """A combination of a grid, with three digits."""
     pairs = [
         f"{_SHORT.get(name, name)} {f'{value:.3g}' if isinstance(value, float) else value}"
         for name, value in (params or {}).items()

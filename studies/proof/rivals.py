@@ -1,9 +1,9 @@
-"""What Budgetron is compared with: every other learner of the catalogue, and its grid.
+"""The rivals of Budgetron: every other learner of the catalogue, and its grid.
 
-The grids are those of the papers (`budgetron.tune`), with more where they leave a learner short:
-the median rule's gamma beside the fixed ones, AVM's deltas, a Projectron that only projects when it
-is full, and for regression a narrower dead zone. Formulas are in T, the rows of the whole stream,
-in tuning as in running.
+The grids are those of the papers (`budgetron.tune`), extended if they put a learner at a
+disadvantage: the median rule's gamma beside the fixed ones, AVM's deltas, a Projectron that only
+projects when it is full, and for regression a narrower dead zone. T in formulas is the number of
+rows of the whole stream, in tuning and in running.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from typing import Any
 from budgetron.catalogue import algorithms
 from budgetron.lab.formulas import value
 from budgetron.lab.tune import paper_grid
+from studies.build import OURS
 
 Grid = dict[str, list[Any]]
 
-OURS = "budgetron"
-
-# As the papers run them, where that is not our default.
+# As in the papers, where our default differs.
 _FIXED: dict[str, dict[str, Any]] = {
     "projectron++": {"rule": "aggressive"},
     "bogd++": {"regularization": "8/T^2", "max_coef": 1.0},
@@ -46,13 +45,13 @@ def rivals(task: str, *, bounded: bool) -> list[str]:
 
 
 def size_of(learner: str, task: str) -> str | None:
-    """The parameter that bounds it."""
+    """The parameter that bounds its size."""
     known = _parameters(learner, task)
     return next((name for name in ("budget", "n_components") if name in known), None)
 
 
 def sized(learner: str, task: str, budget: int | str | None) -> dict[str, Any]:
-    """A budget in examples or bytes; FOGD gets four frequencies an example, as in its paper."""
+    """A budget in examples or bytes; FOGD gets four frequencies per example, as in its paper."""
     size = size_of(learner, task)
     if size is None or budget is None:
         return {}
@@ -60,18 +59,18 @@ def sized(learner: str, task: str, budget: int | str | None) -> dict[str, Any]:
 
 
 def fixed(learner: str, task: str, rows: int, *, raw: bool) -> dict[str, Any]:
-    """What is not tuned."""
+    """The parameters that are not tuned."""
     found = {name: value(formula, rows) for name, formula in _FIXED.get(learner, {}).items()}
     return {**found, "scale": "auto" if raw else None, **targets(task)}
 
 
 def targets(task: str) -> dict[str, Any]:
-    """Of all learners: targets are learned as they come, as in the papers."""
+    """For all learners: targets are learned as they come, as in the papers."""
     return {"target_scale": None} if task == "regression" else {}
 
 
 def grid(learner: str, task: str, rows: int) -> Grid:
-    """What is tuned: parameter -> values."""
+    """The parameters that are tuned: name -> values."""
     known = _parameters(learner, task)
     found = paper_grid(learner, known)
     if task == "regression":

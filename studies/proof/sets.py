@@ -1,9 +1,9 @@
-"""The data sets of the proof: as they come off the disk, the large ones cut to 100,000 rows.
+"""The data sets of the proof: unscaled, large ones cut to 100,000 rows.
 
-Of MNIST it is 30,000, those its target is for.
+MNIST has 30,000 rows, like its target.
 
-Nothing is scaled but pixels (onto [0, 1]) and casp's target, as in the AVM paper: finding the scale
-is the learners' business.
+Only pixels are scaled (to [0, 1]), and casp's target, as in the AVM paper: the learners must find
+the scale themselves.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class ProofSet:
     ----------
     rows : what to read
     most : rows kept, drawn once at random if there are more
-    raw : features come in units of their own, so that every learner gets `scale="auto"`
+    raw : features have different units, so that every learner gets `scale="auto"`
     task : "classification" or "regression"
-    late : its permutations come after so many more of the other sets: it takes long
+    late : its permutations come after so many more of the other sets, because it takes long
     unbounded : whether learners without a budget are run too, once
-    targets : budget -> the error that Budgetron is to stay below there
+    targets : budget -> upper limit of Budgetron's error
     only : whether it is there for the targets alone
     """
 
@@ -48,15 +48,15 @@ class ProofSet:
 
     @property
     def length(self) -> int:
-        """Rows of the stream, T in the papers' formulas."""
+        """The number of rows of the stream, T in the papers' formulas."""
         return min(self.rows.rows, self.most)
 
     def load(self) -> Rows:
-        """Its rows in the order of the files; permutations are the comparison's."""
+        """Its rows in the order of the files; the comparison makes permutations."""
         return data.whole(self.rows, self.most, self.task)
 
 
-# Cheap ones first: an interrupted proof has most of its cells done.
+# Cheap sets first: then an interrupted proof has finished most of its cells.
 SETS = (
     ProofSet(
         Set("phishing", 11_055, ("phishing",)),

@@ -1,6 +1,6 @@
-"""How learners stand: of each cell its line, and the paired test against Budgetron.
+"""Compares learners: the line of each cell, and the paired test against Budgetron.
 
-The p is of a two-sided paired t-test over the permutations that both have.
+p is that of a two-sided paired t-test over the permutations that both have.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from budgetron.lab.statistics import (
     with_spread,
 )
 from budgetron.lab.store import Record
+from studies.build import OURS
 from studies.proof import plan
-from studies.proof.rivals import OURS
 from studies.proof.sets import ProofSet
 
 Budget = int | str | None
@@ -29,13 +29,13 @@ Budget = int | str | None
 
 @dataclass(frozen=True)
 class Entry:
-    """A learner at a budget on a set: its line, and how it stands against Budgetron.
+    """A learner at a budget on a set: its line, and its comparison with Budgetron.
 
     Attributes
     ----------
     line : its runs
-    apart : mean error less Budgetron's over the permutations both have; nan if there is none
-    p, verdict : of the paired test there; "worse" or "better" than Budgetron, "even" where the test
+    apart : mean error minus Budgetron's over the permutations both have; nan if there is none
+    p, verdict : of the paired test there; "worse" or "better" than Budgetron, "even" if the test
         finds no difference, empty for Budgetron itself and with fewer than two permutations
     """
 
@@ -54,7 +54,7 @@ class Entry:
 
     @property
     def bytes(self) -> float:
-        """Of the model after the last row, the mean of all runs."""
+        """Bytes of the model after the last row, the mean of all runs."""
         return self.line.means["bytes"]
 
     @property
@@ -64,20 +64,20 @@ class Entry:
         return "diverged" if self.line.diverged else with_spread(self.line.errors, style)
 
     def beside(self, other: Entry) -> Entry:
-        """With the permutations that the other has too."""
+        """Only with the permutations that the other has too."""
         there = {record["repeat"] for record in other.line.records}
         both = tuple(record for record in self.line.records if record["repeat"] in there)
         return self.of(both)
 
     def of(self, records: Sequence[Record]) -> Entry:
-        """With these of its runs."""
+        """Only with these of its runs."""
         found = tuple(errors(records)) if records else ()
         return replace(self, line=replace(self.line, records=tuple(records), errors=found))
 
 
 @dataclass(frozen=True)
 class Duel:
-    """Budgetron and the others at a budget of a set, those that have a permutation with it.
+    """Budgetron and the others at one budget of a set: those that share a permutation with it.
 
     Attributes
     ----------
@@ -93,13 +93,13 @@ class Duel:
 
     @property
     def tally(self) -> tuple[int, int, int]:
-        """Of how many Budgetron is better, not significantly different, worse."""
+        """How many others are worse than Budgetron, not significantly different, better."""
         words = [entry.verdict for entry in self.rivals]
         return words.count("worse"), words.count("even"), words.count("better")
 
     @property
     def ahead(self) -> int:
-        """How many have a larger mean error than Budgetron."""
+        """How many others have a larger mean error than Budgetron."""
         return sum(entry.apart > 0 for entry in self.rivals)
 
 
@@ -108,8 +108,8 @@ class Table:
 
     Parameters
     ----------
-    proof_set : whose
-    records : finished cells, of any sets; of two for the same run the later counts
+    proof_set : the set
+    records : finished cells, of any sets; if two are of the same run the later counts
     refused : cells that could not be run
     """
 
@@ -141,13 +141,13 @@ class Table:
 
     @property
     def references(self) -> list[Entry]:
-        """What looks at no feature."""
+        """Reference learners that use no feature."""
         found = self.entries.get(None, {})
         return [found[name] for name in REFERENCES[self.proof_set.task] if name in found]
 
     @property
     def duels(self) -> Iterator[Duel]:
-        """Of every budget at which there are others."""
+        """The duel at every budget with other learners."""
         for budget in plan.BUDGETS:
             paired = [entry for entry in self.rivals(budget) if not math.isnan(entry.apart)]
             ours = self.entries.get(budget, {}).get(OURS)
@@ -157,12 +157,12 @@ class Table:
 
     @property
     def compared(self) -> bool:
-        """Whether there are others with a budget."""
+        """Whether there are other learners with a budget."""
         return any(self.rivals(budget) for budget in plan.BUDGETS)
 
     @property
     def learners(self) -> list[str]:
-        """Those with a budget: Budgetron, then the others, the best at B = 100 first."""
+        """The learners with a budget: Budgetron, then the others, the best at B = 100 first."""
         names = {e.learner for b in plan.BUDGETS for e in self.rivals(b)}
         names |= {learner for learner, _ in self.refused}
         at = [e.learner for e in self.rivals(100)]

@@ -1,4 +1,4 @@
-"""Parameters of the rivals: found once per set, at B = 100, on the first rows; and kept."""
+"""Parameters of the rivals: found once per set, at B = 100, on the first rows, and stored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from studies.proof.sets import ProofSet
 
 BUDGET = 100
 ROWS = 10_000
-# Grids above this many combinations, and learners without a budget, stop losers early.
+# Grids with more combinations, and learners without a budget, drop losers early.
 ALL = 150
 
 

@@ -1,4 +1,4 @@
-"""Exact resume: a run killed at any moment goes on, and ends as if it had never been killed."""
+"""Exact resume: a run killed at any moment resumes, and ends as if it had never been killed."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ def interrupted(arguments: list[str], number: int, chunk: int, times: int, said:
     learn = Mistakes.learn
     chunks = itertools.count(1)
 
-    def learn_and_signal(self: Any, model: Any, place: Any, X: Any, y: Any) -> Any:
+    def learn_and_signal(self: Any, model: Any, place: Any, X: Any, y: Any, crew: Any) -> Any:
         if next(chunks) == chunk:
             for _ in range(times):
                 os.kill(os.getpid(), number)
-        return learn(self, model, place, X, y)
+        return learn(self, model, place, X, y, crew)
 
     Mistakes.learn = learn_and_signal  # type: ignore[method-assign]
     with open(said, "w") as sys.stderr:
@@ -94,14 +94,14 @@ def interrupted(arguments: list[str], number: int, chunk: int, times: int, said:
 
 
 def interrupt_behind(patch: pytest.MonkeyPatch, wanted: int) -> None:
-    """Ctrl-C behind so many chunks."""
+    """Ctrl-C after so many chunks."""
     learn = Mistakes.learn
     chunks = itertools.count(1)
 
-    def learn_some(self: Any, model: Any, place: Any, X: Any, y: Any) -> Any:
+    def learn_some(self: Any, model: Any, place: Any, X: Any, y: Any, crew: Any) -> Any:
         if next(chunks) > wanted:
             raise KeyboardInterrupt
-        return learn(self, model, place, X, y)
+        return learn(self, model, place, X, y, crew)
 
     patch.setattr(Mistakes, "learn", learn_some)
 
@@ -126,7 +126,7 @@ def test_a_run_that_is_asked_to_stop_keeps_what_it_learned(
     assert stopped < ROWS
     line = said.read_text()
     assert line.startswith(f"budgetron: interrupted: {stopped:,} rows ")
-    assert line.endswith(f"; the same command goes on after row {stopped:,}\n")
+    assert line.endswith(f"; the same command resumes after row {stopped:,}\n")
     assert line.count("\n") == 1
 
     resumed = result_of(arguments, capsys)
@@ -144,7 +144,7 @@ def test_the_second_ctrl_c_ends_at_once(source: Path, tmp_path: Path) -> None:
     assert line.startswith(
         f"budgetron: interrupted: {4 * CHUNK_ROWS:,} rows "
     )  # the chunk was not learned
-    assert line.endswith(f"; the same command goes on after row {3 * CHUNK_ROWS:,}\n")
+    assert line.endswith(f"; the same command resumes after row {3 * CHUNK_ROWS:,}\n")
 
 
 def test_ctrl_c_while_the_model_is_made(
@@ -179,15 +179,15 @@ def test_the_resumed_process_opens_the_source_behind_what_it_learned(
     learned: list[int] = []
     learn = Mistakes.learn
 
-    def counting(self: Any, model: Any, place: Any, X: Any, y: Any) -> Any:
+    def counting(self: Any, model: Any, place: Any, X: Any, y: Any, crew: Any) -> Any:
         learned.append(len(y))
-        return learn(self, model, place, X, y)
+        return learn(self, model, place, X, y, crew)
 
     arguments = command(short, "--checkpoint", str(tmp_path / "m.btn"), "--every", "500")
     with monkeypatch.context() as patch:
         interrupt_behind(patch, 3)
         assert call(arguments) == 130
-    assert "the same command goes on after row 1,500" in capsys.readouterr().err
+    assert "the same command resumes after row 1,500" in capsys.readouterr().err
     monkeypatch.setattr(Mistakes, "learn", counting)
     assert result_of(arguments, capsys)["resumed_from"] == 1500
     assert sum(learned) == 1500
@@ -243,7 +243,7 @@ def test_a_model_or_a_stranger_is_not_overwritten(
     model, stranger = tmp_path / "model.btn", tmp_path / "letter.txt"
     assert call(command(short, "--save", str(model))) == 0
     stranger.write_text("dear reader")
-    for path, says in ((model, "no checkpoint of a run"), (stranger, "not a model file")):
+    for path, says in ((model, "not a checkpoint of a run"), (stranger, "not a model file")):
         before = path.read_bytes()
         capsys.readouterr()
         assert call(command(short, "--checkpoint", str(path))) == 2
@@ -275,7 +275,7 @@ def test_a_checkpoint_is_a_model(short: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 
 
-def test_info_tells_how_far_a_checkpoint_is(
+def test_info_shows_the_position_of_a_checkpoint(
     short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = str(tmp_path / "c.btn")
@@ -335,7 +335,7 @@ def test_a_resumed_run_reports_the_bad_rows_of_all_of_it(
 def test_a_checkpoint_without_messages_is_resumed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As they were before they kept the messages of bad rows."""
+    """Checkpoints from before they kept the messages of bad rows."""
     from budgetron.streams import libsvm, table
 
     rows = [f"{i % 7},{i % 2}" for i in range(40)]
@@ -463,11 +463,11 @@ def test_a_model_that_is_damaged_ends_the_run_and_leaves_the_last_checkpoint(
     assert resumed["resumed_from"] == 2000
 
 
-# ---- checkpoints that somebody made up -----------------------------------------------------------
+# ---- forged checkpoints --------------------------------------------------------------------------
 
 
 def forge(path: Path, changed: dict[str, Any]) -> None:
-    """Sign a checkpoint anew, with another place in the source."""
+    """Sign a checkpoint again, with another place in the source."""
     from safetensors.numpy import save
 
     from budgetron import model_file
@@ -479,7 +479,7 @@ def forge(path: Path, changed: dict[str, Any]) -> None:
 
 
 def near(value: Any) -> list[Any]:
-    """What might stand in the place of a value."""
+    """Values that could replace this one."""
     others: list[Any] = [None, True, -1, 2**31, 2**63, 10**30, 0.5, "1", "", [], [1], {}]
     if isinstance(value, int | float):
         others += [value + 1, value - 1, float(value), str(value)]
@@ -553,7 +553,7 @@ def test_forged_checkpoints_are_one_line(
 def test_a_source_that_grew_is_gone_on_with(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As a log does, again and again: the result is that of one run over all of it.
+    """A log that grows again and again: the result is that of one run over all of it.
 
     If columns are inferred, the first run must have seen the rows that they are inferred from.
     """
@@ -595,10 +595,10 @@ def test_a_killed_run_goes_on_though_its_source_grew(
     source.write_bytes(text[:cut])
     learn = Mistakes.learn
 
-    def interrupted(self: Any, model: Any, place: Any, X: Any, y: Any) -> Any:
+    def interrupted(self: Any, model: Any, place: Any, X: Any, y: Any, crew: Any) -> Any:
         if has_learned(model) and model.n_seen_ >= 500:
             raise KeyboardInterrupt
-        return learn(self, model, place, X, y)
+        return learn(self, model, place, X, y, crew)
 
     arguments = command(source, "--every", "500")
     with monkeypatch.context() as patch:

@@ -365,7 +365,8 @@ def test_missing_arguments_and_commands(cli: Cli, file: str) -> None:
 def test_algorithms_lists_all(cli: Cli) -> None:
     out, _ = cli("algorithms")
     listed = json.loads(cli("algorithms", "--json")[0])
-    assert [each["name"] for each in listed] == [each.name for each in budgetron.algorithms()]
+    every = [*budgetron.algorithms(), *budgetron.algorithms("novelty")]
+    assert [each["name"] for each in listed] == [each.name for each in every]
     for each in listed:
         assert each["name"] in out
     ahpatron = next(each for each in listed if each["name"] == "ahpatron")
@@ -556,7 +557,7 @@ def test_regression(cli: Cli, tmp_path: Path, file: str) -> None:
     assert "mistake" not in shown
     assert "--classes" in cli.mistake(*arguments, "--classes", "-1,1")
     error_line = cli.mistake("run", file, "-a", "ahpatron", "--task", "regression")
-    assert error_line.startswith("budgetron: ahpatron does no regression; these do: rbp")
+    assert error_line.startswith("budgetron: ahpatron does not do regression; these do: rbp")
     assert "'ranking'" in cli.mistake("run", file, "-a", "ahpatron", "--task", "ranking")
     path = tmp_path / "words.csv"
     path.write_text("a,y\n1,yes\n")

@@ -129,7 +129,7 @@ def test_text_labels_and_regression(
 
 
 def test_rows_wider_than_the_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As in a run, a feature not met before counts: the distance to all that is stored grows."""
+    """As in a run, a new feature counts: the distance to all stored examples grows."""
     X, _ = stream(300, width=5)
     model = budgetron.load(folder / "two.btn")
     options = ("--output", "decisions")
@@ -193,7 +193,7 @@ def test_mistakes_are_one_line(
     assert said.err.count("\n") == 1
 
 
-def test_info_tells_what_is_inside(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_shows_the_contents(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert call("info", folder / "three.btn") == 0
     text = capsys.readouterr().out
@@ -211,10 +211,10 @@ def test_info_tells_what_is_inside(folder: Path, capsys: pytest.CaptureFixture[s
     assert "radius=inf" in text
 
 
-def test_a_model_that_does_not_learn_is_told_once(
+def test_a_model_that_does_not_learn_warns_once(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """As one line on standard error, in the JSON, and by info; no place in our code is named."""
+    """As one line on standard error, in the JSON, and by info; without a place in our code."""
     X = np.random.default_rng(0).normal(size=(2500, 2))
     source = libsvm(tmp_path / "rows.txt", X, (X[:, 0] > 0).astype(int))
     saved = tmp_path / "model.btn"
@@ -249,7 +249,7 @@ def towns(tmp_path: Path) -> Path:
 def test_predict_reads_a_table_as_it_was_learned(
     towns: Path, capsys: pytest.CaptureFixture[str], model: str
 ) -> None:
-    """Other order of columns and of categories, no label, a town nobody has met."""
+    """Another order of columns and of categories, no label, an unknown town."""
     rows = [("m", "Jena", 1.5), ("f", "Köln", 2.0), ("f", "Ulm", 3.0)]
     text = "sex,note,town,age\n" + "".join(f"{s},x,{t},{a}\n" for s, t, a in rows)
     (towns / "new.csv").write_text(text)
@@ -346,7 +346,7 @@ def test_the_file_to_learn_from_is_not_written_over(
     source = tmp_path / "rows.svm"
     source.write_text("1 1:0.5\n-1 1:-0.5\n")
     assert call("run", source, "-a", "rbp", option, source) != 0
-    assert "is the file to learn from" in capsys.readouterr().err
+    assert "is the source, and would be overwritten" in capsys.readouterr().err
     assert source.read_text() == "1 1:0.5\n-1 1:-0.5\n"
     place = tmp_path / "model.btn"
     assert call("run", source, "-a", "rbp", "--save", place, "--checkpoint", place) != 0

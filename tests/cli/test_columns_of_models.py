@@ -1,4 +1,4 @@
-"""`predict --explain`, pipelines in `predict`, and what `info` tells of columns and steps."""
+"""`predict --explain`, pipelines in `predict`, and columns and steps in `info`."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_predict_explains_by_the_columns_of_run(
 def test_a_model_of_run_takes_frames_in_python(
     table: Path, frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of pandas, polars and Arrow, columns in any order; it learns on to the bit as `run` does."""
+    """From pandas, polars and Arrow, columns in any order; it continues to learn like `run`."""
     first, whole = table.with_name("first.csv"), table.with_name("whole.btn")
     half = table.with_name("half.btn")
     frame = pd.concat([frame.drop(columns="code")] * 5, ignore_index=True)
@@ -162,7 +162,7 @@ def test_predict_refuses_other_pipelines_in_a_line(
     budgetron.save(numbers.fit(frame[["age"]], frame["buys"]), model)
     assert call("predict", model, table) == 2
     said = capsys.readouterr().err
-    assert "a pipeline of StandardScaler before BudgetronClassifier: files are read for" in said
+    assert "a pipeline of StandardScaler before BudgetronClassifier: files need a" in said
     assert said.count("\n") == 1
     budgetron.save(make_pipeline(TableEncoder(), BudgetronClassifier()), model)
     assert call("predict", model, table) == 2
@@ -179,7 +179,7 @@ def shown(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_info_tells_columns_kinds_categories_and_steps(
+def test_info_shows_columns_kinds_categories_and_steps(
     pipeline: Any, table: Path, frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = table.with_suffix(".btn")
@@ -198,7 +198,7 @@ def test_info_tells_columns_kinds_categories_and_steps(
     assert "town category 4: ?, Bern, Oslo, Rome age category numbers" in text
 
 
-def test_info_tells_the_label_and_the_columns_of_run(
+def test_info_shows_the_label_and_the_columns_of_run(
     pipeline: Any, table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = table.with_suffix(".btn")
@@ -210,7 +210,7 @@ def test_info_tells_the_label_and_the_columns_of_run(
     assert "town category 3: Bern, Oslo, Rome" in text
 
 
-def test_info_tells_the_label_of_run(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_shows_the_label_of_run(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = table.with_suffix(".btn")
     assert call("run", table, "--label", "buys", "--save", model) == 0
     text = " ".join(shown(model, capsys).replace("│", " ").split())

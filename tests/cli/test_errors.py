@@ -1,4 +1,4 @@
-"""Users' mistakes are BudgetronError, wherever they are found; bugs are not."""
+"""Users' mistakes are BudgetronError, wherever they are detected; bugs are not."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def spec(**changes: Any) -> Any:
     return {**parts.Round(parts.Gaussian(1.0), parts.AvpUpdate()).spec(), **changes}
 
 
-# By where they are found: the core, scikit-learn's checks, NumPy's, our own.
+# By where they are detected: the core, scikit-learn's checks, NumPy's, our own.
 MISTAKES: dict[str, Callable[[], Any]] = {
     "a spec with a name too many": lambda: _core.Model64(spec(more=1), "classification", 2, 0),
     "a learner that does not exist": lambda: _core.Model64({"kind": "x"}, "classification", 2, 0),
@@ -99,7 +99,7 @@ def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
 
 
 def test_a_bug_is_no_mistake_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What our own code raises behind the checks goes through unchanged."""
+    """Errors of our own code behind the checks pass through unchanged."""
 
     def broken(*_: Any, **__: Any) -> None:
         raise ValueError("a bug")
@@ -134,7 +134,7 @@ def test_the_package_raises_no_other_value_error() -> None:
 SEA = "synthetic:sea,rows=60"
 ANSWERING = "budgetron.estimators._base.estimator:OnlineEstimator._answer"
 LEARNING = "budgetron.estimators._base.classifier:OnlineClassifier._learn_rows"
-# A verb, and what breaks in it: a function of ours that raises a ValueError of its own.
+# A verb, and the function that breaks in it: one of ours that raises its own ValueError.
 VERBS: dict[str, tuple[list[str], str]] = {
     "run": (["run", SEA, "-a", "rbp"], LEARNING),
     "make": (["run", SEA, "-a", "rbp"], "budgetron.catalogue:Entry.estimator"),
@@ -215,7 +215,7 @@ def test_a_bug_in_a_worker_process_is_shown_with_its_place(tmp_path: Path) -> No
         ),
         (["run", "synthetic:see", "-a", "rbp"], "no synthetic stream is called 'see'"),
         (["run", SEA, "-a", "rbp", "--classes", "a,b"], "is not among --classes"),
-        (["predict", "model.btn", SEA], ": has 3 features, and the model knows 2$"),
+        (["predict", "model.btn", SEA], ": has 3 features, but the model has 2$"),
         (["tune", SEA, "-a", "rbp", "--budget", "0", "--rows", "60"], "budget must be a whole num"),
         (["compare", SEA, "-a", "rbp", "-b", "0", "--repeats", "1"], "or a size as 256KB, not 0$"),
         (["run", SEA, "--seed", "-1"], "at most 4294967295, or none, not -1$"),
@@ -257,10 +257,10 @@ def test_a_mistake_that_no_verb_expects_is_one_line_too(
     assert capsys.readouterr().err == "budgetron: the card is wrong\n"
 
 
-# ---- the door ------------------------------------------------------------------------------------
+# ---- the public interface ------------------------------------------------------------------------
 
 
-def test_the_door_keeps_text_and_traceback() -> None:
+def test_the_conversion_keeps_text_and_traceback() -> None:
     def check() -> None:
         raise ValueError("X is wrong")
 

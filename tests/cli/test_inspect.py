@@ -116,7 +116,7 @@ def test_the_table_fits_80_columns(
 
 
 @pytest.mark.parametrize("end", ["", "7", "row%d"])
-def test_a_column_that_tells_nothing_is_not_suggested(
+def test_a_column_without_information_is_not_suggested(
     end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "t.csv"
@@ -140,11 +140,13 @@ def test_only_the_first_rows_are_looked_at(
         ("t.csv", "a,b\n", "has no rows"),
         ("t.csv", "a\n1\n", "one column"),
         ("t.jsonl", "", "is empty"),
-        ("t.jsonl", "{not json}\n", "row 1 is no json object"),
+        ("t.jsonl", "{not json}\n", "row 1 is not a json object"),
         ("t.parquet", "PAR", "t.parquet"),
         ("t.arrow", "ARROW1", "t.arrow"),
-        ("t.libsvm", "1 1:2\n", "is no table; tables are csv, parquet, arrow, jsonl"),
+        ("t.libsvm", "1 1:2\n", "is not a table; tables are csv, parquet, arrow, jsonl"),
         ("t.parquet", None, "no such file"),
+        ("t", None, "no such file"),
+        ("", None, "is a folder; name a file in it"),
     ],
 )
 def test_what_cannot_be_read_is_one_line(

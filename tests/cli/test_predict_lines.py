@@ -1,4 +1,4 @@
-"""`predict`: one line for each row, whatever is wrong with it."""
+"""`predict`: one line per row, whatever is wrong with it."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_the_id_is_as_it_stands_there(
     assert "there is no column 'kex'; did you mean 'key'?" in error
     (tmp_path / "rows.txt").write_text("1 1:1\n")
     error = said(capsys, "predict", model, tmp_path / "rows.txt", "--id", "key", code=2)[1]
-    assert error.endswith("rows.txt is no table\n")
+    assert error.endswith("rows.txt is not a table\n")
 
 
 def test_an_id_that_is_a_number_to_the_model_is_as_it_stands_there(
@@ -213,12 +213,12 @@ def test_out_is_whole_or_not_there(
 ) -> None:
     path = text(tmp_path / "new.csv", GOOD[:9])
     model, out = folder / "words.btn", tmp_path / "out.csv"
-    for name, says in [("out.xlsx", "ends in .csv"), ("no/out.csv", "there is no folder")]:
+    for name, says in [("out.xlsx", "must end in .csv"), ("no/out.csv", "there is no folder")]:
         assert says in said(capsys, "predict", model, path, "--out", tmp_path / name, code=2)[1]
     error = said(capsys, "predict", model, path, "--out", path, code=2)[1]
-    assert "which would be lost" in error
+    assert "would be overwritten" in error
     error = said(capsys, "predict", model, path, "--out", out, "--json", code=2)[1]
-    assert "--json goes with a name that ends in .jsonl" in error
+    assert "--json needs a name that ends in .jsonl" in error
     text(path, [*GOOD[:9], "bad"])
     said(capsys, "predict", model, path, "--out", out, "--strict", code=2)
     assert [each.name for each in tmp_path.iterdir()] == ["new.csv"]
@@ -275,7 +275,7 @@ def test_libsvm_and_json_lines(
     assert [bool(label) for _, label in table(out)[1:]] == [
         *(True, False, False, True, True, True, False)
     ]
-    assert "row 2 is no JSON object" in err
+    assert "row 2 is not a JSON object" in err
 
 
 @pytest.mark.parametrize("chunk_rows", [1, 3, 100])
@@ -355,10 +355,10 @@ def test_json_lines_of_several_types_and_of_no_object(
     assert [line[0] for line in found] == ["1", "2", "3", "4", "5", "6"]
     assert [bool(line[1]) for line in found] == [True, False, True, False, True, False]
     assert "3 bad rows without a prediction; the first" in err
-    assert "row 2 is no JSON object" in err
+    assert "row 2 is not a JSON object" in err
 
 
-def test_a_bad_row_is_told_by_the_number_of_its_line(tmp_path: Path) -> None:
+def test_a_bad_row_is_reported_by_its_line_number(tmp_path: Path) -> None:
     rows = text(tmp_path / "rows.csv", [GOOD[0], "k,1,2", "k,1,2,", GOOD[1]])
     with open_stream(rows, label="buys", skip_bad=True) as stream:
         [numbers] = [stream.row_numbers.tolist() for _ in stream]

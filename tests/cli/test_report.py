@@ -1,4 +1,4 @@
-"""What `run` reports: metrics beside a guess's, classes one by one, the curve, the status line."""
+"""The report of `run`: metrics beside a guess's, one line per class, the curve, the status line."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_regression(capsys: pytest.CaptureFixture[str], prices: str) -> None:
 def test_a_resumed_run_reports_what_one_without_a_stop_does(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, which: str, request: pytest.FixtureRequest
 ) -> None:
-    """Rows are added to a log: no bit of a metric shows it, nor of the picture."""
+    """Rows are added to a log: no bit of a metric or of the figure changes."""
     path = Path(request.getfixturevalue(which))
     grown = tmp_path / "log.csv"
     lines = path.read_text().splitlines(keepends=True)
@@ -230,11 +230,11 @@ def test_no_plot_can_be_drawn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said = complaint(capsys, patients, "--plot", "a.gif")
-    assert said == "budgetron: --plot a.gif: the name of a picture ends in .png, .svg or .pdf"
+    assert said == "budgetron: --plot a.gif: the name of a picture must end in .png, .svg or .pdf"
     assert "there is no folder" in complaint(capsys, patients, "--plot", str(tmp_path / "no/a.png"))
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     said = complaint(capsys, patients, "--plot", str(tmp_path / "a.png"))
-    assert said == "budgetron: --plot takes Matplotlib: pip install 'budgetron[lab]'"
+    assert said == "budgetron: --plot needs Matplotlib: pip install 'budgetron[lab]'"
 
 
 # ---- the status line -----------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def test_per_cent_is_of_the_bytes_on_disk(patients: str, tmp_path: Path, ending:
         assert stream.amount_done(stream.position, stream.bytes_read) == stream.amount == 400
 
 
-def test_what_was_found_is_told_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_findings_are_reported_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     lines = [f"{i % 7},{'ab'[i % 2]},{'yes' if i % 3 else 'no'}\n" for i in range(300)]
     path.write_text("n,town,buys\n" + "".join(lines))

@@ -1,4 +1,4 @@
-"""`budgetron run FILE --label NAME` and nothing else, on tables as people have them."""
+"""`budgetron run FILE --label NAME` without other options, on real-world tables."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def test_values_that_cannot_be_read_are_named_at_the_end(
     arguments = ("run", path, "--label", "buys", "--ignore", "price")
     said = budgetron_says(*arguments, "--json")
     assert said.json["unparsed"] == {"age": 200, "since": 10}
-    assert "read as gaps: age (200 no number), since (10 no date)" in said.err
-    assert "column 'age': 12 % of its values are no number" in said.err
+    assert "read as gaps: age (200 not a number), since (10 not a date)" in said.err
+    assert "column 'age': 12 % of its values are not a number" in said.err
     assert "--categorical age" in said.err
     assert "since'" not in said.err.partition("warning:")[2]
     strict = budgetron_says(*arguments, "--strict")

@@ -1,4 +1,4 @@
-"""Names and labels from outside do nothing to the terminal: control characters are shown."""
+"""Names and labels from outside cannot control the terminal: control characters are shown."""
 
 from __future__ import annotations
 

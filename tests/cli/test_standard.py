@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -75,7 +76,8 @@ def ended(file: str, cases: list[Any]) -> list[tuple[int, str]]:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
     words = [sys.executable, "-c", PROGRAM, json.dumps(cases), file]
-    done = subprocess.run(words, stdout=subprocess.PIPE, check=True, timeout=120)
+    buffered = {**os.environ, "PYTHONUNBUFFERED": ""}  # as users have it
+    done = subprocess.run(words, stdout=subprocess.PIPE, check=True, timeout=120, env=buffered)
     return [tuple(each) for each in json.loads(done.stdout)]
 
 
@@ -93,6 +95,7 @@ def test_the_model_is_saved_whatever_becomes_of_the_output(file: str, tmp_path: 
         assert (tmp_path / f"{i}.btn").stat().st_size > 1000, case
 
 
+@pytest.mark.long
 def test_every_verb_says_in_one_line_that_it_cannot_print(file: str, tmp_path: Path) -> None:
     model = str(tmp_path / "m.btn")
     save = (["run", file, "-a", "rbp", "--gamma", "1", "--save", model], "fine", "fine", "heard")

@@ -96,7 +96,7 @@ CASES = {
     "header missing": Case(
         "t.csv",
         lambda: "\n".join(lines()).encode(),
-        "t.csv: there is no column 'label'; columns go by number, 0 to 3 (or --header)",
+        "t.csv: there is no column 'label'; columns have numbers, 0 to 3 (or add --header)",
         "run compare",
     ),
     "label missing": Case(
@@ -108,17 +108,17 @@ CASES = {
     "two header lines": Case(
         "t.csv",
         lambda: text(["years,euro,name,class", *lines()]),
-        "t.csv: row 1 is a second header: delete it, or --no-header for columns by number",
+        "t.csv: row 1 is a second header: delete it, or add --no-header",
     ),
     "the header twice": Case(
         "t.csv",
         lambda: text([HEADER, *lines()]),
-        "t.csv: row 1 is a second header: delete it, or --no-header for columns by number",
+        "t.csv: row 1 is a second header: delete it, or add --no-header",
     ),
     "ragged rows": Case(
         "t.csv",
         lambda: text(changed(151, "1,2,a,0,5")),
-        "t.csv:152: row 151 has 5 fields, not 4: mend it, or add --skip-bad",
+        "t.csv:152: row 151 has 5 fields, not 4: correct it, or add --skip-bad",
         "run compare predict",
     ),
     "mixed encodings": Case(
@@ -162,12 +162,12 @@ CASES = {
     "NUL bytes": Case(
         "t.csv",
         lambda: bytes(5000),
-        "t.csv:1: byte 0x00 has no place in CSV text: is the copy damaged?",
+        "t.csv:1: byte 0x00 is not allowed in CSV text: is the copy damaged?",
     ),
     "lines that end with CR alone": Case(
         "t.csv",
         lambda: GOOD.replace(b"\n", b"\r"),
-        r"t.csv: lines end with CR alone: convert them: tr '\r' '\n'",
+        r"t.csv: lines end with CR only: convert them: tr '\r' '\n'",
     ),
     "a PDF": Case(
         "t.csv", lambda: b"%PDF-1.7\n%" + NOISE, "t.csv: is a PDF: export its table as CSV"
@@ -189,7 +189,7 @@ CASES = {
     "JSON under the name csv": Case(
         "t.csv",
         lambda: b'{"age": 1, "label": 0}\n' * 5,
-        "t.csv: is JSON: write an object a line and add --format jsonl",
+        "t.csv: is JSON: write one object per line and add --format jsonl",
     ),
     "Parquet under the name csv": Case(
         "t.csv", lambda: packed("parquet"), "t.csv: is a Parquet file: add --format parquet"
@@ -217,13 +217,13 @@ CASES = {
     "Parquet without its beginning": Case(
         "t.parquet",
         lambda: packed("parquet")[20_000:],
-        "t.parquet: is no Parquet file",
+        "t.parquet: is not a Parquet file",
         "run inspect",
     ),
     "CSV under the name parquet": Case(
         "t.parquet",
         lambda: GOOD,
-        "t.parquet: is no Parquet file: is it CSV text (--format csv)?",
+        "t.parquet: is not a Parquet file: is it CSV text (--format csv)?",
     ),
     "an empty Parquet file": Case("t.parquet", lambda: b"", "t.parquet: is empty"),
     "Arrow cut in half": Case(
@@ -232,26 +232,26 @@ CASES = {
         "t.feather: is damaged, or an incomplete copy of an Arrow file: copy it again",
     ),
     "CSV under the name arrow": Case(
-        "t.arrow", lambda: GOOD, "t.arrow: is no Arrow file: is it CSV text (--format csv)?"
+        "t.arrow", lambda: GOOD, "t.arrow: is not an Arrow file: is it CSV text (--format csv)?"
     ),
     "JSON cut": Case(
         "t.jsonl",
         lambda: b'{"age": 1, "label": 0}\n' * 300 + b'{"age": 2, "lab',
-        "t.jsonl: row 301 is no JSON object: write an object a line",
+        "t.jsonl: row 301 is not a JSON object: write one object per line",
         "run compare predict",
     ),
     "JSON arrays": Case(
         "t.jsonl",
         lambda: b"[1, 2]\n" * 5,
-        "t.jsonl: row 1 is no JSON object: write an object a line",
+        "t.jsonl: row 1 is not a JSON object: write one object per line",
     ),
     "one JSON array": Case(
         "t.jsonl",
         lambda: b'[{"age": 1, "label": 0}]',
-        "t.jsonl: is a JSON array: write an object a line and add --format jsonl",
+        "t.jsonl: is a JSON array: write one object per line and add --format jsonl",
     ),
     "CSV under the name jsonl": Case(
-        "t.jsonl", lambda: GOOD, "t.jsonl: is no JSON: is it CSV text (--format csv)?"
+        "t.jsonl", lambda: GOOD, "t.jsonl: is not JSON: is it CSV text (--format csv)?"
     ),
     "a name twice": Case(
         "t.csv",
@@ -344,7 +344,7 @@ def test_a_table_that_is_none_is_one_line(
     if verb == "inspect":  # passes over rows that are too short, so it does not count lines
         says = re.sub(r":\d+: (row \d)", r": \1", says)
     if verb == "predict":  # passes over bad rows unless it is strict
-        says = says.replace("add --skip-bad", "leave --strict out")
+        says = says.replace("add --skip-bad", "remove --strict")
     assert err == f"budgetron: {says}\n"
     assert len(says) <= 86
     assert not any(word in err for word in OURS)
@@ -413,14 +413,16 @@ def test_what_is_fine(
         assert "\x07" not in out + err
 
 
-def test_one_value_of_the_label_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_value_of_the_label_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A later row may hold another one: no reason to stop."""
     path = tmp_path / "t.csv"
     path.write_bytes(text([f"{line[:-1]}1" for line in lines()]))
     with pytest.raises(SystemExit) as exit:
         main(["run", str(path), "--label=label"])
     assert exit.value.code == 0
-    said = "warning: all labels are 1: is this the label's column (--label)?"
+    said = "warning: all labels are 1: is this the label column (--label)?"
     assert said in capsys.readouterr().err
 
 
@@ -456,11 +458,12 @@ HUGE: dict[str, tuple[str, list[bytes], str]] = {
     "an object": (
         "t.jsonl",
         [b'{"a": 1, "label": 0}\n{"a": "', b"x" * 100_000_000, b'", "label": 1}\n'],
-        "t.jsonl: row 2 or later is longer than 4 MiB: write an object a line",
+        "t.jsonl: row 2 or later is longer than 4 MiB: write one object per line",
     ),
 }
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("case", HUGE)
 def test_a_line_of_100_megabytes_takes_little_memory(case: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The command in the terminal: help of one screen, examples that run, suggestions, plain output."""
+"""The command in the terminal: help on one screen, examples that run, suggestions, plain output."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from joblib import parallel_config
 from typer.main import get_command
 
 from budgetron.cards import card, cards, papers, section
-from budgetron.catalogue import CATALOGUE
+from budgetron.catalogue import ALL, CATALOGUE
 from budgetron.cli import main
 from budgetron.cli._command import _with_the_verb, app
-from budgetron.cli.algorithms import find
-from budgetron.cli.demo import NEXT
+from budgetron.cli._console import print_markdown
+from budgetron.cli.algorithms import GROUPS
+from budgetron.cli.demo import PEERS, STRONG, next_commands
 from budgetron.errors import BudgetronError
 from budgetron.lab.cells import Cell
 from budgetron.lab.store import Record
@@ -29,10 +30,10 @@ COMMAND = [sys.executable, "-c", "from budgetron.cli import main; main()"]
 GROUP = get_command(app)
 ALONE = [name for name in GROUP.commands if name != "data"]
 VERBS = [[name] for name in GROUP.commands] + [["data", name] for name in ("list", "get", "path")]
-# What needs a network, a paper's data, or minutes; compare is run by docs/guide/own-learner.md,
-# inspect, whose example looks at a file that compare writes, by docs/guide/tables.md. serve, which
-# does not end by itself, is run by tests/serve.
-NOT_RUN = {"compare", "demo", "inspect", "reproduce", "serve", "data get", "data path"}
+# These need a network, a paper's data, or minutes; docs/guide/own-learner.md runs compare,
+# docs/guide/tables.md runs inspect, whose example reads a file that compare writes. tests/serve
+# runs serve, which does not end by itself.
+NOT_RUN = {"compare", "demo", "inspect", "merge", "reproduce", "serve", "data get", "data path"}
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
@@ -98,7 +99,7 @@ def test_the_nearest_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
         assert error.count("\n") == 1
 
 
-STAYS = ("that stays as it is", "and cells that stay as they are")
+FIXED = ("For a fixed kernel: ", "For a fixed kernel and fixed cells: ")
 
 
 def test_about_prints_the_card_of_every_algorithm(capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,12 +109,11 @@ def test_about_prints_the_card_of_every_algorithm(capsys: pytest.CaptureFixture[
     for name, text in cards().items():
         for heading in ("Idea", "Pseudocode", "Symbols", "Guarantee", "Cost", "When to use"):
             assert section(text, heading), f"{name} has no {heading}"
-        fixed = tuple(f"For a kernel {it}: " for it in STAYS)
-        assert section(text, "Guarantee").startswith(fixed), name
+        assert section(text, "Guarantee").startswith(FIXED), name
 
 
 def in_terminal(arguments: list[str], **environment: str) -> str:
-    """What the command writes when its output is a terminal."""
+    """The output of the command if it is a terminal."""
     mine, its = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, *arguments],
@@ -139,6 +139,7 @@ def in_terminal(arguments: list[str], **environment: str) -> str:
 COLOUR = re.compile(r"\x1b\[[\d;]*?(?<![\d])(?:3[0-8]|4[0-8]|9\d|10[0-7])[;m]")
 
 
+@pytest.mark.long
 def test_colours_are_for_terminals_that_want_them(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["about", "forgetron"]
     assert COLOUR.search(in_terminal(arguments))
@@ -181,7 +182,7 @@ def test_demo_tries_its_folder_before_the_work(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = sys.modules["budgetron.cli.demo"]  # the name in budgetron.cli is the verb
-    monkeypatch.setattr(module, "_streams", lambda part: pytest.fail("worked first"))
+    monkeypatch.setattr(module, "_streams", lambda out, rows: pytest.fail("worked first"))
     (tmp_path / "file").write_text("mine")
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(SystemExit) as end:
@@ -191,19 +192,34 @@ def test_demo_tries_its_folder_before_the_work(
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_demo_ends_by_saying_where_the_report_is_and_three_commands(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.long
+def test_demo_shows_a_raw_table_a_change_and_where_all_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out = said(capsys, "demo", "--quick", "--out", str(tmp_path / "demo"))
-    *_, figure, report, then, one, two, three = out.splitlines()
-    assert Path(figure.removeprefix("figure: ")).exists()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    out = said(capsys, "demo", "--quick", "--out", "demo")
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "demo/payments.csv, generated: 400 rows with words, dates and gaps"
+    raw = Path("demo/payments.csv").read_text(encoding="utf-8").splitlines()
+    assert [line.strip() for line in lines[1:6]] == raw[:5]
+    assert len(raw) == 401
+    assert {cell == "" for row in raw for cell in row.split(",")} == {True, False}
+    for stream in ("a table of payments", "a stream that changes at row 200"):
+        table = out.partition(stream)[2].partition("±")[0]
+        for name in (*STRONG, *PEERS, "majority class"):
+            assert re.search(rf"^  {re.escape(name)} ", table, re.MULTILINE), name
+    *_, figure, report, then, one, two, three = lines
+    assert Path(figure.removeprefix("figure: ")).stat().st_size > 10_000
     page = Path(report.removeprefix("report: ")).read_text(encoding="utf-8")
-    assert page.count("<tr>") > 2 * len(CATALOGUE)
+    assert page.count("<tr>") > 2 * len(CATALOGUE)  # all learners, not only those shown
     assert "data:image/svg+xml" in page
     assert not re.search(r'(src|href)="http', page)
     assert then == "try next:"
-    assert [line.strip() for line in (one, two, three)] == list(NEXT)
-    for command in NEXT:
+    commands = [line.strip() for line in (one, two, three)]
+    assert commands == next_commands(Path("demo"))
+    for command in commands:
         assert said(capsys, *shlex.split(command)[1:])
 
 
@@ -212,7 +228,7 @@ def test_demo_shows_what_failed_and_what_was_warned_of(
 ) -> None:
     class Fails(Cell):
         def run(self) -> Record:
-            if self.setup.label == "rbp":
+            if self.setup.label == "forgetron":
                 raise BudgetronError("it is tired")
             warnings.warn("odd rows", RuntimeWarning, stacklevel=1)
             return super().run()
@@ -222,17 +238,71 @@ def test_demo_shows_what_failed_and_what_was_warned_of(
         "budgetron.lab.report.figures.draw",
         lambda folder, summary, pool: {stream: [] for stream in summary},
     )
-    few = [find("rbp"), find("perceptron")]
-    monkeypatch.setattr("budgetron.algorithms", lambda: few)
+    few = {name: CATALOGUE[name] for name in ("forgetron", "perceptron")}
+    monkeypatch.setattr("budgetron.catalogue.CATALOGUE", few)
+    monkeypatch.setattr(sys.modules["budgetron.cli.demo"], "find_spec", lambda name: None)
     with pytest.raises(SystemExit) as end, parallel_config(n_jobs=1):
         main(["demo", "--quick", "--out", str(tmp_path / "demo")])
     out, err = capsys.readouterr()
     assert end.value.code == 2
-    assert len(re.findall(r"rbp +20 +failed", out)) == 2
+    assert len(re.findall(r"forgetron +100 +failed", out)) == 2
+    assert "River is not installed, so its learners are left out" in err
     assert re.search(r"warning: odd rows \(\d+ times\)\n", err)
-    assert "failed: rbp on digits, even against odd: it is tired\n" in err
-    assert err.endswith("4 cells failed; the others are kept in " + str(tmp_path / "demo") + "\n")
-    assert out.endswith(f"  {NEXT[-1]}\n")
+    assert "failed: forgetron on a table of payments: it is tired\n" in err
+    assert err.endswith("2 cells failed; the others are kept in " + str(tmp_path / "demo") + "\n")
+    assert out.endswith(f"  {next_commands(tmp_path)[-1]}\n")
+
+
+def test_algorithms_are_grouped_short_and_the_recommended_one_is_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = said(capsys, "algorithms").splitlines()
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(ALL)
+    named = [line.split()[0] for line in lines if line.startswith("  ") and line.strip()]
+    assert named == [name for names in GROUPS.values() for name in names]  # one line per name
+    assert named[0] == "budgetron"
+    assert max(map(len, lines)) <= 80
+    assert not any("…" in line for line in lines)
+
+
+WIDE = """# A title
+
+Some *words* with `code`.
+
+| set | algorithm | ours | seconds theirs | difference |
+|---|---|---|---|---|
+| phishing | `Projectron++` | **7.30 ± 0.11** (573) | 3.04 | a \\| b |
+"""
+
+
+@pytest.mark.parametrize(("columns", "whole"), [(100, True), (64, True), (44, False)])
+def test_markdown_is_laid_out_for_the_terminal(
+    columns: int,
+    whole: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    print_markdown(WIDE)
+    assert capsys.readouterr().out == WIDE + "\n"  # a file or a pipe gets it unchanged
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    print_markdown(WIDE)
+    text = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
+    assert max(map(len, text.splitlines())) <= columns
+    assert "---" not in text
+    assert not re.search(r"[`*…]", text)
+    for word in ("phishing", "Projectron++", "7.30", "Some words with code."):
+        assert word in text
+    assert whole is False or re.search(r"a\s+\|\s+b|a \| b", text)
+    assert ("wider terminals show" in text) != whole
+
+
+def test_a_card_fits_into_80_columns() -> None:
+    text = re.sub(r"\x1b\[[\d;]*m", "", in_terminal(["about", "bogd"], COLUMNS="80"))
+    assert max(len(line.rstrip("\r")) for line in text.split("\n")) <= 80
+    assert "|---" not in text
+    assert "…" not in text
 
 
 @pytest.mark.parametrize("name", ALONE)

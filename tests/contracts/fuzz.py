@@ -1,11 +1,10 @@
-"""Runs the generators of the tests for a bounded time, each batch in a process of its own.
+"""Runs the generators of the tests for a bounded time, each batch in its own process.
 
     python -m tests.contracts.fuzz SECONDS SEED [FILE...]
 
-Every batch is a file of tests with a seed of its own, so a crash is a failed batch; those that run
-when the time is up are waited for. Hypothesis
-shrinks what fails; the command that repeats it is printed, and the exit code is 1. `make fuzz` has
-the module under asan.
+Every batch is a test file with its own seed, so a crash is a failed batch; batches that still run
+when the time is up are waited for. Hypothesis shrinks failures; the command that repeats one is
+printed, and the exit code is 1. `make fuzz` uses the module under asan.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def command(file: str, seed: int) -> list[str]:
 
 
 def batch(file: str, seed: int) -> bool:
-    """Whether all of a file passed with this seed."""
+    """Whether all tests of a file passed with this seed."""
     words = command(file, seed)
     bounded = ["timeout", str(LONGEST), *words]
     done = subprocess.run(

@@ -1,7 +1,7 @@
-"""Streams that do harm: a model stays finite, within its budget and readable, and learns again.
+"""Adversarial streams: a model stays finite, within its budget and readable, and learns again.
 
-PROMISED says after which streams which learners learn again; all others are only to stay sound.
-BUDGETRON_EXAMPLES asks for more streams.
+PROMISED says after which streams which learners learn again; all others must only stay valid.
+BUDGETRON_EXAMPLES sets the number of streams.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ CASES = [*BUDGETED, *(case for case in REGRESSION if case.budget), BY_NAME["fogd
 
 
 def sound(model: Any, case: Case, X: np.ndarray, y: np.ndarray) -> None:
-    """Learn rows in chunks; what must hold after each does."""
+    """Learn rows in chunks; check the model after each."""
     classes = {} if case.task == "regression" else {"classes": [0, 1]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", budgetron.PrecisionWarning)
@@ -157,9 +157,9 @@ def test_bad_rows_leave_a_sound_model(
 # ---- learns again --------------------------------------------------------------------------------
 
 REPEATED = ("stuck", "three_rows", "idle")
-AFTER = ("jump", "flips")  # a column far off in the second half; labels that turned over thrice
+AFTER = ("jump", "flips")  # a column far off in the second half; labels swapped three times
 EVERY = tuple(STREAMS)
-# With scale=None and a fixed gamma, by the error of the last rows.
+# With scale=None and a fixed gamma, judged by the error of the last rows.
 PROMISED: dict[str, tuple[str, ...]] = {
     "budgetron": (*REPEATED, *AFTER),
     "bsgd-merge": (*REPEATED, *AFTER, "in_turn"),
@@ -180,7 +180,7 @@ PROMISED: dict[str, tuple[str, ...]] = {
     "bogd++": EVERY,
     "bsgd-remove": EVERY,
 }
-# Published learners whose stored examples stay, whatever comes: the cards that describe them.
+# Published learners whose stored examples never leave: the cards that describe them.
 UNABLE = {
     "nogd": "lsokl",
     "cks": "budget_perceptron",

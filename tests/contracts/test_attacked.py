@@ -1,4 +1,4 @@
-"""What once broke a model: offsets, copies, NaN, weights, huge kernels, budgets, forks, Ctrl-C."""
+"""Inputs that once broke a model: offsets, copies, NaN, weights, huge kernels, budgets, forks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OFFSETS = {"kelvin": (293.0, 0.5), "hectopascal": (1013.0, 1.0), "unix seconds":
 
 
 def with_offset(rows: int, offset: str) -> tuple[np.ndarray, np.ndarray]:
-    """Labels that two features decide, beside one feature far from 0."""
+    """Labels that depend on two features, beside one feature far from 0."""
     X = np.random.default_rng(0).normal(size=(rows, 4))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     middle, width = OFFSETS[offset]
@@ -80,10 +80,10 @@ def test_an_offset_does_no_harm(name: str, kernel: str, offset: str, dtype: str)
 
 @pytest.mark.parametrize("name", ["budgetron", "rbp", "avm"])
 def test_distances_with_an_offset_are_those_without(name: str) -> None:
-    """A whole number added to values that float32 holds exactly is no change of a distance."""
+    """Adding an integer to values that float32 holds exactly does not change distances."""
     X, y = stream(400)
     X = (np.round(X * 8) / 8).astype(np.float32)
-    by_distance = {"straight": "none"} if name == "budgetron" else {}  # w.x is none of it
+    by_distance = {"straight": "none"} if name == "budgetron" else {}  # without w.x
     plain, moved = (
         budgetron.make(name, gamma=0.3, scale=None, random_state=0, **by_distance) for _ in range(2)
     )
@@ -280,7 +280,7 @@ def test_ctrl_c_ends_a_batch_between_rows() -> None:
 
 
 def test_far_features_of_a_large_row_cost_nothing() -> None:
-    """Differences are taken over what is stored and what the row has, not over all numbers."""
+    """Differences are computed over stored and given features, not over all feature numbers."""
     X, y = stream(200, sparse=True)
     train = scipy.sparse.csr_array(X.astype(np.float32))
     train.resize((200, 2**31 - 1))

@@ -1,4 +1,4 @@
-"""Bad input never corrupts: a refused call leaves a model that is what it was, to the bit."""
+"""Bad input never corrupts: after a refused call the model is the same, to the bit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.cases import CASES, REGRESSION, Case, numeric_stream, stream
 
 each_case = pytest.mark.parametrize("case", CASES + REGRESSION, ids=str)
 
-# What is said of each of `contracts.bad_calls`.
+# The error message of each of `contracts.bad_calls`.
 SAYS = {
     "nan": "NaN",
     "infinity": "infinity",

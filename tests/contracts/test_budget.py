@@ -1,4 +1,4 @@
-"""The budget's contract: never more than was said, and exact while there is room."""
+"""The budget's contract: never more than the budget, and exact while there is room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Budgets in bytes: never above them, the largest that is not, and lowered while learning."""
+"""Budgets in bytes: never exceeded, as large as possible, and lowered while learning."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def within(case: Case, limit: int, **more: Any) -> Any:
 
 
 def learned(model: Any, X: Any, y: Any, first: dict[str, Any], start: int = 0) -> Iterator[Any]:
-    """The model after each row from `start` on; only the first goes through the estimator."""
+    """The model after each row from `start` on; only the first row goes through the estimator."""
     if start == 0:
         yield model.partial_fit(X[:1], y[:1], **first)
         start = 1
@@ -62,7 +62,7 @@ def learned(model: Any, X: Any, y: Any, first: dict[str, Any], start: int = 0) -
 
 
 def peak_of(model: Any, budget: int) -> int:
-    """What the model would take with another budget and the room that goes with it."""
+    """The peak memory of the model with another budget and its room."""
     origin = model._origin
     slots = WIDTH if not model._sparse else min(WIDTH, 64 * budget)
     changed = replace(
@@ -97,7 +97,7 @@ def test_sizes_are_read(text: str, count: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "256", "KB", "-1KB", "1e3KB", "256KX", "many", "1 K B", "iB"])
 def test_what_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"budget=.* is no size.*'256KB'"):
+    with pytest.raises(ValueError, match=r"budget=.* is not a size.*'256KB'"):
         parse_bytes(text, "budget")
 
 
@@ -124,13 +124,13 @@ def test_with_a_warm_up_never_above_the_bytes(case: Case) -> None:
     model = within(case, 40_000, scale="auto", **({"gamma": "median"}))
     for each in learned(model, X, y, first):
         assert each.memory_bytes_ <= 40_000
-    assert model.scaling_ != "undecided"  # fewer than 200 rows had to do
+    assert model.scaling_ != "undecided"  # fewer than 200 rows were enough
     assert model.budget_ < within(case, 40_000).partial_fit(X[:1], y[:1], **first).budget_
 
 
 @each_sized
 def test_with_units_and_a_warm_up_a_few_kilobytes_are_enough(case: Case) -> None:
-    """Of three features: what is kept to find gamma and units is little beside the model itself."""
+    """With three features the rows kept to find gamma and units are small beside the model."""
     if case.kernels[0] == "linear":
         pytest.skip("a kernel without gamma")
     X, y, first = rows(case, 300, width=3)
@@ -177,7 +177,7 @@ def test_a_copy_from_a_pickle_takes_the_same_bytes(case: Case, layout: str) -> N
 
 @pytest.mark.parametrize("wide", [False, True])
 def test_a_warm_up_in_bytes_takes_rows_of_both_layouts(wide: bool) -> None:
-    """Rows of full width are kept dense, and there is no memory for feature numbers."""
+    """Rows of full width are kept dense, without memory for feature numbers."""
     X, y = stream(150, 80 if wide else 6, 2, sparse=True)
     X[:, 0] *= 100.0
     dense, mixed = (
@@ -208,7 +208,7 @@ def test_the_learner_is_the_one_with_that_budget(case: Case) -> None:
 
 @each_sized
 def test_rows_whose_features_find_no_room_meet_a_full_budget(case: Case) -> None:
-    """Wide sparse rows: always within the bytes, whole after every row, and in use."""
+    """Wide sparse rows: always within the bytes, valid after every row, and in use."""
     rng = np.random.default_rng(1)
     dense = rng.normal(size=(130, 3000)) * (rng.random((130, 3000)) < 0.03)
     dense[40] = 1.0  # more features than there is room for
@@ -265,7 +265,7 @@ def test_too_few_bytes_name_the_least_that_works(name: str) -> None:
 
 def test_a_text_that_is_no_size_is_refused_where_it_is_used() -> None:
     X, y = stream(20)
-    with pytest.raises(ValueError, match="budget='lots' is no size"):
+    with pytest.raises(ValueError, match="budget='lots' is not a size"):
         budgetron.make("forgetron", budget="lots").fit(X, y)
 
 
@@ -309,7 +309,7 @@ def test_a_live_budget_can_be_lowered(case: Case, smaller: int | str) -> None:
 
 
 def copy_of(model: Any) -> Any:
-    """The model out of its own file."""
+    """The model loaded from its own file."""
     from budgetron.model_file.document import describe, restore
 
     return restore(*describe(model))
@@ -343,7 +343,7 @@ def test_a_lowered_fogd_is_the_mean_over_fewer_frequencies() -> None:
         (0, "at least 1"),
         (True, "neither"),
         (2.5, "neither"),
-        ("7", "is no size"),
+        ("7", "is not a size"),
         ("10B", "the least that works"),
     ],
 )
@@ -360,7 +360,7 @@ def test_a_budget_that_cannot_be_lowered_to_changes_nothing(budget: Any, why: st
 def test_bytes_cannot_be_raised() -> None:
     X, y = stream(50)
     model = as_printed("forgetron", budget="9KB", gamma=1.0).fit(X, y)
-    with pytest.raises(ValueError, match="above the 9000 bytes"):
+    with pytest.raises(ValueError, match="above its 9000 bytes"):
         model.lower_budget("10KB")
 
 
@@ -439,7 +439,7 @@ def test_what_a_live_model_cannot_follow_is_refused(
     same_state(model.partial_fit(X, y), before.partial_fit(X, y))
 
 
-def test_fit_starts_anew_with_whatever_is_set() -> None:
+def test_fit_starts_again_with_the_current_parameters() -> None:
     model, X, y = live("forgetron", budget=12)
     model.set_params(budget=50, gamma=1.0).fit(X, y)
     same_state(model, as_printed("forgetron", budget=50, gamma=1.0, random_state=0).fit(X, y))

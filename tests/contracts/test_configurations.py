@@ -1,7 +1,7 @@
-"""Any parameters, any stream: saved and loaded on the way, a model goes on as if it had not been.
+"""Any parameters, any stream: a model that is saved and loaded on the way continues unchanged.
 
-Parameters are drawn from what each estimator says it takes, to both ends of its ranges, rows from
-streams of all shapes. BUDGETRON_EXAMPLES asks for more.
+Parameters are drawn from what each estimator accepts, up to both ends of its ranges, rows from
+streams of all shapes. BUDGETRON_EXAMPLES sets the number of examples.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ OF_PARTS = "of parts"
 LEARNERS = [(name, task) for name, entry in CATALOGUE.items() for task in entry.tasks]
 LEARNERS.append((OF_PARTS, "classification"))
 EXAMPLES = int(os.environ.get("BUDGETRON_EXAMPLES", "20"))
-LARGEST = 60  # of a budget or a number of components, so that streams of some rows fill them
-# Beyond what a stream of some rows needs; these change nothing that is looked at here.
+LARGEST = 60  # largest budget or number of components, so that streams of some rows fill them
+# Larger than a stream of some rows needs; they change nothing that is tested here.
 LEFT_OUT = ("n_jobs", "n_epochs", "shuffle")
 
 # ---- parameters ----------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def numbers(interval: Interval) -> st.SearchStrategy[Any]:
 
 
 def values(constraints: list[Any]) -> st.SearchStrategy[Any]:
-    """What a parameter may be, by its constraints."""
+    """The values of a parameter, by its constraints."""
     kinds: list[st.SearchStrategy[Any]] = []
     for constraint in constraints:
         if isinstance(constraint, StrOptions):
@@ -131,7 +131,7 @@ class Stream:
     classes: list[Any] | None
     weights: np.ndarray | None
     cuts: list[int]
-    half: int  # of the cuts, where it is stopped
+    half: int  # the cut at which it is stopped
 
     @property
     def numeric(self) -> bool:
@@ -144,7 +144,7 @@ class Stream:
         return f"Stream({X}, {y=}, {self.classes=}, {weights=}, {len(self.cuts) - 1} chunks)"
 
     def chunks(self, start: int, end: int) -> Iterator[dict[str, Any]]:
-        """Between two of the cuts, as `prequential` takes them."""
+        """The rows between two cuts, in the form that `prequential` takes."""
         for low, high in zip(self.cuts[start:end], self.cuts[start + 1 : end + 1], strict=True):
             chunk = {"X": self.X[low:high], "y": self.y[low:high]}
             if self.weights is not None:
@@ -213,7 +213,7 @@ def streams(draw: st.DrawFn, task: str) -> Stream:
 
 
 def again(model: Any) -> Any:
-    """Saved and loaded: of the same bytes."""
+    """Save and load; the result has the same bytes."""
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/model.btn"
         budgetron.save(model, path)
@@ -223,7 +223,7 @@ def again(model: Any) -> Any:
 
 
 def same_bytes(one: Any, other: Any) -> None:
-    """Equal files; where they are not, the arrays that differ are named."""
+    """Files are equal; otherwise the message names the arrays that differ."""
     first, second = (state_of(model) for model in (one, other))
     assert first.keys() == second.keys()
     for name, array in first.items():
@@ -232,19 +232,19 @@ def same_bytes(one: Any, other: Any) -> None:
 
 
 def learned(model: Any, chunk: dict[str, Any]) -> bytes | None:
-    """The decisions before each row was learned; None if the call was refused, in one line."""
+    """The decisions before each row was learned; None if the call was refused in one line."""
     try:
         decisions = model.prequential(**chunk)
     except ValueError as error:
         if "\n" in str(error):
             raise
         return None
-    assert np.isfinite(decisions[decisions != -np.inf]).all()  # that of a class not yet known
+    assert np.isfinite(decisions[decisions != -np.inf]).all()  # the output of a class not yet known
     return bytes(decisions.tobytes())
 
 
 def go_through(model: Any, stream: Stream) -> str:
-    """Learn the stream, saved at half and at the end; whether all of it was learned."""
+    """Learn the stream, saved at half and at the end; returns whether all of it was learned."""
     for chunk in stream.chunks(0, stream.half):
         if learned(model, chunk) is None:
             return "refused"
@@ -281,7 +281,7 @@ def test_a_stopped_model_goes_on_as_one_that_was_not(
 
 @pytest.mark.filterwarnings("ignore::budgetron.PrecisionWarning")
 def test_most_configurations_are_learned() -> None:
-    """Else the generator would test little but the checks of parameters."""
+    """Otherwise the generator would mainly test the checks of parameters."""
     ends: Counter[bool] = Counter()
 
     @settings(max_examples=100, derandomize=True, suppress_health_check=list(HealthCheck))

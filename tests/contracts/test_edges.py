@@ -1,4 +1,4 @@
-"""Odd streams and bad input: nothing breaks, and a refused call leaves the model as it was."""
+"""Unusual streams and bad input: nothing breaks, and a refused call does not change the model."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ MISSING = "None|NaN|NaT|<NA>"
 
 
 def incomplete() -> dict[str, Any]:
-    """Labels of which that of row 2 is missing, in all the ways there are."""
+    """Labels of which that of row 2 is missing, in every possible form."""
     pandas = pytest.importorskip("pandas")
     text = ["a", "b", None, "a", "b", "a"]
     numbers = [0, 1, None, 1, 0, 1]
@@ -162,7 +162,7 @@ def incomplete() -> dict[str, Any]:
 
 
 def refusals(task: str, y: Any) -> Iterator[str]:
-    """What every way to learn these labels says, each in a model of its own."""
+    """The messages of every way to learn these labels, each with its own model."""
     pandas, river = pytest.importorskip("pandas"), pytest.importorskip("budgetron.river")
     X = stream(6)[0]
     for call in (

@@ -1,4 +1,4 @@
-"""What may not grow: resident memory with the rows, storage with the width, work unnoticed."""
+"""Resident memory does not grow with the rows, storage not with the width, work not unnoticed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_resident_memory_of_a_run_is_flat() -> None:
 
 
 def hashed(rows: int, width: int) -> tuple[csr_array, np.ndarray]:
-    """Rows of a hundred nonzeros each, every one in a place of its own."""
+    """Rows of a hundred nonzeros each, all in different columns."""
     random = np.random.default_rng(0)
     places = random.permutation(rows * NONZEROS).reshape(rows, NONZEROS)  # no two rows share one
     spread = np.sort(places, axis=1) * (width // places.size)
@@ -47,12 +47,12 @@ def test_storage_follows_the_nonzeros_not_the_width(name: str) -> None:
         model.prequential(X, y, classes=[0, 1])
         assert model.n_support_ == BUDGET
         taken[width] = model.memory_bytes_
-    # Bytes a stored value: its place and its feature, a table of features in powers of two, and
-    # once more for what left; features below 2^16 have a table of their own.
+    # Bytes per stored value: its place and its feature, a table of features in powers of two, and
+    # once more for values that left; features below 2^16 have their own table.
     assert max(taken.values()) < 100 * BUDGET * NONZEROS + 4 * 2**16
 
 
-def test_the_guard_tells_more_instructions_from_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_guard_detects_more_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import guard
 

@@ -1,4 +1,4 @@
-"""Where two learners must be one: room to spare, a linear kernel, two classes as K classes."""
+"""Cases in which two learners must be equal: spare room, a linear kernel, two classes as K."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Inputs drawn at random: what is refused changes nothing, what is taken is learned as it is.
+"""Random inputs: a refused call changes nothing, an accepted one is learned as it is.
 
-The product of learners, states, ways in and bad inputs is sampled; BUDGETRON_DRAWS sets how many
-draws each test makes.
+The tests sample the product of learners, states, methods and bad inputs; BUDGETRON_DRAWS sets how
+many draws each test makes.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def reloaded(model: Any, folder: Path) -> Any:
     return budgetron.load(folder / "model.btn")
 
 
-# ---- sparse matrices that are odd but sound ------------------------------------------------------
+# ---- unusual but valid sparse matrices -----------------------------------------------------------
 
 
 def odd_matrix(rng: Rng, rows: int, width: int) -> Any:
-    """CSR, CSC or COO with duplicates and any order, whose cached flags may say otherwise."""
+    """CSR, CSC or COO with duplicates and any order, whose cached flags may be wrong."""
     count = int(rng.integers(0, 4 * rows))
     lines = np.sort(rng.integers(rows, size=count))
     columns = rng.integers(width, size=count)
@@ -95,7 +95,8 @@ def test_rows_are_those_of_the_dense_matrix_whatever_a_sparse_one_says(tmp_path:
             )
         reloaded(sparse, tmp_path)
         for name, value in arrays.items():
-            np.testing.assert_array_equal(vars(X)[name], value)  # the caller's stays as it is
+            # The caller's matrix does not change.
+            np.testing.assert_array_equal(vars(X)[name], value)
 
 
 ARRAYS = ("data", "indices", "indptr")
@@ -105,7 +106,7 @@ ARRAYS = ("data", "indices", "indptr")
 @pytest.mark.parametrize("name", ["fogd", "ahpatron"])
 def test_columns_changed_in_place(name: str, change: str) -> None:
     X = scipy.sparse.random(200, 500, density=0.04, format="csr", random_state=0)
-    assert X.has_canonical_format  # which SciPy keeps in mind
+    assert X.has_canonical_format  # SciPy caches this
     if change == "hashed":
         X.indices %= 64
     else:
@@ -121,7 +122,7 @@ def test_columns_changed_in_place(name: str, change: str) -> None:
 
 
 def broken(X: np.ndarray, rng: Rng) -> Any:
-    """A sparse matrix that is none, or whose numbers cannot be learned."""
+    """An invalid sparse matrix, or one whose numbers cannot be learned."""
     count, width = X.shape
     bad = scipy.sparse.csr_array(X + 1e-3)
     kind = chosen(rng, ["index", "negative", "falling", "start", "short", "long", "sum", "wide"])
@@ -156,7 +157,7 @@ def broken(X: np.ndarray, rng: Rng) -> Any:
     elif kind == "float index":
         bad.indices = bad.indices.astype(float)
     if kind != "sum" and rng.random() < 0.3:
-        bad.data = bad.data.astype(np.float32)  # of another type than the model's
+        bad.data = bad.data.astype(np.float32)  # another type than the model's
     return bad
 
 
@@ -167,7 +168,7 @@ def spoiled(X: np.ndarray, value: Any) -> np.ndarray:
 
 
 def bad_call(case: Case, rng: Rng, X: np.ndarray, y: np.ndarray, weighted: bool) -> Any:
-    """Rows, targets and weights of a call that is to be refused."""
+    """Rows, targets and weights of a call that must be refused."""
     kind = chosen(rng, ["sparse", "sparse", "rows", "targets", "weights"])
     weights = None
     if kind == "sparse":
@@ -194,7 +195,7 @@ STATES = ("new", "learned", "warming up", "balanced", "weighted", "bytes", "lowe
 
 
 def in_state(case: Case, state: str, X: np.ndarray, y: np.ndarray) -> Any:
-    """A model in this state, or None where the learner has no such state."""
+    """A model in this state, or None if the learner has no such state."""
     classifies = case.task == "classification"
     known = {"classes": [0, 1]} if classifies else {}
     more: dict[str, Any] = {}
@@ -220,7 +221,7 @@ def in_state(case: Case, state: str, X: np.ndarray, y: np.ndarray) -> Any:
 
 
 def written(model: Any) -> bytes:
-    """All there is: what a model file holds, and the attributes beside."""
+    """Everything of a model: the contents of its file, and its other attributes."""
     names = sorted(model.__dict__.keys() - {"_turn_lock"})
     return to_bytes(model) + repr(names).encode()
 
@@ -267,7 +268,7 @@ def test_a_refused_row_changes_nothing() -> None:
 
 
 def bad_river_call(model: Any, rng: Rng, X: np.ndarray, y: np.ndarray, rule: Any) -> Any:
-    """A method of a River model and what it is to refuse."""
+    """A method of a River model and an argument that it must refuse."""
     pandas = pytest.importorskip("pandas")
     frame, numbers = pandas.DataFrame(X, columns=list("abcd")), y.tolist()
     targets, row = pandas.Series(y), frame.iloc[0].to_dict()
@@ -315,7 +316,7 @@ def test_a_refused_call_of_a_river_model_changes_nothing() -> None:
 
 
 def test_ctrl_c_counts_what_was_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Learning that ends early leaves the rows before: so do the counts of balanced classes."""
+    """If learning ends early, earlier rows are learned, and counted for balanced classes."""
     X, y = stream(60, classes=3)
     model = BY_NAME["rbp"].make(class_weight="balanced").partial_fit(X[:20], y[:20])
     loop = pickle.loads(pickle.dumps(model)).partial_fit(X[20:37], y[20:37])
@@ -396,7 +397,7 @@ def test_a_river_model_that_knows_no_class_answers_none() -> None:
 
 
 def typed_labels(rng: Rng) -> Any:
-    """Labels of one type, some of which others round."""
+    """Labels of one type; other types would round some of them."""
     near = [0, 1, 5, 2**31, 2**53 - 1, 2**53, 2**53 + 1, 2**53 + 2, 2**62 + 1]
     kinds: dict[str, list[int]] = {
         "int64": [*near, -1, -(2**53) - 1, 2**63 - 1],
@@ -413,7 +414,7 @@ def typed_labels(rng: Rng) -> Any:
 
 
 def taken(model: Any, X: np.ndarray, y: Any) -> bool:
-    """Whether labels were learned; else they were refused in one line."""
+    """Whether labels were learned; otherwise they were refused in one line."""
     if hasattr(model, "partial_fit"):
         learn, rows = model.partial_fit, X
     else:
@@ -471,7 +472,7 @@ def test_a_label_joins_at_its_place_whatever_its_type() -> None:
 
 
 def asked_of_python(call: Callable[[], Any]) -> int:
-    """How many functions a call calls, compiled ones too."""
+    """How many functions a call calls, including compiled ones."""
     asked = 0
 
     def count(frame: Any, event: str, arg: Any) -> None:
@@ -487,7 +488,7 @@ def asked_of_python(call: Callable[[], Any]) -> int:
 
 
 def test_a_join_asks_no_more_the_more_classes_there_are() -> None:
-    """Counted, not timed: each class that joined was once searched for in a list."""
+    """Counted, not timed: once each class that joined was searched for in a list."""
     asked = []
     for count in (50, 200):
         X, y = np.random.default_rng(0).normal(size=(count, 3)), np.arange(count)[::-1].copy()

@@ -1,9 +1,9 @@
 """Long runs: always finite, always within budget. BUDGETRON_SOAK_ROUNDS sets how long.
 
-Each learner with a budget goes through so many rounds in float32, a third of them with a kernel so
-wide that all examples look alike, a third with one so narrow that only copies do. Half of the rows
-are copies of a few points, one feature is constant, one always zero, labels are mostly noise.
-Budgetron with its defaults goes through as many in which rows and labels drift.
+Each learner with a budget runs so many rounds in float32, a third of them with a kernel so wide
+that all examples look alike, a third with one so narrow that only copies do. Half of the rows are
+copies of a few points, one feature is constant, one always zero, labels are mostly noise. Budgetron
+with its defaults runs as many rounds in which rows and labels drift.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def soak(model: Any, targets: Any, rounds: int, classes: dict[str, Any]) -> None
         taken.append(model.memory_bytes_)
         native_of(model).check_invariants()
     assert model.n_seen_ == rounds
-    assert len(set(taken[2:])) <= 1  # the first check of invariants takes scratch
+    assert len(set(taken[2:])) <= 1  # the first check of invariants allocates scratch
     assert attempts(model) >= 0.2 * rounds, "too few updates to mean anything"
 
 
@@ -77,7 +77,7 @@ def test_long_run_of_regression(case: Case, gamma: float) -> None:
 
 
 def drifting_rows(rng: np.random.Generator, rows: int, block: int) -> np.ndarray:
-    """Four features in units of their own; two of them move on with every block, and jump."""
+    """Four features in different units; two of them move with every block, and jump."""
     X = rng.normal(size=(rows, 4)) * np.array([1.0, 30.0, 0.01, 1.0])
     X[:, 1] += 10.0 * block
     X[:, 2] += 0.05 * (block % 7)
@@ -97,7 +97,7 @@ def test_budgetron_stays_positive_definite_through_drift(classes: int) -> None:
     for block, start in enumerate(range(0, ROUNDS, BLOCK)):
         X = drifting_rows(rng, min(BLOCK, ROUNDS - start), block)
         z = np.column_stack([X[:, 0], (X[:, 1] - 10.0 * block) / 30.0])
-        turn = 0.9 * block + np.linspace(0.0, 0.9, len(X))  # the border turns, and jumps at times
+        turn = 0.9 * block + np.linspace(0.0, 0.9, len(X))  # the border turns, and sometimes jumps
         f = np.cos(turn) * z[:, 0] + np.sin(turn) * z[:, 1] + (block % 5 == 0) * z[:, 0] * z[:, 1]
         f = f + 0.2 * rng.normal(size=len(X))
         y = np.digitize(f, np.linspace(-0.5, 0.5, classes - 1)) if classes > 2 else (f > 0) * 1

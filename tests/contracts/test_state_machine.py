@@ -1,4 +1,4 @@
-"""Whatever is done between them, rows leave the model that a plain loop over them leaves.
+"""Whatever happens between them, rows give the same model as a plain loop over them.
 
 Random sequences of learning in chunks of any size, dense or sparse, predicting, explaining, saving
 and loading, pickling, snapshots, listeners, refused calls: equal to the bit.
@@ -103,6 +103,6 @@ def test_any_sequence_equals_the_plain_loop(
     assert same_counts[0] == same_counts[1]
     np.testing.assert_array_equal(machine.model.decision_function(X), plain.decision_function(X))
     np.testing.assert_array_equal(machine.model.dual_coef_, plain.dual_coef_)
-    if not any("sparse" in what for what, _ in steps):  # else stored rows have another layout
+    if not any("sparse" in what for what, _ in steps):  # otherwise stored rows have another layout
         same_state(machine.model, plain)
         assert to_bytes(machine.model) == to_bytes(plain)

@@ -1,6 +1,6 @@
-"""One model among threads: any number predict while one learns; snapshots are fixed.
+"""One model shared by threads: any number predict while one learns; snapshots do not change.
 
-The compiled model is held to the same by ThreadSanitizer (core/tests/model/threads_test.cpp).
+ThreadSanitizer checks the same for the compiled model (core/tests/model/threads_test.cpp).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.support.native import native_of
 
 
 def test_other_threads_run_while_a_model_learns() -> None:
-    """With the GIL held for the whole call, this thread could not count while the other learns."""
+    """With the GIL held for the whole call, this thread could not count meanwhile."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30_000, 40))
     y = rng.integers(2, size=len(X))
@@ -90,7 +90,7 @@ def test_deciding_while_learning_is_safe() -> None:
 
 
 def test_a_class_may_join_while_another_thread_predicts() -> None:
-    """Labels and decisions are of the same classes, however many there are by then."""
+    """Labels and decisions belong to the same classes, however many there are by then."""
     X, _ = stream(2000)
     failures: list[str] = []
     for attempt in range(8):
@@ -141,7 +141,7 @@ def test_predictions_do_not_wait_for_a_long_batch() -> None:
 
 
 def test_threads_that_learn_take_turns() -> None:
-    """Whole calls, one after the other, though each brings classes of its own."""
+    """Whole calls, one after the other, though each adds classes of its own."""
     X, _ = stream(400)
     for _ in range(10):
         model = BY_NAME["rbp"].make()
@@ -187,7 +187,7 @@ def test_a_refused_call_does_not_undo_what_another_thread_learns() -> None:
 
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a GIL")
 def test_the_gil_stays_off() -> None:
-    """Importing a module that does not declare itself for free threading turns it on again."""
+    """A module that does not declare itself for free threading turns the GIL on again."""
     code = "import sys, budgetron._core; sys.exit(sys._is_gil_enabled())"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -208,7 +208,7 @@ def test_a_snapshot_is_the_model_and_stays_it(case: Case) -> None:
     model.partial_fit(X[150:], y[150:])
     np.testing.assert_array_equal(fixed.predict(X), answers)
     assert to_bytes(fixed) == saved
-    fixed.partial_fit(X[150:], y[150:])  # and it goes on as the model did
+    fixed.partial_fit(X[150:], y[150:])  # it continues like the model
     same_state(fixed, model)
     assert to_bytes(fixed) == to_bytes(model)
 
@@ -229,7 +229,7 @@ def test_a_snapshot_has_all_that_is_beside_the_compiled_model() -> None:
 
 
 def test_snapshots_of_a_model_that_learns_are_whole() -> None:
-    """Taken by another thread, each is the model as some number of calls left it."""
+    """Each snapshot by another thread is the model after some number of calls."""
     X, y = stream(1200, classes=4)
     case = BY_NAME["ahpatron"]
     model = case.make().partial_fit(X[:20], y[:20])

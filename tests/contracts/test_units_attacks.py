@@ -1,8 +1,8 @@
-"""Streams that attack the units of scale="auto": a learner lives through each as if it began there.
+"""Streams that attack the units of scale="auto": a learner recovers as if it started after it.
 
 y = [x0 x1 + x2/2 > 0] with 5 % noise, or x0 x1 + x2/2 with noise of deviation 0.3. The error of
-rows 1,000 to 3,000 after the attack is at most 1.2 times that of a learner that starts with it,
-over three streams. CANNOT names the learners that do worse for a reason of their own.
+rows 1,000 to 3,000 after the attack is at most 1.2 times that of a learner that starts after it,
+over three streams. CANNOT lists the learners that do worse for a known reason.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MORE_STREAMS = {("regression", "nogd"): 8}
 CLASSIFIERS = [entry.name for entry in budgetron.algorithms("classification")]
 REGRESSORS = [entry.name for entry in budgetron.algorithms("regression")]
 Rng = np.random.Generator
-Attacked = tuple[np.ndarray, np.ndarray, int]  # rows, answers, where the attack is over
+Attacked = tuple[np.ndarray, np.ndarray, int]  # rows, answers, the end of the attack
 Answers = Callable[[np.ndarray, Rng], np.ndarray]
 Attack = Callable[[int, Answers], Attacked]
 
@@ -47,7 +47,7 @@ def numbers(X: np.ndarray, rng: Rng) -> np.ndarray:
 
 
 def changed(rows: Any, columns: Any, factor: float, over: int, add: float = 0.0) -> Attack:
-    """An attack that multiplies some values, and where it is over."""
+    """An attack that multiplies some values, and its end."""
 
     def attack(seed: int, answers: Answers) -> Attacked:
         X, rng = clean(seed, over + 3000)
@@ -67,7 +67,7 @@ def constant(seed: int, answers: Answers) -> Attacked:
 
 
 def constant_elsewhere(value: float, rows: int) -> Attack:
-    """Constant, far from where the values come to lie; the answers of these rows do not use it."""
+    """Constant, far from the later values; the answers of these rows do not use it."""
 
     def attack(seed: int, answers: Answers) -> Attacked:
         X, rng = clean(seed, rows + 3000)
@@ -105,7 +105,7 @@ def cauchy(seed: int, answers: Answers) -> Attacked:
 
 
 def log_normal(seed: int, answers: Answers) -> Attacked:
-    """Two features without use, as amounts are: the largest is 1e4 times the middle one."""
+    """Two useless features, distributed like amounts: the largest is 1e4 times the median."""
     X, rng = clean(seed, 5000)
     y = answers(X, rng)
     X[:, 3:] = np.exp(3 * X[:, 3:])
@@ -120,7 +120,7 @@ def copies(seed: int, answers: Answers) -> Attacked:
 
 
 def uneven(attack: Attack) -> Attack:
-    """The same of features that have units of their own."""
+    """The same with features in different units."""
 
     def attack_them(seed: int, answers: Answers) -> Attacked:
         X, y, over = attack(seed, answers)
@@ -130,7 +130,7 @@ def uneven(attack: Attack) -> Attack:
 
 
 def growing(rows: int) -> Attack:
-    """All features, by 2 in every 1,000 rows."""
+    """All features grow by 2 in every 1,000 rows."""
 
     def attack(seed: int, answers: Answers) -> Attacked:
         X, rng = clean(seed, rows + 3000)
@@ -179,11 +179,12 @@ ATTACKS: dict[str, Attack] = {
 
 # ---- learners that cannot ------------------------------------------------------------------------
 
-# What a learner that keeps its examples for good knows of a feature that was constant while it took
-# them is one value: what it stores is the same for all values that come now.
+# A learner that never drops its examples knows only one value of a feature that was constant while
+# it stored them: its stored examples are the same for all new values.
 CONSTANT = ("constant for long", "constant at 7", "constant at -20 for long")
 KEEPS = "what it stores stays for good, and all of it has one value of the feature"
-# task and name: the most that its error is times that of one that starts there, attacks, reason
+# task and name: the largest ratio of its error to that of a learner that starts there, attacks,
+# reason
 CANNOT: dict[tuple[str, str], tuple[float, tuple[str, ...], str]] = {
     ("classification", "stoptron"): (
         1.5,
@@ -248,7 +249,7 @@ def held(attack: str, name: str, task: str) -> None:
     assert lived <= bar * began, f"{lived / streams:.3f} for {began / streams:.3f}"
 
 
-# One learner of each way to follow units; the others are attacked by `make long`.
+# One learner per way to follow units; `make long` attacks the others.
 FEW = ("budgetron", "forgetron", "bpas", "nogd", "fogd", "avm")
 
 
@@ -297,7 +298,7 @@ def test_a_million_columns_of_which_ten_are_used(name: str) -> None:
     wide = scipy.sparse.csr_array(
         (X.ravel(), np.tile(places, len(X)), np.arange(0, X.size + 1, 5)), shape=(len(X), 10**6)
     )
-    if name == "fogd":  # its frequencies are drawn from a feature's number
+    if name == "fogd":  # its frequencies depend on a feature's number
         assert errors(name, wide, y)[1000:].mean() <= 1.2 * errors(name, X, y)[1000:].mean()
     else:
         np.testing.assert_array_equal(errors(name, wide, y), errors(name, X, y))

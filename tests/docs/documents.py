@@ -1,16 +1,15 @@
-"""Code blocks of a Markdown document, run in the order in which they stand.
+"""Runs the code blocks of a Markdown document in their order.
 
-All blocks of a document share a fresh folder and one namespace of Python. What is run:
+All blocks of a document share a fresh folder and one Python namespace. It runs:
 
 - ```` ```python ````: the code; a ```` ```text ```` block right after it is what it prints.
 - ```` ```console ````: every line that begins with `$ `, and below it what it prints. `budgetron`
   runs in this process, anything else by the shell. Times differ from run to run and are not
   compared.
 
-A comment on the line before a block says otherwise: `<!-- file: NAME -->` writes the block into the
-folder, `<!-- needs NAME -->` runs it where that data set is, `<!-- not run: REASON -->` leaves it
-out.
-`python -m tests.docs.documents FILE...` writes what the blocks print now into the documents.
+A comment on the line before a block changes this: `<!-- file: NAME -->` writes the block into the
+folder, `<!-- needs NAME -->` runs it if that data set is here, `<!-- not run: REASON -->` skips it.
+`python -m tests.docs.documents FILE...` writes the current output of the blocks into the documents.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class Block:
 
     @property
     def excused(self) -> bool:
-        """Not run, for a reason, or by something else: the walk-through of CONTRIBUTING.md is."""
+        """Not run, for a reason, or by another test: the walk-through of CONTRIBUTING.md is."""
         return self.comment.startswith(("not run: ", "file: ", "in ", "after the build"))
 
 
@@ -68,14 +67,14 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def shown(text: str) -> list[str]:
-    """What has to be the same: words without frames, times, folders and more than six digits."""
+    """The text to compare: words without frames, times, folders and more than six digits."""
     text = re.sub(r" /\S+/", " ", text)
     text = LONG.sub(lambda number: f"{float(number[0]):.6f}", TIMES.sub("", text))
     return re.sub(r"[│─┌┐└┘┬┴├┤┼━]", " ", text).split()
 
 
 def here(data_set: str) -> bool:
-    """Whether the files of a data set are."""
+    """Whether the files of a data set are here."""
     from budgetron import datasets
 
     return datasets.here(data_set)
@@ -83,7 +82,7 @@ def here(data_set: str) -> bool:
 
 @contextlib.contextmanager
 def folder() -> Iterator[None]:
-    """A new folder to be in, which modules are looked for in."""
+    """A new current folder, from which modules can be imported."""
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as name:
         os.chdir(name)
@@ -96,7 +95,7 @@ def folder() -> Iterator[None]:
 
 
 def results(text: str) -> Iterator[tuple[Block, str, str]]:
-    """Every block that is run: what the document shows, and what it printed now."""
+    """For every block that is run: the output in the document, and the current output."""
     space: dict[str, Any] = {"__name__": "document"}
     with folder():
         for block in blocks(text):
@@ -119,7 +118,7 @@ def _python(code: str, space: dict[str, Any]) -> str:
 
 
 def _console(body: str) -> str:
-    """The block with what its commands print now."""
+    """The block with the current output of its commands."""
     text = []
     for part in re.split(r"^(?=\$ )", body, flags=re.MULTILINE):
         if part.startswith("$ "):
@@ -132,7 +131,7 @@ def _console(body: str) -> str:
 
 
 def _command(words: str, *, quiet: bool) -> str:
-    """What a command prints; nothing if the document shows nothing of it."""
+    """The output of a command; nothing if the document shows none."""
     if words.startswith("budgetron ") and not re.search(r"[|<>;&]", words):
         from budgetron.cli import main
 
@@ -162,7 +161,7 @@ def _command(words: str, *, quiet: bool) -> str:
 
 
 def update(document: Path) -> None:
-    """Put what the blocks print now into the document."""
+    """Put the current output of the blocks into the document."""
     text = document.read_text(encoding="utf-8")
     changed = text
     for block, before, now in reversed(list(results(text))):

@@ -1,7 +1,7 @@
 """The commands of docs/guide/serve.md, in one shell, as a reader would type them.
 
-`python -m tests.docs.serve_guide` writes what they print now into the guide. A server is waited for
-after the command that starts it, and the port is a free one.
+`python -m tests.docs.serve_guide` writes their current output into the guide. It waits for the
+server after the command that starts it, and uses a free port.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BEGIN = "@@ command"
 
 
 def commands(block: Block) -> list[str]:
-    """The commands of a block, without what they print."""
+    """The commands of a block, without their output."""
     return [
         found[1].rstrip("\n")
         for found in re.finditer(r"^\$ ((?:[^\n]*\\\n)*[^\n]*\n)", block.body, re.MULTILINE)
@@ -32,7 +32,7 @@ def commands(block: Block) -> list[str]:
 
 
 def printed() -> Iterator[tuple[Block, str]]:
-    """The blocks with commands, and each as it would be with what the commands print now."""
+    """The blocks with commands, and each with the current output of its commands."""
     found = list(blocks(GUIDE.read_text(encoding="utf-8")))
     console = [block for block in found if block.kind == "console"]
     with socket.socket() as free:
@@ -59,7 +59,7 @@ def printed() -> Iterator[tuple[Block, str]]:
 
 
 def _run(folder: str, listed: list[str], port: str) -> list[str]:
-    """What each command prints; the server is ended at the end."""
+    """The output of each command; the server is stopped at the end."""
     script = ["trap 'kill -9 $! 2> /dev/null' EXIT"]
     wait = f"until curl -s -o /dev/null localhost:{port}/v2/health/live; do sleep 0.05; done"
     for command in listed:

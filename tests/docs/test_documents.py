@@ -1,4 +1,4 @@
-"""The documents are true: their examples print what is shown, and what they point to is there."""
+"""The documents are true: their examples print what is shown, and their links and paths exist."""
 
 from __future__ import annotations
 
@@ -32,9 +32,15 @@ FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 # A file or folder of the repository, named in backticks and without a placeholder in it.
 NAMED = re.compile(r"`((?:bindings|benchmarks|core|docs|papers|src|studies|tests)/[\w./+-]+)`")
-# There after `make docs` only, or in the copy that the walk-through of CONTRIBUTING.md makes.
+# They exist only after `make docs`, or in the copy of the walk-through of CONTRIBUTING.md.
 BUILT = ("docs/_build", "docs/pages", *new_files(BUDGET), *new_files(LEARNER))
-MADE = {"gallery", "glossary", "index", *(name.replace("+", "-plus") for name in CATALOGUE)}
+MADE = {
+    "command-line",
+    "gallery",
+    "glossary",
+    "index",
+    *(name.replace("+", "-plus") for name in CATALOGUE),
+}
 
 each_document = pytest.mark.parametrize(
     "document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix()
@@ -115,7 +121,7 @@ $ budgetron data get a9a
 
 
 def test_the_readme_is_run_and_another_output_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its blocks come to be run, of both kinds, and fail where they print something else."""
+    """Its blocks of both kinds are run, and fail if they print something else."""
     assert ROOT / "README.md" in with_code(run=True)
     monkeypatch.setattr(documents, "here", lambda data_set: True)
     monkeypatch.setattr(documents, "_python", lambda code, space: "another output")
@@ -157,7 +163,7 @@ def test_named_paths_exist(document: Path) -> None:
 
 
 def test_the_way_of_a_row_names_what_is_there() -> None:
-    """ARCHITECTURE.md, one row from the shell to the support: its files, and the names in them."""
+    """ARCHITECTURE.md, one row from the shell to the support: its files and names exist."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     section = text.partition("## One row, from the shell to the support")[2].partition("\n## ")[0]
     files = NAMED.findall(section)

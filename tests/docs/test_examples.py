@@ -1,4 +1,4 @@
-"""The scripts of examples/ run, small, and draw their figure; the gallery shows all of them."""
+"""The scripts of examples/ run with few rows and draw their figure; the gallery shows all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_an_example_draws_its_figure(
     try:
         space = runpy.run_path(str(script))
         assert figure.read_bytes().startswith(b"\x89PNG")
-        for axis in space["figure"].axes:  # nothing is left for a reader to guess
+        for axis in space["figure"].axes:  # axes are labelled
             assert axis.get_ylabel() or axis.get_xlabel() or axis.get_title(loc="left")
     finally:
         plt.close("all")

@@ -1,4 +1,4 @@
-"""The reliability page is true to the tests: every promise names one, and they are all there."""
+"""The reliability page agrees with the tests: every promise names one, and they all exist."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from tests.docs.documents import shown
 from tests.docs.serve_guide import commands, printed
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not (shutil.which("curl") and shutil.which("bash")), reason="needs curl, bash")
 def test_the_guide_prints_what_is_shown() -> None:
     found = list(printed())

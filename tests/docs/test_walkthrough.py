@@ -1,4 +1,4 @@
-"""The walk-through of CONTRIBUTING.md can be followed; `make walkthrough` builds what comes out."""
+"""The steps of CONTRIBUTING.md can be followed; `make walkthrough` also builds the result."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ else:
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of the steps, after all of them but those that need the build."""
+    """The files after all steps except those that need the build."""
     root = tmp_path_factory.mktemp("walkthrough")
     left_out = shutil.ignore_patterns("__pycache__")
     for folder in ("core", "src", "papers", "tests"):
@@ -52,8 +52,8 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("title", "count"), [(BUDGET, 3), (LEARNER, 9)])
-def test_how_many_files_a_newcomer_touches(title: str, count: int) -> None:
-    """A number to bring down; whoever raises it says why."""
+def test_how_many_files_a_new_part_touches(title: str, count: int) -> None:
+    """The number should fall; a change that raises it says why."""
     assert len(files(title)) == stated(title) == count
     assert len(steps(title)) >= count
 
@@ -77,7 +77,7 @@ def test_the_cpp_of_the_walkthrough_compiles(followed: Path) -> None:
 
 
 def test_the_python_of_the_walkthrough_is_a_part_and_a_learner(followed: Path) -> None:
-    """With the compiled core as it is, which does not know the part: nothing is learned."""
+    """With the current compiled core, which does not have the part: nothing is learned."""
     shutil.copy(followed / "tests" / "support" / "own_package.py", followed / "sitecustomize.py")
     built = next((ROOT / "src" / "budgetron").glob("_core*.so"), None)
     if built is None:  # an editable install has it elsewhere

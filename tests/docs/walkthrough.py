@@ -1,8 +1,8 @@
-"""CONTRIBUTING.md followed to the letter: its toy budget and its toy learner in a copy.
+"""Follows CONTRIBUTING.md exactly: its toy budget and its toy learner in a copy.
 
 `python -m tests.docs.walkthrough` (`make walkthrough`) copies the repository, applies the steps of
-both sections, builds, runs the blocks for after the build and the tests that the newcomers inherit,
-and says how many files were touched and how long it took.
+both sections, builds, runs the blocks for after the build and the tests that the new parts inherit,
+and prints how many files were touched and how long it took.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STEP = re.compile(
 PLACE = re.compile(r"in (?P<path>\S+) (?P<side>after|before): (?P<line>.*)")
 RUN = re.compile(r"after the build, writes (?P<path>\S+)")
 BUDGET, LEARNER = "A toy budget", "A toy learner"
-# What the new part and the new learner are held to without a line of their own.
+# Tests that the new part and the new learner must pass without any code of their own.
 INHERITED = {
     "remove-newest": ("learners/test_custom",),
     "newest": (
@@ -38,16 +38,16 @@ INHERITED = {
         "learners/test_defaults",
     ),
 }
-# Of the package: catalogue, pages and cases have the same names, public names, docstrings.
+# Tests of the package: catalogue, pages and cases have the same names, public names, docstrings.
 PACKAGE = "newest or catalogue or public or docstrings"
 
 
 def section(title: str) -> str:
-    """The section of CONTRIBUTING.md whose heading begins so."""
+    """The section of CONTRIBUTING.md whose heading begins like this."""
     found: list[str] = []
     inside = fenced = False
     for line in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines(keepends=True):
-        fenced ^= line.startswith("```")  # a heading in a block is none
+        fenced ^= line.startswith("```")  # a heading inside a block does not count
         if line.startswith("## ") and not fenced:
             inside = line.startswith(f"## {title}")
         found += [line] if inside else []
@@ -78,14 +78,14 @@ def files(title: str) -> list[str]:
 
 
 def matches(line: str, wanted: str) -> bool:
-    """Whether it is the line of a step, of which "..." is any rest."""
+    """Whether it is the line of a step; "..." matches any rest."""
     if wanted.endswith(" ..."):
         return line.startswith(wanted.removesuffix("..."))
     return line == wanted
 
 
 def apply(root: Path, title: str) -> None:
-    """Carry the steps of a section out below `root`, but those that need the build."""
+    """Apply the steps of a section below `root`, except those that need the build."""
     for what, code in steps(title):
         if what.startswith("file: "):
             path = root / what.removeprefix("file: ")
@@ -104,7 +104,7 @@ def apply(root: Path, title: str) -> None:
 
 
 def contents(root: Path) -> dict[str, bytes]:
-    """The files below `root` by name, but what was built."""
+    """The files below `root` by name, without build results."""
     return {
         name: path.read_bytes()
         for path in root.rglob("*")

@@ -24,7 +24,7 @@ from tests.support.native import StandIn, engine_of, native_of
 
 
 def orders(model: Any, rows: int) -> np.ndarray:
-    """The rows `fit` went over, in its order."""
+    """The rows that `fit` learned, in its order."""
     if not model.shuffle:
         return np.tile(np.arange(rows), model.n_epochs)
     generator = np.random.default_rng(model._seed)

@@ -1,4 +1,4 @@
-"""Classes closed or joining, labels of any type, ties."""
+"""Closed and joining classes, labels of any type, ties."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_label_outside_the_declared_classes_raises_and_changes_nothing(case: C
 )
 def test_joining_in_any_order_and_chunking(case: Case, order: list[int]) -> None:
     X, y = stream(300, classes=3)
-    # Row i < 90 takes one of the classes that have joined so far.
+    # Row i < 90 has one of the classes that have joined so far.
     y[:30] = order[0]
     y[30:60] = np.where(y[30:60] == order[2], order[1], y[30:60])
     y[30], y[60] = order[1], order[2]

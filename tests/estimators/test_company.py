@@ -1,4 +1,4 @@
-"""In scikit-learn's company: its meta-estimators, metadata routing, joblib, the HTML display."""
+"""With scikit-learn: its meta-estimators, metadata routing, joblib, the HTML display."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ import budgetron
 from budgetron.parts import RemoveSmallest
 from tests.support.cases import BY_NAME, REGRESSION, Case, numeric_stream, same_state, stream
 
-FEW = ("ahpatron", "fogd", "nogd", "budgetron")  # all share what is tested here
+FEW = ("ahpatron", "fogd", "nogd", "budgetron")  # all share the tested code
 each_learner = pytest.mark.parametrize("case", [BY_NAME[name] for name in FEW], ids=FEW)
 WORDS = np.array(["no", "yes", "ja"])
 
@@ -75,7 +75,7 @@ def test_joblib_dump_goes_on_to_the_bit(case: Case) -> None:
 
 
 def test_workers_of_joblib() -> None:
-    """Models go to another process, and come back as if they had learned here."""
+    """Models go to another process, and return as if they had learned here."""
     X, y = stream(120, classes=3)
     models = [BY_NAME[name].make() for name in FEW]
     work = (joblib.delayed(model.fit)(X, y) for model in models)
@@ -160,7 +160,7 @@ def test_weights_are_routed_through_validation_and_search(case: Case, weighted: 
 
 
 class Passing(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A meta-estimator that hands on what its estimator's `partial_fit` asked for."""
+    """A meta-estimator that passes on what its estimator's `partial_fit` requested."""
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator

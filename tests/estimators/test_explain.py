@@ -65,7 +65,7 @@ def test_sparse_rows_and_one_row_matrices_are_the_same() -> None:
             model.explain(bad)
 
 
-def test_the_text_tells_the_largest_and_the_sum() -> None:
+def test_the_text_shows_the_largest_and_the_sum() -> None:
     X, y = stream(200)
     model = BY_NAME["rbp"].make(budget=15).fit(X, np.array(["no", "yes"])[y])
     lines = repr(model.explain(X[3])).splitlines()

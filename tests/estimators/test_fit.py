@@ -1,4 +1,4 @@
-"""`fit`, the batch door: a first pass settles units, rows are shuffled by index."""
+"""`fit`, the batch interface: a first pass finds the units, rows are shuffled by index."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_with_fixed_units_and_order_fit_is_partial_fit(case: Case, layout: str) 
 
 @pytest.mark.parametrize("case", KINDS + REGRESSION_KINDS, ids=lambda case: f"{case.task} {case}")
 def test_without_a_seed_the_seed_is_0(case: Case) -> None:
-    """The same rows leave the same model, whatever state NumPy's generator is in."""
+    """The same rows give the same model, in any state of NumPy's generator."""
     X, y = rows_of(case, 300)
     known = {} if case.task == "regression" else {"classes": np.unique(y)}
 
@@ -115,7 +115,7 @@ def test_small_sets_are_learned_until_a_thousand_rows_were(
 
 
 def peak(model: Any, X: Any, y: np.ndarray) -> int:
-    """Bytes that Python and NumPy held at most in `fit`, beside X and y."""
+    """The peak bytes of Python and NumPy in `fit`, without X and y."""
     tracemalloc.start()
     try:
         model.fit(X, y)
@@ -191,7 +191,7 @@ def test_rows_of_weight_0_do_not_count(name: str) -> None:
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_units_do_not_depend_on_the_order_of_the_rows(task: str) -> None:
-    """A feature that grows and one that jumps: nothing changes, each has the unit of all rows."""
+    """A feature that grows and one that jumps: units do not change, each is that of all rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 5))
     X[:, 1] = np.arange(3000) + 1.7e9
@@ -210,7 +210,7 @@ def test_units_do_not_depend_on_the_order_of_the_rows(task: str) -> None:
 @pytest.mark.parametrize("task", ["classification", "regression"])
 @pytest.mark.parametrize("kind", ["equal rows", "one row", "one target"])
 def test_where_nothing_can_be_settled_fit_is_partial_fit(kind: str, task: str) -> None:
-    """The warm-up of the stream decides when there is something to decide by."""
+    """The warm-up of the stream decides when there is enough data."""
     X, y = stream(300) if task == "classification" else numeric_stream(300)
     how: dict[str, Any] = dict(AUTO)
     if kind == "equal rows":
@@ -229,7 +229,7 @@ def test_where_nothing_can_be_settled_fit_is_partial_fit(kind: str, task: str) -
 
 @pytest.mark.parametrize("scale", [None, "standard"])
 def test_gamma_alone_is_settled_by_rows_of_all_classes(scale: str | None) -> None:
-    """Without scaling; "standard" divides row t by what was before, and waits as in a stream."""
+    """Without scaling; "standard" divides row t by the rows before it, and waits as in a stream."""
     X, y = stream(900, classes=3)
     order = np.argsort(y, kind="stable")
     X, y = X[order] + 10 * y[order][:, None], y[order]
@@ -290,7 +290,7 @@ def test_units_of_any_size(factor: float, dtype: type) -> None:
     assert model.score(X, y) > 0.94
 
 
-# ---- how well it does ---------------------------------------------------------------------------
+# ---- quality -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

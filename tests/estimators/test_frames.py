@@ -1,4 +1,4 @@
-"""Frames with named columns: pandas, polars and Arrow, in whatever order their columns come."""
+"""Frames with named columns: pandas, polars and Arrow, with columns in any order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FRAMES: dict[str, Callable[[pd.DataFrame], Any]] = {
     "arrow": pa.Table.from_pandas,
     "sparse": lambda frame: frame.astype(pd.SparseDtype(float, 0.0)),
 }
-CASES = [BY_NAME["forgetron"], REGRESSION[0]]  # what a classifier and what a regressor do
+CASES = [BY_NAME["forgetron"], REGRESSION[0]]  # one classifier and one regressor
 each_task = pytest.mark.parametrize("case", CASES, ids=lambda case: case.task)
 each_frame = pytest.mark.parametrize("form", FRAMES.values(), ids=FRAMES)
 
@@ -39,7 +39,7 @@ def rows(case: Case) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def answers(model: Any, X: Any, y: np.ndarray) -> dict[str, Any]:
-    """What each method that takes rows says to these."""
+    """The answer of each method that takes rows."""
     names = ["predict", "decision_function", "predict_proba", "predict_log_proba"]
     said = {name: getattr(model, name)(X) for name in names if hasattr(model, name)}
     return said | {"score": model.score(X, y)}
@@ -135,7 +135,7 @@ def test_only_one_of_frame_and_model_named_is_a_warning(case: Case) -> None:
     with pytest.warns(UserWarning, match="X has feature names, but"):
         np.testing.assert_array_equal(plain.predict(frame), said)
     assert not hasattr(plain, "feature_names_in_")
-    assert not hasattr(named.fit(X, y), "feature_names_in_")  # learned anew
+    assert not hasattr(named.fit(X, y), "feature_names_in_")  # learned again
 
 
 @each_task

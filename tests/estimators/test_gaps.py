@@ -1,4 +1,4 @@
-"""Missing values at every door: arrays, frames, CSR, River; flags, counts, errors, bytes."""
+"""Missing values in every interface: arrays, frames, CSR, River; flags, counts, errors, bytes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_layouts_and_cuts_do_not_matter(
 
 @pytest.mark.parametrize("mode", ["always", "never"])
 def test_rows_computed_ahead_have_no_gaps(mode: str) -> None:
-    """An even stream is shown as it comes, and kernel rows are computed in blocks."""
+    """An even stream is not scaled, and kernel rows are computed in blocks."""
     X = np.random.default_rng(0).normal(size=(2000, 4))
     y = (X[:, 0] > 0).astype(int)
     X[1000::97, 1] = np.nan
@@ -85,12 +85,12 @@ def test_rows_computed_ahead_have_no_gaps(mode: str) -> None:
     assert (native_of(one).rows_ahead > 0) == (mode == "always")
 
 
-# ---- what stands in ------------------------------------------------------------------------------
+# ---- the replacement -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("even", [True, False])
-def test_the_mean_stands_in_and_nothing_moves(even: bool) -> None:
-    """As rows filled with the mean are decided; and as if the missing value had not been there."""
+def test_the_mean_replaces_a_gap_and_nothing_moves(even: bool) -> None:
+    """Decided like rows filled with the mean; and as if the missing value had not been there."""
     X = (PLAIN - [0, 5, 0, 1000]) / [1, 10, 1, 100] if even else PLAIN
     X = X.copy()
     X[300:, 1] = np.nan
@@ -132,7 +132,7 @@ def test_an_absent_entry_stays_0() -> None:
 
 
 def test_a_late_column_has_its_own_unit_at_once() -> None:
-    """Rows in which it was missing are no zeros: it is centred, not measured from 0."""
+    """Rows in which it was missing are not zeros: it is centred, not measured from 0."""
     X = PLAIN.copy()
     X[:400, 3] = np.nan
     X = np.vstack([X, PLAIN])
@@ -146,7 +146,7 @@ def test_a_late_column_has_its_own_unit_at_once() -> None:
 def test_one_value_in_ten_costs_little(name: str) -> None:
     """On magic04, whose rows have ten values, a tenth of them missing at random.
 
-    Of 19,020 rows 14.0, 21.0, 15.4 and 17.1 % were mistaken with all values, 17.7, 25.1, 19.3 and
+    Of 19,020 rows 14.0, 21.0, 15.4 and 17.1 % were mistakes with all values, 17.7, 25.1, 19.3 and
     21.4 % with gaps, 19.2, 27.6, 20.3 and 22.1 % with zeros in their place.
     """
     try:
@@ -170,7 +170,7 @@ def test_one_value_in_ten_costs_little(name: str) -> None:
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
 @pytest.mark.parametrize("name", ["budgetron", "fogd", "bsgd-merge"])
-def test_a_flag_tells_what_the_mean_hides(name: str, size: float) -> None:
+def test_a_flag_shows_what_the_mean_hides(name: str, size: float) -> None:
     """The class is whether a value is missing, in streams of any size, even or not."""
     rng = np.random.default_rng(1)
     for scales in ([size, size, size], [size, 100 * size, size]):
@@ -197,7 +197,7 @@ def test_flags_are_columns_behind_all_features() -> None:
 
 
 def test_flags_take_units() -> None:
-    with pytest.raises(BudgetronError, match='missing="flag" goes with scale="auto", not None'):
+    with pytest.raises(BudgetronError, match='missing="flag" needs scale="auto", not None'):
         budgetron.make("rbp", missing="flag", scale=None).fit(PLAIN, Y)
 
 

@@ -1,4 +1,4 @@
-"""Ranges of parameters stand with their parts; estimators take them from there."""
+"""Ranges of parameters are defined by their parts; estimators use these."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ print("sklearn" in sys.modules, "numpy" in sys.modules)
 
 
 def words(estimator: Any, name: str) -> set[str]:
-    """The words that a parameter may be."""
+    """The texts that a parameter accepts."""
     options = [c for c in estimator._parameter_constraints[name] if isinstance(c, StrOptions)]
     return set().union(*(each.options for each in options))
 

@@ -1,4 +1,4 @@
-"""Rows and labels that go past scikit-learn's checks are those that would pass them unchanged."""
+"""Rows and labels that skip scikit-learn's checks are those that would pass them unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 class Marked(np.ndarray[Any, Any]):
-    """An array that is not just an array."""
+    """A subclass of an array."""
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_strange_classes_are_refused(classes: Any, message: str) -> None:
 
 
 def in_order(indptr: list[int], indices: list[int], rows: int, width: int) -> bool:
-    """By the definition."""
+    """Computed by the definition."""
     if indptr[0] != 0 or indptr[-1] != len(indices) or len(indptr) != rows + 1:
         return False
     if any(begin > end or end > len(indices) for begin, end in pairwise(indptr)):
@@ -164,7 +164,7 @@ def test_csr_in_any_order_learns_the_same(index: Any) -> None:
 
 
 def test_a_bad_batch_is_refused_after_a_plain_one() -> None:
-    """The checks a plain batch goes past are still there for the next."""
+    """The checks that a plain batch skips still apply to the next."""
     y = np.array([0, 1])
     model = budgetron.make("perceptron", gamma=1.0, scale=None)
     model.partial_fit(ROWS, y, classes=[0, 1])

@@ -1,4 +1,4 @@
-"""The River face: River's own checks, and the same bits as the scikit-learn face."""
+"""The River interface: River's own checks, and the same bits as the scikit-learn interface."""
 
 from __future__ import annotations
 
@@ -39,6 +39,9 @@ from tests.support.native import native_of
 
 NAMES = [name for name in budgetron.river.__all__ if name not in ("make", "TableEncoder")]
 each_class = pytest.mark.parametrize("name", NAMES)
+# Detectors of strange rows have no labels: tests/learners/test_novelty.py.
+LABELLED = [name for name in NAMES if not name.endswith("Anomaly")]
+each_labelled = pytest.mark.parametrize("name", LABELLED)
 each_case = pytest.mark.parametrize("case", CASES + REGRESSION, ids=str)
 each_kind = pytest.mark.parametrize("case", KINDS + REGRESSION_KINDS, ids=str)
 WIDTH = 4
@@ -64,7 +67,7 @@ def as_dict(x: np.ndarray) -> dict[str, float]:
 
 
 def as_rows(model: Any, X: np.ndarray) -> Any:
-    """The array as the estimator has to be given it to store what the River model stores."""
+    """The array that makes the estimator store what the River model stores."""
     rows = scipy.sparse.csr_array(X)
     if not model._names.hashed:
         return rows
@@ -87,7 +90,7 @@ def frame(X: np.ndarray) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def _checks_read_once() -> Iterator[None]:
-    """River's checks read their data sets from disk for every check: once is enough."""
+    """River's checks read their data sets from disk for every check: read them once."""
     read, kept = river.checks._yield_datasets, {}
 
     def rows(model: Any, scale: int = 1) -> Iterator[Any]:
@@ -98,13 +101,13 @@ def _checks_read_once() -> Iterator[None]:
 
     river.checks._yield_datasets = rows
     gc.collect()
-    gc.freeze()  # or each collection goes over all that pytest has imported
+    gc.freeze()  # otherwise each collection traverses all that pytest has imported
     yield
     gc.unfreeze()
     river.checks._yield_datasets = read
 
 
-@each_class
+@each_labelled
 @pytest.mark.usefixtures("_checks_read_once")
 def test_rivers_checks(name: str) -> None:
     river.checks.check_estimator(getattr(budgetron.river, name)())
@@ -232,7 +235,7 @@ def test_a_feature_only_predicted_counts_and_is_not_kept() -> None:
 
 
 def test_parts_by_hand() -> None:
-    """KernelClassifier takes parts and names of parts here too, and hands them to its clones."""
+    """KernelClassifier takes parts and names of parts here too, and passes them to its clones."""
     X, y = stream(150, WIDTH, 3)
     settings = {
         "kernel": "laplacian",
@@ -573,7 +576,7 @@ def test_learners_are_found_by_the_evaluation() -> None:
     assert eye.bytes == model._raw_memory_usage
 
 
-@each_class
+@each_labelled
 def test_copies_go_on_alike(name: str) -> None:
     X, y = numeric_stream(120) if name.endswith("Regressor") else stream(120, WIDTH, 3)
     model = learn(getattr(budgetron.river, name)(seed=1), X[:60], y[:60])
@@ -651,7 +654,7 @@ def test_what_is_no_label_is_refused(label: Any) -> None:
 
 
 def test_hashed_features_have_no_width_to_take_memory_for() -> None:
-    """Their numbers are above the width of the first row, which bytes would be taken for."""
+    """Their numbers are above the width of the first row, for which memory would be allocated."""
     model = budgetron.river.make("fogd", n_components=200, gamma=0.5, seed=0)
     for i in range(20):
         model.learn_one({"a": float(i), f"x{i}": 1.0}, i % 2)
@@ -662,7 +665,7 @@ def test_hashed_features_have_no_width_to_take_memory_for() -> None:
 
 
 class Lazy:
-    """A feature that is computed when it is asked for, by another model."""
+    """A feature that another model computes when it is read."""
 
     def __init__(self, model: Any, row: dict[str, float]) -> None:
         self.model, self.row = model, row

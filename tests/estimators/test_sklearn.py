@@ -33,7 +33,7 @@ def every_estimator() -> list[Any]:
     ]
 
 
-# What can go wrong in one estimator class alone: its parameters, and what its learner answers.
+# Checks that can fail in a single class: its parameters, and its learner's answers.
 OWN_CHECKS = (
     "check_estimators_dtypes",
     "check_estimators_pickle",
@@ -69,7 +69,7 @@ def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
 
 @pytest.mark.parametrize("estimator", of_one_class(), ids=str)
 def test_own_scikit_learn_checks(estimator: Any) -> None:
-    """Those checks that a class can fail alone, in one test per class."""
+    """The checks that a class can fail alone, in one test per class."""
     checks = [
         check
         for _, check in estimator_checks_generator(estimator)
@@ -83,7 +83,7 @@ def test_own_scikit_learn_checks(estimator: Any) -> None:
 
 @pytest.mark.parametrize("estimator", every_estimator(), ids=str)
 def test_scores_of_weak_baselines(estimator: Any) -> None:
-    """Those that the table names, and no others, miss the score that scikit-learn asks for."""
+    """Exactly the learners of the table miss the score that scikit-learn requires."""
     tags, model = get_tags(estimator), clone(estimator).set_params(random_state=0)
     if is_classifier(estimator):
         X, y = make_blobs(n_samples=300, random_state=0)

@@ -1,4 +1,4 @@
-"""sample_weight and class_weight: what they multiply, what they count, what they refuse."""
+"""sample_weight and class_weight: what they multiply, how they count, their errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.native import state_of
 
 
 def balanced(y: np.ndarray) -> np.ndarray:
-    """n_t / (K_t n_{y,t}), in so many words."""
+    """n_t / (K_t n_{y,t}), written out."""
     return np.array(
         [t / (len(set(y[:t])) * np.sum(y[:t] == y[t - 1])) for t in range(1, len(y) + 1)]
     )

@@ -142,7 +142,7 @@ def test_classes_one_by_one() -> None:
 
 @pytest.mark.parametrize("labels", [Y, THREE])
 def test_chances_are_those_of_predict_proba(labels: Any) -> None:
-    """What the model would have said of a row's own class right before the row was learned."""
+    """The model's probability of a row's own class right before the row was learned."""
     model = budgetron.make("budgetron", budget=30, gamma=0.5)
     twin = budgetron.make("budgetron", budget=30, gamma=0.5)
     chances = np.full(400, np.nan)
@@ -232,7 +232,7 @@ def test_a_curve_has_even_points_of_any_stream() -> None:
 
 
 def test_bins_in_use_are_all_that_count() -> None:
-    """Fading rows, later ones in bins of their own, against weights in all bins there are."""
+    """Fading rows, later ones in their own bins, against weights in all bins."""
     truth, guess, scores = classified(3 * BLOCK + 77, 2)
     truth[:2] = 0, 1  # so that codes are labels
     scores[BLOCK:] *= 1e3
@@ -375,7 +375,7 @@ def test_chunks_and_layout_change_nothing(labels: Any, delay: int) -> None:
     same(whole, prequential(model, chunks, every=[1, 150], delay=delay))
 
 
-# What goes from one chunk to the next: weights, their counts, the scaler, the warm-up.
+# State that continues from one chunk to the next: weights, their counts, the scaler, the warm-up.
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "classification": [
         {"class_weight": {0: 3.0, 1: 0.5}, "scale": None},
@@ -396,7 +396,7 @@ ALL = [*KINDS, *REGRESSION_KINDS]
     ids=str,
 )
 def test_cuts_change_no_bit(case: Case, delay: int) -> None:
-    """Rows cut by chunks and by checkpoints leave the same metrics and the same model."""
+    """Rows cut by chunks and by checkpoints give the same metrics and the same model."""
     n, drawn = 220, numeric_stream if case.task == "regression" else stream
     rows, targets = drawn(n)
     three = stream(n, classes=3)[1]
@@ -419,7 +419,7 @@ def test_cuts_change_no_bit(case: Case, delay: int) -> None:
 
 
 def test_class_weights_are_those_of_partial_fit() -> None:
-    """The evaluation teaches what `partial_fit` does; with a delay the rows whose labels came."""
+    """The evaluation learns like `partial_fit`; with a delay, the rows whose labels came."""
     rows, y = stream(300)
     for weight in ({0: 5.0, 1: 0.2}, "balanced"):
         for delay in (0, 7):

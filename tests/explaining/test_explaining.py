@@ -1,4 +1,4 @@
-"""`budgetron.explain`: which columns moved a decision, and the stored examples behind it."""
+"""`budgetron.explain`: which columns changed a decision, and the stored examples behind it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def y(frame: pd.DataFrame) -> np.ndarray:
 
 
 def held(frame: pd.DataFrame, row: int) -> dict[str, Any]:
-    """A row as its stored example should be told."""
+    """A row in the form in which its stored example should be shown."""
     age, town, member, visit = frame.iloc[row].tolist()
     return {
         "age": age,
@@ -82,7 +82,7 @@ def test_the_column_that_decides_is_the_first(frame: pd.DataFrame, y: np.ndarray
 
 
 def test_a_change_is_that_of_f_with_the_column_at_its_mean() -> None:
-    """All features of a column together; of a model with gaps, as if the column were missing."""
+    """All features of a column together; for a model with gaps, as if the column were missing."""
     random = np.random.default_rng(1)
     frame = {"a": random.normal(size=ROWS), "b": random.choice(["x", "y", "z"], ROWS)}
     y = (frame["a"] > 0) ^ (frame["b"] == "x")
@@ -101,7 +101,7 @@ def test_a_change_is_that_of_f_with_the_column_at_its_mean() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_stored_examples_are_told_as_they_came(
+def test_stored_examples_are_shown_in_the_units_of_the_rows(
     dtype: type, frame: pd.DataFrame, y: np.ndarray
 ) -> None:
     encoder = TableEncoder().fit(frame)
@@ -135,8 +135,8 @@ def test_numbers_are_in_the_units_of_the_rows(scale: str | None, exact: bool) ->
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_zero_is_told_as_zero(dtype: type) -> None:
-    """Scaled and back it is not: (0 - c)/s s + c is off by rounding."""
+def test_a_zero_is_shown_as_zero(dtype: type) -> None:
+    """Scaled and back it is not exact: (0 - c)/s s + c is off by rounding."""
     X = np.random.default_rng(2).normal(size=(ROWS, 2)) * [1, 20] + [3, 7]
     X[::2, 1] = 0
     X = X.astype(dtype)
@@ -149,7 +149,7 @@ def test_a_zero_is_told_as_zero(dtype: type) -> None:
 
 
 def test_means_where_rows_stay_as_they_come() -> None:
-    """Of the stored examples: no others are kept."""
+    """Only for stored examples: no others are kept."""
     X = np.random.default_rng(3).normal(size=(200, 2)) + 5
     model = BY_NAME["rbp"].make(budget=10, scale=None, gamma=1.0).fit(X, X[:, 0] > 5)
     [reason] = budgetron.explain(model, X[:1])
@@ -268,7 +268,7 @@ def test_a_learner_without_examples_and_models_that_are_none(y: np.ndarray) -> N
     X = np.random.default_rng(0).normal(size=(ROWS, 2))
     [reason] = budgetron.explain(budgetron.make("fogd").fit(X, y), X[0])
     assert (reason.examples, reason.n_examples, len(reason.moves)) == ([], 0, 2)
-    with pytest.raises(ValueError, match="LogisticRegression is no estimator of budgetron"):
+    with pytest.raises(ValueError, match="LogisticRegression is not an estimator of budgetron"):
         budgetron.explain(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y), X)
     with pytest.raises(NotFittedError):
         budgetron.explain(BudgetronClassifier(), X)

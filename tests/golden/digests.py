@@ -1,16 +1,16 @@
-"""Digests of what every learner decides and saves: they show whether a change moved a single bit.
+"""Digests of every learner's decisions and saved states: they show whether a change moved a bit.
 
     python -m tests.golden.digests --check [FILE]    compare with FILE (default: digests.json)
-    python -m tests.golden.digests --record [FILE]   write FILE anew; with --only TEXT, part of it
+    python -m tests.golden.digests --record [FILE]   rewrite FILE; with --only TEXT, part of it
 
 A digest has two halves: a hash of every decision on a short stream, and a hash of every array of
-the state that is saved at its end. There is one digest per learner, kernel, number of classes,
-layout and dtype of tests/support/cases.py, one per learner with its defaults, and some per option
-that all learners share, on each instruction set of this machine. A change that only moves code must
-leave all of them. A change that is meant to alter results records them anew and says so.
+the final saved state. There is one digest per learner, kernel, number of classes, layout and dtype
+of tests/support/cases.py, one per learner with its defaults, and some per option that all learners
+share, on each instruction set of this machine. A change that only moves code must not alter any. A
+change that should alter results records them again and says so.
 
 The bits also depend on the compiler, the C library and SciPy's LAPACK. FILE names those it was
-recorded with. Where others are installed there is nothing to compare, and the command says so: then
+recorded with. If others are installed there is nothing to compare, and the command says so: then
 record into a file of your own before a change, and check against that file after it.
 """
 
@@ -34,7 +34,7 @@ import numpy as np
 import scipy
 
 from budgetron import _core
-from budgetron.catalogue import CATALOGUE
+from budgetron.catalogue import ALL, CATALOGUE
 from tests.support.cases import (
     BY_NAME,
     CASES,
@@ -52,11 +52,11 @@ RECORDED = Path(__file__).with_name("digests.json")
 INSTRUCTION_SETS = ("avx512", "avx2", "baseline")
 LAYOUTS = ("dense", "csr")
 ROWS = 420
-# OpenBLAS chooses its routines by the processor. One choice for all, so that another processor
-# gives the same bits.
+# OpenBLAS chooses its routines by the processor. We fix one choice, so that another processor gives
+# the same bits.
 FIXED = {"OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_NUM_THREADS": "1"}
 
-# Options that all learners share, tried with some of the learners.
+# Options that all learners share, tested with some of the learners.
 OPTIONS: dict[str, dict[str, Any]] = {
     "scale=auto": {"scale": "auto", "gamma": "median"},
     "scale=standard": {"scale": "standard", "gamma": "median"},
@@ -66,7 +66,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "budget=64KB": {"budget": "64KB"},
     "hashed": {},
 }
-UNITS = np.geomspace(1e-2, 1e3, 4)  # of the features where they are scaled
+UNITS = np.geomspace(1e-2, 1e3, 4)  # of the features, if they are scaled
 SOME = ("rbp", "forgetron", "bogd++", "bpas", "bsgd-merge", "ahpatron", "nogd", "budgetron")
 
 Prepare = Callable[[], tuple[Any, Any, Any]]  # a model, rows and labels
@@ -99,7 +99,7 @@ def _of_cases() -> Iterator[tuple[str, Prepare]]:
     for case in [*CASES, *VARIANTS, *REGRESSION]:
         tasks = (0,) if case.task == "regression" else (2, 3)
         title = f"{case} {case.task}" if case.task == "regression" else str(case)
-        names[title] = names.get(title, 0) + 1  # variants of one learner have no label
+        names[title] = names.get(title, 0) + 1  # variants of one learner without a label
         title += f" {names[title]}" if names[title] > 1 else ""
         for kernel in case.kernels:
             for layout in LAYOUTS:
@@ -110,7 +110,7 @@ def _of_cases() -> Iterator[tuple[str, Prepare]]:
 
 
 def _of_defaults() -> Iterator[tuple[str, Prepare]]:
-    for name, entry in CATALOGUE.items():
+    for name, entry in ALL.items():
         for task in entry.tasks:
             for layout in LAYOUTS:
                 yield f"{name}/defaults/{task}/{layout}", partial(_default, entry, task, layout)
@@ -130,8 +130,9 @@ def _case(case: Case, kernel: str, layout: str, dtype: str, classes: int) -> Any
 
 def _default(entry: Any, task: str, layout: str) -> Any:
     X, y = _stream(0 if task == "regression" else 3, layout)
-    # Rows as they come, but for Budgetron, which has always prepared them.
-    raw = {} if entry is CATALOGUE["budgetron"] else {"gamma": "auto", "scale": None}
+    # Rows are not prepared, except for Budgetron and detectors, which always prepare them.
+    prepared = entry is CATALOGUE["budgetron"] or task == "novelty"
+    raw = {} if prepared else {"gamma": "auto", "scale": None}
     model = entry.estimator(task)(**entry.fixed, **raw, random_state=0)
     return model, as_format(X, layout), y
 
@@ -141,13 +142,13 @@ def _option(name: str, option: str, layout: str) -> Any:
     X = (X * UNITS if "scale" in option else X).astype(np.float32)
     rows = _hashed(X) if option == "hashed" else as_format(X, layout)
     model = BY_NAME[name].make(**OPTIONS[option])
-    if model.in_bytes:  # must know all classes from the start
+    if model.in_bytes:  # needs all classes from the start
         model.partial_fit(rows[:1], y[:1], classes=[0, 1, 2])
     return model, rows, y
 
 
 def _stream(classes: int, layout: str) -> tuple[Any, Any]:
-    """Rows and labels; numbers for targets if `classes` is 0."""
+    """Rows and labels; numeric targets if `classes` is 0."""
     if not classes:
         return numeric_stream(ROWS, sparse=layout == "csr")
     return stream(ROWS, classes=classes, sparse=layout == "csr")
@@ -163,7 +164,7 @@ def _hashed(X: Any) -> Any:
 
 
 def made_with() -> str:
-    """What the bits depend on beside our own code."""
+    """Everything that the bits depend on, beside our own code."""
     files = (ROOT / "build").glob("*/CMakeFiles/*/CMakeCXXCompiler.cmake")
     texts = {path.read_text() for path in files}
     found = {
@@ -176,7 +177,7 @@ def made_with() -> str:
 
 
 def measure(only: str) -> dict[str, dict[str, str]]:
-    """The digests by instruction set, each in a process of its own."""
+    """The digests by instruction set, each in its own process."""
     found = {}
     for wanted in INSTRUCTION_SETS:
         done = subprocess.run(
@@ -188,13 +189,13 @@ def measure(only: str) -> dict[str, dict[str, str]]:
             check=True,
         )
         used, values = json.loads(done.stdout)
-        if used == wanted:  # else this machine does not have it
+        if used == wanted:  # otherwise this machine does not have it
             found[wanted] = values
     return found
 
 
 def differences(found: dict[str, str], recorded: dict[str, str]) -> list[str]:
-    """What is not as recorded, one line per digest.
+    """What differs from the record, one line per digest.
 
     >>> differences({"a": "1-2", "b": "5-4", "c": "0-0"}, {"a": "1-3", "b": "5-4", "d": "1-1"})
     ['a: state', 'c: not recorded', 'd: recorded, but not found']
@@ -219,7 +220,7 @@ def differences(found: dict[str, str], recorded: dict[str, str]) -> list[str]:
 
 
 def write(path: Path, recorded: dict[str, Any]) -> None:
-    """One line per digest; a set whose digests are all those of another one has its name."""
+    """One line per digest; a set whose digests all equal those of another one has its name."""
     compact = dict(recorded)
     for name in INSTRUCTION_SETS[1:]:
         twins = (each for each in INSTRUCTION_SETS if compact.get(each) == compact.get(name))
@@ -261,7 +262,8 @@ def main(words: list[str] | None = None) -> int:
     found = measure(asked.only)
     counts = ", ".join(f"{name} {len(values)}" for name, values in found.items())
     if asked.record:
-        # Those not measured stay: of other names, of instruction sets this machine does not have.
+        # Digests that were not measured stay: other names, instruction sets this machine does not
+        # have.
         for name, values in found.items():
             then = recorded.get(name, {}).items()
             found[name] = {key: each for key, each in then if asked.only not in key} | values

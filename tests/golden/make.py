@@ -1,9 +1,9 @@
-"""Writes the golden files that are not there: models of this version, and what they answered.
+"""Writes missing golden files: models of this version, and their answers.
 
     python -m tests.golden.make
 
-A file is never written again: those of earlier formats must go on being read, or refused by name.
-When `FORMAT` in budgetron/model_file/formats.py goes up, add a model that has what is new.
+A file is never rewritten: files of earlier formats must stay readable, or be refused by name. When
+`FORMAT` in budgetron/model_file/formats.py increases, add a model that has the new parts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def line(X: np.ndarray) -> np.ndarray:
 
 
 def models() -> dict[str, Any]:
-    """A few learners that between them keep everything there is to keep."""
+    """A few learners that together have every kind of state."""
     X, y = rows(260, 1)
     sparse = scipy.sparse.csr_array(X.astype(np.float32))
     words = np.array(["low", "middle", "high"])[y]
@@ -86,7 +86,7 @@ def models() -> dict[str, Any]:
         "budgetron-in-bytes": as_printed(
             "budgetron", "regression", budget="40KB", target_scale="auto", **follows
         ).fit(X, X[:, 0] * X[:, 1]),
-        # Of before it had a straight part, a floor, a reflex, a metric and a race of widths.
+        # From before it had a straight part, a floor, a reflex, a metric and a race of widths.
         "budgetron-plain": budgetron.make(
             "budgetron", budget=12, reflex=False, **plain
         ).partial_fit(*changing()),

@@ -1,4 +1,4 @@
-"""The tool that tells whether a change moved a bit: it is silent where none did, and says which."""
+"""The digests tool: silent if no bit changed, and names the digests that did."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ def _one_instruction_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(digests, "INSTRUCTION_SETS", (HERE,))
 
 
+@pytest.mark.long
 def test_what_was_recorded_holds_until_a_digest_differs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -36,6 +37,7 @@ def test_what_was_recorded_holds_until_a_digest_differs(
     assert capsys.readouterr().err == f"digests: {HERE}: {case}: state\n"
 
 
+@pytest.mark.long
 def test_recording_one_learner_keeps_the_others(tmp_path: Path) -> None:
     file = tmp_path / "recorded.json"
     wrong = {f"{ONLY}/float64/2": "old", "rbp/gone/rbf/dense": "kept", f"{ONLY}/gone": "old"}

@@ -1,17 +1,21 @@
-"""Mutants: small errors put into a copy of the repository, one at a time, which a test must notice.
+"""Mutants: small errors put into a copy of the repository, one at a time; a test must detect each.
 
     python -m tests.house.mutants             all mutants of tests/house/mutants.toml
     python -m tests.house.mutants WORD...     those whose name or file contains one of the words
+    python -m tests.house.mutants --minutes 15    starts none later; each day starts at another
+    place
 
-The tests that are to notice them pass first. Then every mutant is applied, built if it is C++, and
-its tests are run: `killed` if they fail, `SURVIVED` if they pass. The mutants of the core have one
-copy, in which every build goes on from the one before; those of the package have another, and run
-meanwhile. Exit code 1 if one survives or no longer applies.
+First, the named tests pass. Then every mutant is applied, built if it is C++, and its tests are
+run: `killed` if they fail, `SURVIVED` if they pass. The mutants of the core share one copy, in
+which every build continues the one before; those of the package have another copy and run at the
+same time. Exit code 1 if one survives or no longer applies.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
+import math
 import os
 import shutil
 import subprocess
@@ -27,8 +31,8 @@ from tests.support.repository import ROOT, copy
 
 LIST = Path(__file__).with_suffix(".toml")
 BUILD = ROOT / "build" / "mutants"
-SECONDS = 180  # that a mutant's tests may take: a mutant may loop for ever
-FAILED = 1  # of pytest and of core_tests: tests failed, which pytest tells from other errors
+SECONDS = 180  # limit of a mutant's tests: a mutant may loop for ever
+FAILED = 1  # pytest and core_tests: tests failed, as opposed to other errors
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,11 @@ class Mutant:
     Attributes
     ----------
     name : what breaks
-    file : in which it is
-    before, after : the text that stands there once, and what stands there instead
+    file : the file with the error
+    before, after : the text that occurs there once, and its replacement
     killed_by : node ids of pytest, or core/tests/FILE.cpp::TEST
-    select : pytest's -k, where parameters of a test may change
-    crashes : the process of the tests may die by it
+    select : pytest's -k, if parameters of a test may change
+    crashes : the mutant may crash the process of the tests
     """
 
     name: str
@@ -74,7 +78,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Tests:
-    """Some tests, all of pytest or all of core_tests."""
+    """Some tests, all for pytest or all for core_tests."""
 
     ids: tuple[str, ...]
     select: str = ""
@@ -85,12 +89,12 @@ class Tests:
 
     @property
     def target(self) -> str:
-        """What is to be built before they run."""
+        """The target to build before they run."""
         return "core_tests" if self.compiled else "_core"
 
 
 def mutants() -> list[Mutant]:
-    """All of the list, in its order."""
+    """All mutants of the list, in its order."""
     listed = tomllib.loads(LIST.read_text(encoding="utf-8"))["mutant"]
     return [Mutant(**{**each, "killed_by": tuple(each["killed_by"])}) for each in listed]
 
@@ -119,7 +123,7 @@ class Copy:
             sys.exit(f"mutants: cmake failed\n{done.stdout}")
 
     def build(self, target: str) -> str:
-        """Build, and put the module into the package; the compiler's words if it failed."""
+        """Build, and put the module into the package; the compiler's output if it failed."""
         words = ["cmake", "--build", "--preset", "mutants", "--target", target]
         done = self._run([*words, "-j", str(os.cpu_count() or 2)], None)
         if done.returncode:
@@ -130,7 +134,7 @@ class Copy:
 
     def take_module(self, folder: Path) -> None:
         for module in self.package.glob("_core*.so"):
-            module.unlink()  # not written over: a process may still have it mapped
+            module.unlink()  # not overwritten: a process may still have it mapped
         for module in folder.glob("_core*.so"):
             shutil.copy2(module, self.package)
 
@@ -167,20 +171,20 @@ class Copy:
         )
 
     def check_package(self) -> None:
-        """The tests would use the package of this copy, in processes they start too."""
+        """Check that the tests use the package of this copy, also in processes that they start."""
         where = "from budgetron import _core; print(_core.__file__)"
         found = self._run([sys.executable, "-c", where], None).stdout
         if not found.startswith(str(self.package)):
             sys.exit(f"mutants: {found.strip()} is not the copy's module")
 
     def verdict(self, mutant: Mutant) -> str:
-        """What becomes of a mutant: `killed`, or what is wrong. The copy is as it was then."""
+        """The result of a mutant: `killed`, or what is wrong. Restores the copy afterwards."""
         why = mutant.why_not(self.root)
         if why:
             return f"does not apply: {why}"
         path = self.root / mutant.file
         text = path.read_text(encoding="utf-8")
-        # Written anew, not put back: a build goes by the times of files.
+        # Written again, not restored: a build compares the times of files.
         path.write_text(text.replace(mutant.before, mutant.after), encoding="utf-8")
         try:
             if mutant.compiled and (said := self.build(mutant.tests.target)):
@@ -198,7 +202,7 @@ class Copy:
 
 
 def check_tests(core: Copy, chosen: Sequence[Mutant]) -> None:
-    """Without a mutant all tests pass, each run once."""
+    """Check that without a mutant all tests pass, each run once."""
     compiled: dict[str, None] = {}
     plain: dict[str, None] = {}
     selected: dict[tuple[str, ...], dict[str, None]] = {}
@@ -214,10 +218,12 @@ def check_tests(core: Copy, chosen: Sequence[Mutant]) -> None:
             sys.exit(f"mutants: tests fail without a mutant\n{done.stdout[-4000:]}")
 
 
-def verdicts(place: Copy, chosen: Sequence[Mutant]) -> Iterator[bool]:
-    """Whether each was killed, told in a line as it is found."""
+def verdicts(place: Copy, chosen: Sequence[Mutant], end: float) -> Iterator[bool]:
+    """Whether each was killed, printed in a line at once; after `end` none is started."""
     for mutant in chosen:
         start = time.monotonic()
+        if start > end:
+            return
         verdict = place.verdict(mutant)
         seconds = time.monotonic() - start
         where = f"{mutant.name} ({mutant.file})"
@@ -228,7 +234,9 @@ def verdicts(place: Copy, chosen: Sequence[Mutant]) -> Iterator[bool]:
 def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Errors that tests must notice.")
     parser.add_argument("word", nargs="*", help="only mutants whose name or file contains one")
-    asked = parser.parse_args(words).word
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin none later")
+    given = parser.parse_args(words)
+    asked = given.word
     chosen = [
         mutant
         for mutant in mutants()
@@ -237,6 +245,10 @@ def main(words: list[str] | None = None) -> int:
     if not chosen:
         parser.error(f"no mutant is called {' or '.join(asked)}")
     start = time.monotonic()
+    end = start + 60 * given.minutes
+    broken = [f"{each.name}: {why}" for each in chosen if (why := each.why_not(ROOT))]
+    if broken:
+        sys.exit("mutants: some do not apply\n" + "\n".join(broken))
     core, package = Copy("core"), Copy("package")
     core.configure()
     for target in sorted({"_core", *(mutant.tests.target for mutant in chosen)}):
@@ -251,18 +263,29 @@ def main(words: list[str] | None = None) -> int:
     print(f"{time.monotonic() - before:5.1f} s  the tests pass without a mutant", flush=True)
     compiled = sorted((mutant for mutant in chosen if mutant.compiled), key=_order)
     others = [mutant for mutant in chosen if not mutant.compiled]
+    if math.isfinite(given.minutes):
+        compiled, others = rotated(compiled), rotated(others)
     with ThreadPoolExecutor(2) as pool:
-        found = pool.map(lambda each: list(verdicts(*each)), [(core, compiled), (package, others)])
+        places = [(core, compiled, end), (package, others, end)]
+        found = pool.map(lambda each: list(verdicts(*each)), places)
         killed = [each for some in found for each in some]
     print(f"{time.monotonic() - start:5.1f} s  in all")
-    print(f"{sum(killed)} passed, {len(killed) - sum(killed)} failed")
+    untried = len(chosen) - len(killed)
+    skipped = f", {untried} skipped" if untried else ""
+    print(f"{sum(killed)} passed, {len(killed) - sum(killed)} failed{skipped}")
     return 0 if all(killed) else 1
 
 
-def _order(mutant: Mutant) -> tuple[bool, str, str, str]:
-    """Mutants that the same files are compiled for, one after the other.
+def rotated(several: list[Mutant]) -> list[Mutant]:
+    """The same in the same circle, started a third further each day: three days try all."""
+    begin = datetime.date.today().toordinal() % 3 * len(several) // 3
+    return several[begin:] + several[:begin]
 
-    Those of C++ tests come first: all of these tests are compiled anew after a mutant in a header.
+
+def _order(mutant: Mutant) -> tuple[bool, str, str, str]:
+    """Orders mutants so that those that recompile the same files follow each other.
+
+    Those of C++ tests come first: all of these tests are recompiled after a mutant in a header.
     """
     path = Path(mutant.file)
     return not mutant.tests.compiled, str(path.parent), path.suffix, path.name

@@ -1,4 +1,4 @@
-"""Every file belongs to one layer, and a layer uses only itself and what is below it.
+"""Every file belongs to one layer, and a layer uses only itself and the layers below it.
 
 To add a layer: one line in LAYERS. To read another language: one entry in READERS.
 """
@@ -23,8 +23,9 @@ HOMES = {
     for each in node.names
 }
 
-# The folders of core/, from the top. Each may use itself and all that come after it.
+# The folders of core/, from the top. Each may use itself and all that follow.
 CORE = (
+    "core/fleet",
     "core/model",
     "core/learners",
     "core/hypothesis",
@@ -32,13 +33,14 @@ CORE = (
     "core/simd",
     "core/base",
 )
-# What uses nothing of the package: its name and version, what is compiled, rows, text for people,
-# errors, events, the warning of a model that does not learn.
+# Files that use nothing of the package: its name and version, the compiled module, rows, text
+# output, errors, events, the warning of a model that does not learn.
 GROUND = (
     "src/budgetron/__init__.py",
     "src/budgetron/_batch.py",
     "src/budgetron/_core.pyi",
     "src/budgetron/_csr.py",
+    "src/budgetron/_held.py",
     "src/budgetron/_papers.py",
     "src/budgetron/_text.py",
     "src/budgetron/errors.py",
@@ -51,10 +53,13 @@ TABLES = "src/budgetron/tables"
 PACKAGE = (
     "src/budgetron/cli",
     "src/budgetron/lab",
+    "src/budgetron/engines",
     "src/budgetron/evaluate",
+    "src/budgetron/fleet",
     "src/budgetron/model_file",
     "src/budgetron/catalogue.py",
     "src/budgetron/estimators",
+    "src/budgetron/merging",
     "src/budgetron/_engine.py",
     "src/budgetron/parts",
     TABLES,
@@ -64,13 +69,16 @@ PACKAGE = (
 ROWS = ("src/budgetron/datasets", "src/budgetron/sources", "src/budgetron/streams")
 EXPLAINING = "src/budgetron/explaining"
 SERVE = "src/budgetron/serve"
+EXPORT = "src/budgetron/export"
+SCORING = "src/budgetron/scoring.py"
+SPARK = "src/budgetron/spark"
 ESTIMATORS = PACKAGE[PACKAGE.index("src/budgetron/catalogue.py") :]
 
-# A layer is a folder with all below it, or a file; beside it, the layers it may use.
+# A layer is a folder with everything below it, or a file; with the layers that it may use.
 LAYERS: dict[str, tuple[str, ...]] = {
     **{folder: CORE[i:] for i, folder in enumerate(CORE)},
     "core/io": ("core/io", "core/base"),
-    "bindings": ("bindings", "core/io", "core/model", "core/base"),
+    "bindings": ("bindings", "core/io", "core/fleet", "core/model", "core/base"),
     # Tests may use everything of the core.
     "core/tests": ("core/tests", "core/fuzz", "core/io", *CORE),
     "core/fuzz": ("core/fuzz", "core/io", "core/base"),
@@ -78,33 +86,43 @@ LAYERS: dict[str, tuple[str, ...]] = {
     **{folder: (*PACKAGE[i:], *GROUND) for i, folder in enumerate(PACKAGE) if i >= 2},
     **dict.fromkeys(ROWS, (*ROWS, TABLES, *GROUND)),
     **dict.fromkeys(GROUND, GROUND),
-    "src/budgetron/checks": ("src/budgetron/checks", *PACKAGE[2:], *GROUND),
+    "src/budgetron/checks": ("src/budgetron/checks", *PACKAGE[3:], *GROUND),
     "src/budgetron/cards.py": ("src/budgetron/catalogue.py", *GROUND),
-    # What a model's columns did to its decisions.
+    # Explains a model's decisions by its columns.
     EXPLAINING: (EXPLAINING, *ESTIMATORS, *GROUND),
-    # A server: one layer, and its client, which needs no other.
-    SERVE: (SERVE, *PACKAGE[2:], EXPLAINING, *ROWS, "src/budgetron/client.py", *GROUND),
+    # A server is one layer; so is its client, which needs no other.
+    SERVE: (SERVE, *PACKAGE[3:], EXPLAINING, *ROWS, "src/budgetron/client.py", *GROUND),
     "src/budgetron/client.py": GROUND,
+    # Models for programs without Python, and the public interface of their ONNX graphs.
+    EXPORT: (EXPORT, *ESTIMATORS, *GROUND),
+    "src/budgetron/onnx.py": (EXPORT,),
+    # A model's answers for the batches of a large table, for any engine.
+    SCORING: (*PACKAGE[4:], *GROUND),
+    SPARK: (SPARK, SCORING, *PACKAGE[4:], *GROUND),
     "src/budgetron/river": ("src/budgetron/river", *ESTIMATORS, *GROUND),
-    # Doors: they only pass names on, the package's own when a name is asked for.
-    "src/budgetron/__init__.pyi": (*PACKAGE[2:], EXPLAINING, *GROUND),
+    # Pictures in Python, made of the laboratory's parts.
+    "src/budgetron/plot": ("src/budgetron/plot", *PACKAGE[1:], *GROUND),
+    # Public interfaces: they only re-export names; the package imports its own lazily.
+    "src/budgetron/__init__.pyi": (*PACKAGE[3:], EXPLAINING, *GROUND),
     "src/budgetron/__main__.py": ("src/budgetron/cli",),
     "src/budgetron/compare.py": ("src/budgetron/lab",),
+    "src/budgetron/dask.py": ("src/budgetron/engines",),
+    "src/budgetron/ray.py": ("src/budgetron/engines",),
     "src/budgetron/tune.py": ("src/budgetron/lab",),
 }
-LAYERS["src/budgetron/model_file"] += ("src/budgetron/river",)  # which it keeps as data
-LAYERS["src/budgetron/cli"] += ("src/budgetron/cards.py", EXPLAINING, SERVE)
-# Folders all of whose source files must belong to a layer.
+LAYERS["src/budgetron/model_file"] += ("src/budgetron/river",)  # which it stores as data
+LAYERS["src/budgetron/cli"] += ("src/budgetron/cards.py", EXPLAINING, EXPORT, SERVE)
+# Folders in which every source file must belong to a layer.
 COVERED = ("core", "bindings", "src/budgetron")
-# What is not in the wheel, so that no file of the package may use it.
+# Not in the wheel, so no file of the package may use it.
 OUTSIDE = ("papers", "studies", "tests", "benchmarks", "docs", "examples")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
-# Python, which only bindings/ may know.
+# Python headers, which only bindings/ may use.
 PYTHON = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]((?:nanobind/|Python\.h)[^>\"]*)", re.M)
 
 
 def included(path: str, text: str) -> Iterator[str]:
-    """What a C++ file includes: beside it, or from core/; in core/ also headers of Python."""
+    """The includes of a C++ file: beside it, or from core/; in core/ also headers of Python."""
     if path.startswith("core/"):
         yield from PYTHON.findall(text)
     for name in INCLUDE.findall(text):
@@ -113,7 +131,7 @@ def included(path: str, text: str) -> Iterator[str]:
 
 
 def module(name: str) -> str | None:
-    """The file of a module of the package; None if it is none."""
+    """The file of a module of the package; None if it is not one."""
     path = Path("src", *name.split("."))
     files = (path / "__init__.py", path.with_suffix(".py"), path.with_suffix(".pyi"))
     return next((file.as_posix() for file in files if (ROOT / file).is_file()), None)
@@ -122,8 +140,8 @@ def module(name: str) -> str | None:
 def imported(path: str, text: str) -> Iterator[str]:
     """What a Python file uses of the package and of OUTSIDE, anywhere in it.
 
-    By import, by `import_module("...")`, or as an attribute of `budgetron`; a public name by the
-    module it lives in. Relative imports are for the stub alone.
+    By import, by `import_module("...")`, or as an attribute of `budgetron`; a public name counts as
+    the module that defines it. Only the stub uses relative imports.
     """
     nodes = list(ast.walk(ast.parse(text)))
     package = {
@@ -162,7 +180,7 @@ def imported(path: str, text: str) -> Iterator[str]:
 
 
 def dynamic(call: ast.Call) -> list[str]:
-    """The module that `import_module` is called with: of an f-string, its fixed packages."""
+    """The argument of `import_module`: for an f-string, its fixed packages."""
     function = call.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     if name not in ("import_module", "__import__") or not call.args:
@@ -173,7 +191,7 @@ def dynamic(call: ast.Call) -> list[str]:
     return [text.value] if isinstance(text, ast.Constant) and isinstance(text.value, str) else []
 
 
-# By the ending of a file: the paths it uses, from its own path and its text.
+# By file ending: the paths that a file uses, from its own path and its text.
 READERS: dict[str, Callable[[str, str], Iterator[str]]] = {
     ".hpp": included,
     ".cpp": included,
@@ -196,7 +214,7 @@ def layer(path: str) -> str | None:
 
 
 def wrong(path: str, text: str) -> list[str]:
-    """What a file uses and its layer may not, each said in a line."""
+    """What a file uses although its layer may not, one line each."""
     allowed = LAYERS.get(layer(path) or "", ())
     return [
         f"{path} uses {used}, which is not in {', '.join(allowed)}"
@@ -217,7 +235,7 @@ def test_a_layer_uses_only_what_is_below_it(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", [*CORE, "core/io", "bindings"])
 def test_a_layer_says_what_it_is(folder: str) -> None:
-    """In a few lines: what lives there, what it may use, where to begin."""
+    """A few lines: what is there, what it may use, where to begin."""
     text = (ROOT / folder / "README.md").read_text(encoding="utf-8")
     assert 3 <= len(text.splitlines()) <= 10
     uses, _, begin = text.partition("May use: ")[2].partition("Begin with ")
@@ -317,7 +335,7 @@ TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if path.name != "
 
 
 def reaches_inside(text: str) -> list[str]:
-    """Where a test takes the engine or the compiled model of an estimator by itself."""
+    """Where a test accesses the engine or the compiled model of an estimator directly."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute) and node.attr in ("_engine", "_native"):

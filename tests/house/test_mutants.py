@@ -1,4 +1,4 @@
-"""The list of mutants holds: every error still applies, and the tests that notice it exist."""
+"""The list of mutants is valid: every error still applies, and the tests that detect it exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The border to the compiled model: a batch is checked once, whole or in any cut the same."""
+"""The interface of the compiled model: a batch is checked once, and may be cut anywhere."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_rows_targets_and_weights_are_as_many() -> None:
         Batch(X, TARGETS, chances=np.ones(59)),
         Batch(X[:0], TARGETS[:1]),
     ):
-        with pytest.raises(ValueError, match="differ in number"):
+        with pytest.raises(ValueError, match="numbers of rows, targets, weights"):
             native.learn(batch)
     assert native.seen == 1
     assert native.learn(Batch(X[:0], TARGETS[:0], record=True)).shape == (0, 1)
@@ -106,7 +106,7 @@ def test_slices_of_sparse_rows() -> None:
 
 
 def test_flags() -> None:
-    """`unseen` counts the first row of a batch alone as a mistake; `record` asks for decisions."""
+    """`unseen` counts only the first row of a batch as a mistake; `record` returns decisions."""
     native = native_of(started())
     assert learn_rows(native, X, TARGETS) is None
     native = native_of(started())

@@ -1,4 +1,4 @@
-"""What a type checker says of programs that use the package: mypy runs over good and bad uses."""
+"""The output of a type checker for programs that use the package: mypy on good and bad uses."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from tests.support.repository import ROOT
 ESTIMATORS = [name for name in budgetron.__all__ if name.endswith(("Classifier", "Regressor"))]
 CLASSIFIER = "budgetron.estimators._base.classifier.OnlineClassifier"
 REGRESSOR = "budgetron.estimators._base.regressor.OnlineRegressor"
+DETECTOR = "budgetron.estimators._base.detector.OnlineDetector"
 STEPS = "budgetron.model_file.document.Steps"
 
-# A line of a program, and what must be said of it: nothing, an error, or the type it reveals.
+# A line of a program, and the expected output: nothing, an error, or the revealed type.
 USES = {
     "budgetron.BudgetronClassifier(budget=3, gamma=0.5, random_state=0).fit([[0.0]], [0])": "",
     'budgetron.make("ahpatron", budget=3).partial_fit([[0.0]], [0]).predict_proba([[0.0]])': "",
@@ -35,7 +36,9 @@ USES = {
     'reveal_type(budgetron.make("avm", str()))': f'"{CLASSIFIER} | {REGRESSOR}"',
     'reveal_type(budgetron.make("avm").predict([[0.0]]))': '"numpy.ndarray[',
     'reveal_type(budgetron.make("avm").score([[0.0]], [0]))': '"float"',
-    'reveal_type(budgetron.load("model.btn"))': f'"{CLASSIFIER} | {REGRESSOR} | {STEPS}"',
+    'reveal_type(budgetron.load("model.btn"))': (
+        f'"{CLASSIFIER} | {REGRESSOR} | {DETECTOR} | {STEPS}"'
+    ),
     'budgetron.load("model.btn").predict([[0.0]])': "",
     'budgetron.explain(budgetron.make("avm"), [[0.0]])[0].prediction': "",
     "reveal_type(budgetron.AVMRegressor().snapshot())": '.AVMRegressor"',
@@ -49,10 +52,11 @@ USES = {
 }
 
 
+@pytest.mark.long
 def test_a_type_checker_sees_the_package_as_it_is(
     tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    """One run for all, with a cache that outlives it: 8 s the first time, then a second or two."""
+    """One run for all, with a persistent cache: 8 s the first time, then a second or two."""
     program = tmp_path / "program.py"
     program.write_text("\n".join(["import budgetron", *USES, ""]), encoding="utf-8")
     (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = true\n", encoding="utf-8")

@@ -39,7 +39,7 @@ from budgetron.lab.statistics import conclusion, summarise
 from budgetron.lab.store import Store
 from budgetron.streams import two_gaussians
 
-# Drawing takes most of the time of a small comparison; here only two are drawn.
+# Drawing takes most of the time of a small comparison; here only two figures are drawn.
 UNDRAWN = (
     "import budgetron.lab.report.figures as f; "
     "f.draw = lambda folder, summary, pool: {stream: [] for stream in summary}; "
@@ -57,7 +57,7 @@ def text_of(X: Any, y: Any) -> str:
 
 
 def numbers(folder: Path) -> list[dict[str, str]]:
-    """Records without what differs from run to run."""
+    """Records without the fields that differ between runs."""
     with (folder / "checkpoints.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     for row in rows:
@@ -154,7 +154,7 @@ def test_the_conclusion_is_what_the_numbers_say() -> None:
     third = [{**record, "stream": "u"} for record in a + b]
     text = conclusion(summarise(a + b + other + third))
     assert text.startswith("On 2 of 3 sets a made the fewest mistakes (on the other b), ")
-    assert conclusion({}) == "No cell came through, so there is nothing to conclude."
+    assert conclusion({}) == "All cells failed, so there is nothing to conclude."
 
 
 def test_references_look_at_no_feature(done: tuple[Path, Any]) -> None:
@@ -325,7 +325,7 @@ CONTROL = "".join(map(chr, [*range(1, 32), *range(127, 160), 0x2028, 0x202E, 0xD
 def test_no_control_character_reaches_a_page(
     tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not by the name of a stream, a learner or a label, nor by what a learner says."""
+    """Not by the name of a stream, a learner or a label, nor by a learner's messages."""
     (tmp_path / "says.py").write_text(
         "import warnings\n"
         "class Says:\n"
@@ -437,6 +437,7 @@ def test_finished_cells_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert run(rows=300)[0] == 4 + references
 
 
+@pytest.mark.long
 def test_killed_and_run_again(tmp_path: Path) -> None:
     """After SIGKILL the finished cells are there, no worker is left, and a rerun does the rest."""
     (tmp_path / "s.libsvm").write_text(text_of(X, Y))
@@ -584,7 +585,7 @@ def test_the_command(cli: Any, tmp_path: Path) -> None:
         (["-a", "own_learners:nothing"], "makes a object, which has neither"),
         (["-a", "f=own_learners:factory", "--set", "f.x=1"], "has no parameter 'x'"),
         (["-a", ":"], "is not module:attribute"),
-        (["-a", "forgetron,forgetron"], "is there twice"),
+        (["-a", "forgetron,forgetron"], "occurs twice"),
         (["-a", "forgetron", "--set", "x=1"], "none of the algorithms has a parameter 'x'"),
         (["-a", "forgetron", "--set", "rbp.budget=1"], "is called 'rbp'"),
         (["-a", "forgetron", "--set", "forgetron.step=1"], "no parameter 'step'"),
@@ -718,7 +719,7 @@ def test_a_cell_that_fails_loses_no_other(cli: Any, tmp_path: Path) -> None:
 def test_where_all_cells_fail_the_report_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With its figures: there is nothing to draw but the lines that look at no feature."""
+    """Also with its figures: only the reference lines without features are drawn."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "failing_learners.py").write_text(OWN)
     first = np.argsort(X[:, 0])
@@ -728,7 +729,7 @@ def test_where_all_cells_fail_the_report_says_so(
         main([*words, "--processes", "1"])
     assert end.value.code == 2
     out, err = capsys.readouterr()
-    assert out.startswith("No cell came through, so there is nothing to conclude.")
+    assert out.startswith("All cells failed, so there is nothing to conclude.")
     assert "majority class" in out
     assert err.endswith("1 cell failed; the others are kept in comparison\n")
     page = Path("comparison/report.html").read_text(encoding="utf-8")

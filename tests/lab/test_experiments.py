@@ -1,4 +1,4 @@
-"""The tables are sound, a run is what its protocol says, and finished runs are kept."""
+"""The tables are valid, a run follows its protocol, and finished runs are kept."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_table_names_learners_and_settings_that_exist(name: str) -> None:
 
 
 def test_avm_has_one_setting_for_a_set_and_an_algorithm_in_both_tables() -> None:
-    """Le et al. 2017, section 9.4: those of the batch task hold for the online task."""
+    """Le et al. 2017, section 9.4: settings of the batch task apply to the online task."""
     tables = [read(name) for name in ("avm_table3", "avm_table4")]
     batch, online = (
         {
@@ -450,7 +450,7 @@ def test_a_set_without_a_number_has_ten_permutations() -> None:
     assert len(line.outcomes) == 10
 
 
-def test_grids_are_settled_by_the_table_or_anew() -> None:
+def test_grids_come_from_the_table_or_a_new_search() -> None:
     grid = {"gamma": [100.0, 0.5]}
     row = Row("P", "perceptron", {}, grid, {"gamma": 100.0})
     table, data_set = small(row=row)
@@ -474,7 +474,7 @@ def test_grids_are_settled_by_the_table_or_anew() -> None:
 
 
 class Asked(Here):
-    """Keeps what was asked for."""
+    """Records the requests."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -545,6 +545,7 @@ def test_formulas_are_in_the_length_of_the_stream_a_prefix_begins() -> None:
     assert formula.curve[-1][0] == 100
 
 
+@pytest.mark.long
 def test_a_run_over_its_limit_is_stopped() -> None:
     slow = Row("S", "sgd", {"alpha": 1.0}, {}, {}, limit=0.3)
     data_set = Set("long", 2_000_000, flip=0.05)
@@ -558,6 +559,7 @@ def test_a_run_over_its_limit_is_stopped() -> None:
     assert "| long | S |  | - | – | - | - |" in text
 
 
+@pytest.mark.long
 def test_a_limit_lets_quick_runs_and_errors_through() -> None:
     quick = Row("P", "perceptron", {"gamma": 0.5}, {}, {}, limit=60.0)
     outcome = Run(Set("noisy", 600, flip=0.05), quick, {}, 0).outcome()

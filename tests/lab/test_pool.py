@@ -1,4 +1,4 @@
-"""Workers: where joblib puts them, their threads and warnings, and what becomes of dead ones."""
+"""Workers: where joblib starts them, their threads and warnings, and dead workers."""
 
 from __future__ import annotations
 
@@ -82,6 +82,7 @@ def test_processes_have_one_thread_our_modules_and_variables(tmp_path: Path) -> 
     assert found.stdout == "(7, 'changed', {1}, True)\n" * 2 + "None\n", found.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", ["0.3", "5"])
 def test_ctrl_c_is_left_to_the_parent(tmp_path: Path, seconds: str) -> None:
     script = tmp_path / "interrupted.py"
@@ -138,6 +139,7 @@ def dying(job: tuple[str, Path]) -> str:
     return kind
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:A worker stopped")
 def test_a_job_whose_process_died_is_repeated_and_the_others_are_there(tmp_path: Path) -> None:
     names = [f"fine {i}" for i in range(8)]
@@ -169,6 +171,7 @@ class Dying:
         return {"said": dying((self.key, self.folder))}
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:A worker stopped")
 def test_a_cell_is_kept_once(tmp_path: Path) -> None:
     store = Store(tmp_path / "kept")

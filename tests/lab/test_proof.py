@@ -1,4 +1,4 @@
-"""The proof's machinery: what is planned, tuned, kept, and said of it."""
+"""The proof's code: planning, tuning, storing, reporting."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def few(task: str, *, bounded: bool) -> list[str]:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few rivals, few budgets, one of which has room for nothing."""
+    """Few rivals, few budgets, one of which is too small for anything."""
     _make_small(monkeypatch)
 
 

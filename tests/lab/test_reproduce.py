@@ -1,9 +1,10 @@
-"""`budgetron reproduce`: what it prints, writes, keeps and refuses."""
+"""`budgetron reproduce`: its output, files, stored runs and errors."""
 
 from __future__ import annotations
 
 import json
 import lzma
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from budgetron import datasets
 from budgetron.cli import main
 from budgetron.datasets import DataSet, File
 from budgetron.lab.reproduce import names, read, tables
+from budgetron.lab.reproduce.runner import _no_daemon
 from budgetron.lab.store import Store
 from tests.conftest import made_set
 
@@ -225,6 +227,7 @@ main()
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_interrupted_it_keeps_what_is_finished_and_goes_on(small: Path, processes: str) -> None:
     """Ctrl-C, which goes to all processes of the terminal, while most runs are still to come."""
@@ -247,7 +250,7 @@ def test_interrupted_it_keeps_what_is_finished_and_goes_on(small: Path, processe
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     kept = kept_in(small)
-    said = "interrupted: finished cells are kept in out; the same command does the rest\n"
+    said = "interrupted: finished cells are kept in out; run the same command for the rest\n"
     assert (process.returncode, out, err) == (130, "", f"budgetron: {said}")
     assert 4 <= len(kept) < 3 * most
     again = subprocess.run([*command, "--permutations", "2"], capture_output=True, **given)
@@ -335,3 +338,24 @@ def test_all_four_papers_are_there() -> None:
     assert tables["avm"] == {"3", "4", "5"}
     assert figures["forgetron"] == {"4", "5", "6", "7"}
     assert {number.rstrip("ab-size") for number in figures["avm"]} == set("23456789")
+
+
+def _starts_a_process(answer: Any) -> None:
+    """As a cell with a time limit does, in a worker of Dask."""
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=int, daemon=True)
+    with _no_daemon():
+        process.start()
+    process.join()
+    answer.send(process.exitcode)
+
+
+@pytest.mark.long
+def test_a_cell_with_a_limit_runs_in_a_worker_that_is_a_daemon() -> None:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    worker = context.Process(target=_starts_a_process, args=(theirs,), daemon=True)
+    worker.start()
+    assert ours.poll(60)
+    assert ours.recv() == 0
+    worker.join()

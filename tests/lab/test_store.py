@@ -1,4 +1,4 @@
-"""Finished cells: whole or absent after any end, there once, and those of older folders."""
+"""Finished cells: complete or absent after any end, stored once, and those of older folders."""
 
 from __future__ import annotations
 

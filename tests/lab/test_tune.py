@@ -1,4 +1,4 @@
-"""`budgetron tune`: the winner of a grid, losers stopped early, the command that uses it."""
+"""`budgetron tune`: the winner of a grid, losers dropped early, the command that uses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`average`: what predict answers with is the mean of the hypotheses, as far as they are stored."""
+"""`average`: predict answers with the mean of the hypotheses, over the stored examples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.cases import (
 )
 from tests.support.native import native_of
 
-# Nothing ever leaves these.
+# Learners that never drop an example.
 KEEPING = ["perceptron", "shrinking-perceptron", "pa", "ogd", "pegasos", "avp", "alma", "avm"]
 KEEPING += ["fogd", "nogd"]
 
@@ -56,7 +56,7 @@ def test_means_are_of_the_hypotheses_before_each_round(name: str, classes: int) 
 def test_what_leaves_takes_its_share_along(name: str, average: str) -> None:
     X, y = stream(300, classes=3)
     model = BY_NAME[name].make(average=average)
-    coefs: dict[int, list[np.ndarray]] = {}  # of what is stored, by id: in each round so far
+    coefs: dict[int, list[np.ndarray]] = {}  # of the stored examples, by id: in each round so far
     left = 0
     for t in range(len(y)):
         for past in coefs.values():

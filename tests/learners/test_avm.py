@@ -1,4 +1,4 @@
-"""AVM beyond the trace: its cells and their number, and what it refuses."""
+"""AVM beyond the trace: its cells and their number, and its errors."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_model_size_is_bounded_by_the_rate_of_approximation(
     q = np.minimum(1.0, beta / np.arange(1, ROWS + 1) ** rho)
     spread = np.sqrt((q * (1 - q)).sum() / DRAWS)
     assert q.sum() - 5 * spread <= np.mean(stored) <= q.sum() + 30 + 5 * spread
-    assert q.sum() > 30  # and outnumber the cells
+    assert q.sum() > 30  # and they outnumber the cells
     assert len(set(stored)) > 1
 
 
@@ -106,7 +106,7 @@ def test_model_size_is_the_number_of_cells_when_all_rows_are_approximated() -> N
         assert model.n_support_ == 30 <= len(squares)
         assert model.n_updates_ > 300
     endless = as_printed("avm", delta=1e-9, gamma=1.0).partial_fit(X, y, classes=[0, 1])
-    assert endless.n_support_ == ROWS  # that is, the cells did it
+    assert endless.n_support_ == ROWS  # so the cells made the difference
 
 
 def test_averages_store_no_more() -> None:

@@ -1,4 +1,4 @@
-"""AVM's delta="auto": found with gamma, found anew at changes of units, core points united."""
+"""AVM's delta="auto": found with gamma, found again when units change, core points united."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_batch_is_loop_dense_is_csr_and_resumed_is_uninterrupted(
 
 
 def test_uniting_is_told_and_loses_no_coef() -> None:
-    """Of the coefs, and of their sums in the mean: nothing leaves but by a merge."""
+    """Of the coefs and of their sums in the mean: nothing leaves except by uniting."""
     X, y = STREAMS["all jump"], targets("all jump", 2)
     model = budgetron.make("avm", average="mean", random_state=0)
     model.partial_fit(X[:WARM_UP], y[:WARM_UP], classes=[0, 1])
@@ -183,7 +183,7 @@ def test_delta_does_not_depend_on_gamma(scale: str | None, gamma: Any) -> None:
 
 
 def test_rows_without_a_distance() -> None:
-    """One row, equal rows: as gamma is 1/d, the squared distance is d."""
+    """With one row or equal rows gamma is 1/d, so the squared distance is d."""
     model = budgetron.AVMClassifier().partial_fit(np.ones((1, 9)), [1], classes=[0, 1])
     assert model.delta_ == pytest.approx(AUTO * 3)
     model.partial_fit(np.ones((500, 9)), np.arange(500) % 2)

@@ -1,4 +1,4 @@
-"""What is special to Budgetron: its belief, its replacing, its sense of drift, its numbers."""
+"""What is special to Budgetron: its belief, its replacing, its drift detection, its numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def belief(model: Any, name: str = "belief") -> np.ndarray:
 
 
 def turning(rows: int, change: int, classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Separable blobs whose labels are others from row `change` on."""
+    """Separable blobs whose labels change at row `change`."""
     rng = np.random.default_rng(0)
     y = rng.integers(classes, size=rows)
     X = rng.normal(scale=0.4, size=(rows, 2)) + np.array([[0, 3], [3, 0], [3, 3]])[y]
@@ -46,7 +46,7 @@ def test_follows_its_page_through_a_drift(classes: int) -> None:
 
 
 def moving(rows: int, change: int) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers that depend on the rows in another way from row `change` on."""
+    """Targets that depend on the rows in another way from row `change` on."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, size=(rows, 2))
     one, other = np.sin(3 * X[:, 0]) + X[:, 1], 2 * np.cos(4 * X[:, 1]) - X[:, 0]
@@ -55,10 +55,14 @@ def moving(rows: int, change: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("reflex", [False, True], ids=["", "reflex"])
 @pytest.mark.parametrize("straight", ["none", "full", "diagonal"])
-def test_regression_follows_its_page_through_a_drift(straight: str, dtype: Any) -> None:
+def test_regression_follows_its_page_through_a_drift(
+    straight: str, reflex: bool, dtype: Any
+) -> None:
     (plain,) = (each for each in REGRESSION if each.name == "budgetron" and not each.label)
     own = {**plain.params, "replace": "auto", "straight": straight, "floor": 0.003, "scale": None}
+    own["reflex"] = reflex
     case = with_fields(plain, params=own)
     X, y = moving(720, 560)
     state = state_of(run_trace(case, "rbf", X.astype(dtype), y, 0, "dense"))
@@ -94,7 +98,7 @@ def test_regression_recovers_from_a_change_as_a_new_learner_learns(kind: str) ->
 
 
 def friedman(X: np.ndarray) -> np.ndarray:
-    """What make_friedman1 makes of five features, without noise."""
+    """The function of make_friedman1 on five features, without noise."""
     bend = 10.0 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20.0 * (X[:, 2] - 0.5) ** 2
     return np.asarray(bend + 10.0 * X[:, 3] + 5.0 * X[:, 4])
 
@@ -109,7 +113,7 @@ def test_regression_sees_no_change_where_there_is_none(noise: str) -> None:
 
 
 def test_the_constant_follows_the_level_of_the_targets() -> None:
-    """One that walks: without the growth of its variance the error is twice as large."""
+    """A level that walks: without the growth of its variance the error is twice as large."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(8000, 3))
     level = 0.05 * np.cumsum(rng.normal(size=8000))
@@ -121,7 +125,7 @@ def test_the_constant_follows_the_level_of_the_targets() -> None:
 
 
 def test_a_centre_of_the_targets_that_is_never_still_costs_nothing() -> None:
-    """Targets of two heights: their median wanders between these, and answers do not."""
+    """Targets at two levels: their median moves between these, and answers do not."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(8000, 3))
     y = 5.0 * (X[:, 0] > 0) + X[:, 1] + 0.3 * rng.normal(size=8000)
@@ -255,7 +259,7 @@ def test_drift_costs_little_more_than_an_oracle(drift: str, changes: list[int]) 
     assert sure.n_mistakes_ > 1.5 * oracle, "nothing changed"
 
 
-# Per cent of mistakes with nothing but the budget given: what is asked of it.
+# Per cent of mistakes with default settings but the budget: the required limits.
 ASKED = [("phishing", 400, 5.5), ("phishing", 100, 6.0), ("magic04", 200, 14.2)]
 
 

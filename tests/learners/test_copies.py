@@ -1,4 +1,4 @@
-"""Learners that keep one set of examples for long do not keep copies of one row in it."""
+"""Learners that keep one set of examples for long do not fill it with copies of one row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEARNERS = ["nogd", "ahpatron"]
 
 
 def with_copies(rows: int, classes: int, share: float, seed: int = 0) -> tuple[Any, Any]:
-    """Rows of which many are one and the same, with any label."""
+    """Rows of which many are equal, with any label."""
     X, y = stream(rows, classes=classes)
     rng = np.random.default_rng(seed)
     X[rng.random(rows) < share] = X[0]
@@ -65,7 +65,7 @@ def test_nogd_leaves_f_and_its_mean_as_they_are(average: str) -> None:
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("copies", [50, 100, 120, 150, 190, 250])
 def test_a_learner_lives_through_equal_rows(name: str, copies: int) -> None:
-    """As it would have begun after them; with nothing done about it nogd errs on every second."""
+    """As if it had started after them; without this rule nogd errs on every second row."""
     lived, began = 0.0, 0.0
     for seed in range(6):
         rng = np.random.default_rng(seed)
@@ -93,7 +93,7 @@ def test_rows_that_are_all_equal(name: str) -> None:
 
 
 def test_few_copies_change_nothing_of_the_paper() -> None:
-    """Landmarks of which half differ, and a half that is kept of which half differ, stay."""
+    """Nothing changes if half of the landmarks differ, or half of the kept half."""
     X, y = with_copies(300, 2, 0.2)
     model = as_printed("nogd", budget=20, gamma=0.5).partial_fit(X, y, classes=[0, 1])
     assert len(np.unique(model.support_vectors_, axis=0)) < model.n_support_ == 20

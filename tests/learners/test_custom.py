@@ -1,4 +1,4 @@
-"""Parts combined by hand: all that fit keep every promise, the others say why not."""
+"""Parts combined by hand: all valid combinations keep every contract, the others say why not."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ BUDGET = 5
 
 
 def variants(part: type[Part]) -> list[Part]:
-    """The part with its defaults (small, if it has a size), and with each of its other words."""
+    """The part with its defaults (small, if it has a size), and with each of its other options."""
     small = part().set_params(size=BUDGET) if hasattr(part, "size") else part()
     if "loss" in small.get_params(deep=False):
         return [small.set_params(loss=loss()) for loss in LOSSES]
@@ -77,7 +77,8 @@ def make(kernel: str, update: Part, budget: Part, radius: float | None) -> Kerne
 def test_every_combination_keeps_every_promise(budget: type[Part], kernel: str) -> None:
     X, y = stream(20, classes=3)
     tried = 0
-    # The Gaussian kernel meets all; of the others every third, over all updates, losses and radii.
+    # The Gaussian kernel is combined with all; the others with every third, over all updates and
+    # losses.
     every = 1 if kernel == "rbf" else 3
     updates = [u for part in UPDATES for u in variants(part)]
     for small, update, radius in [*product(variants(budget), updates, (None, 1.5))][::every]:
@@ -166,7 +167,7 @@ def test_parts_are_values() -> None:
     assert clone(after) == after
     with pytest.raises(ValueError, match="RemoveOldest has no parameter 'sise'; it has size"):
         RemoveOldest().set_params(sise=3)
-    with pytest.raises(ValueError, match=r"step=0.5 of .* is no part"):
+    with pytest.raises(ValueError, match=r"step=0.5 of .* is not a part"):
         before.set_params(step__size=3)
 
 
@@ -195,9 +196,9 @@ def test_parameters_of_parts_are_the_estimators() -> None:
     assert model.kernel == Gaussian(3.0)
     assert model.budget == Halve(ridge=1e-3)
     assert KernelClassifier().get_params()["budget__size"] == 100, "a default was changed"
-    with pytest.raises(ValueError, match="no parameter is called budget__sise; there is budget__s"):
+    with pytest.raises(ValueError, match="there is no parameter budget__sise; there is budget__s"):
         model.set_params(budget__sise=3)
-    with pytest.raises(ValueError, match="no parameter is called radius__size"):
+    with pytest.raises(ValueError, match="there is no parameter radius__size"):
         model.set_params(radius__size=3)
 
 

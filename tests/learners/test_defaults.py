@@ -1,11 +1,11 @@
-"""What every learner reaches with default parameters: the one table, measured and held.
+"""The error of every learner with default parameters: the one table, measured and checked.
 
 Features have mean 0 and deviation 1, and so have the targets of regression. A large set is cut to
 the first ROWS rows of `default_rng(0).permutation`. A learner goes over the rows twice, each time
 in another order. Its error is that of the second pass, each row predicted before it is learned: the
 share of mistakes, or the mean squared error divided by the variance of the targets. A cell has the
-mean and the deviation over ORDERS seeds. `python -m tests.learners.test_defaults [ROWS]` prints
-the tables.
+mean and the deviation over ORDERS seeds. `python -m tests.learners.test_defaults [ROWS]` prints the
+tables.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def passes(model: Any, X: NDArray[Any], y: NDArray[Any], n: int, seed: int = 0) 
     order = np.concatenate([generator.permutation(len(y)) for _ in range(n)])
     f = model.prequential(X[order], y[order])
     regression = is_regressor(model)
-    assert np.isfinite(f if regression else f[len(y) :]).all()  # -inf: the class has not come yet
+    assert np.isfinite(f if regression else f[len(y) :]).all()  # -inf: the class is not known yet
     if regression:
         return np.square(f - y[order]) / y.var()
     codes = f.argmax(axis=1) if f.ndim == 2 else (f >= 0).astype(int)
@@ -181,7 +181,7 @@ def test_defaults(task: str, name: str, rows: str) -> None:
 @pytest.mark.xdist_group("diabetes")
 @pytest.mark.parametrize("seed", range(3))
 def test_avm_does_not_diverge(seed: int) -> None:
-    """The slope of the squared loss grows with the error: large first steps must not feed it."""
+    """The slope of the squared loss grows with the error: large first steps must not amplify it."""
     losses = passes(budgetron.AVMRegressor(), *data("diabetes"), 6, seed)
     assert losses.mean() < 1  # 0.56; with the classifier's lambda of 1e-4 it is 2,900
     assert losses[-442:].mean() < 0.6

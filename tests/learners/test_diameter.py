@@ -1,4 +1,4 @@
-"""The range for AVM's delta: the formula, samples of any kind, and what has no scale."""
+"""The range for AVM's delta: the formula, samples of any kind, and data without a scale."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_scales_and_offsets_do_not_matter(factor: float) -> None:
 @pytest.mark.parametrize(
     ("X", "params", "message"),
     [
-        (np.ones((50, 3)), {}, "no two different rows"),
+        (np.ones((50, 3)), {}, "needs two different rows"),
         (np.ones((1, 3)), {}, "minimum of 2"),
         (np.array([[1.0], [np.nan]]), {}, "NaN"),
         (cloud(), {"n_rows": 1}, "n_rows is 1; a distance needs at least 2"),

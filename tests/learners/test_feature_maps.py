@@ -104,7 +104,7 @@ def test_eigenvalues_that_are_rounding_error_are_left_out(kernel: str, rank: int
 
 
 def test_changing_over_keeps_f() -> None:
-    """At the landmarks, all eigenvalues kept, f only moves by the row that is learned then."""
+    """At the landmarks, with all eigenvalues kept, f changes only by the learned row."""
     X, y = stream(100)
     model = as_printed("nogd", budget=12, rank=12, step=0.4, gamma=0.5, random_state=0)
     model.partial_fit(X[:1], y[:1], classes=[0, 1])

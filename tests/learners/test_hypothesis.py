@@ -1,4 +1,4 @@
-"""What Budgetron's f is: its public attributes, and a few lines of NumPy, make its answers."""
+"""Budgetron's f: a few lines of NumPy compute its answers from its public attributes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WITHIN = {"float64": 1e-9, "float32": 1e-4}
 
 
 def rebuilt(model: Any, X: Any) -> Rows:
-    """What the model answers to rows without gaps, from its attributes alone."""
+    """The model's answers to rows without gaps, from its attributes alone."""
     rows, stored = (
         each.toarray() if scipy.sparse.issparse(each) else np.asarray(each, dtype=float)
         for each in (X, model.support_vectors_)
@@ -53,7 +53,7 @@ def makes_its_answers(model: Any, X: Any, dtype: str = "float64") -> None:
 
 
 def raw(rows: int, classes: int = 2, seed: int = 0) -> tuple[Rows, Rows]:
-    """Features of unlike units, of which one is a time, one a flag and one constant."""
+    """Features in different units: one is a time, one a flag and one constant."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, 6))
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
@@ -70,7 +70,7 @@ def raw(rows: int, classes: int = 2, seed: int = 0) -> tuple[Rows, Rows]:
 def test_attributes_make_answers(kernel: str, classes: int, scale: str | None, dtype: str) -> None:
     X, y = raw(700, classes)
     task = "classification" if classes else "regression"
-    # Without centres, a feature that is far from 0 beside its deviation leaves no digits of f.
+    # Without centres, a feature far from 0 relative to its deviation leaves no digits of f.
     X = X[:, {"auto": [0, 1, 2, 3, 4, 5], "standard": [0, 1, 2, 4, 5], None: [0, 4]}[scale]]
     target = y if classes else 1e3 * np.sin(X[:, 0]) + 1e5
     made: dict[str, Any] = {"kernel": kernel, "degree": 2, "coef0": 1.0, "scale": scale}
@@ -109,7 +109,7 @@ def test_they_do_after_a_drift_with_the_reflex(kernel: str, classes: int) -> Non
     turns = np.maximum(0, np.arange(1800) - 500) // 200
     y = (y + turns) % classes
     model = budgetron.make("budgetron", budget=25, kernel=kernel)
-    for begin in range(0, 1800, 50):  # whatever the shares of belief and reflex are
+    for begin in range(0, 1800, 50):  # for any shares of belief and reflex
         model.partial_fit(X[begin : begin + 50], y[begin : begin + 50], classes=range(classes))
         makes_its_answers(model, X[:200])
     assert model.drift_log_.size > 0
@@ -205,7 +205,7 @@ def test_they_are_those_of_a_saved_model(tmp_path: Any) -> None:
         np.testing.assert_array_equal(rebuilt(again, X), rebuilt(model, X))
 
 
-def test_others_say_what_they_said() -> None:
+def test_other_learners_have_the_same_attributes_as_before() -> None:
     X, y = raw(600)
     model = budgetron.make("bpas", budget=25, scale="auto").partial_fit(X, y)
     assert (model.scale_, model.scaling_) == ("standard", "standard")

@@ -1,4 +1,4 @@
-"""The losses: slopes by finite differences, at their kinks, and as the compiled core has them."""
+"""The losses: slopes by finite differences, at their kinks, and in the compiled core."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_logistic_does_not_overflow() -> None:
 
 
 def native_slope(loss: str, tau: float, margin: float, sign: int) -> float:
-    """The slope the compiled core takes at a margin, read off the coef it stores.
+    """The slope that the compiled core uses at a margin, read from the coef it stores.
 
     Linear kernel, step 1: the first row (1, 0) gets coef c, so f(x) = c x_1 and the row
     (sign margin/c, 1) has this margin for the label `sign`.

@@ -1,4 +1,4 @@
-"""scale="auto" whatever the size of the values, and whichever features are the small ones."""
+"""scale="auto" for values of any size, and whichever features are the small ones."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_beyond_that_nothing_breaks(size: float) -> None:
     "sizes", [(1, 577, 866), (1, 4, 6), (1, 30, 30, 40, 45), (1, *(10,) * 8, 15)], ids=str
 )
 def test_features_much_smaller_than_the_others_count(sizes: tuple[float, ...], name: str) -> None:
-    """Half of the answer is the small feature's: as good as in units made by hand."""
+    """Half of the answer depends on the small feature: as good as in units chosen by hand."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, len(sizes)))
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)

@@ -1,4 +1,4 @@
-"""The metric that Budgetron learns: what it finds, when it changes, and what stays true."""
+"""The metric that Budgetron learns: what it finds, when it changes, and what does not change."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_tails_and_padding(size: int, dtype: type) -> None:
     rng = np.random.default_rng(size)
     X = rng.normal(size=(size, 5)).astype(dtype)
     y = rng.integers(2, size=size)
-    # A huge gamma makes every row a tie with all others, so every one of them is stored.
+    # A huge gamma makes every decision a tie, so every row is stored.
     spec = Round(Gaussian(1e6), PerceptronUpdate()).spec()
     engine = Engine(spec, "classification", 2, 0, X.dtype)
     learn_rows(engine.native, X, y.astype(float))
@@ -156,6 +156,7 @@ def in_instruction_set(name: str) -> dict:
     return json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_every_instruction_set_agrees() -> None:
     best = _core.instruction_set()
     if best == "baseline":
@@ -190,7 +191,7 @@ def test_coarse_float32_warns_once() -> None:
 
 
 def test_the_blas_kept_to_one_thread_is_scipys() -> None:
-    """Whatever the order the loaded libraries are found in; NumPy's has `scipy` in its name too."""
+    """For any order of the loaded libraries; NumPy's has `scipy` in its name too."""
 
     def library(path: str, api: str = "openblas") -> SimpleNamespace:
         return SimpleNamespace(internal_api=api, filepath=path)

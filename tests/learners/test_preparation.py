@@ -1,4 +1,4 @@
-"""scale= and gamma="median": what rows go through before any learner sees them."""
+"""scale= and gamma="median": the processing of rows before any learner sees them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RBF = [case for case in CASES if "rbf" in case.kernels]
 each_case = pytest.mark.parametrize("case", RBF, ids=str)
 each_kind = pytest.mark.parametrize("case", KINDS, ids=str)
 each_rule = pytest.mark.parametrize("rule", RULES)
-# The two that between them go through everything, for the tests that run over all learners.
+# Two learners that together cover everything, for the tests over all learners.
 main_rules = pytest.mark.parametrize("rule", ["standard and median", "auto and median"])
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
@@ -42,9 +42,9 @@ def uneven(rows: int = 260, **more: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def learned(model: Any) -> dict[str, np.ndarray]:
-    """What the learner is, without counts and without how it came about.
+    """The learner, without counts and without its history.
 
-    What a metric would be found from is counted only where gamma is found too.
+    Statistics for a metric are counted only if gamma is found too.
     """
     state = state_of(model)
     return {
@@ -58,7 +58,7 @@ def learned(model: Any) -> dict[str, np.ndarray]:
 
 
 def scaled(X: np.ndarray) -> np.ndarray:
-    """Row t over the standard deviations of the rows before it; 0 where there is none."""
+    """Row t divided by the standard deviations of the rows before it; 0 if there is none."""
     out = np.zeros(X.shape)
     for t in range(len(X)):
         divisor = deviations(X[:t])
@@ -74,7 +74,7 @@ def in_units(X: np.ndarray, rows: int) -> np.ndarray:
 
 
 def deviations(X: np.ndarray) -> np.ndarray:
-    """Of every feature, exactly 0 of a constant one."""
+    """The deviation of every feature, exactly 0 for a constant one."""
     if len(X) == 0:
         return np.zeros(X.shape[1])
     return np.where(np.ptp(X, axis=0) == 0, 0.0, X.astype(np.float64).std(axis=0))
@@ -87,7 +87,7 @@ def median_gamma(X: np.ndarray) -> float:
 
 
 def stored_rows(model: Any) -> np.ndarray:
-    """The stored examples in the order they were stored, dense."""
+    """The stored examples in the order in which they were stored, dense."""
     rows = model.support_vectors_
     order = np.argsort(native_of(model).ids(), kind="stable")
     return (rows.toarray() if scipy.sparse.issparse(rows) else rows)[order]
@@ -97,7 +97,7 @@ def stored_rows(model: Any) -> np.ndarray:
 def test_scaled_rows_are_those_of_the_definition(scale: str) -> None:
     X, y = uneven(sparse=True)
     divided = scaled(X) if scale == "standard" else in_units(X, WARM_UP)
-    # Passive-aggressive stores every row it is not sure of; with steps this small, every row.
+    # Passive-aggressive stores every row with loss; with steps this small, every row.
     model = as_printed("pa", C=1e-9, gamma=1.0, scale=scale).partial_fit(X, y, classes=[0, 1])
     assert model.n_support_ == len(X)
     np.testing.assert_allclose(stored_rows(model), divided, rtol=1e-9)
@@ -153,7 +153,7 @@ def test_the_learner_is_the_one_that_had_this_gamma_from_the_start(case: Case, r
     y[:5] = 1
     model = case.make(**RULES[rule])
     model.partial_fit(X, y)
-    # "auto" scales its warm-up otherwise than "standard" does.
+    # "auto" scales its warm-up in another way than "standard".
     scale = RULES[rule].get("scale")
     fixed = case.make(gamma=model.gamma_, scale=scale).partial_fit(X, y)
     assert model.scaling_ == (scale and "standard")

@@ -1,4 +1,4 @@
-"""Probabilities: they follow their page, the predicted class is the likeliest, and calibrated."""
+"""Probabilities: they follow their page, the predicted class is the likeliest, calibration."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NUMBERS = ("side_rows", "fresh", *SUMS, "slope", "offset")
 
 
 def lines(model: Any) -> dict[str, np.ndarray]:
-    """What the model keeps of the sides of its classes: below 0, above 0, of each class."""
+    """The state of the sides of the model's classes: below 0 and above 0, per class."""
     state = state_of(model)
     return {
         path.removeprefix("calibration/"): value
@@ -74,7 +74,7 @@ def test_follows_its_page(name: str, classes: int) -> None:
 
 @pytest.mark.parametrize("scale", [1e-40, 1e-6, 1.0, 1e6, 1e40])
 def test_the_fit_is_logistic_regression_whatever_the_scale(scale: float) -> None:
-    """The page's, which the core follows: to a batch fit of the rows of a side, forgotten alike."""
+    """The page, which the core follows, agrees with a batch fit of a side with forgetting."""
     rng = np.random.default_rng(0)
     m = rng.normal(0.5, 1.0, size=9000)
     y = (rng.random(9000) < expit(np.where(m > 0, 2.0 * m - 0.5, 1.0 * m - 1.0))).astype(int)
@@ -107,7 +107,7 @@ def test_a_side_that_is_not_met_is_not_forgotten() -> None:
         page.learn(rng.normal(size=1), int(rng.random() < 0.7))
     above = page.classes[0][1]
     page.learn(np.array([-1.0]), 0)
-    while page.rows % 32:  # to where lines are solved
+    while page.rows % 32:  # to a row at which lines are solved
         page.learn(np.array([-1.0]), 0)
     before = (above.slope, above.offset, dict(above.sums))
     for _ in range(4000):
@@ -116,7 +116,7 @@ def test_a_side_that_is_not_met_is_not_forgotten() -> None:
 
 
 def test_slopes_stay_positive() -> None:
-    """A learner that is always wrong: each label is the other one than it said."""
+    """A learner that is always wrong: each label is the opposite of its prediction."""
     X, y = stream(200)
     model = BY_NAME["rbp"].make(random_state=0).partial_fit(X[:1], y[:1], classes=[0, 1])
     for x in X[1:]:
@@ -173,7 +173,7 @@ def test_rows_of_weight_0_do_not_count() -> None:
 def test_probabilities_are_the_same_whether_two_classes_are_named_or_come(
     first: int, average: str
 ) -> None:
-    """Also where many rows come before the second class, which may sort before or after."""
+    """Also if many rows come before the second class, which may sort before or after."""
     X, y = stream(300)
     order = np.argsort(y[:80] != first, kind="stable")  # a third of them is one class alone
     X[:80], y[:80] = X[:80][order], y[:80][order]
@@ -210,7 +210,7 @@ def test_a_class_that_joins_starts_with_nothing_and_the_others_keep_theirs() -> 
     assert log_loss(names, P) < 0.95 * np.log(3)
 
 
-# ---- the face ------------------------------------------------------------------------------------
+# ---- the interface -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -248,7 +248,7 @@ def test_one_class_alone_is_certain_and_two_start_with_a_plain_logistic() -> Non
     X, y = stream(50)
     alone = BY_NAME["rbp"].make().partial_fit(X[:5], np.zeros(5, int))
     np.testing.assert_array_equal(alone.predict_proba(X), np.ones((50, 1)))
-    assert lines(alone)["rows"] == 5  # for the day a second one comes
+    assert lines(alone)["rows"] == 5  # for the day on which a second one comes
     model = BY_NAME["rbp"].make()
     model._ready(X, y, None, classes=[0, 1], anew=True)
     np.testing.assert_array_equal(model.predict_proba(X), [[0.5, np.nextafter(0.5, 1)]] * 50)

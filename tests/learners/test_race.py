@@ -1,4 +1,4 @@
-"""The race of kernel widths: who wins, what the model is before and after, and what it costs."""
+"""The race of kernel widths: who wins, the model before and after, and the cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import budgetron
 from budgetron import BudgetronClassifier, BudgetronRegressor, river
 from papers.budgetron.budgetron import Budgetron
 from papers.kernels import make_kernel
-from papers.race import FACTORS, LAST, Race
+from papers.race import FACTORS, LAST, STRAIGHT, WIDTH, Race
 from tests.support.cases import same_state
 from tests.support.native import native_of, state_of
 
@@ -23,7 +23,7 @@ Rows = NDArray[Any]
 
 
 def checkerboard(rows: int, cells: int = 4, noise: float = 0.05) -> tuple[Rows, Rows]:
-    """A board of so many cells a side: the median's kernel is too wide for it."""
+    """A board of so many cells per side: the median's kernel is too wide for it."""
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(rows, 2))
     y = (np.floor(cells * X).sum(axis=1) % 2).astype(int)
@@ -38,7 +38,7 @@ def blobs(rows: int) -> tuple[Rows, Rows]:
 
 
 def contenders(model: Any) -> list[str]:
-    """The names of those that are still in the race."""
+    """The names of the remaining contenders."""
     return sorted({name.split("/")[0] for name in state_of(model) if name.startswith("contender")})
 
 
@@ -62,7 +62,7 @@ def test_a_narrow_kernel_wins_where_borders_are_fine() -> None:
 
 @pytest.mark.parametrize("seed", [2, 7])
 def test_rows_of_the_frequent_class_alone_do_not_decide(seed: int) -> None:
-    """In the first rows that are compared there are few others, or none, to differ in."""
+    """In the first compared rows the learners hardly differ, or not at all."""
     X, y = make_classification(2000, weights=[0.995], flip_y=0, random_state=seed)
     plain, model = (
         BudgetronClassifier(class_weight="balanced", **words).partial_fit(X, y)
@@ -72,7 +72,7 @@ def test_rows_of_the_frequent_class_alone_do_not_decide(seed: int) -> None:
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_nothing_changes_where_nobody_wins(classes: int) -> None:
+def test_nothing_changes_if_no_contender_wins(classes: int) -> None:
     X, y = blobs(4000)
     y = y + (X[:, 0] > 2) if classes == 3 else y
     median = BudgetronClassifier(gamma="median", budget=20)
@@ -160,6 +160,33 @@ def test_it_is_the_page(heaviest: float, dtype: str) -> None:
         for each, (ahead, squares, plain) in zip(race.contenders, numbers, strict=True):
             e, w = np.array(each.differences), np.array(each.weights)
             assert (ahead, squares, plain) == ((w * e).sum(), ((w * e) ** 2).sum(), (e**2).sum())
+
+
+def test_one_with_a_straight_part_is_the_page() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1200, 110))
+    y = (X @ rng.normal(size=110) > 0).astype(int)
+    model = BudgetronClassifier(budget=60, scale=None)
+    f = model.prequential(X, y)
+    warm = BudgetronClassifier(gamma="median", scale=None).partial_fit(X[:200], y[:200])
+
+    def make(factor: float, share: float) -> Budgetron:
+        own = {name: getattr(model, name) for name in ("r", "jitter", "replace", "straight")}
+        own |= {"floor": model.floor, "reflex": model.reflex}
+        kernel = make_kernel("rbf", factor * float(native_of(warm).gamma))
+        return Budgetron(kernel, 110, budget=int(share * 60), **own)
+
+    page = make(1.0, 1.0)
+    for x, sign in zip(X[:200], 2.0 * y[:200] - 1.0, strict=True):
+        page.learn(x, sign)
+    race = Race(page, make, [1.0] * 200)
+    assert [each.rules for each in race.contenders] == [WIDTH, WIDTH, STRAIGHT]
+    for t in range(200, len(X)):
+        expected = race.learn(X[t], 2.0 * y[t] - 1.0)
+        assert abs(f[t] - expected[0]) <= 1e-6 * (1 + abs(expected[0])), t
+    assert race.page is not page, "it has won"
+    assert race.factor == 1
+    assert len(race.contenders) == len(contenders(model))
 
 
 # ---- promises ------------------------------------------------------------------------------------
@@ -257,7 +284,7 @@ def test_a_forged_race_is_refused() -> None:
 
 
 def test_one_who_stays_after_a_win_at_its_last_row_can_be_loaded() -> None:
-    """If another wins in that row it stays until its next check."""
+    """If another contender wins in that row, it stays until its next check."""
     X, y = checkerboard(450)
     model = BudgetronClassifier(budget=40, relevance=False).partial_fit(X, y)
     native, state = native_of(model), state_of(model)

@@ -1,4 +1,4 @@
-"""Classes that are rare, and weighed; classes that come when others are known."""
+"""Rare classes with weights; classes that come after others are known."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from budgetron import BudgetronClassifier
 @pytest.mark.parametrize("flipped", [0.0, 0.01])
 @pytest.mark.parametrize("way", ["split", "prequential"])
 def test_balanced_keeps_the_order_and_finds_the_rare(way: str, flipped: float) -> None:
-    """Means of five sets: one has 50 to 150 positives to test, too few to be sure of 0.03."""
+    """Means of five sets: one has 50 to 150 positive test rows, too few to be sure of 0.03."""
     precision: dict[str | None, list[float]] = {None: [], "balanced": []}
     recall: dict[str | None, list[float]] = {None: [], "balanced": []}
     for seed in range(5):
@@ -47,7 +47,7 @@ def test_weights_above_1_that_are_all_equal_change_no_prediction(weight: float) 
 
 
 def test_a_row_of_almost_no_weight_changes_almost_nothing() -> None:
-    """As one of weight 0 changes nothing: weights below 1 are precisions."""
+    """Like a row of weight 0, which changes nothing: weights below 1 are precisions."""
     X, y = make_classification(600, random_state=0)
     weights = np.where(np.arange(600) < 300, 1.0, 1e-9)
     model, plain = BudgetronClassifier(budget=30), BudgetronClassifier(budget=30)

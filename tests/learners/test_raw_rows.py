@@ -23,8 +23,8 @@ each_learner = pytest.mark.parametrize(("name", "task"), LEARNERS)
 UNITS = np.array([1e-1, 1e5, 3.0, 100.0, 1e4])
 CENTRES = np.array([0.0, 0.0, 50.0, -1e3, 3e4])
 SEEDS = 5
-# Against rows standardised by hand, over five streams. StopTron keeps the first 100 rows that it
-# errs on: which these are is chance.
+# Compared with rows standardised by hand, over five streams. Stoptron keeps the first 100 rows on
+# which it errs: these depend on chance.
 MOST, CHANCE = 1.02, {"stoptron": 1.08}
 
 
@@ -39,7 +39,7 @@ def rows(task: str, seed: int, count: int = 2000) -> tuple[NDArray[Any], NDArray
 
 
 def error(name: str, task: str, X: Any, y: NDArray[Any], **params: Any) -> float:
-    """After the first 500 rows: the share of mistakes, or of the variance."""
+    """The share of mistakes, or of the variance, after the first 500 rows."""
     f = budgetron.make(name, task, random_state=0, **params).prequential(X, y)[500:]
     if task == "regression":
         return float(np.mean((f - y[500:]) ** 2) / y.var())
@@ -47,7 +47,7 @@ def error(name: str, task: str, X: Any, y: NDArray[Any], **params: Any) -> float
 
 
 def sized(name: str, budget: Any) -> dict[str, Any]:
-    """The budget, of those that have one."""
+    """The budget, if the learner has one."""
     known = next(each.parameters for each in budgetron.algorithms() if each.name == name)
     return {key: budget for key in ("budget", "n_components") if key in known}
 
@@ -129,7 +129,7 @@ def test_every_kernel_that_a_learner_takes_runs_with_them(name: str, kernel: str
 
 @each_learner
 def test_river_learns_what_arrays_learn(name: str, task: str) -> None:
-    """From dicts; FOGD draws the frequencies of a feature by its name, and is near."""
+    """From dicts; FOGD draws the frequencies of a feature by its name, and is close."""
     river = pytest.importorskip("budgetron.river")
     X, y = rows(task, 1, 300)
     X = X * UNITS + CENTRES

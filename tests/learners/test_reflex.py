@@ -22,7 +22,7 @@ RAW: dict[str, Any] = {"scale": None, "gamma": 0.5, "random_state": 0}
 
 
 def turning(rows: int, every: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two blobs whose labels are others every so many rows."""
+    """Two blobs whose labels swap every so many rows."""
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=rows)
     X = rng.normal(scale=0.4, size=(rows, 2)) + 3.0 * y[:, None]
@@ -101,7 +101,7 @@ def test_a_class_that_joins_finds_both() -> None:
 
 
 def test_it_does_not_undo_the_weights_of_classes() -> None:
-    """Its share goes by weighed mistakes: by plain ones, what answers the frequent class wins."""
+    """Its share uses weighted mistakes: with plain ones, answering the frequent class wins."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 3))
     y = ((X**2).sum(axis=1) + rng.normal(size=4000) > 8.5).astype(int)
@@ -115,7 +115,7 @@ def test_it_does_not_undo_the_weights_of_classes() -> None:
 
 @pytest.mark.parametrize("weight", [None, "balanced"])
 def test_a_rare_class_is_ranked_as_without_it(weight: str | None) -> None:
-    """Few rows tell the two apart: the belief, which has a head start, answers. Means of five."""
+    """Few rows separate the two: the belief, which has a head start, answers. Means of five."""
     found: dict[bool, list[float]] = {False: [], True: []}
     for seed in range(5):
         X, y = make_classification(20_000, weights=[0.99], flip_y=0.0, random_state=seed)
@@ -130,8 +130,113 @@ def test_a_rare_class_is_ranked_as_without_it(weight: str | None) -> None:
 def test_off_it_leaves_nothing() -> None:
     X, y = stream(200)
     for off in ({"reflex": False}, {"average": "mean"}):
-        state = state_of(budgetron.make("budgetron", budget=10, **off).fit(X, y))
-        assert not any("reflex" in name for name in state)
-    numbers = X[:, 0]
-    state = state_of(budgetron.make("budgetron", task="regression", budget=10).fit(X, numbers))
-    assert not any("reflex" in name for name in state)
+        for task, targets in (("classification", y), ("regression", X[:, 0])):
+            model = budgetron.make("budgetron", task=task, budget=10, **off).fit(X, targets)
+            assert not any("reflex" in name for name in state_of(model))
+
+
+# ---- of regression -------------------------------------------------------------------------------
+
+
+def walking(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers on a plane whose weights walk."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 4))
+    weights = rng.normal(size=4) + np.cumsum(0.03 * rng.normal(size=(rows, 4)), axis=0)
+    return X, (X * weights).sum(axis=1) + 0.3 * rng.normal(size=rows)
+
+
+def regressor(**params: Any) -> Any:
+    return budgetron.make(
+        "budgetron", task="regression", **{"budget": 30, "reflex": True, **params}
+    )
+
+
+def test_a_plane_that_walks_is_followed() -> None:
+    X, y = walking(6000)
+    errors = {
+        reflex: np.sqrt(np.mean((regressor(reflex=reflex).prequential(X, y) - y) ** 2))
+        for reflex in (True, False)
+    }
+    assert errors[True] < 0.5 * errors[False]
+
+
+def test_where_nothing_changes_it_costs_nothing() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 4))
+    y = X[:, 0] * X[:, 1] + rng.standard_t(3, size=6000)
+    errors = {
+        reflex: np.sqrt(np.mean((regressor(reflex=reflex).prequential(X, y) - y) ** 2))
+        for reflex in (True, False)
+    }
+    assert errors[True] < 1.01 * errors[False]
+
+
+@pytest.mark.parametrize("rows", [600, 1501])
+def test_its_share_would_have_had_the_least_squares(rows: int) -> None:
+    """The sums that determine it, from the answers of the two parts."""
+    X, y = walking(rows)
+    model = regressor(scale=None, gamma=0.5, target_scale=None, replace="never", straight="none")
+    gains = squares = 0.0
+    for x, target in zip(X, y, strict=True):
+        if hasattr(model, "_engine") and model.n_support_ > 0:
+            k = make_kernel("rbf", 0.5, 2, 1.0)(x[None, :], model.support_vectors_)[0]
+            order = np.argsort(native_of(model).ids())
+            reflex = k[order] @ find_field(state_of(model), "reflex")
+            belief = float((k @ native_of(model).coefs(own=True))[0])
+            apart = reflex - belief
+            gains += (target - belief) * apart - gains / 500
+            squares += apart**2 - squares / 500
+        model.partial_fit(x[None, :], [target])
+    state = state_of(model)
+    assert find_field(state, "reflex_gains")[0] == pytest.approx(gains, rel=1e-6, abs=1e-9)
+    assert find_field(state, "reflex_squares")[0] == pytest.approx(squares, rel=1e-6, abs=1e-9)
+    share = np.clip(gains / squares, 0.0, 1.0)
+    own, both = native_of(model).coefs(own=True).T[0], model.dual_coef_[0]
+    order = np.argsort(native_of(model).ids())
+    reflex = np.empty_like(own)
+    reflex[order] = find_field(state, "reflex")
+    np.testing.assert_allclose(both, (1 - share) * own + share * reflex, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly"])
+def test_attributes_of_a_regressor_make_its_answer(kernel: str) -> None:
+    X, y = walking(900)
+    made = {"kernel": kernel, "gamma": 0.3, "degree": 2, "coef0": 1.0, "scale": None}
+    model = regressor(budget=15, **made).partial_fit(X, 50.0 + 7.0 * y)
+    k = make_kernel(kernel, 0.3, 2, 1.0)(X, model.support_vectors_)
+    f = X @ model.coef_[0] + model.intercept_[0] + k @ model.dual_coef_[0]
+    np.testing.assert_allclose(f, model.predict(X), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(model.explain(X[3]).decision, model.predict(X[3:4]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_regressor_resumes_and_reads_csr_alike(dtype: Any) -> None:
+    X, y = walking(1500)
+    X = X.astype(dtype)
+    whole, sparse, loop = (regressor(budget=12, **RAW) for _ in range(3))
+    whole.partial_fit(X, y)
+    sparse.partial_fit(scipy.sparse.csr_array(X), y)
+    for i in range(0, 1500, 100):
+        loop.partial_fit(X[i : i + 100], y[i : i + 100])
+        loop = pickle.loads(pickle.dumps(loop))
+    same_state(whole, sparse, but="learner/expansion/support")
+    same_state(whole, loop)
+    assert find_field(state_of(whole), "reflex_squares")[0] > 0
+
+
+def test_targets_in_other_units_change_nothing() -> None:
+    X, y = walking(2000)
+    answers = [regressor().prequential(X, a * y + b) for a, b in ((1.0, 0.0), (1e6, 3e6))]
+    one, other = (each[1:] for each in answers)  # before the first row b is unknown
+    np.testing.assert_allclose(other, 1e6 * one + 3e6, rtol=1e-4, atol=1.0)
+
+
+def test_an_absurd_target_does_not_carry_it_away() -> None:
+    X, y = walking(3000)
+    plain = regressor().prequential(X, y)
+    y[1500] = 1e9
+    struck = regressor().prequential(X, y)
+    after = np.arange(3000) > 1500
+    errors = [np.sqrt(np.mean((each - y)[after] ** 2)) for each in (struck, plain)]
+    assert errors[0] < 1.3 * errors[1]

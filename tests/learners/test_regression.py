@@ -1,4 +1,4 @@
-"""Regression: every learner that does it follows its page, and the rules that hold everywhere."""
+"""Regression: every learner that does it follows its page and the general rules."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_long_run(case: Case) -> None:
 
 
 def test_the_tube_is_open_at_its_edge() -> None:
-    """An error of exactly epsilon is none; the one beyond it moves f."""
+    """An error of exactly epsilon is no error; a larger one moves f."""
     for name in ("rbp", "forgetron", "projectron", "pa", "ogd", "bogd", "nogd"):
         model = budgetron.make(name, task="regression", epsilon=0.5, target_scale=None)
         assert model.fit([[1.0]], [0.5]).n_updates_ == 0 or name in {"ogd", "bogd"}  # they decay

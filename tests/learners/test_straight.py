@@ -1,4 +1,4 @@
-"""The straight part of Budgetron, w.x + c: its forms, and what makes them others."""
+"""The straight part of Budgetron, w.x + c: its forms, and when they change."""
 
 from __future__ import annotations
 
@@ -55,16 +55,56 @@ def test_follows_its_page_where_full_turns_diagonal(layout: str, dtype: str) -> 
     assert form_of(model) == DIAGONAL
 
 
-def test_follows_its_page_where_rows_are_fuller_than_the_budget() -> None:
-    X, y = stream(120, classes=3)
-    X = np.hstack([X, X + 0.5, X - 0.5])
-    X[:20, 4:] = 0.0
-    case = Case("budgetron", {**OF_TRACE, "straight": "auto"})
-    model = run_trace(case, "rbf", X, y, 3, "dense")
+def dense_rows(rows: int, width: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of two classes that a plane separates; every value is nonzero."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(rows, width))
+    return X, (X @ rng.normal(size=width) > 0).astype(int)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_follows_its_page_where_rows_become_dense(dtype: str) -> None:
+    X, y = dense_rows(60, width=140)
+    X[:15, 4:] = 0.0
+    case = Case("budgetron", {**OF_TRACE, "budget": 71, "straight": "auto"})
+    model = run_trace(case, "rbf", X, y, 2, "dense", dtype=dtype)
     assert form_of(case.make().partial_fit(X[:10], y[:10])) == FULL
     assert form_of(model) == NONE
     assert not model.coef_.any()
     assert not model.intercept_.any()
+
+
+def test_dense_rows_have_none_from_the_start_unless_examples_are_few() -> None:
+    X, y = dense_rows(30)
+    forms = {}
+    for budget in (10, 59, 60, 130):
+        model = budgetron.make("budgetron", budget=budget, **RAW).partial_fit(X, y)
+        forms[budget] = form_of(model)
+    assert forms == {10: DIAGONAL, 59: DIAGONAL, 60: NONE, 130: NONE}
+    few = budgetron.make("budgetron", budget=130, **RAW).partial_fit(X[:, :100], y)
+    assert form_of(few) == FULL
+
+
+def test_dense_rows_that_a_plane_parts_win_it_back(tmp_path: Any) -> None:
+    X, y = dense_rows(1500)
+    none = budgetron.make("budgetron", budget=70, straight="none").partial_fit(X, y)
+    model = budgetron.make("budgetron", budget=70)
+    model.partial_fit(X[:450], y[:450])
+    assert form_of(model) == NONE
+    kinds = state_of(model)["race/counts"].reshape(-1, 3)[:, 0]
+    assert 2 in kinds
+    budgetron.save(model, tmp_path / "racing.btn")
+    twin = budgetron.load(tmp_path / "racing.btn")
+    for each in (model, twin):
+        each.partial_fit(X[450:], y[450:])
+    same_state(model, twin)
+    assert form_of(model) == DIAGONAL
+    assert model.n_mistakes_ < 0.9 * none.n_mistakes_
+    pickled = pickle.loads(pickle.dumps(model))  # it keeps what it has won
+    for each in (model, pickled):
+        each.partial_fit(X, y)
+    same_state(model, pickled)
+    assert form_of(pickled) == DIAGONAL
 
 
 def test_follows_its_page_where_there_are_more_features_than_places() -> None:
@@ -275,7 +315,7 @@ def test_an_average_is_that_without_it(average: str) -> None:
 
 
 def variance_at(model: Any, x: np.ndarray) -> float:
-    """Of f(x), by the full belief."""
+    """The variance of f(x) by the full belief."""
     support = model.support_vectors_[np.argsort(native_of(model).ids())]
     k = make_kernel("rbf", 0.5)(x[None], support)[0]
     z = np.concatenate([[1.0], x[find_field(state_of(model), "features")], k])
@@ -365,9 +405,11 @@ def test_within_bytes_the_width_decides_and_nothing_grows(
     model.partial_fit(rows[1:], y[1:])
     assert model.memory_bytes_ == taken <= int(limit[:-2]) * 1000
     assert (model.budget_ >= 21) == (form == "full")
+    # A limit with room for all features stores dense rows; CSR has no -0.
+    alike = X + 0.0 if layout == "csr" else X
     counted = budgetron.make(
         "budgetron", budget=model.budget_, straight=form, random_state=0, **RAW
-    ).partial_fit(rows, y, classes=[0, 1])
+    ).partial_fit(alike, y, classes=[0, 1])
     same_state(model, counted)
 
 

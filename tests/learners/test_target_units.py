@@ -1,4 +1,4 @@
-"""Targets in units that follow the stream: the page, what a change keeps, what y may be."""
+"""Targets in units that follow the stream: the page, what a change keeps, allowed targets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def make(name: str, **params: Any) -> Any:
 
 
 def restless(rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Targets with outliers, a jump, another scale, a stretch of equal ones, and no change."""
+    """Targets with outliers, a jump, another scale, a run of equal ones, and no change."""
     X, y = numeric_stream(rows)
     t = np.arange(rows)
     y = 3.0 * y + 100.0
@@ -47,7 +47,7 @@ def restless(rows: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ["ogd", "rbp", "fogd", "nogd", "budgetron", "avm"])
 def test_follows_its_page(name: str, dtype: type) -> None:
-    """Units in force after each row; the answer before it in those in force then."""
+    """The units after each row; the answer before it, in the units at that time."""
     X, y = restless(2500)
     X = X.astype(dtype)
     model, page = make(name, gamma=0.5, scale=None), TargetUnits()
@@ -65,7 +65,7 @@ def test_follows_its_page(name: str, dtype: type) -> None:
 
 @each_name
 def test_a_change_leaves_the_answers(name: str) -> None:
-    """The scale grows: f is another number and the same function. Budgetron's has a constant."""
+    """If the scale grows, f has other values and is the same function. Budgetron has a constant."""
     X, y = numeric_stream(1600)
     y += 50.0
     room: dict[str, Any] = {"budget": 2000} if name in ("rbp", "forgetron", "bogd") else {}
@@ -190,7 +190,7 @@ def test_threads_explanations_and_coefs_speak_of_the_same_answers(name: str) -> 
 
 @pytest.mark.parametrize("name", ["ogd", "pa", "fogd"])
 def test_the_mean_is_the_mean_of_the_answers(name: str) -> None:
-    """Where nothing leaves: of what each hypothesis answers, in the units of its round."""
+    """If nothing leaves: the mean of each hypothesis's answers, in the units of its round."""
     X, y = numeric_stream(260)
     y = y * (1.0 + np.arange(260) / 20) + 100.0
     how: dict[str, Any] = {"gamma": 0.5, "scale": None}
@@ -219,7 +219,7 @@ def test_target_scale_none_learns_targets_as_they_come() -> None:
         make("ogd", target_scale="standard").fit(X, y)
 
 
-def test_changes_are_told() -> None:
+def test_changes_are_events() -> None:
     X, y = restless(2500)
     told: list[Any] = []
     model = make("ogd", gamma=0.5, scale=None).fit(X[:1], y[:1])
@@ -236,7 +236,7 @@ START = 3000  # where the attack begins
 
 
 def attacks() -> dict[str, tuple[np.ndarray, int]]:
-    """Targets, and the row at which a new learner is to start."""
+    """Targets, and the row at which a new learner starts."""
     rng = np.random.default_rng(3)
     t = np.arange(ROWS)
     g = smooth()
@@ -273,7 +273,7 @@ def smooth() -> np.ndarray:
 @each_name
 @pytest.mark.parametrize("attack", attacks())
 def test_attacks(name: str, attack: str) -> None:
-    """A thousand rows later at most 1.2 times the error of a learner that starts there."""
+    """A thousand rows later the error is at most 1.2 times that of a learner that starts there."""
     X, (y, start) = rows(), attacks()[attack]
     model = make(name)
     answers, fresh = model.prequential(X, y), make(name).prequential(X[start:], y[start:])
@@ -289,7 +289,7 @@ def test_attacks(name: str, attack: str) -> None:
 
 @each_name
 def test_targets_times_1000_and_back(name: str) -> None:
-    """Budgetron's examples are those of the wrong units, and it is a little slower after these."""
+    """Budgetron's examples come from the wrong units, and it is a little slower after these."""
     X, t = rows(), np.arange(ROWS)
     y = smooth() + 0.1 * np.random.default_rng(3).normal(size=ROWS)
     begin, end = 2000, 3500
@@ -325,7 +325,7 @@ def test_huge_targets_stay_finite(name: str) -> None:
 
 
 def test_the_number_of_changes_is_bounded() -> None:
-    """Where the scale is another one every hundred rows, by up to a million times."""
+    """If the scale changes every hundred rows, by up to a factor of a million."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 2))
     y = rng.normal(size=20_000) * np.repeat(10.0 ** rng.uniform(-3, 3, size=200), 100)

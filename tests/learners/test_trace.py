@@ -14,9 +14,10 @@ from tests.support.cases import BY_NAME, CASES, VARIANTS, Case, stream
 from tests.support.native import state_of
 from tests.support.tracing import find_field, ran_through, run_trace
 
-ROWS = {2: 420, 3: 200}  # by classes; each case's branches are taken in either
+ROWS = {2: 420, 3: 200}  # by classes; each case's branches are taken in both
 # Each learner with its first kernel in all four ways, with any other in two: kernel and classes,
-# kernel and layout, classes and layout all meet. Outputs and layout know nothing of the kernel.
+# kernel and layout, classes and layout all occur together. Outputs and layout do not use the
+# kernel.
 WAYS = [(2, "dense"), (3, "csr"), (2, "csr"), (3, "dense")]
 
 
@@ -81,7 +82,7 @@ def halve_and_forget(page: Any, halve: Any = POMDR.halve) -> None:
 def test_what_happens_once_is_held_too(
     name: str, page: Any, method: str, wrong: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page that is wrong in one round of the whole stream does not pass."""
+    """A page with an error in a single round of the stream does not pass."""
     X, y = stream(ROWS[2])
     monkeypatch.setattr(page, method, wrong)
     with pytest.raises(AssertionError, match=r"^round "):
@@ -89,7 +90,7 @@ def test_what_happens_once_is_held_too(
 
 
 def test_a_margin_of_1_is_no_tie_of_the_perceptron(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong step is forgiven only where the learner itself takes another branch."""
+    """A wrong step is accepted only where the learner itself takes another branch."""
     X, y = np.array([[0.0], [0.0], [0.0]]), np.array([1, 1, 1])  # margins 0, 1, 1
 
     def too_late(page: Any, x: Any, row: Any, f: Any, margin: float, u: Any) -> None:

@@ -1,4 +1,4 @@
-"""scale="auto": units that follow the stream, held to papers/units.py row by row."""
+"""scale="auto": units that follow the stream, compared with papers/units.py row by row."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_units_gamma_and_stored_examples_are_those_of_the_page(
             units = in_force(model, X.shape[1])
             seen = ~np.isnan(units[:, 0]) & [len(f.values) > 0 for f in page.features]
             np.testing.assert_allclose(units[seen], wanted[seen], rtol=rtol, atol=1e-9)
-            # A warm-up that begins anew forgets what was stored at its next check.
+            # A warm-up that starts again forgets what was stored at its next check.
             ours = stored_rows(model)[-len(stored) :]
             np.testing.assert_allclose(ours, stored[-len(ours) :], rtol=rtol, atol=10 * rtol)
     if name not in STEADY:
@@ -208,7 +208,7 @@ def test_units_gamma_and_stored_examples_are_those_of_the_page(
 def test_fit_settles_units_and_gamma_as_the_page_does(
     name: str, fitted: int, dtype: type, layout: str
 ) -> None:
-    """From all its rows, whatever their order; then rows of partial_fit change them as usual."""
+    """From all its rows, in any order; later rows of partial_fit change them as usual."""
     X, y = STREAMS[name].astype(dtype), np.arange(ROWS) % 2
     rows = scipy.sparse.csr_array(X) if layout == "csr" else X
     model = budgetron.make("pa", C=1e-9, scale="auto", gamma="median", shuffle=False)
@@ -232,7 +232,7 @@ def test_fit_settles_units_and_gamma_as_the_page_does(
 
     stored, gamma = shown(X[:fitted]), median_gamma(shown(X[drawn[:WARM_UP]]))
     check(stored, gamma)
-    if fitted < WARM_UP:  # the warm-up goes on: the first 200 rows of the stream decide anew
+    if fitted < WARM_UP:  # the warm-up continues: the first 200 rows of the stream decide
         model.partial_fit(rows[fitted:WARM_UP], y[fitted:WARM_UP])
         page.start(X[:WARM_UP].astype(np.float64))
         check(shown(X[:WARM_UP]), median_gamma(shown(X[:WARM_UP])))
@@ -251,7 +251,7 @@ def test_fit_settles_units_and_gamma_as_the_page_does(
 @pytest.mark.parametrize("name", ["jump", "births", "all jump", "flags", "gaps"])
 @pytest.mark.parametrize("case", KINDS, ids=str)
 def test_every_learner_goes_on_through_changes(case: Case, name: str) -> None:
-    """Whole after each change, dense as CSR, batch as loop, and resumed as uninterrupted."""
+    """Valid after each change; dense = CSR, batch = loop, resumed = uninterrupted."""
     X, y = STREAMS[name], (STREAMS[name][:, 0] * STREAMS[name][:, 2] > 0).astype(int)
     whole = case.make(scale="auto", gamma="median")
     decisions = whole.prequential(X, y, classes=[0, 1])
@@ -272,7 +272,7 @@ def test_every_learner_goes_on_through_changes(case: Case, name: str) -> None:
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_the_number_of_changes_is_bounded(name: str) -> None:
-    # A stream whose features leap at every check.
+    # A stream whose features jump at every check.
     rng = np.random.default_rng(0)
     X = np.tile(STREAMS[name], (6, 1)) * np.exp(rng.normal(size=6 * ROWS)[:, None] * 3)
     X *= 10.0 ** np.repeat(rng.integers(-6, 6, size=len(X) // 100), 100)[:, None]
@@ -314,7 +314,7 @@ def test_features_without_a_state_share_one_unit() -> None:
 
 
 def test_a_budget_in_bytes_holds_on_hashed_words() -> None:
-    """Statistics are part of the memory: few bytes for many features are not refused."""
+    """Statistics are part of the memory: few bytes for many features are accepted."""
     rows, words, width = 1500, 20, 2**20
     rng = np.random.default_rng(0)
     features = np.sort(rng.zipf(1.3, size=(rows, words)) * 0x9E3779B1 % width, axis=1)
@@ -339,7 +339,7 @@ def test_a_budget_in_bytes_holds_on_hashed_words() -> None:
 
 
 def test_rare_features_share_a_unit_until_they_are_frequent() -> None:
-    """Ten rare features of sizes 1 to 10: one unit; the one that becomes frequent gets its own."""
+    """Ten rare features of sizes 1 to 10 share one unit; one that becomes frequent gets its own."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12_000, 12)) * np.r_[1.0, 100.0, np.arange(1, 11)]
     X[:, 2:] *= rng.random((len(X), 10)) < 0.004
@@ -357,7 +357,7 @@ def test_rare_features_share_a_unit_until_they_are_frequent() -> None:
 
 
 def test_a_code_among_counts_leaves_their_unit_near_them() -> None:
-    """Of the values other than 0 one of 25 is 98: the unit would follow it to 20."""
+    """One in 25 nonzero values is 98: the unit would follow it to 20."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 3)) * [1.0, 100.0, 1.0]
     X[:, 2] = rng.integers(1, 4, len(X)) * (rng.random(len(X)) < 0.05)
@@ -378,7 +378,7 @@ def test_small_sets_are_scaled() -> None:
 
 
 def rising_then(after: str, rows: int) -> np.ndarray:
-    """A feature that only grows for 3,000 rows, and then does not; three others beside it."""
+    """A feature that only grows for 3,000 rows, and then does not; with three others."""
     rng = np.random.default_rng(0)
     t = np.arange(rows)
     X = rng.normal(size=(rows, 4)) * [1.0, 100.0, 3.0, 10.0]
@@ -406,9 +406,9 @@ def test_a_feature_that_only_grew_has_its_own_unit_again_within_500_rows(after: 
 
 
 def test_what_depends_on_a_feature_that_only_grows_is_learned() -> None:
-    """Rows sorted by the feature that decides: without it half of other rows are mistakes.
+    """Rows sorted by the feature that decides: without it half of later rows are mistakes.
 
-    Without a reflex, which follows the last rows: all of one class.
+    Without a reflex, which follows the last rows: they are all of one class.
     """
     rng = np.random.default_rng(0)
     X, others = rng.normal(size=(20_000, 5)), rng.normal(size=(2000, 5))

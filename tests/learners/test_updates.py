@@ -1,4 +1,4 @@
-"""What the first rows must do to the learners made of parts, worked out by hand."""
+"""The effect of the first rows on learners made of parts, computed by hand."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_first_coef(name: str, params: dict[str, Any], coef: float) -> None:
     assert first_coef(name, **params) == pytest.approx(coef, rel=1e-15)
 
 
-def test_newcomers_turned_away_are_no_updates() -> None:
+def test_refused_examples_are_no_updates() -> None:
     X, y = stream(300)
     stoptron = as_printed("stoptron", gamma=0.5, budget=12).fit(X, y)
     assert stoptron.n_support_ == stoptron.n_updates_ == 12

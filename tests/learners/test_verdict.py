@@ -1,4 +1,4 @@
-"""A model that does not learn says so, once; on noise there is nothing to say."""
+"""A model that does not learn warns, once; on noise there is no warning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.cases import as_format, same_state
 from tests.support.native import native_of, state_of
 
 BOTH = [(name, task) for name, entry in CATALOGUE.items() for task in entry.tasks]
-# Learners whose mistakes on noise are many times those of a guess at random, so that the warning is
+# Learners whose mistakes on noise are many times those of a random guess, so that the warning is
 # right there too: CKS drops the example that is classified best, Stoptron stops when it is full.
 RUINED_BY_NOISE = {"cks", "stoptron"}
 WITHOUT_BUDGET = {"perceptron", "pa", "ogd", "alma", "pegasos", "avp"}
@@ -43,7 +43,7 @@ def rows(count: int, task: str = "classification", seed: int = 0) -> tuple[Any, 
 
 
 def warned(model: Any, X: Any, y: Any, **more: Any) -> list[str]:
-    """What it warned of while it learned in chunks."""
+    """The warnings while it learned in chunks."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for start in range(0, len(y), 250):
@@ -56,7 +56,7 @@ def warned(model: Any, X: Any, y: Any, **more: Any) -> list[str]:
 
 
 def disappointing(kind: str) -> tuple[Any, Any, Any]:
-    """Rows that are learned, and then something that makes decisions worse than a guess."""
+    """Rows that can be learned, followed by rows that make decisions worse than a guess."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(6000, 3))
     weight = rng.integers(1, 4, size=len(X)) / 2.0
@@ -103,7 +103,7 @@ def test_follows_its_page(name: str, kind: str) -> None:
         assert page.kind == "worse"
 
 
-# ---- what is said --------------------------------------------------------------------------------
+# ---- the text ------------------------------------------------------------------------------------
 
 
 @each_learner
@@ -120,7 +120,7 @@ def test_decisions_that_died_out(name: str, task: str) -> None:
 
 @pytest.mark.parametrize("name", ["rbp", "forgetron", "budgetron", "nogd"])
 def test_worse_than_the_majority_class(name: str) -> None:
-    """The class that f = 0 stands for is the rare one, and hardly a row has a neighbour."""
+    """Output 0 means the rare class, and hardly a row has a neighbour."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 60, size=(4000, 2)).astype(float)
     y = (rng.random(4000) < 0.1).astype(int)
@@ -130,7 +130,7 @@ def test_worse_than_the_majority_class(name: str) -> None:
 
 
 def test_worse_than_a_guess_among_many_even_classes() -> None:
-    """Who repeats the last label is always wrong; the bound stays below 1."""
+    """A learner that repeats the last label is always wrong; the bound stays below 1."""
     X = np.ones((4000, 2)) + np.arange(4000)[:, None] * 1e-9
     y = np.arange(4000) % 4
     with pytest.warns(NotLearningWarning, match="the majority class alone has 7"):
@@ -255,7 +255,7 @@ def test_an_error_if_the_user_wants_one(river: bool) -> None:
 
 
 def noise(kind: str, count: int, seed: int) -> tuple[str, Any, Any]:
-    """Targets that have nothing to do with the rows."""
+    """Targets that are independent of the rows."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(count, 4))
     several = [0.6, 0.2, 0.1, 0.05, 0.05]
@@ -277,7 +277,7 @@ def noise(kind: str, count: int, seed: int) -> tuple[str, Any, Any]:
 )
 @each_learner
 def test_silent_on_noise(name: str, task: str, kind: str) -> None:
-    """studies/noise.py goes over 200,000 rows."""
+    """studies/noise.py uses 200,000 rows."""
     of_noise, X, y = noise(kind, 3000 if name in WITHOUT_BUDGET else 12_000, 0)
     if of_noise != task or name in RUINED_BY_NOISE:
         return

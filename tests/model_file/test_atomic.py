@@ -1,4 +1,4 @@
-"""Files that are whole or not there: what may be replaced, who may write, what is left behind."""
+"""Files are complete or absent: what may be replaced, who may write, what is left behind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def names(folder: Path) -> list[str]:
 
 
 def special_files(folder: Path) -> dict[str, Path]:
-    """One file of each kind that is none to write a model to."""
+    """One file of each kind to which no model can be written."""
     made = {kind: folder / kind for kind in ("pipe", "socket", "folder", "circle")}
     os.mkfifo(made["pipe"])
     with socket.socket(socket.AF_UNIX) as listener:
@@ -126,12 +126,12 @@ def test_a_file_that_is_being_written_is_not_swept(
     for moment in ("fsync", "replace"):
         monkeypatch.setattr(durable.os, moment, at_this_moment(getattr(os, moment)))
     write_whole(path, b"whole")
-    assert [len(each) for each in moments[:2]] == [1, 1]  # the unfinished one; what was left is not
+    assert [len(each) for each in moments[:2]] == [1, 1]  # the unfinished one; the leftover is gone
     assert names(tmp_path) == ["model"]
     assert path.read_bytes() == b"whole"
 
 
-def test_a_file_swept_before_it_was_locked_is_begun_anew(
+def test_a_file_swept_before_it_was_locked_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "model"
@@ -206,7 +206,7 @@ def test_file_systems_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert names(tmp_path) == ["model"]
     left = tmp_path / f".model.{'0' * 16}.unfinished"
     left.touch()
-    sweep(path)  # nobody knows whether it is being written
+    sweep(path)  # nobody knows whether it is still being written
     assert left.exists()
 
 

@@ -1,7 +1,6 @@
-"""Model files: exact, whole or not there, refused in one line where they are not what they say.
+"""Model files: exact, complete or absent, and refused in one line if they are invalid.
 
-What a stranger may write into one is in test_model_file_fuzz.py, what this version wrote for good
-in test_golden.py.
+test_model_file_fuzz.py has forged files, test_golden.py files of earlier versions.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ def test_a_loaded_model_goes_on_to_the_bit(case: Case, tmp_path: Path) -> None:
 
 @each_kind
 def test_every_attribute_is_in_the_file(case: Case) -> None:
-    """Learning sets nothing that `_fitted` does not list: else it would be lost."""
+    """Learning sets nothing that `_fitted` does not list: it would be lost."""
     X, y = rows_for(case, 50)
     model = case.make().partial_fit(X, y)
     model.predict(X)
@@ -100,7 +99,7 @@ def test_in_the_warm_up_and_after_it(cut: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["rbp", "forgetron", "budgetron", "avm", "bogd"])
 def test_a_loaded_model_soon_holds_as_much_memory(name: str, tmp_path: Path) -> None:
-    """Dense rows and a budget: nothing is left of the warm-up, and the next rows make the rest."""
+    """Dense rows and a budget: nothing of the warm-up is left, and the next rows make the rest."""
     X, y = stream(700, 6, 2)
     X = X * np.array([1.0, 10.0, 100.0, 0.1, 1.0, 5.0])
     model = budgetron.make(name, budget=20).partial_fit(X[:400], y[:400], classes=[0, 1])
@@ -111,7 +110,7 @@ def test_a_loaded_model_soon_holds_as_much_memory(name: str, tmp_path: Path) -> 
     assert 0 <= model.memory_bytes_ - twin.memory_bytes_ < 1000 * learners
     for each in (model, twin):
         each.partial_fit(X[400:], y[400:])
-    # Contenders of a race (core/model/race.hpp) have scratch of what happened before, too.
+    # Contenders of a race (core/model/race.hpp) also have scratch of earlier rows.
     assert abs(twin.memory_bytes_ - model.memory_bytes_) <= 1000 * (learners - 1)
 
 
@@ -194,23 +193,23 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(tmp_path: Path) -
         budgetron.save(generator, path)
     with pytest.raises(ValueError, match="'gamma' parameter"):
         budgetron.save(BY_NAME["rbp"].make().fit(X, y).set_params(gamma=-1.0), path)
-    with pytest.raises(ModelFileError, match=r"^dict is no estimator of budgetron"):
+    with pytest.raises(ModelFileError, match=r"^dict is not an estimator of budgetron"):
         budgetron.save({}, path)
     assert list(tmp_path.iterdir()) == []
 
 
 class Stranger(budgetron.PerceptronClassifier):
-    """Not the package's own, so a file could not name it."""
+    """Not from the package, so a file could not name it."""
 
 
 def test_a_class_of_somebody_else_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelFileError, match="Stranger is no estimator"):
+    with pytest.raises(ModelFileError, match="Stranger is not an estimator"):
         budgetron.save(Stranger(), tmp_path / "model.btn")
 
 
 @pytest.mark.parametrize("case", [*CASES[::4], *REGRESSION[::6]], ids=str)
 def test_what_load_would_refuse_is_not_written(case: Case, tmp_path: Path) -> None:
-    """A NaN where load looks for one, numbers that are too few: the old file stays."""
+    """If load would find a NaN or too few numbers, saving fails and the old file stays."""
     X, y = rows_for(case, 60)
     model = case.make().partial_fit(X, y)
     path = tmp_path / "model.btn"
@@ -294,8 +293,8 @@ def test_foreign_files(tmp_path: Path) -> None:
 
 def test_pipes_are_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    refuse(tmp_path / "pipe", "not a model file: it is no regular file")
-    with pytest.raises(ModelFileError, match="no regular file"):
+    refuse(tmp_path / "pipe", "not a model file: it is not a regular file")
+    with pytest.raises(ModelFileError, match="not a regular file"):
         model_file.read_header(tmp_path / "pipe")
 
 
@@ -303,7 +302,7 @@ def test_pipes_are_not_waited_for(tmp_path: Path) -> None:
 def test_a_file_written_to_meanwhile_does_no_harm(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is read before it is parsed, never mapped: a mapped file that is cut short kills."""
+    """It is read before it is parsed, never mapped: a mapped file that is cut short crashes."""
     import safetensors.numpy
 
     whole, parse = saved.read_bytes(), safetensors.numpy.load

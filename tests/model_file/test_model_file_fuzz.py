@@ -1,8 +1,8 @@
-"""A hostile file with a right checksum is still only data: refused in one line, or a usable model.
+"""A forged file with a valid checksum is still only data: refused in one line, or a usable model.
 
-Documents and arrays of real files are changed at random and signed anew, so that nothing but the
-loader's own checks stands between them and the core. (The core's are also tested one by one and
-under sanitizers, in core/tests/learners/learners_test.cpp.) BUDGETRON_FUZZ_EXAMPLES asks for more.
+Documents and arrays of real files are changed at random and signed again, so that only the loader's
+own checks protect the core. (The core's checks are also tested one by one and under sanitizers, in
+core/tests/learners/learners_test.cpp.) BUDGETRON_FUZZ_EXAMPLES sets the number of examples.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.support.cases import BY_NAME, REGRESSION, stream
 from tests.support.native import engine_of, has_learned
 
 EXAMPLES = int(os.environ.get("BUDGETRON_FUZZ_EXAMPLES", "100"))
-ENDS = ("refused", "loaded", "damaged")  # all that may become of a file: see `use`
+ENDS = ("refused", "loaded", "damaged")  # all possible outcomes of a file: see `use`
 Parts = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
@@ -83,7 +83,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Originals:
 
 
 def table(rows: int) -> pd.DataFrame:
-    """Numbers with gaps, words, a rare word, whole numbers, yes and no."""
+    """Numbers with gaps, words, a rare word, integers, yes and no."""
     random = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -114,11 +114,11 @@ def pipelines() -> list[Any]:
 
 @pytest.fixture(autouse=True)
 def limited_memory() -> Iterator[None]:
-    """A file may describe a model larger than memory: that must be an error, not the end of all."""
+    """A file may describe a model larger than memory: that must be an error, not a crash."""
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    if "asan" not in os.environ.get("LD_PRELOAD", ""):  # which reserves terabytes for itself
+    if "asan" not in os.environ.get("LD_PRELOAD", ""):  # asan reserves terabytes for itself
         resource.setrlimit(resource.RLIMIT_AS, (used + (3 << 30), before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_AS, before)
@@ -133,7 +133,7 @@ def sign(document: Any, arrays: dict[str, np.ndarray], path: Path) -> None:
 
 
 def use(path: Path) -> str:
-    """Load, predict, go on learning, save and load again; whether it was refused, and when."""
+    """Load, predict, learn, save and load again; returns whether it was refused, and when."""
     try:
         model = budgetron.load(path)
     except ModelFileError as error:
@@ -179,7 +179,7 @@ def use(path: Path) -> str:
 
 
 def use_pipeline(pipeline: Any, path: Path) -> str:
-    """The same of a pipeline; steps that do not fit each other, or the table, refuse its rows."""
+    """The same for a pipeline; steps that do not fit each other, or the table, refuse its rows."""
     frame = table(30)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -241,7 +241,7 @@ def test_made_up_documents(data: st.DataObject, originals: Originals, tmp_path: 
 
 
 def near(value: Any) -> st.SearchStrategy[Any]:
-    """Values that might be taken for this one: of its type, of another, next to it, of its size."""
+    """Values that could replace this one: of its type, of another, next to it, of its size."""
     others: list[Any] = [None, True, False, 0, 1, -1, 2**31, 2**62, 2**63, 0.5, "", "1", [], {}]
     if isinstance(value, bool):
         others += [not value] * 10
@@ -257,7 +257,7 @@ def near(value: Any) -> st.SearchStrategy[Any]:
 
 
 def forge(data: st.DataObject, document: Any, chosen: list[Any]) -> None:
-    """One of these places is a little other than it was, or not there."""
+    """Change one of these places a little, or remove it."""
     *way, key = data.draw(st.sampled_from(chosen), label="place")
     inner = document
     for step in way:
@@ -271,9 +271,9 @@ def forge(data: st.DataObject, document: Any, chosen: list[Any]) -> None:
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_forged_fields(data: st.DataObject, originals: Originals, tmp_path: Path) -> None:
-    """One field of what was learned is a little other than it was, or not there, or one too many.
+    """Change one field of the learned state a little, remove it, or add one.
 
-    Half of the time it is what the core relies on: widths, classes, rooms, seeds.
+    Half of the time it is a field that the core relies on: widths, classes, rooms, seeds.
     """
     original, arrays = originals[data.draw(st.integers(0, len(originals) - 1), label="model")]
     document = copy.deepcopy(original)
@@ -288,7 +288,7 @@ def test_forged_fields(data: st.DataObject, originals: Originals, tmp_path: Path
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_forged_steps(data: st.DataObject, originals: Originals, tmp_path: Path) -> None:
-    """One value of a pipeline is a little other than it was, or not there."""
+    """Change one value of a pipeline a little, or remove it."""
     forged = [parts for parts in originals if "pipeline" in parts[0]]
     original, arrays = forged[data.draw(st.integers(0, len(forged) - 1), label="pipeline")]
     document, arrays = copy.deepcopy(original), dict(arrays)
@@ -305,7 +305,7 @@ def test_forged_steps(data: st.DataObject, originals: Originals, tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["ahpatron", "rbp", "budgetron", "avm", "bsgd-merge", "bogd"])
 def test_a_room_keeps_its_width_and_its_classes(name: str, tmp_path: Path) -> None:
-    """A model in bytes has taken its memory for rows of one width: others would overflow it."""
+    """A model with a byte limit has memory for rows of one width: others would overflow it."""
     X, y = stream(60)
     path = tmp_path / "model.btn"
     budgetron.save(BY_NAME[name].make(budget="40KB").fit(X, y), path)
@@ -358,7 +358,7 @@ def test_weights_of_classes_that_cannot_be(pairs: list[Any], tmp_path: Path) -> 
 
 
 def test_a_model_in_bytes_refuses_wider_rows_of_a_stream(tmp_path: Path) -> None:
-    """What a forged file may not do, a stream that grows may not do either."""
+    """What a forged file may not do, a growing stream may not do either."""
     X, y = stream(60)
     model = BY_NAME["ahpatron"].make(budget="20KB").fit(X, y)
     before = model_file.to_bytes(model)
@@ -433,7 +433,7 @@ def test_made_up_arrays(data: st.DataObject, originals: Originals, tmp_path: Pat
 def test_a_small_file_cannot_ask_for_the_memory_of_all(
     name: str, changes: dict[str, int | None], tmp_path: Path
 ) -> None:
-    """Refused before it is taken, or memory follows what is stored, and that is little."""
+    """Refused before the allocation, or memory follows the stored examples, which are few."""
     X, y = stream(60)
     path = tmp_path / "model.btn"
     budgetron.save(BY_NAME[name].make().fit(X, y), path)
@@ -441,7 +441,7 @@ def test_a_small_file_cannot_ask_for_the_memory_of_all(
     document["learned"]["origin"]["params"].update(changes)
     sign(document, arrays, path)
     if name in ("fogd", "nogd"):  # whose frequencies, and the rank that was forged, are there
-        with pytest.raises(ModelFileError, match=r"asks for [0-9,]+ bytes|damaged rank"):
+        with pytest.raises(ModelFileError, match=r"needs [0-9,]+ bytes|damaged rank"):
             budgetron.load(path)
         return
     model = budgetron.load(path)
@@ -456,7 +456,7 @@ def test_a_budget_that_is_taken_as_a_whole_is_counted(tmp_path: Path) -> None:
     document, arrays = model_file._take_apart(path)[:2]
     document["learned"]["origin"]["params"]["budget"] = 4096
     sign(document, arrays, path)
-    with pytest.raises(ModelFileError, match=r"asks for [0-9,]+ bytes, out of all proportion"):
+    with pytest.raises(ModelFileError, match=r"needs [0-9,]+ bytes, far more than its file"):
         budgetron.load(path, max_bytes="100MB")
 
 
@@ -467,7 +467,7 @@ def test_a_room_in_a_file_counts(tmp_path: Path) -> None:
     document, arrays = model_file._take_apart(path)[:2]
     document["learned"]["origin"]["room"]["limit"] = 2**40
     sign(document, arrays, path)
-    with pytest.raises(ModelFileError, match="asks for 1,099,511,627,776 bytes"):
+    with pytest.raises(ModelFileError, match="needs 1,099,511,627,776 bytes"):
         budgetron.load(path)
 
 
@@ -478,13 +478,13 @@ def test_the_caller_may_allow_more_or_less(tmp_path: Path) -> None:
     budgetron.save(model, path)
     assert path.stat().st_size < 200_000
     assert budgetron.load(path).predict(X).tolist() == model.predict(X).tolist()
-    with pytest.raises(ModelFileError, match=r"asks for 6,496,000 bytes.*max_bytes=6496000"):
+    with pytest.raises(ModelFileError, match=r"needs 6,496,000 bytes.*max_bytes=6496000"):
         budgetron.load(path, max_bytes="5MB")
     assert budgetron.load(path, max_bytes=6496000).n_seen_ == 50
 
 
-def test_signing_anew_is_enough_to_be_read(originals: Originals, tmp_path: Path) -> None:
-    """Else the tests above would test the checksum alone."""
+def test_signing_again_is_enough_to_be_read(originals: Originals, tmp_path: Path) -> None:
+    """Otherwise the tests above would only test the checksum."""
     for document, arrays in originals:
         sign(dict(document), arrays, tmp_path / "model.btn")
         assert use(tmp_path / "model.btn") == "loaded"

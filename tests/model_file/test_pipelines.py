@@ -1,4 +1,4 @@
-"""Pipelines in model files: what is loaded is what was saved, as data, or there is one line."""
+"""Pipelines in model files: loading gives what was saved, as data, or a one-line error."""
 
 from __future__ import annotations
 
@@ -222,11 +222,11 @@ def double(X: Any) -> Any:
         ),
         (
             ColumnTransformer([("in", StandardScaler(), double)]),
-            "the columns of 'in' are chosen by the function double, which is no data: list",
+            "the columns of 'in' are chosen by the function double, which is not data: list",
         ),
         (
             ColumnTransformer([("in", StandardScaler(), make_column_selector("a"))]),
-            "chosen by make_column_selector, which is no data",
+            "chosen by make_column_selector, which is not data",
         ),
     ],
 )
@@ -245,7 +245,7 @@ def test_what_is_no_pipeline_of_ours(tmp_path: Path) -> None:
         pass
 
     for model in (make_pipeline(StandardScaler()), Own([("a", BudgetronClassifier())])):
-        with pytest.raises(ModelFileError, match="is no estimator of budgetron"):
+        with pytest.raises(ModelFileError, match="is not an estimator of budgetron"):
             budgetron.save(model, tmp_path / "model.btn")
     cached = make_pipeline(BudgetronClassifier(), memory=str(tmp_path))
     with pytest.raises(ModelFileError, match="with memory cannot be kept"):
@@ -270,7 +270,7 @@ def test_nothing_is_pickled(frame: pd.DataFrame, y: np.ndarray, monkeypatch: Any
 def test_the_header_has_versions_and_steps(
     frame: pd.DataFrame, y: np.ndarray, tmp_path: Path
 ) -> None:
-    """Another version of scikit-learn is written down and not refused."""
+    """Another version of scikit-learn is recorded and not refused."""
     import sklearn
 
     path = tmp_path / "model.btn"
@@ -357,7 +357,7 @@ def test_parameters_that_scikit_learn_does_not_look_at(
 
 
 def test_numbers_that_are_searched_must_be_sorted(tmp_path: Path) -> None:
-    """scikit-learn looks categories up by halves: unsorted ones give places behind the last."""
+    """scikit-learn finds categories by binary search: unsorted ones give places behind the last."""
     path = tmp_path / "model.btn"
     X = np.repeat([[1.0], [2.0], [3.0]], 5, axis=0)
     pipeline = make_pipeline(OneHotEncoder(), BudgetronClassifier(budget=9))
@@ -365,7 +365,7 @@ def test_numbers_that_are_searched_must_be_sorted(tmp_path: Path) -> None:
     document, arrays = model_file._take_apart(path)[:2]
     arrays["pipeline/0"] = arrays["pipeline/0"][::-1].copy()
     sign(document, arrays, path)
-    with pytest.raises(ModelFileError, match="categories make no sense"):
+    with pytest.raises(ModelFileError, match="categories are not valid"):
         budgetron.load(path)
 
 

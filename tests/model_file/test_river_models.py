@@ -1,4 +1,4 @@
-"""River models in model files: a loaded one goes on to the bit, row by row."""
+"""River models in model files: a loaded one continues to the bit, row by row."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def again(model: Any, path: Path) -> Any:
 
 
 def goes_on(model: Any, X: list[Any], y: list[Any], cut: int, path: Path) -> None:
-    """Learn some rows, save and load, learn the rest: as if nothing had been saved."""
+    """Learn some rows, save and load, learn the rest: equal to no save at all."""
     for x, label in zip(X[:cut], y[:cut], strict=True):
         model.learn_one(x, label)
     loaded = again(model, path)
@@ -69,7 +69,7 @@ def test_a_learner_goes_on_to_the_bit(case: Case, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [0, 1, 37, 64, 100, 180])
 def test_a_pipeline_with_a_table_encoder(cut: int, tmp_path: Path) -> None:
-    """While the encoding is provisional as well: the rows it waits on are kept."""
+    """Also while the encoding is provisional: the rows for which it waits are kept."""
     model = budgetron.river.TableEncoder(infer_rows=100) | budgetron.river.BudgetronClassifier(
         budget=30, seed=1
     )
@@ -96,7 +96,7 @@ def test_what_cannot_be_kept_is_named(tmp_path: Path) -> None:
         (river.preprocessing.StandardScaler() | learner, "StandardScaler of River cannot be kept"),
         (
             budgetron.river.TableEncoder() | river.preprocessing.StandardScaler(),
-            "is no learner of budgetron.river",
+            "is not a learner of budgetron.river",
         ),
     ):
         with pytest.raises(ModelFileError, match=says) as refused:

@@ -1,11 +1,11 @@
-"""The numbers of the papers that tests hold, and what each of them is here.
+"""The numbers of the papers that tests check, and our value of each.
 
     python -m tests.published.recorded [WORD ...]
 
-runs the lines with one of these words in their label (all of them without a word) over seeds 0 to
-9 and writes mean and standard deviation over the seeds into recorded.toml. Do so when a learner
-is changed on purpose, and say in the commit which numbers moved and why. Lines whose data
-set is not here keep what they have.
+runs the lines with one of these words in their label (without a word, all of them) over seeds 0 to
+9 and writes mean and standard deviation over the seeds into recorded.toml. Do so when a learner is
+changed on purpose, and say in the commit which numbers changed and why. Lines whose data set is not
+here do not change.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SMALL = {
     "bogd_tables": {"german", "spambase", "magic04"},
     "forgetron_table8": {"synthetic 5 %", "synthetic 10 %"},
 }
-# Of the tables with several budgets the larger ones say nothing new, and Projectron is slow there.
+# In tables with several budgets the larger ones add nothing, and Projectron is slow there.
 LARGE = {1000, 1500}
 AVM = [
     ("avm_table3", "a9a", "AVM-Hinge"),

@@ -4,8 +4,8 @@ Le et al. 2017 minimise an objective f, which is J here, as f is a decision:
 
     J(w) = lambda/2 ||w||^2 + E loss(w.phi(x), y)
 
-Rows are drawn from a known distribution: the points of a pool, each as likely as the other, with
-the label of its cluster but for a share of noise. So J and its least value J(w*) can be computed.
+Rows are drawn from a known distribution: the points of a pool with equal probability, with the
+label of its cluster except for a share of noise. So J and its least value J(w*) can be computed.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""What `budgetron reproduce all --quick` gives, cell by cell: later changes must leave every digit.
+"""The result of `budgetron reproduce all --quick`, cell by cell: no change may alter a digit.
 
     python -m tests.published.reproduced --check [FILE]   compare with FILE (or reproduced.json)
-    python -m tests.published.reproduced --record [FILE]  write FILE anew
+    python -m tests.published.reproduced --record [FILE]  rewrite FILE
 
-A cell is one line of a table or figure (papers/*/*.toml), with its setting, on
-the first permutation. FILE holds its value and the number of examples stored at the end, both
-exact, and a hash of the value at every checkpoint of the stream. Seconds are left out, and so are
-the lines that the clock may stop. A change that is meant to alter results records them anew and
-says which cells moved and why.
+A cell is one line of a table or figure (papers/*/*.toml), with its setting, on the first
+permutation. FILE holds its value and the number of examples stored at the end, both exact, and a
+hash of the value at every checkpoint of the stream. Seconds are left out, and so are lines with a
+time limit. A change that should alter results records them again and says which cells changed and
+why.
 
-The values depend on what the bits of tests/golden/digests.py depend on, the instruction set too
-(AVX2 and AVX-512 give the same), and on the data. Where one of these is another, or a data set is
-missing, there is nothing to compare, and the command says so. It takes about six minutes on two
-cores.
+The values depend on everything that the bits of tests/golden/digests.py depend on, also on the
+instruction set (AVX2 and AVX-512 give the same), and on the data. If one of these differs, or a
+data set is missing, there is nothing to compare, and the command says so. It takes about six
+minutes on two cores.
 """
 
 from __future__ import annotations

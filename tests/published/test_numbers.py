@@ -2,9 +2,8 @@
 
 The tables, their settings and the bar of the published numbers (their mean and three standard
 deviations) are those of `budgetron reproduce`, which runs ten permutations of everything. Our own
-number is held from both sides: the mean of a test's runs lies within three of its standard
-deviations of what recorded.toml has, so that a learner that became better by mistake is
-seen, too.
+number has bars on both sides: the mean of a test's runs is within three of its standard deviations
+of the value in recorded.toml, so that a learner that became better by mistake is detected, too.
 """
 
 from __future__ import annotations
@@ -61,6 +60,7 @@ def test_avm_is_as_recorded_and_not_worse_than_published(line: Line) -> None:
     assert report.verdict(row, statistics.fmean(values), protocol) != "worse", (values, row)
 
 
+@pytest.mark.long
 def test_ten_digits_are_learned_sooner_than_by_a_linear_machine() -> None:
     rates = {}
     for line in recorded.of_mnist():

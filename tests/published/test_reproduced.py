@@ -1,4 +1,4 @@
-"""The tool that holds `reproduce all --quick` to what was recorded, on a small table."""
+"""The tool that compares `reproduce all --quick` with its record, on a small table."""
 
 from __future__ import annotations
 

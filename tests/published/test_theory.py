@@ -1,4 +1,4 @@
-"""The papers' theorems hold, on streams where they say something.
+"""The papers' theorems hold, on streams where they are not trivial.
 
 Here those of the Perceptron and of the feature maps; `test_theory_PAPER.py` has the other papers'.
 """

@@ -1,11 +1,11 @@
-"""What Ahpatron's paper proves of AVP and Ahpatron.
+"""The theorems of Ahpatron's paper on AVP and Ahpatron.
 
 Liao, Li, Liao, Hu and Dang, "Ahpatron: a new budgeted online kernel learning machine with tighter
 mistake bound", AAAI Conference on Artificial Intelligence 2024. In all of it k(x, x) <= 1.
 
 Its proofs follow ||f_t - g||^2 for a competitor g through the rounds that update. So do the tests
-of theorems 3 and 6: a bound has room, in which a wrong step could hide, but the equation that the
-proof sums up has none.
+of theorems 3 and 6: a bound has slack in which a wrong step could hide, but the equation that the
+proof sums has none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the Forgetron's paper proves: its mistake bound, what pays for it, where none can be.
+"""The theorems of the Forgetron's paper: its mistake bound, its budget of damage, its limits.
 
 Dekel, Shalev-Shwartz and Singer, "The Forgetron", SIAM Journal on Computing 37 (2008).
 """

@@ -1,4 +1,4 @@
-"""What the tests of theorems share: streams, competitors, and a learner's f round by round.
+"""Shared code of the tests of theorems: streams, competitors, and a learner's f in each round.
 
 A mistake bound above T/4 proves nothing, so every stream has a competitor whose bound is below
 that. Competitors are made by the tests: differences of two bumps on the classes' centres.

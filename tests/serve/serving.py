@@ -1,4 +1,4 @@
-"""Servers to be tested: in this process, or one that can be killed; requests as they are sent."""
+"""Servers for tests: in this process, or one that can be killed; raw requests."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,8 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 import budgetron
+from budgetron.cli import main
+from tests.support.messages import json_messages
 
 JSON = {"Content-Type": "application/json"}
 ARROW = {"Content-Type": "application/vnd.apache.arrow.stream"}
@@ -24,7 +28,7 @@ COMMAND = "import sys; from budgetron.cli import main; main()"
 
 
 class Reply(NamedTuple):
-    """What a server answered."""
+    """The answer of a server."""
 
     status: int
     headers: dict[str, str]
@@ -43,7 +47,7 @@ def ask(
     method: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Reply:
-    """Send one request; a body that is no bytes is sent as JSON."""
+    """Send one request; a body that is not bytes is sent as JSON."""
     parts = urllib.parse.urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
     data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
@@ -101,11 +105,10 @@ class Process:
         self.url = line.split()[0]
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, list[dict[str, Any]]]:
-        """Send a signal and wait; the exit code and what was told on standard error."""
+        """Send a signal and wait; the exit code and the output on standard error, all JSON."""
         self.popen.send_signal(number)
         _, told = self.popen.communicate(timeout=60)
-        lines = [line for line in told.splitlines() if line.startswith("{")]
-        return self.popen.returncode, [json.loads(line) for line in lines]
+        return self.popen.returncode, [json.loads(line) for line in told.splitlines()]
 
 
 @contextmanager
@@ -125,3 +128,28 @@ def saved(model: Any, folder: Path, name: str = "rings") -> str:
     path = folder / f"{name}.btn"
     budgetron.save(model, path)
     return str(path)
+
+
+def lines(messages: list[bytes]) -> bytes:
+    """Messages as a file has them."""
+    return b"".join(each + b"\n" for each in messages)
+
+
+def of_messages(folder: Path, rows: int) -> str:
+    """The path of a model of a table: of the first of `json_messages`."""
+    (folder / "first.jsonl").write_bytes(lines(json_messages(rows)))
+    model = str(folder / "rows.btn")
+    columns = ["--ignore", "id", "--label", "label", "--categorical", "label"]
+    save = ["-b", "30", "--save", model, "--json"]
+    with pytest.raises(SystemExit) as end:
+        main(["run", str(folder / "first.jsonl"), *columns, *save])
+    assert not end.value.code
+    return model
+
+
+def until(true: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait until something is true."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""The page in a real browser: it loads, follows what is learned, says nothing on the console.
+"""The page in a real browser: it loads, shows what is learned, logs nothing on the console.
 
 `make browser` runs it, with Debian's chromium and PyPI's playwright.
 """

@@ -1,4 +1,4 @@
-"""`budgetron serve`: what it refuses in one line, a new model, and the files to run it by."""
+"""`budgetron serve`: one-line errors, a new model, and the files for running it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_mistakes_are_one_line(
         ([model, "--durable", "maybe"], "is on or off"),
         ([model, "--checkpoint", str(tmp_path)], "add --learn"),
         ([model, "--learn", "--checkpoint", str(tmp_path / "file" / "x")], "not a directory"),
-        ([model, "--learn", "--host", "0.0.0.0", "--port", "0"], "takes a token"),
+        ([model, "--learn", "--host", "0.0.0.0", "--port", "0"], "needs a secret token"),
         ([model, "--token", " "], "the token is empty"),
         ([model, "--max-body", "much"], "--max-body"),
         (["--new", "x"], "add --learn"),
@@ -71,7 +71,7 @@ def test_a_port_that_is_taken(model: str, capsys: pytest.CaptureFixture[str]) ->
         port = str(taken.getsockname()[1])
         said = refused(capsys, model, "--port", port)
     assert f"port {port}" in said
-    assert "name another --port" in said
+    assert "choose another --port" in said
 
 
 def test_a_new_model_is_served_and_goes_on(tmp_path: Path) -> None:

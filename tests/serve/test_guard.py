@@ -1,4 +1,4 @@
-"""Who may do what: tokens, hosts, other sites' pages, headers."""
+"""Permissions: tokens, hosts, pages of other sites, headers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch)
 def test_learning_beyond_loopback_takes_a_token() -> None:
     for host in ("0.0.0.0", "::"):
         with (
-            pytest.raises(BudgetronError, match="takes a token"),
+            pytest.raises(BudgetronError, match="needs a secret token"),
             running({"rings": taught()}, Settings(learn=True, host=host)),
         ):
             pass

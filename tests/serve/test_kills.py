@@ -1,7 +1,7 @@
 """Nothing acknowledged is lost: servers killed under load, stopped, on disks that fail.
 
-Every kill is checked from outside: clients know what was acknowledged to them and what was in
-flight, and the log, all of which is kept, says what was learned, in which order.
+Every kill is checked from outside: clients know what was acknowledged and what was in flight, and
+the log, all of which is kept, shows what was learned, in which order.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def test_sigterm_answers_what_it_has_and_saves(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_stops_learning_and_nothing_else(tmp_path: Path) -> None:
-    """Files of this process may have so many bytes: then writing fails as on a full disk."""
+    """Limit the file size of this process: then writing fails as on a full disk."""
     model, folder = saved(taught(), tmp_path), tmp_path / "kept"
     most = Path(model).stat().st_size + 40_000
 
@@ -184,7 +184,7 @@ def test_a_full_disk_stops_learning_and_nothing_else(tmp_path: Path) -> None:
 
 
 def no_master_key() -> None:
-    """Have the permissions of files count for root too (PR_CAPBSET_DROP, CAP_DAC_OVERRIDE)."""
+    """Let file permissions apply to root too (PR_CAPBSET_DROP, CAP_DAC_OVERRIDE)."""
     if os.geteuid() == 0:
         ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)
 

@@ -1,4 +1,4 @@
-"""What is learned: rows, labels that come later, retries, new models."""
+"""Learning: rows, labels that come later, retries, new models."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import budgetron
 from budgetron.client import Client, ServeError
 from budgetron.model_file import to_bytes
 from budgetron.serve import Settings, running
+from budgetron.serve.definition import Definition
+from budgetron.serve.server import Background
 from tests.serve.serving import ask, rings, taught
 
 X, Y = rings(900, seed=3)
@@ -118,6 +120,7 @@ BAD = {
     "a second row of another width": {"rows": [[0, 0], [1]], "labels": ["far", "far"]},
     "ids and rows": {"ids": ["a"], "rows": [[0, 0]], "labels": ["far"]},
     "an id twice": {"ids": ["a", "a"], "labels": ["far", "far"]},
+    "a zero byte in a label": {"rows": [[0, 0]], "labels": ["far\0"]},
     "a long label": {"rows": [[0, 0]], "labels": ["x" * 1001]},
     "a number too large for a column": {"rows": [{"x0": 10**400, "x1": 0}], "labels": ["far"]},
 }
@@ -168,7 +171,7 @@ def test_what_is_refused_leaves_model_and_log_as_they_were(tmp_path: Path) -> No
 
 
 def test_a_record_that_the_model_refuses_changes_nothing_at_a_replay_either(tmp_path: Path) -> None:
-    """A label that is none of the closed classes is found when it is learned: after the log."""
+    """A label outside the closed classes is detected when it is learned: after the log."""
     from budgetron.serve.log import Log
 
     wanted = budgetron.BudgetronClassifier(budget=30).partial_fit(X[:50], Y[:50], ["far", "near"])
@@ -188,6 +191,33 @@ def test_a_record_that_the_model_refuses_changes_nothing_at_a_replay_either(tmp_
         client = Client(url, "rings")
         assert client.stats()["rows"] == 53
         assert client.learn(X[50:53], Y[50:53], id="x").again
+
+
+def test_a_refused_first_request_does_not_say_what_the_columns_are(tmp_path: Path) -> None:
+    model = budgetron.BudgetronClassifier(budget=20)
+    new = Definition("new", model, classes=["a", "b"])
+    with Background([new], Settings(learn=True, folder=tmp_path)) as url:
+        client = Client(url, "new")
+        with pytest.raises(ServeError, match="not among the classes"):
+            client.learn([{"x": 1, "y": 2}, {"x": 2, "y": 1}], ["a", "c"])
+        assert client.learn([{"z": 1}, {"z": 2}], ["a", "b"]).learned == 2
+        assert client.stats()["rows"] == 2
+
+
+def test_what_is_too_large_to_wait_is_not_said_to_be_kept() -> None:
+    with running({"rings": taught()}, Settings(learn=True, waiting_bytes=1000)) as url:
+        client = Client(url, "rings")
+        assert client.infer(X[:1], id="small").kept
+        assert not client.infer(X[:300], id="large").kept
+
+
+def test_ids_come_within_the_limit_and_with_labels_alone() -> None:
+    with running({"rings": taught()}, Settings(learn=True, most_rows=3)) as url:
+        body: Any = {"ids": ["a", "b", "c", "d"], "labels": Y[:4]}
+        assert ask(url, "/v2/models/rings/learn", body).status == 413
+        tensor = {"name": "x", "shape": [1, 2], "datatype": "FP64", "data": [0, 0]}
+        body = {"ids": ["a"], "labels": Y[:1], "inputs": [tensor]}
+        assert ask(url, "/v2/models/rings/learn", body).status == 400
 
 
 def test_a_new_class_joins() -> None:
@@ -285,7 +315,7 @@ def test_errors_against_the_guesses_are_counted_row_by_row() -> None:
     assert sum(shares) == pytest.approx(1)
 
 
-def test_a_full_queue_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_queue_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with running({"rings": taught()}, Settings(learn=True, most_queued=10)) as url:
         reply = ask(url, "/v2/models/rings/learn", {"rows": X[:11].tolist(), "labels": Y[:11]})
         assert reply.status == 503

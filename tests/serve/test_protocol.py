@@ -1,4 +1,4 @@
-"""What is asked and answered: the Open Inference Protocol, rows, tables, refusals."""
+"""Requests and answers: the Open Inference Protocol, rows, tables, refusals."""
 
 from __future__ import annotations
 
@@ -177,6 +177,18 @@ BAD = {
     "a shape of others": {
         "inputs": [{"name": "x", "shape": [2, 2], "datatype": "FP64", "data": [1, 2]}]
     },
+    "a shape without features": {
+        "inputs": [{"name": "x", "shape": [400, 0], "datatype": "FP64", "data": []}]
+    },
+    "a shape of many large sizes": {
+        "inputs": [{"name": "x", "shape": [1] + [10**15] * 40_000, "datatype": "FP64", "data": []}]
+    },
+    "a shape of two large sizes": {
+        "inputs": [{"name": "x", "shape": [1, 2**62], "datatype": "FP64", "data": []}]
+    },
+    "a whole number too large in a tensor": {
+        "inputs": [{"name": "x", "shape": [1, 2], "datatype": "FP64", "data": [10**400, 0]}]
+    },
     "no datatype": {"inputs": [{"name": "x", "shape": [1, 2], "datatype": "F64", "data": [1, 2]}]},
     "texts in FP64": {
         "inputs": [{"name": "x", "shape": [1, 2], "datatype": "FP64", "data": ["1", "2"]}]
@@ -184,6 +196,9 @@ BAD = {
     "an id that is no text": {"rows": [[0, 0]], "id": 7},
     "an empty id": {"rows": [[0, 0]], "id": ""},
 }
+
+
+EMPTY = {"name": "x", "shape": [10**12, 0], "datatype": "FP64", "data": []}
 
 
 @pytest.mark.parametrize("what", BAD)
@@ -195,9 +210,16 @@ def test_mistakes_are_one_line(url: str, what: str) -> None:
     assert "Traceback" not in reply.json["error"]
 
 
+@pytest.mark.parametrize("model", ["rings", "shop"])
+def test_a_long_name_is_not_sent_back_whole(url: str, model: str) -> None:
+    body = {"rows": [{"x" * 100_000: 1}]}
+    assert len(ask(url, f"/v2/models/{model}/infer", body).body) < 500
+
+
 @pytest.mark.parametrize(
     ("path", "how", "status"),
     [
+        ("/v2/models/rings/infer", {"body": {"inputs": [EMPTY]}}, 413),
         ("/v2/models/none/infer", {"body": {"rows": [[0, 0]]}}, 404),
         ("/v2/models/..%2f..%2fetc%2fpasswd/file", {}, 404),
         ("/v2/models/rings/infer", {}, 405),
@@ -252,7 +274,7 @@ def test_a_head_that_takes_too_long() -> None:
 
 
 def events(url: str, count: int) -> list[Any]:
-    """The first states that a page is told."""
+    """The first states that a page receives."""
     parts = urllib.parse.urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=20)
     connection.request("GET", "/events")
@@ -267,7 +289,7 @@ def events(url: str, count: int) -> list[Any]:
     return found
 
 
-def test_the_page_is_told_every_second() -> None:
+def test_the_page_is_updated_every_second() -> None:
     with running({"rings": taught(50)}, Settings(viewers=1)) as at:
         first, second = events(at, 2)
         assert [each["name"] for each in first["models"]] == ["rings"]
@@ -333,7 +355,7 @@ def test_names_that_are_refused() -> None:
             running({name: taught(20)}),
         ):
             pass
-    with pytest.raises(BudgetronError, match="no estimator"), running({"x": object()}):
+    with pytest.raises(BudgetronError, match="not an estimator"), running({"x": object()}):
         pass
 
 
@@ -344,9 +366,30 @@ def test_the_client_says_what_the_server_says(url: str) -> None:
     with pytest.raises(ServeError, match="does not answer") as raised:
         Client("http://127.0.0.1:9", "rings", tries=2, wait=0.0).stats()
     assert raised.value.status == 0
-    with pytest.raises(ServeError, match="no address"):
+    with pytest.raises(ServeError, match="not an address"):
         Client("127.0.0.1", "rings")
     answer = Client(url, "rings").infer(np.zeros((2, 2)))
     assert answer.labels == taught().predict(np.zeros((2, 2))).tolist()
     assert len(answer.probabilities) == 2
     assert answer.classes == ["far", "near"]
+
+
+def test_a_cell_is_read_alike_alone_and_among_others(url: str) -> None:
+    cells: list[Any] = [True, 30, 30.5, "31", None, "old", 10**30]
+    rows = [{"town": "Rome", "age": each} for each in cells]
+    alone = [ask(url, "/v2/models/shop/infer", {"rows": [row]}).json for row in rows]
+    together = ask(url, "/v2/models/shop/infer", {"rows": rows * 3}).json
+    wanted = [number for each in alone for number in each["outputs"][1]["data"]]
+    assert together["outputs"][1]["data"][: len(wanted)] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_gaps_and_decimal_numbers_of_arrow(url: str) -> None:
+    decimals = pa.array([0.25, -1.5]).cast(pa.decimal128(10, 2))
+    for column, same in ((pa.nulls(2), [None, None]), (decimals, [0.25, -1.5])):
+        table = arrow_bytes(pa.table({"x0": column, "x1": [0.1, 0.2]}))
+        answer = ask(url, "/v2/models/rings/infer", table, headers=ARROW)
+        assert answer.status == 200, answer.body
+        found = pa.ipc.open_stream(answer.body).read_all().column("predict").to_pylist()
+        rows = {"rows": [[same[0], 0.1], [same[1], 0.2]]}
+        told = ask(url, "/v2/models/rings/infer", rows).json["outputs"][0]["data"]
+        assert found == told

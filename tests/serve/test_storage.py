@@ -1,4 +1,4 @@
-"""What is on disk: records torn anywhere, failing writes, rows that wait, clocks that jump."""
+"""Files: torn records, failing writes, waiting rows, clocks that jump."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_log_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_without_its_new_log_goes_on(tmp_path: Path) -> None:
-    """Killed between the checkpoint and the log that begins behind it."""
+    """Killed between the checkpoint and the log that starts after it."""
     log = Log(tmp_path, "m", durable=False, keep=False)
     list(log.replay(0))
     log.add([record(0), record(1)])
@@ -165,7 +165,7 @@ def test_ids_are_remembered_within_a_number() -> None:
     again = Remembered(1000)
     again.restore(known.state())
     assert all((key_of(str(i)) in again) == (i >= 4000) for i in range(5000))
-    with pytest.raises(BudgetronError, match="not whole"):
+    with pytest.raises(BudgetronError, match="incomplete"):
         again.restore("YWJj")
 
 
@@ -193,7 +193,7 @@ def test_rows_wait_for_a_time_whatever_the_calendar_says(tmp_path: Path) -> None
     assert rows.find(b"a") is not None
     clock.now += 2
     assert rows.find(b"a") is None
-    assert (rows.expired, rows.bytes) == (1, 0)
+    assert (rows.expired, rows.size) == (1, 0)
 
 
 def test_rows_wait_within_bytes() -> None:
@@ -201,7 +201,7 @@ def test_rows_wait_within_bytes() -> None:
     rows = waiting(None, clock, clock, most_bytes=5000)
     for i in range(100):
         rows.keep(key_of(str(i)), pack(X[:1]))
-        assert rows.bytes <= 5000
+        assert rows.size <= 5000
     assert rows.expired == 100 - len(rows)
     assert rows.find(key_of("99")) is not None
     assert rows.find(key_of("0")) is None
@@ -238,8 +238,45 @@ def test_the_file_of_waiting_rows_stays_small(tmp_path: Path) -> None:
             rows.learned(key_of(str(i)))
         rows.write()
     assert (tmp_path / "w").stat().st_size < 4 * 2**20
+    for i in range(0, 400, 20):
+        rows.learned(key_of(str(i)))
+    rows.keep(b"last", pack(wide))
+    rows.learned(b"last")
+    rows.write()
+    with rows._writing:
+        rows._rewrite()
     rows.close()
-    assert len(waiting(tmp_path / "w", clock, clock)) == 20
+    again = waiting(tmp_path / "w", clock, clock)
+    assert (len(again), again.kept, again.lost) == (0, 401, 0)
+
+
+def test_what_cannot_be_written_does_not_pile_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    memory = waiting(None, clock, clock, most_bytes=5000)
+    rows = waiting(tmp_path / "w", clock, clock, most_bytes=5000)
+
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        for i in range(3000):
+            memory.keep(key_of(str(i)), pack(X[:1]))
+            rows.keep(key_of(str(i)), pack(X[:1]))
+            if i % 100 == 0:
+                rows.write()
+        assert rows.failing is not None
+        assert not memory._new
+        assert len(rows._new) < 1200
+    rows.write()
+    assert rows.failing is None
+    rows.keep(b"last", pack(X[:1]))
+    rows.close()
+    again = waiting(tmp_path / "w", clock, clock, most_bytes=5000)
+    assert again.keys_waiting() == rows.keys_waiting()
+    assert (again.kept, again.lost) == (3001, 0)
 
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EIO, errno.ENOSPC])

@@ -1,4 +1,4 @@
-"""A run over messages that is killed goes on, and ends as if it had not been, to the bit."""
+"""A killed run over messages resumes, and ends as if it had not been killed, to the bit."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_growing_file(
 
 @pytest.fixture
 def server(messages: list[bytes]) -> Iterator[int]:
-    """A server that sends all messages to everybody who calls."""
+    """A server that sends all messages to every client."""
     text = b"".join(each + b"\n" for each in messages)
     with socket.create_server(("127.0.0.1", 0)) as door:
 
@@ -96,8 +96,9 @@ def test_a_socket(server: int, tmp_path: Path, capsys: pytest.CaptureFixture[str
     check(f"tcp://127.0.0.1:{server}?connect=yes&replay=yes", tmp_path, capsys)
 
 
+@pytest.mark.long
 def test_kafka(messages: list[bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The cluster is held here; who learns is a process that is killed."""
+    """The cluster runs here; the learning process is killed."""
     pytest.importorskip("confluent_kafka")
     from tests.support.kafka_cluster import Cluster
 
@@ -106,6 +107,7 @@ def test_kafka(messages: list[bytes], tmp_path: Path, capsys: pytest.CaptureFixt
     check(f"kafka://{cluster.address}/rows", tmp_path, capsys)
 
 
+@pytest.mark.long
 def test_redis(messages: list[bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from tests.support.redis_server import Server
 
@@ -123,10 +125,11 @@ def fed(arguments: list[str], path: str) -> None:
         main(arguments)
 
 
+@pytest.mark.long
 def test_standard_input(
     messages: list[bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is piped in again is read on where the run was."""
+    """Input that is piped in again is read from where the run stopped."""
     log, half = tmp_path / "log", tmp_path / "half"
     text = b"".join(each + b"\n" for each in messages)
     log.write_bytes(text)
@@ -175,12 +178,16 @@ def test_a_run_that_waits_for_messages_can_be_stopped(
     line = (tmp_path / "said").read_text().splitlines()[-1]
     assert line.startswith("budgetron: interrupted: 1,199 rows · lag 0 bytes · ")
     if kept:
-        assert line.endswith("; the same command goes on after row 1,199")
+        assert line.endswith("; the same command resumes after row 1,199")
         assert result_of([*arguments, "--idle", "0"], capsys)["resumed_from"] == 1199
 
 
 def said(arguments: list[str], path: str) -> None:
-    """In a process: the command, with its standard error in a file."""
+    """In a process: the command, with its standard error in a file.
+
+    A shell that starts a background process lets it ignore SIGINT, and its children too.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with open(path, "w") as sys.stderr:
         main(arguments)
 

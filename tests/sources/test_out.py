@@ -1,4 +1,4 @@
-"""Predictions go out with the row's id, labels come later: each row counts once."""
+"""Predictions are sent with the row's id, labels come later: each row counts once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from budgetron.sources.joining import Joined
 from budgetron.sources.protocol import Batch
-from tests.support.killed_runs import call, killed, result_of
+from tests.support.killed_runs import call, killed, result_of, same
 from tests.support.messages import SETTINGS, json_messages, letters, objects
 from tests.support.redis_server import Server
 
@@ -102,29 +102,65 @@ def test_labels_that_come_later(
     assert wrong == counts["wrong"] < len(answered) / 2
 
 
-def test_a_killed_run_with_late_labels_learns_every_row_once(
+def test_a_killed_run_with_late_labels_ends_as_one_that_was_not(
     apart: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows, labels = apart
-    kept, out = tmp_path / "kept.btn", tmp_path / "out"
-    arguments = run(rows, "--labels", f"tail:{labels}", "--id", "id", "--out", str(out))
-    arguments += ["--checkpoint", str(kept), "--every", "150"]
-    killed(arguments, kept, 2)
-    result = result_of(arguments, capsys)
-    assert (result["rows"], result["labels"]["joined"]) == (ROWS, ROWS)
-    ids = [each["id"] for each in letters(out)]
-    assert sorted(ids) == sorted(row["id"] for row in objects(ROWS))
+    kept, models = tmp_path / "kept.btn", [tmp_path / name for name in ("a.btn", "b.btn")]
+    outs = [tmp_path / name for name in ("a", "b")]
+    resumable, whole = (
+        [
+            *run(rows, "--labels", f"tail:{labels}", "--id", "id", "--out", str(out)),
+            *("--save", str(model)),
+        ]
+        for out, model in zip(outs, models, strict=True)
+    )
+    resumable += ["--checkpoint", str(kept), "--every", "150"]
+    assert killed(resumable, kept, 2)
+    results = [result_of(each, capsys) for each in (resumable, whole)]
+    assert same(*results)
+    assert results[0]["labels"] == results[1]["labels"]
+    assert (results[0]["rows"], results[0]["labels"]["joined"]) == (ROWS, ROWS)
+    assert models[0].read_bytes() == models[1].read_bytes()
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+def test_what_is_learned_depends_on_the_messages_alone() -> None:
+    """For any cuts of the sources: 500 rows, 500 labels, and so on."""
+    count = 1300
+    order = [*range(0, count, 2), *range(1, count, 2)]
+    found = []
+    for pieces in ((100, 7), (3, 1000)):
+        rows, labels, both = joined()
+        rows.values, labels.values = [row(i) for i in range(count)], [label(i) for i in order]
+        rows.piece, labels.piece = pieces
+        answered: list[list[str]] = []
+
+        def answer(ids: list[str], values: list[bytes], seen: Any = answered) -> list[Any]:
+            seen.append(ids)
+            return [None] * len(ids)
+
+        both.answer = answer
+        learned: list[str] = []
+        while batch := ids(both):
+            learned += batch
+        assert len(learned) == count
+        found.append((learned, answered))
+    assert found[0] == found[1]
+    assert [len(each) for each in found[0][1]] == [500, 500, 300]
 
 
 class Given:
-    """A source of messages that a test gives."""
+    """A source with messages from the test."""
 
-    name, unit, lag = "given", "messages", 0
+    name, unit, lag, at_end = "given", "messages", 0, True
 
     def __init__(self) -> None:
         self.values: list[bytes] = []
+        self.piece = 10**9
 
     def read(self, most: int, seconds: float) -> Batch:
+        most = min(most, self.piece)
         found, self.values = self.values[:most], self.values[most:]
         return Batch(found, {}, str)
 
@@ -158,18 +194,18 @@ def test_either_half_may_come_first() -> None:
     rows.values, labels.values = [row(3)], [label(1)]
     assert ids(both) == ["3", "1"]
     assert both.counts["joined"] == 3
-    assert both._bytes == 0
+    assert both._held.bytes == 0
 
 
 def test_what_is_too_much_leaves_oldest_first() -> None:
     rows, labels, both = joined(most_bytes=3000)
     rows.values = [row(i, 990) for i in range(5)]
     assert ids(both) == []
-    assert both._bytes <= 3000
+    assert both._held.bytes <= 3000
     assert both.counts["rows_left"] == 3
     labels.values = [label(i) for i in range(5)]
     assert ids(both) == ["3", "4"]
-    assert both._bytes < 100  # three labels whose rows have left
+    assert both._held.bytes < 100  # three labels whose rows have left
 
 
 def test_what_is_too_old_leaves() -> None:
@@ -179,7 +215,7 @@ def test_what_is_too_old_leaves() -> None:
     time.sleep(0.1)
     assert ids(both) == []
     assert (both.counts["rows_left"], both.counts["labels_left"]) == (1, 1)
-    assert both._bytes == 0
+    assert both._held.bytes == 0
 
 
 def test_the_place_has_all_that_waits() -> None:
@@ -190,7 +226,7 @@ def test_the_place_has_all_that_waits() -> None:
     assert batch is not None
     _, labels, later = joined()
     later.seek(json.loads(json.dumps(batch.mark)))
-    assert later._bytes == both._bytes
+    assert later._held.bytes == both._held.bytes
     labels.values = [label(1)]
     assert ids(later) == ["1"]
     assert later.counts == {**both.counts, "joined": 2, "answered": 2, "wrong": 1}
@@ -210,11 +246,11 @@ def test_the_same_id_again_takes_the_place_of_the_first() -> None:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (["--labels", "tail:x"], "--labels takes --id"),
-        (["--labels", "x.csv", "--id", "id"], "is no source of messages"),
+        (["--labels", "tail:x"], "--labels needs --id"),
+        (["--labels", "x.csv", "--id", "id"], "is not a source of messages"),
         (["--wait", "3"], "--wait is for labels that come later"),
         (["--labels", "tail:x", "--id", "id", "--wait-bytes", "much"], "--wait-bytes"),
-        (["--labels", "tail:x", "--id", "id", "--format", "csv"], "are JSON"),
+        (["--labels", "tail:x", "--id", "id", "--format", "csv"], "need JSON rows"),
         (["--out", "nowhere/out"], "--out nowhere/out"),
     ],
 )
@@ -276,7 +312,11 @@ def test_to_redis_which_is_killed_meanwhile(
     assert call(arguments) == 0
     killer.join()
     said = capsys.readouterr().err.splitlines()
-    assert sum("gone" in each for each in said) == sum("back after" in each for each in said) == 1
+    assert (
+        sum("not reachable" in each for each in said)
+        == sum("back after" in each for each in said)
+        == 1
+    )
     entries = server.client().xrange("answers")
     found = [fields[b"id"].decode() for _, fields in entries]
     assert found == [row["id"] for row in objects(1500)]

@@ -75,11 +75,11 @@ def test_a_stream_that_is_not_there_yet_is_waited_for(server: Server) -> None:
     source.close()
 
 
-def test_a_stream_that_began_anew_is_told(server: Server) -> None:
+def test_a_stream_that_was_recreated_is_reported(server: Server) -> None:
     server.send("anew", [b"first"])
     source = stream_of(server, "anew")
     source.seek({"id": "99999999999999-0", "read": 1, "before": 0})
-    with pytest.raises(StreamError, match="has begun anew: its newest id is"):
+    with pytest.raises(StreamError, match="started again: its newest id is"):
         source.read(1, 0.05)
     source.close()
 
@@ -88,7 +88,7 @@ def test_a_server_that_is_not_there() -> None:
     from budgetron.sources.redis import RedisAnswers, RedisStream
 
     for make in (RedisStream, RedisAnswers):
-        with pytest.raises(StreamError, match="refused: start the server, or name another"):
+        with pytest.raises(StreamError, match="refused: start the server, or choose another"):
             make(Address.of("redis://127.0.0.1:1/a"))
 
 
@@ -96,21 +96,21 @@ def test_what_makes_no_sense_is_refused(server: Server) -> None:
     with server.client() as client:
         client.set("text", "1")
     for key, says in (
-        ("text", "text is no stream"),
-        ("", "names no stream"),
-        ("a?db=x", "db is a number, not 'x'"),
+        ("text", "text is not a stream"),
+        ("", "has no stream"),
+        ("a?db=x", "db must be a number, not 'x'"),
         ("a?field=b&where=c", "no setting 'where'"),
     ):
         with pytest.raises(StreamError, match=says):
             stream_of(server, key)
     source = stream_of(server, "anything")
     for mark in ({}, {"id": "x", "read": 1, "before": 0}):
-        with pytest.raises(StreamError, match="the checkpoint has no place in it"):
+        with pytest.raises(StreamError, match="the checkpoint has no position in it"):
             source.seek(mark)
     source.close()
 
 
-def test_nobody_there_is_an_error() -> None:
+def test_no_server_is_an_error() -> None:
     pytest.importorskip("redis")
     with pytest.raises(StreamError, match="onnect"):
         rows_of("redis://127.0.0.1:1/rows")
@@ -124,7 +124,7 @@ def test_a_server_that_is_killed_is_waited_for(tmp_path: Path) -> None:
 
     def restart(text: str) -> None:
         told.append(text)
-        if "gone" in text:
+        if "not reachable" in text:
             threading.Thread(target=later).start()
 
     def later() -> None:
@@ -144,7 +144,7 @@ def test_a_server_that_is_killed_is_waited_for(tmp_path: Path) -> None:
     server.kill()
     assert len(y) == 1200
     assert len(told) == 2
-    assert told[0].startswith(f"redis://{server.address}/rows?field=json: gone (")
+    assert told[0].startswith(f"redis://{server.address}/rows?field=json: not reachable (")
     assert told[1].startswith(f"{name}: back after ")
 
 

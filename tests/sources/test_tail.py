@@ -1,4 +1,4 @@
-"""A file that grows: rotation, truncation, half a line, packed copies, and places."""
+"""A file that grows: rotation, truncation, half a line, compressed copies, and places."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from budgetron.sources.lines import LONGEST, STAND_IN
 from budgetron.sources.tail import Tail
 from tests.support.messages import json_messages, rows_of
 
@@ -38,6 +39,20 @@ def test_a_line_is_a_message_when_its_end_has_come(tmp_path: Path) -> None:
     assert taken(source) == [b"three"]
     assert source.lag == 0
     source.close()
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_line_too_long_for_a_row_is_passed_over(tmp_path: Path, end: str) -> None:
+    log = tmp_path / "log"
+    append(log, "one\ntwo\n" + "x" * (LONGEST + 5) + "\r\nthree\n" + "y" * (2 * LONGEST) + end)
+    source = Tail(str(log))
+    lines = [b"one", b"two", STAND_IN, b"three"]
+    assert taken(source) == ([*lines, STAND_IN] if end else lines)
+    mark = source.read(1, 0.0).mark  # type: ignore[union-attr]
+    append(log, "four\n" if end else "\nfour\n")
+    again = Tail(str(log))
+    again.seek(mark)
+    assert taken(again) == ([b"four"] if end else [STAND_IN, b"four"])
 
 
 def move(log: Path) -> None:
@@ -125,7 +140,7 @@ def test_a_file_that_was_emptied_is_read_from_its_start(tmp_path: Path, anew: st
     assert taken(source) == [b"one", b"two"]
     log.write_text(anew.upper())  # the same file, shorter or not
     assert taken(source) == [anew.upper().strip().encode()]
-    assert told == [f"tail:{log}: it became shorter: going on at its start"]
+    assert told == [f"tail:{log}: it became shorter: continuing at its start"]
     source.close()
 
 
@@ -146,7 +161,7 @@ def test_the_last_line_of_a_rotated_file_needs_no_end(tmp_path: Path) -> None:
     source.close()
 
 
-def test_what_is_nowhere_to_be_found_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_found_is_reported(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("1\n")
     source = Tail(str(log))
@@ -185,4 +200,4 @@ def test_a_file_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
 
     _, y, _ = rows_of(f"tail:{tmp_path / 'log'}", tell=tell, idle=1.0)
     assert len(y) == 5
-    assert told[0] == f"tail:{tmp_path / 'log'}: gone (no such file): waiting for it"
+    assert told[0] == f"tail:{tmp_path / 'log'}: not reachable (no such file): waiting for it"

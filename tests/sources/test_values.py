@@ -1,4 +1,4 @@
-"""Messages become rows, however they come; bad ones are counted and kept, and stop nothing."""
+"""Messages become rows in any format; bad ones are counted and kept, and stop nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from budgetron.sources.lines import STAND_IN
 from budgetron.sources.messages import Live, MessageBatches
 from budgetron.sources.protocol import Batch
 from budgetron.sources.stream import LiveStream
@@ -21,7 +22,7 @@ from tests.support.messages import dense, json_messages, letters, objects, rows_
 
 
 class Listed:
-    """A source of messages that are known, in batches of `at_once`."""
+    """A source of known messages, in batches of `at_once`."""
 
     name, unit = "listed", "messages"
 
@@ -72,9 +73,10 @@ def all_of(stream: LiveStream) -> tuple[np.ndarray, list[Any], list[str]]:
     return np.concatenate(X), y, ids
 
 
+DEEP = b'{"x0": ' * 20_000 + b"1" + b"}" * 20_000
 BAD = {
-    "jsonl": [b"not json", b"[1, 2]", b'{"x0": 1', b"\xff\xfe", b"", b"3"],
-    "csv": [b"1,2", b"1,2,3,4,5,6,7,8", b"\xff,1,2,3,4,5", b'"r1,1,2,3,4,5'],
+    "jsonl": [b"not json", b"[1, 2]", b'{"x0": 1', b"\xff\xfe", b"", b"3", DEEP, STAND_IN],
+    "csv": [b"1,2", b"1,2,3,4,5,6,7,8", b"\xff,1,2,3,4,5", b'"r1,1,2,3,4,5', STAND_IN],
     "arrow": [b"no arrow", b"", b"ARROW1 neither"],
 }
 
@@ -172,6 +174,17 @@ def test_a_bookmark_behind_any_chunk_goes_on_there(
         assert letters(again) == letters(dead)
 
 
+@pytest.mark.parametrize("between", [b"", b"\n"])
+def test_objects_within_each_other_are_refused_before_the_parser_is_at_its_end(
+    between: bytes,
+) -> None:
+    inner = b'{"\\\\}\\"]": ' + between
+    bad = b'{"x": ' + inner * 20_000 + b"1" + b"}" * 20_001
+    stream = opened([*[b'{"x": {"y": "[["}, "label": 1}'] * 90, bad])
+    assert len(all_of(stream)[1]) == 90
+    assert stream.n_bad == 1
+
+
 def test_rows_without_a_label_are_kept_with_the_reason(tmp_path: Path) -> None:
     values = json_messages(20)
     row = json.loads(values[4])
@@ -184,6 +197,17 @@ def test_rows_without_a_label_are_kept_with_the_reason(tmp_path: Path) -> None:
     assert json.loads(letter["message"])["id"] == "r4"
 
 
+@pytest.mark.parametrize("at_once", [1, 1000])
+def test_what_is_no_label_makes_no_class(at_once: int) -> None:
+    wrong = ["[1]", '["a"]', "{}", '{"a": 1}', '""', '" "', '"\\ud800"', '"\\udc00"', '"a\\u0000"']
+    for each in wrong:
+        rows = [f'{{"x": {i}, "label": {word}}}' for i, word in enumerate(['"a"', '"b"'] * 10)]
+        rows.insert(3, f'{{"x": 1, "label": {each}}}')
+        stream = opened([row.encode() for row in rows], at_once=at_once)
+        assert all_of(stream)[1] == ["a", "b"] * 10, each
+        assert stream.n_bad == 1, each
+
+
 def test_columns_that_come_late_are_found_in_the_first_rows() -> None:
     values = [b'{"x": 1, "label": 0}', b'{"x": 2, "z": 5, "label": 1}', b'{"z": 1, "label": 1}']
     stream = opened(values * 4, at_once=1)
@@ -194,7 +218,10 @@ def test_columns_that_come_late_are_found_in_the_first_rows() -> None:
 
 @pytest.mark.parametrize(
     ("values", "says"),
-    [([], "no message came"), ([b"no"], "no message could be read; message 0 is no JSON object")],
+    [
+        ([], "no message came"),
+        ([b"no"], "no message could be read; message 0 is not a JSON object"),
+    ],
 )
 def test_nothing_to_read_says_so(values: list[bytes], says: str) -> None:
     with pytest.raises(StreamError, match=says):

@@ -1,4 +1,4 @@
-"""Sparse rows of ones: stored as bytes, to the same bits, until another value comes."""
+"""Sparse rows of ones: stored as bytes, with the same bits, until another value comes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BUDGET = 100
 
 
 def categories(rows: int, columns: int, each: int, seed: int = 0) -> tuple[Any, np.ndarray]:
-    """Rows of one-hot encoded categories, `each` values a column, a few of them rare."""
+    """Rows of one-hot encoded categories, `each` values per column, a few of them rare."""
     generator = np.random.default_rng(seed)
     chosen = (each * generator.random((rows, columns)) ** 3).astype(int)
     features = chosen + each * np.arange(columns)
@@ -94,7 +94,7 @@ def test_bytes_take_less_memory_until_another_value_comes(dtype: type) -> None:
 
 
 def test_a_new_feature_of_another_value_is_no_whole_distance() -> None:
-    """All terms are ones, yet the squared norm is none of the distances that are looked up."""
+    """All terms are ones, but the squared norm is not among the tabulated distances."""
     X, y = categories(300, 9, 12)
     X = scipy.sparse.csr_array(
         (X.data.astype(np.float32), X.indices, X.indptr), shape=(300, X.shape[1] + 1)
@@ -118,7 +118,7 @@ def test_budgets_in_bytes_hold_ones() -> None:
 
 
 def test_dense_rows_with_few_zeros_against_bytes() -> None:
-    """Of which blocks would be made if the support were numbers."""
+    """Blocks would be used for these if the support were numbers."""
     generator = np.random.default_rng(0)
     X = (generator.random((300, 20)) < 0.8).astype(np.float32)
     y = generator.integers(2, size=300)
@@ -135,7 +135,7 @@ def test_ones_beside_hashed_features_of_other_values() -> None:
     y = generator.integers(2, size=300)
 
     def beside(values: float) -> Any:
-        """The last ten features far off, and of these values."""
+        """The last ten features are far off, and have these values."""
         rows = scipy.sparse.csr_array(ones)
         far = rows.indices >= 20
         indices = np.where(far, rows.indices + 1_000_000, rows.indices)

@@ -1,7 +1,7 @@
-"""Rows in blocks: the same bits as one row at a time, with blocks that really happened.
+"""Rows in blocks: the same bits as one row at a time, with blocks that were really used.
 
-That batch equals loop for every learner is test_agnosticism's; here the blocks are counted, on rows
-wide enough and long enough to run every path of theirs.
+test_agnosticism checks that batch equals loop for every learner; here the blocks are counted, on
+rows wide and long enough to run every path.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from budgetron.catalogue import as_printed
 from tests.support.cases import CASES, KERNELS, Case, same_state
 from tests.support.native import native_of
 
-MAPS = ("fogd", "pomdr")  # decide by more than one kernel row
+MAPS = ("fogd", "pomdr")  # they decide by more than one kernel row
 
 
 def rows(count: int, width: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -67,13 +67,14 @@ def test_every_kernel_in_a_full_support_of_many_vectors(
     np.testing.assert_array_equal(decisions, np.concatenate(pieces))
     same_state(batch, loop)
     assert native_of(batch).rows_ahead > 300
-    # A column of the five rows at most that still wait for each that was stored, not many columns.
+    # For each stored row one column of at most five waiting rows, not many columns.
     assert 0 < native_of(batch).values_recomputed <= 5 * native_of(batch).updates
     assert native_of(loop).rows_ahead == 0  # pieces too short for a block
 
 
-def test_features_that_come_and_go_while_rows_wait() -> None:
-    """Stored sparse, asked dense: slots are taken and given back between the rows of a block."""
+@pytest.mark.parametrize("first", ["dense", "sparse"])
+def test_rows_of_the_other_layout_between_those_that_wait(first: str) -> None:
+    """The first row fixes the layout: blocks are for a dense store, which sparse rows enter too."""
     X, y = rows(600, 12, seed=2)
     absent = np.random.default_rng(3).random(X.shape) < 0.3
     X[absent] = 0.0
@@ -83,13 +84,14 @@ def test_features_that_come_and_go_while_rows_wait() -> None:
         model = as_printed("rbp", budget=3, gamma=0.2, random_state=0)
         found = []
         for i in range(0, 600, 50):
-            model.partial_fit(sparse[i : i + 2], y[i : i + 2], classes=[0, 1])
+            rows_now = X if i == 0 and first == "dense" else sparse
+            model.partial_fit(rows_now[i : i + 2], y[i : i + 2], classes=[0, 1])
             for j in range(i, i + 50, step):
                 found.append(model.prequential(X[j : j + step], y[j : j + step]))
         results.append((model, np.concatenate(found)))
     np.testing.assert_array_equal(results[0][1], results[1][1])
     same_state(results[0][0], results[1][0])
-    assert native_of(results[0][0]).values_recomputed > 0
+    assert (native_of(results[0][0]).values_recomputed > 0) == (first == "dense")
 
 
 def test_rows_with_many_zeros_and_scaled_rows_go_alone() -> None:

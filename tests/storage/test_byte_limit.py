@@ -1,4 +1,4 @@
-"""The search for a budget in bytes: the largest there is, and little memory taken on the way."""
+"""The search for a budget in bytes finds the largest, and needs little memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features that few sparse examples have: lists of values instead of slots, to the same bits."""
+"""Features that few sparse examples have: posting lists instead of slots, with the same bits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.native import native_of
 
 
 def text(rows: int, width: int, each: int, seed: int = 0) -> tuple[Any, np.ndarray]:
-    """Rows as of words: a few features in most rows, most in a few."""
+    """Rows like word counts: a few features in most rows, most features in a few rows."""
     generator = np.random.default_rng(seed)
     words = np.minimum(generator.zipf(1.3, size=(rows, each)) - 1, width - 1)
     ends = np.arange(0, rows * each + 1, each)
@@ -45,14 +45,14 @@ def test_sparse_text_equals_dense_rows(name: str, kernel: str, dtype: type) -> N
             sparse.prequential(X[start:end], y[start:end], classes=[0, 1]),
             dense.prequential(X[start:end].toarray(), y[start:end], classes=[0, 1]),
         )
-        again = pickle.loads(pickle.dumps(sparse))  # stored anew: lists and slots may change places
+        again = pickle.loads(pickle.dumps(sparse))  # stored again: lists and slots may swap
         np.testing.assert_array_equal(
             again.decision_function(X), sparse.decision_function(X.toarray())
         )
         native_of(sparse).check_invariants()
         sparse = again
     assert sparse.n_support_ > 60
-    if kernel != "laplacian":  # which needs a slot a feature
+    if kernel != "laplacian":  # which needs one slot per feature
         assert sparse.memory_bytes_ < dense.memory_bytes_
 
 
@@ -86,7 +86,7 @@ def test_memory_follows_the_values() -> None:
 
 
 def fashions(rows: int, seed: int = 0) -> tuple[Any, np.ndarray]:
-    """Hashed rows of a few words in fashion, new ones every 300 rows, and many rare ones."""
+    """Hashed rows of a few frequent words, new ones every 300 rows, and many rare ones."""
     generator = np.random.default_rng(seed)
     fashion = 20 * (np.arange(rows) // 300)[:, None] + generator.integers(20, size=(rows, 10))
     words = np.hstack([fashion, 1000 + generator.integers(3000, size=(rows, 15))])

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("empty_cache")
 
 
 def toy(url: str, **changes: Any) -> DataSet:
-    """A set of one file; its text is TEXT unless told."""
+    """A set of one file; its text is TEXT by default."""
     facts: dict[str, Any] = {"part": "all", "name": "toy.bz2", "url": url, "rows": 40}
     file = File(**{**facts, **changes})
     return DataSet("toy", "a toy", "classification", 3, "http://page", {"us": "as is"}, (file,), 2)
@@ -253,7 +253,7 @@ def test_the_local_folder_comes_first(
     assert datasets.verify(known["toy"], train, tmp_path / "toy.npz") == in_part
     whole = replace(train, rows=4)
     assert datasets.verify(known["toy"], whole, tmp_path / "toy.npz") == "converted: not checked"
-    # the origin's own file is taken before what stands for it
+    # the origin's own file is preferred to its replacement
     (tmp_path / "toy").write_bytes(TEXT)
     stream = open_stream("data:toy", chunk_rows=30)
     shapes = [X.shape for X, _ in stream]
@@ -352,7 +352,7 @@ def test_a_chain_is_resumed(
             assert_array_equal(np.concatenate([[], *got]), labels[stream.position :])
             assert (rest.n_bad, rest.bad_messages) == (1, messages)
     assert [len(y) for _, y in open_stream("data:toy", rows=50, skip_bad=True)] == [40, 10]
-    with pytest.raises(StreamError, match="position 81 is behind the end, which is 80"):
+    with pytest.raises(StreamError, match="position 81 is after the end, which is 80"):
         open_stream("data:toy", position=81, skip_bad=True)
 
 

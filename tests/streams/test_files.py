@@ -1,7 +1,7 @@
-"""Files of every unhappy kind: read rightly, or one line that names the file and the line.
+"""Files with every kind of fault: read correctly, or one line that names the file and the line.
 
-The property test writes files out of sound lines and the faults people meet, and holds what comes
-back against what a few lines of Python say should.
+The property test writes files of valid lines and common faults, and compares the result with a few
+lines of Python.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".zst": zstandard.compress,
 }
 
-# A fault -> what the message says; None: it is none, and the row is {2: 1.5} with label 1.
+# A fault -> the message; None: not a fault, and the row is {2: 1.5} with label 1.
 FAULTS: dict[bytes, str | None] = {
     b"1 2:1.5": None,
     b"+1 2:1.5 # a comment": None,

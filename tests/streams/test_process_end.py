@@ -1,9 +1,9 @@
-"""How a process that reads CSV ends: by an exit code, never by an abort in pyarrow's threads.
+"""A process that reads CSV ends with an exit code, never with an abort in pyarrow's threads.
 
-A thread that is inside Python while Python ends aborts the process. Whether one is depends on the
-moment, so every case runs three times, on one core, where it is likeliest. The files have 10 MB,
-more than pyarrow read ahead when it read from a Python file. Then 7 of 12 such runs aborted, of
-.gz 2, of tune 2, of compare 3: this test failed 99 times in 100. Without chance:
+A thread that is inside Python while Python ends aborts the process. This depends on timing, so
+every case runs three times, on one core, where it is most likely. The files have 10 MB, more than
+pyarrow read ahead when it read from a Python file. At that time 7 of 12 such runs aborted, of .gz
+2, of tune 2, of compare 3: this test failed 99 times in 100. The deterministic test is
 `test_only_who_reads_a_stream_reads_its_file`.
 """
 
@@ -21,7 +21,7 @@ TIMES = 3
 WORD = "word" * 30
 NUMBER = f"{0.25:.480f}"
 
-# Forks after the imports, which take longer than the runs. Each child ends as a program does.
+# Forks after the imports, which take longer than the runs. Each child ends like a program.
 PROGRAM = """
 import contextlib, gc, io, json, os, signal, sys
 import budgetron.cli, budgetron.lab.report.tables, budgetron.lab.tune
@@ -66,6 +66,7 @@ def write(path: Path, *fields: str) -> Path:
     return path
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="children are forked")
 def test_every_reader_of_a_csv_file_ends_by_its_exit_code(tmp_path: Path) -> None:
     words = write(tmp_path / "words.csv", *[WORD] * 75_000)

@@ -1,4 +1,4 @@
-"""Reading ahead: it overlaps, and changes neither chunks, places, errors nor their order."""
+"""Reading ahead overlaps with learning, and does not change chunks, places, errors or order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def file(tmp_path: Path) -> Path:
 
 
 class Watched(LibsvmStream):
-    """Tells when each chunk is being read, and by which thread."""
+    """Records when each chunk is read, and by which thread."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.started = [threading.Event() for _ in LINES]

@@ -105,14 +105,14 @@ def test_a_position_can_be_resumed(file: Path) -> None:
         assert_array_equal(X.toarray(), whole.toarray()[position:])
         assert_array_equal(y, labels[position:])
     assert list(LibsvmStream(file, position=ROWS)) == []
-    with pytest.raises(StreamError, match="position 1001 is behind the end, which is 1000"):
+    with pytest.raises(StreamError, match="position 1001 is after the end, which is 1000"):
         LibsvmStream(file, position=ROWS + 1)
 
 
 @pytest.mark.parametrize("ending", PACKERS)
 @pytest.mark.parametrize("chunk_rows", [13, 300])
 def test_a_bookmark_is_resumed_to_the_bit(tmp_path: Path, ending: str, chunk_rows: int) -> None:
-    """Rows, width, line numbers and bad lines go on as if nobody had stopped."""
+    """Rows, width, line numbers and bad lines continue as if there had been no stop."""
     path = tmp_path / "data"
     text = b"\xef\xbb\xbf# head\n\n" + TEXT[:9000]
     text = text[: text.rindex(b"\n") + 1] + b"oops\n" + TEXT[9001:]
@@ -322,7 +322,8 @@ def test_truncated_and_damaged_files(tmp_path: Path, ending: str) -> None:
     assert error.line is not None
 
     # in the checksum at the end, in the middle, in the block's head: elsewhere the formats differ
-    # in whether they notice before or after handing out rubbish
+    # in
+    # whether they detect it before or after they return wrong data
     at = {".gz": len(packed) - 8, ".xz": len(packed) // 2, ".bz2": 4, ".zst": len(packed) - 4}
     at = at[ending]
     path.write_bytes(packed[:at] + bytes(4) + packed[at + 4 :])
@@ -425,7 +426,7 @@ def test_a_bomb_is_unpacked_a_block_at_a_time(tmp_path: Path, ending: str) -> No
             lzma.compress(b"", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}])
             + lzma.compress(TEXT, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}]),
         ),
-        # a frame of zstd: its window is of 2 GiB; then a block of text as it is
+        # a frame of zstd whose window is 2 GiB; then a block of plain text
         (
             ".zst",
             b"\x28\xb5\x2f\xfd\x00"

@@ -1,4 +1,4 @@
-"""Synthetic streams: seeded, endless, the same in chunks of any size, true to their names."""
+"""Synthetic streams: seeded, endless, equal in chunks of any size, and as their names say."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_the_hyperplane_turns() -> None:
 
 
 def inverted(concept: Any, n: int) -> Any:
-    """Which rows are labelled as the board is not."""
+    """Which rows have another label than the board."""
     X, y = rows(SyntheticStream(concept, rows=n, dtype="float64"), n)
     board = np.where(np.floor(X * 4).sum(axis=1) % 2 == 0, 1, -1)
     return y != board
@@ -172,7 +172,7 @@ def test_by_name() -> None:
         ("sea,flop=1", "did you mean 'flip'"),
         ("sea,row=5", "did you mean 'rows'"),
         ("sea,wind=5", "flip, rows, seed, drift"),
-        ("sea,flip", "a setting is name=value, not 'flip'"),
+        ("sea,flip", "a setting must be name=value, not 'flip'"),
         ("sea,drift=sudden", "no drift is called 'sudden'"),
         ("sea,drift=gradual,over=0", "over must be at least 1"),
         ("sea,rows=few", "rows must be a whole number"),
@@ -187,7 +187,7 @@ def test_mistakes_are_named(text: str, what: str) -> None:
 
 
 def test_concepts_that_do_not_go_together() -> None:
-    with pytest.raises(ValueError, match=r"one width, not \[2, 3\]"):
+    with pytest.raises(ValueError, match=r"the same width, not \[2, 3\]"):
         Recurring((Sea(), BOARD))
     with pytest.raises(ValueError, match="at must be 1 rising row numbers"):
         Abrupt((BOARD, BOARD), at=(1, 2))

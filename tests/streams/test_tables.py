@@ -112,7 +112,7 @@ FORMS = [
 
 
 def one_hot() -> Any:
-    """Numbers, then of each column its categories, sorted, one feature for gaps, 8 for others."""
+    """Numbers, then for each column its sorted categories, one feature for gaps, 8 for others."""
     X = np.zeros((N, 2 + (4 + 9) + (2 + 9)), np.float32)
     X[:, :2] = FRAME[["age", "pay"]]
     for name, start in (("town", 2), ("sex", 15)):
@@ -159,7 +159,7 @@ def test_positions_and_bookmarks_resume(
             assert last.shape[1] == whole.shape[1]
             last = last.toarray() if scipy.sparse.issparse(last) else last
             assert_array_equal(last, whole[-len(last) :])
-    assert "501 is behind the end, which is 500" in error_of(files[form], position=N + 1, **words)
+    assert "501 is after the end, which is 500" in error_of(files[form], position=N + 1, **words)
 
 
 def test_columns_by_name_number_and_order(files: dict[str, Any]) -> None:
@@ -178,7 +178,7 @@ def test_columns_by_name_number_and_order(files: dict[str, Any]) -> None:
 def test_the_label_is_no_feature(files: dict[str, Any], form: str) -> None:
     for chosen in (["age", "label"], [0, 4]):
         said = error_of(files[form], columns=chosen)
-        assert "column 'label' is the label, so it cannot be among the features" in said
+        assert "column 'label' is the label, so it cannot be a feature" in said
 
 
 def test_hashing_is_stable_and_counts_words(files: dict[str, Any]) -> None:
@@ -227,7 +227,7 @@ def test_without_a_header(tmp_path: Path) -> None:
 
 
 def test_integers_then_decimals_in_a_column(tmp_path: Path) -> None:
-    """Arrow alone would take the column's type from the first block."""
+    """Arrow alone would infer the column's type from the first block."""
     path = tmp_path / "rows.csv"
     path.write_text("a,y\n" + "1,1\n" * 1_500_000 + "0.5,-1\n")
     stream = open_stream(path, chunk_rows=10**7)
@@ -274,8 +274,8 @@ def test_arrays(make: Any) -> None:
     bad[13, 2] = np.inf
     said = error_of((make(bad), y), chunk_rows=5)
     assert said == (
-        "<memory>: row 14, column 2 is inf: no finite number: fill it in, "
-        "or put NaN there if it is missing"
+        "<memory>: row 14, column 2 is inf: not a finite number: fill it in, "
+        "or write NaN if it is missing"
     )
     bad[13, 2] = 1e300
     said = error_of((make(bad), y), chunk_rows=5)
@@ -329,10 +329,10 @@ def test_npz(tmp_path: Path) -> None:
     np.savez(path, X=X, y=y[:2])
     assert "not rows and labels" in error_of(path)
     np.savez(path, X=X, y=np.array([{}, {}, {}, {}]))  # pickled
-    assert "no sound .npz file" in error_of(path)
+    assert "not a valid .npz file" in error_of(path)
     for content in (b"", b"PK\x03\x04rest", path.read_bytes()[:200], b"text"):
         path.write_bytes(content)
-        assert "no sound .npz file" in error_of(path)
+        assert "not a valid .npz file" in error_of(path)
     assert error_of(tmp_path / "none.npz") == f"{tmp_path}/none.npz: no such file or directory"
     np.savez(path, X=X, y=np.zeros(0))
     with zipfile.ZipFile(path, "w") as archive, archive.open("X.npy", "w") as file:
@@ -342,7 +342,7 @@ def test_npz(tmp_path: Path) -> None:
         archive.writestr("y.npy", b"")
     assert error_of(path).startswith(f"{path}: does not fit into memory: ")
     np.save(tmp_path / "one.npy", X)
-    assert "is one array" in error_of(tmp_path / "one.npy", format="npz")
+    assert "is a single array" in error_of(tmp_path / "one.npy", format="npz")
 
 
 @pytest.mark.parametrize("kind", ["S3", "M8[D]", "m8[s]", "c16", [("a", "i4"), ("b", "f8")], "V4"])
@@ -360,7 +360,7 @@ def test_npz_of_other_kinds(tmp_path: Path, kind: Any) -> None:
 ADVICE = "has no value: fill it in, or add --skip-bad"
 NUMBER = (
     'has no value: scale="auto" (--scale auto) treats it as missing; or fill it in, leave the '
-    "column out (columns, --columns) or pass over such rows (skip_bad, --skip-bad)"
+    "column out (columns, --columns) or skip such rows (skip_bad, --skip-bad)"
 )
 
 
@@ -412,7 +412,7 @@ def test_missing_values_name_row_and_column(tmp_path: Path, nothing: str, column
     ("text", "options", "what"),
     [
         (b"", {}, ": is empty: not even a first line"),
-        (b"a,b\n1,2\n", {}, ": which column is the label? Name it"),
+        (b"a,b\n1,2\n", {}, ": which column is the label? Pass its name"),
         (b"a,y\n1,1\n2\n", {}, ": row 2 has 1 fields, not 2"),
         (b"a,y\n1,1\n2,2,2\n", {}, ": row 2 has 3 fields, not 2"),
         (
@@ -435,7 +435,7 @@ def test_missing_values_name_row_and_column(tmp_path: Path, nothing: str, column
         ("a,y\n1,2\n".encode("utf-16"), {}, ": is UTF-16, not UTF-8 text"),
         ("stra\xdfe,y\n1,2\n".encode("latin-1"), {}, ":1: is not UTF-8 text (byte 0xdf)"),
         ("a,y\nK\xf6ln,2\n".encode("latin-1"), {"categorical": ["a"]}, "is not UTF-8 text"),
-        (b"\x00\x01\x02,\n", {}, ":1: byte 0x00 has no place in CSV text"),
+        (b"\x00\x01\x02,\n", {}, ":1: byte 0x00 is not allowed in CSV text"),
         (b"a,y\n1,2\n", {"columns": ["b"]}, ": there is no column 'b'; the columns are a, y"),
         (b"ages,y\n1,2\n", {"columns": ["age"]}, "; did you mean 'ages'?"),
         (b"a,y\n1,2\n", {"columns": [5]}, ": there is no column 5"),
@@ -488,7 +488,7 @@ def test_rows_of_the_wrong_length_can_be_skipped(tmp_path: Path) -> None:
 def test_only_who_reads_a_stream_reads_its_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Threads of pyarrow do not, or they may do so while Python ends, which aborts the process."""
+    """Threads of pyarrow must not: while Python ends, that aborts the process."""
     path = tmp_path / "rows.csv"
     path.write_text("a,y\n" + "".join(f"word {i},{i % 2}\n" for i in range(400_000)))
     readers: list[int] = []
@@ -517,7 +517,7 @@ def test_only_who_reads_a_stream_reads_its_file(
 def test_signals_while_a_block_is_parsed_reach_their_handler(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the main thread pyarrow would take them over, and stop though the handler goes on."""
+    """In the main thread pyarrow would handle them, and stop although the handler continues."""
     from pyarrow import csv as arrow_csv
 
     path = tmp_path / "rows.csv"
@@ -543,7 +543,7 @@ def test_signals_while_a_block_is_parsed_reach_their_handler(
 
 
 class Trickle(io.RawIOBase):
-    """Standard input that hands over so many bytes at a time."""
+    """Standard input that returns so many bytes at a time."""
 
     def __init__(self, data: bytes, size: int) -> None:
         self._data, self._size = io.BytesIO(data), size
@@ -708,10 +708,11 @@ def test_kinds_that_were_no_numbers() -> None:
 def test_options_that_do_not_go_with_a_format(tmp_path: Path, files: dict[str, Any]) -> None:
     (tmp_path / "rows").write_text("1 1:1\n")
     assert "is read as LIBSVM; add --format csv" in error_of(tmp_path / "rows", label="y")
+    assert error_of(tmp_path, label="y").endswith(": is a folder; name a file in it")
     error = error_of(tmp_path / "rows", label="y", format="libsvm")
-    assert error.endswith("label does not go with LIBSVM text")
-    assert "delimiter does not go with Parquet" in error_of(files["rows.parquet"], delimiter=";")
-    assert "columns does not go with synthetic" in error_of("synthetic:sea", columns=["a"])
+    assert error.endswith("label does not work with LIBSVM text")
+    assert "delimiter does not work with Parquet" in error_of(files["rows.parquet"], delimiter=";")
+    assert "columns does not work with synthetic" in error_of("synthetic:sea", columns=["a"])
     with pytest.raises(ValueError, match="format must be one of"):
         SourceOptions(format="xml")
     with pytest.raises(ValueError, match="delimiter must be one ASCII character"):
@@ -798,7 +799,7 @@ def outcome(path: Path, **options: Any) -> int | None:
 def test_labels_that_differ_are_never_one_class(
     tmp_path: Path, labels: list[str], data: st.DataObject
 ) -> None:
-    """Nor does the order of rows, or how they are cut, tell what becomes of them."""
+    """The order of rows, and where they are cut, does not change the result either."""
     distinct = {SAME.get(each, each) for each in labels}
     kept = {each for each in distinct if f"{float(each):.0f}" == each or each == "1.5"}
     expected = len(distinct) if kept == distinct else None
@@ -839,7 +840,7 @@ def test_digits_that_only_python_reads_are_words(tmp_path: Path) -> None:
         path.write_text(f"a,label\n1,7\n1,{label}\n")
         assert read(path)[1].tolist() == ["7", label]
         path.write_text("a,label\n" + "1,7\n" * 30 + f"1,{label}\n")
-        assert "not a number as the labels before: keep labels as words" in error_of(path)
+        assert "not a number like the labels before: keep labels as words" in error_of(path)
 
 
 @pytest.mark.parametrize("option", ["categorical", "hashed"])
@@ -861,7 +862,7 @@ OLDER = {
 
 
 def test_tables_as_older_files_have_them() -> None:
-    """Numbers, hashed words by their checksum, a feature a category; others have none."""
+    """Numbers, hashed words by their checksum, one feature per category; others have none."""
     rows = {
         "town": ["Bonn", "Ulm", "Jena", None],
         "sex": ["f", "m", "f", None],
@@ -896,7 +897,7 @@ def test_a_layout_that_makes_no_sense_is_refused() -> None:
     for places in ([0], "0", [0] * 68, [99] * 69, ["0"] * 69):
         wrong.append({"encoding": {**sound["encoding"], "places": places}})
     for each in wrong:
-        with pytest.raises(ValueError, match="makes no sense"):
+        with pytest.raises(ValueError, match="is not valid"):
             Layout.from_json(each)
 
 
@@ -982,7 +983,7 @@ def test_arrow_files_and_json_lines_are_read_as_parquet_is(
         np.testing.assert_array_equal(
             np.concatenate([y for _, y in found]), np.concatenate([y for _, y in expected])
         )
-    with pytest.raises(StreamError, match="behind the end"):
+    with pytest.raises(StreamError, match="after the end"):
         list(open_stream(other, position=rows + 1))
 
 
@@ -1047,7 +1048,7 @@ def test_json_lines_with_keys_that_come_and_go(tmp_path: Path) -> None:
 
 
 def test_json_lines_of_several_types_in_a_column(tmp_path: Path) -> None:
-    """What is no number is a gap, as in CSV."""
+    """A value that is not a number is a gap, as in CSV."""
     path = tmp_path / "t.jsonl"
     good = [{"a": i, "y": i % 2} for i in range(60)]
     good[40]["a"] = "many"
@@ -1059,8 +1060,8 @@ def test_json_lines_of_several_types_in_a_column(tmp_path: Path) -> None:
     assert y.tolist() == [i % 2 for i in range(60)]
     assert stream.unparsed == {"a": 1}
     for wrong, what in (
-        ("{", "row 61 is no JSON object"),
-        ("[1]", "row 61 is no JSON object"),
+        ("{", "row 61 is not a JSON object"),
+        ("[1]", "row 61 is not a JSON object"),
     ):
         path.write_text("".join(json.dumps(row) + "\n" for row in good) + wrong + "\n")
         assert what in error_of(path)

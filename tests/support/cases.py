@@ -1,8 +1,8 @@
-"""What the inherited tests run over: a learner gets all of them by being listed here.
+"""The list of learners for the shared tests: every learner listed here gets all of them.
 
 A case is a catalogue name with explicit parameters (small budgets, so that streams of a few hundred
-rows fill them many times over), the kernels it takes, and the counters of its saved state that show
-its branches were really taken.
+rows fill them many times), its kernels, and the counters of its saved state that show that its
+branches were really taken.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ KERNELS: dict[str, dict[str, Any]] = {
     "laplacian": {"kernel": "laplacian", "gamma": 0.5},
     "sigmoid": {"kernel": "sigmoid", "gamma": 0.3, "coef0": 0.1},
 }
-# Of a trace, relative, by the dtype of the rows. In float32 the most that was seen is 1.1e-4: coefs
-# that a halving projects with a linear kernel (BSGD's projection has its own).
+# Relative tolerance of a trace, by the dtype of the rows. In float32 the largest difference seen is
+# 1.1e-4: coefs that a halving projects with a linear kernel (BSGD's projection has its own).
 TOLERANCES = {"float64": 1e-9, "float32": 5e-4}
 DEFINITE = ("rbf", "linear", "poly", "laplacian")
 ISOTROPIC = ("rbf", "laplacian")
@@ -42,9 +42,10 @@ class Case:
     params: dict[str, Any] = field(default_factory=dict)
     kernels: tuple[str, ...] = tuple(KERNELS)
     branches: tuple[str, ...] = ()  # state counters that must reach 2 in a trace
-    label: str = ""  # tells cases of one learner apart
-    tolerances: dict[str, float] = field(default_factory=dict)  # of coefs, with the reason
-    # The hypothesis combines at most `budget` examples (not so if it keeps others beside them).
+    label: str = ""  # distinguishes cases of one learner
+    # Tolerance of coefs, with the reason.
+    tolerances: dict[str, float] = field(default_factory=dict)
+    # The hypothesis combines at most `budget` examples (false if it keeps others beside them).
     within_budget: bool = True
     spare: int = 0  # places of the budget that are free again after every round
     task: str = "classification"
@@ -55,14 +56,14 @@ class Case:
 
     @property
     def full(self) -> int:
-        """The most examples there are after a round."""
+        """The most examples that are stored after a round."""
         assert self.budget is not None
         return self.budget - self.spare
 
     def make(self, kernel: str = "rbf", **more: Any) -> Any:
-        """The learner as its paper has it, but for `more`; two made alike draw alike."""
+        """The learner with its paper's settings and `more`; equal arguments draw equal numbers."""
         given = {"random_state": 0, **KERNELS[kernel], **self.params, **more}
-        if self.task == "regression":  # whose cases may also change what the name fixes
+        if self.task == "regression":  # these cases may also change what the name fixes
             entry = CATALOGUE[self.name]
             return entry.estimator(self.task)(**paper_settings(self.task) | entry.fixed | given)
         return as_printed(self.name, **given)
@@ -121,9 +122,9 @@ CASES = [
         kernels=DEFINITE,
         branches=("removals",),
     ),
-    # The Gram matrix of a linear or polynomial kernel is singular but for the jitter: f is exact,
-    # the coefs that make it are known to 2e-6 (copies of one example share theirs anyhow), in
-    # float32 to 5e-4.
+    # The Gram matrix of a linear or polynomial kernel is singular without the jitter: f is exact,
+    # but its coefs are known only to 2e-6 (copies of one example share theirs anyway), in float32
+    # to 5e-4.
     Case(
         "bsgd-project",
         {"budget": 10, "regularization": 0.01, **HINGE},
@@ -216,7 +217,7 @@ CASES = [
     Case(
         "pomdr",
         {"budget": 12, "radius": 5.0, "window": 6, "horizon": 2},
-        kernels=("linear",),  # four features: the first phase goes on projecting
+        kernels=("linear",),  # four features: the first phase continues to project
         branches=("projections", "additions"),
         label="with a horizon",
         within_budget=False,
@@ -243,7 +244,7 @@ CASES = [
     belief("auto", DEFINITE),
     belief("never", ("rbf",), label="never"),
     belief("always", ("rbf", "poly"), "replacements", label="always"),
-    # "auto", which is one of these, has its own tests (test_straight.py): bytes decide which.
+    # "auto", which is one of these, has its own tests (test_straight.py): it depends on bytes.
     belief("auto", DEFINITE, label="straight", straight="full", floor=0.003),
     belief("always", ("rbf",), "replacements", label="straight always", straight="full", floor=0.2),
     belief("auto", ("rbf", "laplacian"), label="diagonal", straight="diagonal", floor=0.05),
@@ -258,7 +259,7 @@ CASES = [
         reflex=True,
     ),
 ]
-# Further settings of the same learners, traced too.
+# More settings of the same learners, traced too.
 SMOOTH = {"loss": "smooth-hinge", "tau": 0.7}
 LOGISTIC = {"loss": "logistic", "tau": 0.5}
 VARIANTS = [
@@ -280,7 +281,7 @@ VARIANTS = [
 
 
 def regress(name: str, label: str = "", **settings: Any) -> Case:
-    """A case of regression; settings named as Case's fields are those, the others parameters."""
+    """A case of regression; names of Case's fields set those, other names are parameters."""
     own = {"kernels", "branches"} & settings.keys()
     fields = {word: settings.pop(word) for word in own}
     return Case(name, settings, label=label, task="regression", **fields)
@@ -303,8 +304,8 @@ REGRESSION = [
     regress("rbp", budget=12, branches=("removals",), **TUBE),
     regress("rbp", "oldest", removal="oldest", budget=12, branches=("removals",), **TUBE),
     regress("rbp", "refuse", removal="refuse", budget=12, branches=("refusals",), **TUBE),
-    # Steps so large that dropping an example does damage, else nothing would ever shrink; with the
-    # polynomial kernel |f'(x_r)| is so large that none does.
+    # Steps so large that dropping an example does damage, otherwise nothing would ever shrink; with
+    # the polynomial kernel |f'(x_r)| is so large that nothing shrinks.
     regress(
         "forgetron", budget=10, step=1.0, epsilon=0.1, kernels=DEFINITE, branches=("removals",)
     ),
@@ -428,6 +429,7 @@ REGRESSION = [
         jitter=0.05,
         straight="none",
         floor=0.0,
+        reflex=False,
         kernels=DEFINITE,
         branches=("admissions",),
     ),
@@ -441,6 +443,7 @@ REGRESSION = [
             scale=None,
             straight=straight,
             floor=0.003,
+            reflex=False,
             kernels=("rbf", "poly"),
             branches=("admissions",),
         )
@@ -457,16 +460,47 @@ REGRESSION = [
             replace="always",
             straight=straight,
             floor=0.003,
+            reflex=False,
             kernels=("rbf",),
             branches=("admissions", "replacements"),
         )
         for straight in ("full", "none")
     ],
+    *[
+        regress(
+            "budgetron",
+            f"{straight} reflex",
+            budget=12,
+            r=0.3,
+            jitter=0.05,
+            scale=None,
+            straight=straight,
+            floor=0.003,
+            reflex=True,
+            kernels=("rbf", "poly"),
+            branches=("admissions",),
+        )
+        for straight in ("full", "diagonal", "none")
+    ],
+    regress(
+        "budgetron",
+        "reflex always",
+        budget=12,
+        r=0.3,
+        jitter=0.05,
+        scale=None,
+        replace="always",
+        straight="full",
+        floor=0.003,
+        reflex=True,
+        kernels=("rbf",),
+        branches=("admissions", "replacements"),
+    ),
 ]
 BY_NAME = {case.name: case for case in CASES if not case.label}
 BUDGETED = [case for case in CASES if case.budget is not None]
 # One case per compiled learner, for code that is written once and shared by all of them (labels,
-# checks of rows, files, names). What a learner computes is tested with every case.
+# checks of rows, files, names). Tests of what a learner computes use every case.
 KINDS = [
     BY_NAME[name]
     for name in (
@@ -483,7 +517,7 @@ KINDS = [
 ]
 REGRESSION_KINDS = [case for case in REGRESSION if not case.label]
 
-# The rows of all tests are those that the contracts are checked on.
+# The rows of all tests are those of the contracts' checks.
 stream, numeric_stream = class_rows, number_rows
 
 
@@ -492,13 +526,13 @@ def as_format(X: np.ndarray, layout: str) -> Any:
 
 
 def attempts(model: Any) -> int:
-    """Rounds that changed the model, or whose newcomer its budget turned away."""
+    """Rounds that changed the model, or in which its budget refused the new example."""
     refused = state_of(model).get("learner/budget/refusals", [0])
     return int(model.n_updates_ + refused[0])
 
 
 def readable(model: Any) -> None:
-    """What is saved can be loaded, and is the same."""
+    """A saved model can be loaded, and is the same."""
     with tempfile.TemporaryDirectory() as folder:
         budgetron.save(model, f"{folder}/model.btn")
         same_state(model, budgetron.load(f"{folder}/model.btn"))

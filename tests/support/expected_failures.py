@@ -1,4 +1,4 @@
-"""The checks of scikit-learn that our estimators cannot pass, with the reason: the one table."""
+"""The only table of scikit-learn checks that our estimators cannot pass, with the reasons."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ class Failure:
 
     reason: str
     statement: str  # of scikit-learn's check, its first line
-    message: str = ""  # a pattern for its first line that is not empty; "": the assertion says none
+    # A pattern for its first line that is not empty; "": the assertion has no message.
+    message: str = ""
 
 
-# Of all estimators, of one.
+# For all estimators, for one.
 OF_ALL = {
     f"check_sample_weight_equivalence_on_{layout}_data": Failure(
         "learners depend on the order of rows: a row repeated is learned again after f has moved",
@@ -40,8 +41,8 @@ OF_ONE: dict[str, dict[str, Failure]] = {
     }
 }
 
-# Weak on the few rows of those checks that ask for a score (0.83 of the classes, R^2 0.5), so that
-# they carry the tag `poor_score`: what each reaches, which test_scores_of_weak_baselines measures.
+# Weak on the few rows of the checks that require a score (0.83 of the classes, R^2 0.5), so they
+# have the tag `poor_score`: the score of each, which test_scores_of_weak_baselines measures.
 POOR: dict[str, tuple[float, str]] = {
     "BudgetPerceptronClassifier(removal='margin')": (0.63, "drops the most certain when full"),
     "ForgetronClassifier(variant='greedy')": (0.703, "drops what costs least when full"),
@@ -56,10 +57,10 @@ def expected_failures(estimator: Any) -> dict[str, Failure]:
 
 
 def hold(estimator: Any, check: Callable[[Any], None]) -> None:
-    """Run the check: it passes, or fails as the table says it does.
+    """Run the check: it must pass, or fail as the table says.
 
-    Not by the marks of `parametrize_with_checks`: pytest would render the traceback of each failure
-    that nobody will look at, parsing the thousands of lines of scikit-learn's checks to do so.
+    The marks of `parametrize_with_checks` are not used: pytest would render the traceback of each
+    failure, parsing the thousands of lines of scikit-learn's checks to do so.
     """
     expected = expected_failures(estimator).get(_check_name(check))
     if expected is None:

@@ -1,8 +1,7 @@
-"""A Kafka server for tests: librdkafka's mock cluster, in this process or in one to be killed.
+"""A Kafka server for tests: librdkafka's mock cluster, in this process or in one that is killed.
 
-It lives in a producer; `address` is where others find it. It has four partitions a topic, makes
-topics when they are asked for, and knows enough of Kafka for producers and consumers without
-groups.
+A producer hosts it; `address` is its address. It has four partitions per topic, creates topics when
+they are first used, and supports producers and consumers without groups.
 """
 
 from __future__ import annotations

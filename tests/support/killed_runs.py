@@ -1,4 +1,4 @@
-"""Commands in this process and in others that are killed: what tests of checkpoints share."""
+"""Commands in this process, and in processes that are killed, for tests of checkpoints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from budgetron.catalogue import CATALOGUE
 from budgetron.cli import main
 
-# What two runs may differ in: time, and scratch memory, which is not saved.
+# Differences that are allowed between two runs: time, and scratch memory, which is not saved.
 DIFFERS = {"seconds", "rows_per_second", "resumed_from", "memory_bytes"}
 
 
@@ -31,7 +31,7 @@ def result_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[
 
 
 def started(target: Any, *args: Any) -> Any:
-    """A real process, forked from one that has imported everything: many starts in seconds."""
+    """A real process, forked from one that has imported everything: many starts per second."""
     processes = multiprocessing.get_context("forkserver")
     homes = {f"budgetron.estimators.{entry.module}" for entry in CATALOGUE.values()}
     processes.set_forkserver_preload(
@@ -65,7 +65,7 @@ class Watch:
 
 
 def killed(arguments: list[str], kept: Path, times: int, seed: int = 0) -> int:
-    """Start the command and kill it, so many times; how often it was in the middle of its work."""
+    """Start the command and kill it, so many times; returns how often it was in mid-work."""
     dice = random.Random(seed)
     in_the_middle = 0
     for _ in range(times):
@@ -83,6 +83,6 @@ def killed(arguments: list[str], kept: Path, times: int, seed: int = 0) -> int:
 
 
 def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two results are equal but for what may differ."""
+    """Whether two results are equal except for allowed differences."""
     pairs = ({k: v for k, v in each.items() if k not in DIFFERS} for each in (one, other))
     return next(pairs) == next(pairs)

@@ -1,4 +1,4 @@
-"""Rows as messages, and what tests of sources share."""
+"""Rows as messages, and shared code of the tests of sources."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def json_messages(rows: int) -> list[bytes]:
 
 
 def rows_of(source: str, **options: Any) -> tuple[np.ndarray, list[Any], Any]:
-    """All rows of a source that ends when nothing comes; X, y and the stream."""
+    """All rows of a source that ends when no message comes; X, y and the stream."""
     more = {"idle": 0.3} | {
         name: options.pop(name) for name in ("idle", "dead_letters", "tell") if name in options
     }

@@ -1,4 +1,4 @@
-"""The compiled model inside an estimator, for tests: the one place that reaches it."""
+"""Access to the compiled model inside an estimator: the only place in the tests."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ __all__ = [
     "has_learned",
     "learn_rows",
     "native_of",
+    "native_of_fleet",
     "predict_rows",
     "same_state",
     "state_of",
@@ -41,6 +42,11 @@ def native_of(model: Any) -> Any:
     return model._engine.native
 
 
+def native_of_fleet(fleet: Any) -> Any:
+    """The compiled fleet of a `Fleet`."""
+    return fleet._native
+
+
 def state_of(model: Any) -> dict[str, NDArray[Any]]:
     """The saved state of an estimator's compiled model, by name."""
     state: dict[str, NDArray[Any]] = model._engine.native.save()
@@ -48,7 +54,7 @@ def state_of(model: Any) -> dict[str, NDArray[Any]]:
 
 
 def same_state(first: Any, second: Any, *, but: str | None = None) -> None:
-    """The compiled states of two estimators are equal to the bit; `but` for this piece of them."""
+    """The compiled states of two estimators are equal to the bit, except this piece (`but`)."""
     one, other = (
         {name: value for name, value in state_of(model).items() if not name.startswith(f"{but}/")}
         for model in (first, second)
@@ -63,17 +69,17 @@ def learn_rows(
     weights: NDArray[np.float64] | None = None,
     **flags: bool,
 ) -> Any:
-    """Have a compiled model learn checked rows; the decisions before, where `record` is set."""
+    """Let a compiled model learn checked rows; returns the decisions before if `record` is set."""
     return model.learn(Batch(_readable(rows), targets, weights, **flags))
 
 
 def predict_rows(model: Any, rows: Any, **how: Any) -> Any:
-    """What a compiled model answers to checked rows: outputs, or `probabilities`."""
+    """The answers of a compiled model to checked rows: outputs, or `probabilities`."""
     return model.predict(_readable(rows), **how)[0]
 
 
 class StandIn:
-    """A compiled model some of whose methods are others, for a test to put in its place."""
+    """A compiled model with some methods replaced, for tests."""
 
     def __init__(self, model: Any, **methods: Any) -> None:
         self._model = model

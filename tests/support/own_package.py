@@ -1,4 +1,4 @@
-"""Importing this lets the path decide which package it is, before an editable install does."""
+"""Import this first: then the path decides which package is used, not an editable install."""
 
 from __future__ import annotations
 

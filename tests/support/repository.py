@@ -1,4 +1,4 @@
-"""Where the repository lies, and a copy of its files."""
+"""The place of the repository, and a copy of its files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def copy(root: Path) -> None:
-    """The files of the repository, nothing that was built; files that are the same stay untouched.
+    """Copy the files of the repository without build results; unchanged files are not touched.
 
-    Files that were copied before and are no longer in the repository leave.
+    Files of an earlier copy that are no longer in the repository are deleted.
     """
     listed = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True

@@ -1,9 +1,9 @@
-"""The trace: each round the NumPy page starts from the native state and must end where it ends.
+"""The trace: in each round the NumPy page starts from the native state and must reach the same.
 
-Nothing is forgiven. Where rounding decides what a learner does, the native result must be that of
-the page with the decision made the other way. There are three such ties, each within tolerance:
-the margin is at a kink of the learner (`Page.kinks`), two best wrong classes have the same output,
-or two stored examples have the least score (`Page.least`).
+No difference is allowed. If rounding decides what a learner does, the native result must be that of
+the page with the decision made the other way. There are three such ties, each within tolerance: the
+margin is at a kink of the learner (`Page.kinks`), two best wrong classes have the same output, or
+two stored examples have the least score (`Page.least`).
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from papers.random import Random
 from tests.support.cases import KERNELS, TOLERANCES, Case, as_format, attempts
 from tests.support.native import engine_of, learn_rows, native_of, state_of
 
-# Parameters that are not the learner's own: of the kernel, and of what is around every learner.
+# Parameters that are not the learner's own: those of the kernel, and those that all learners share.
 AROUND = {
     *("kernel", "gamma", "degree", "coef0"),
     *(
         "scale",
         "target_scale",
+        "intervals",
+        "sets",
         "average",
         "n_epochs",
         "shuffle",
@@ -40,23 +42,23 @@ AROUND = {
         "relevance",
     ),
 }
-# Rounds in which rounding decided. Margins that are 0 or 1 but for rounding are no accident (the
-# sigmoid of an all-zero row where signs balance; a row repeated after a passive-aggressive step put
-# its margin at 1): at most three in two hundred.
+# Rounds in which rounding decided. Margins that are 0 or 1 up to rounding have causes (the sigmoid
+# of an all-zero row when signs balance; a row repeated after a passive-aggressive step put its
+# margin at 1): at most three in two hundred.
 MOST_TIES = 1.5e-2
 
 
 @dataclass(frozen=True)
 class Tie:
-    """A round's decisions made another way than the page makes them by itself."""
+    """The decisions of a round, made in another way than the page's own."""
 
     margin: float | None = None  # instead of the page's own, on one side of a kink
     rival: int | None = None  # the best wrong class
-    choice: tuple[int, int] | None = None  # which call of `least`, and the place that it answers
+    choice: tuple[int, int] | None = None  # which call of `least`, and the place that it returns
 
 
 class Traced(Page):
-    """A page that is told how to decide ties, and notes those of the last round."""
+    """A page with prescribed decisions for ties, which notes the ties of the last round."""
 
     tie = Tie()
     tolerance = 0.0
@@ -78,7 +80,7 @@ class Traced(Page):
         return super().least(score, same)
 
     def ties(self, f: np.ndarray, y: float, x: np.ndarray) -> Iterator[Tie]:
-        """The other ways to decide the last round, which started where the page is now."""
+        """The other ways to decide the last round, which started from the page's current state."""
         room = self.tolerance * (1 + np.abs(f).max())
         rivals: list[int | None] = [None]
         if f.size > 1:
@@ -126,7 +128,7 @@ def make_page(
 
 @lru_cache
 def find_path(paths: tuple[str, ...], name: str) -> str:
-    """That of the learner's field whose last word is `name`."""
+    """The path of the learner's field whose last word is `name`."""
     found = [path for path in paths if path.startswith("learner/") and path.endswith("/" + name)]
     assert len(found) == 1, f"{name}: {len(found)} fields in {sorted(paths)}"
     return found[0]
@@ -178,7 +180,7 @@ class State:
         }
 
     def put(self, page: Page) -> None:
-        """The page is where the native model is."""
+        """Set the page to the state of the native model."""
         page.support, page.coef, page.ids = self.support.copy(), self.coef.copy(), self.ids.copy()
         page.t = self.t
         page.random = Random(self.words)
@@ -194,20 +196,20 @@ class State:
 
 
 def in_order(ids: np.ndarray, *numbers: np.ndarray) -> list[np.ndarray]:
-    """By age; of examples of one round, as a merge makes them, along a direction of no meaning."""
+    """By age; examples of one round, as a merge makes them, along an arbitrary direction."""
     key = sum(each @ np.sqrt(np.arange(2.0, 2.0 + each.shape[1])) for each in numbers)
     order = np.lexsort((key, ids))
     return [each[order] for each in numbers]
 
 
 def close(ours: np.ndarray, theirs: np.ndarray, rtol: float, atol: float) -> bool:
-    """np.allclose of arrays of one shape and finite numbers, at a tenth of its time."""
+    """np.allclose for arrays of one shape with finite numbers, in a tenth of its time."""
     same = ours.shape == theirs.shape
     return same and bool((np.abs(ours - theirs) <= atol + rtol * np.abs(theirs)).all())
 
 
 def differences(page: Traced, native: State, tolerance: float) -> list[str]:
-    """Where the two differ after a round: `tolerance` of coefs, the page's of all else."""
+    """Where the two differ after a round: `tolerance` for coefs, the page's for the rest."""
     wrong = []
     if sorted(native.ids) != sorted(page.ids):
         wrong.append(f"stored ids {sorted(native.ids)} against the page's {sorted(page.ids)}")
@@ -247,9 +249,9 @@ def run_trace(
     weights: np.ndarray | None = None,
     dtype: str = "float64",
 ) -> Any:
-    """Run both over the rows from the second on, the first is learned natively.
+    """Run both over the rows from the second on; the first is learned natively.
 
-    Returns the estimator for further questions.
+    Returns the estimator.
 
     `classes` is 0 for regression. `dtype` is that of the rows; the page computes in float64.
     """
@@ -291,7 +293,7 @@ def run_trace(
 
 
 def ran_through(model: Any, case: Case) -> None:
-    """The stream took a traced model through what its case is there for."""
+    """The stream took a traced model through the branches that its case is for."""
     if case.budget is not None:
         assert model.n_support_ <= case.budget
         assert attempts(model) >= 3 * case.budget, "the stream was too easy to mean anything"

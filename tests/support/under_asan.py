@@ -1,7 +1,7 @@
-"""A pytest plugin for `make asan`: the sanitized module, and no compiled model left at the end.
+"""A pytest plugin for `make asan`: uses the sanitized module, and fails if a model leaks.
 
-Leak detection is off there, since the interpreter never frees all it has; so models are counted
-instead: every one that a test made must be gone when the session ends.
+Leak detection is off there, because the interpreter never frees all its memory. Models are counted
+instead: every model that a test made must be gone when the session ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A test for each kind of column: what it is taken for, and which features it becomes."""
+"""One test per kind of column: its detection, and the features that it becomes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from budgetron import BudgetronError, TableEncoder
 from budgetron.tables.codings import Category
+from budgetron.tables.frames import check_columns
 from budgetron.tables.hashing import buckets
 from budgetron.tables.parsing import GAPS, text_numbers
 
@@ -163,12 +164,12 @@ def test_a_mark_that_stands_alone_is_a_gap_unless_all_are_marks() -> None:
     encoder, X = encoded(["+", "-", "-"])
     assert encoder.columns_[0].gaps == 0
     assert X[:, :2].tolist() == [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
-    # a file of before, whose categories have a mark among them
+    # an older file, whose categories include a mark
     old = Category("c", ("-", "Rome"), 1)
     assert old.encode(pa.array(["Rome", "-", ""])).places[:, 0].tolist() == [1, 0, 2]
 
 
-def test_a_comma_that_may_be_both_separates_thousands_unless_said() -> None:
+def test_an_ambiguous_comma_separates_thousands_by_default() -> None:
     texts = ["1,234", "2,345"]
     np.testing.assert_array_equal(encoded(texts)[1][:, 0], [1234, 2345])
     np.testing.assert_array_equal(encoded(texts, decimal=",")[1][:, 0], [1.234, 2.345])
@@ -185,7 +186,7 @@ def test_what_is_not_finite_is_no_number() -> None:
 
 @pytest.mark.parametrize("point", [".", ","])
 def test_a_number_is_the_same_beside_words(point: str) -> None:
-    """The quick way, of columns all of whose texts are numbers, reads what the other one reads."""
+    """The fast path, for columns whose texts are all numbers, reads the same as the other one."""
     texts = [
         "5.",
         ".5",
@@ -426,7 +427,7 @@ def test_words_of_any_language() -> None:
 
 
 def test_buckets_are_the_same_everywhere() -> None:
-    """As written down once: files with encoders hold no buckets, they are computed again."""
+    """Fixed values: files with encoders hold no buckets, they are computed again."""
     texts = pa.array(["", "a", "Rome", "Zürich", "x" * 1000])
     assert buckets(texts, "town", 2**20).tolist() == RECORDED
     assert buckets(texts.slice(2, 2), "town", 2**20).tolist() == RECORDED[2:4]
@@ -476,7 +477,7 @@ def test_strict_names_row_column_and_value() -> None:
         ),
         ({"decimal": ";"}, {"age": [1, 2]}, "decimal"),
         ({"max_categories": -1}, {"age": [1, 2]}, "max_categories"),
-        ({"max_bytes": "lots"}, {"age": [1, 2]}, "max_bytes='lots' is no size"),
+        ({"max_bytes": "lots"}, {"age": [1, 2]}, "max_bytes='lots' is not a size"),
         ({"max_bytes": 10}, {"age": [1, 2]}, "takes .* bytes, more than 10: ignore columns"),
         ({}, {"age": [1, 1]}, r"no column is left for the features: age \(constant\)"),
         ({}, {"age": [[1], [2]]}, "column 'age' holds list.*: leave it out"),
@@ -522,3 +523,9 @@ def test_memory_is_counted_and_capped() -> None:
 def test_text_numbers_take_no_separator_alone() -> None:
     texts = pa.array(["1,23", "1,2345", ",123", "1,,234", "12,34,567"])
     assert text_numbers(texts, ".").wrong.all()
+
+
+def test_a_table_that_lacks_a_column_says_what_it_has() -> None:
+    check_columns(["age"], ["age", "town"])
+    with pytest.raises(BudgetronError, match=r"no column 'pay'; it has \['age', 'town'\]"):
+        check_columns(["age", "pay"], ["age", "town"])

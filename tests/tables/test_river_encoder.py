@@ -1,4 +1,4 @@
-"""The River transformer: the features of the scikit-learn transformer, row by row."""
+"""The River transformer gives the features of the scikit-learn transformer, row by row."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_chunks_of_partial_fit_make_no_difference(
     assert parts.to_dict() == first.to_dict()
     fewer = TableEncoder(types=say, hash_width=16).fit(arrow(table).slice(0, infer))
     for mine, other in zip(first.columns_, fewer.columns_, strict=True):
-        # what is constant in the first rows may vary in later ones; `fit` has seen them all
+        # a column that is constant in the first rows may vary later; `fit` has seen them all
         assert mine == other or (mine.kind, other.coding) == ("constant", None)
         assert mine.coding is not None or mine.kind == "id"
 
@@ -159,7 +159,7 @@ def test_as_data_and_back(table: dict[str, list[Any]]) -> None:
 def test_any_rows_fit_any_encoder(
     first: dict[str, list[Any]], second: dict[str, list[Any]]
 ) -> None:
-    """Whatever the later cells are, there are as many features, and one-hot ones are 0 or 1."""
+    """For any later cells the number of features stays, and one-hot features are 0 or 1."""
     encoder = fitted(arrow(first))
     rows = {name: second.get(name, [None] * len(second["n"])) for name in first}
     X = encoder.transform(rows)
@@ -184,7 +184,7 @@ def test_damaged_data_is_refused(damage: Any) -> None:
     with pytest.raises(BudgetronError):
         TableEncoder.from_dict(found | damage)
     del found["columns"][0]["coding"]["kind"]
-    with pytest.raises(BudgetronError, match="makes no sense"):
+    with pytest.raises(BudgetronError, match="is not valid"):
         TableEncoder.from_dict(found)
 
 
@@ -204,7 +204,7 @@ def test_before_enough_rows_it_says_how_many_there_are() -> None:
         TableEncoder().transform({"n": [1]})
 
 
-def test_fit_begins_anew() -> None:
+def test_fit_starts_again() -> None:
     encoder = TableEncoder().fit({"n": [1, 2]})
     encoder.transform({"n": ["x"]})
     encoder.fit({"m": ["a", "b"]})

@@ -126,7 +126,7 @@ def test_formats_blocks_and_chunks_change_no_bit(
     block: int,
     delimiter: str,
 ) -> None:
-    """Of a file only the first rows are looked at; the others come as what these are."""
+    """Only the first rows of a file determine the columns; the others are read accordingly."""
     infer = min(infer, len(table["n"]))
     for cells in table.values():  # of a column that begins with gaps text tells less than Arrow
         cells[0] = next((each for each in cells if each is not None), None)

@@ -1,7 +1,7 @@
 // Fuzzes the LIBSVM parser for a bounded time: `libsvm_fuzz SECONDS [SEED]` (`make fuzz`).
 //
 // With Clang's libFuzzer (-fsanitize=fuzzer) the same target runs under its coverage-guided
-// mutator; elsewhere our own, seeded one feeds it. Either way asan and ubsan watch.
+// mutator; otherwise our own seeded mutator feeds it. asan and ubsan are on in both.
 #include "fuzz/io/libsvm_fuzz.hpp"
 
 #ifdef BUDGETRON_LIBFUZZER

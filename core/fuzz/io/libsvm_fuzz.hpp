@@ -1,12 +1,11 @@
-// What must hold of the LIBSVM parser for any bytes whatever, and a mutator that looks for bytes
-// for which it does not.
+// Properties that the LIBSVM parser must have for any bytes, and a mutator that searches for bytes
+// that break one.
 //
-// `check` is the target: it aborts with a message if a property fails, and the sanitizers it is
-// compiled with abort on anything undefined. Properties: cuts do not show; rows are sorted,
-// distinct, finite and in range; reading on from `resume` gives the rest; printing the rows and
-// reading them again gives the same rows. `Mutator` makes inputs from a seed: pieces of the grammar
-// and raw bytes, changed, cut and spliced. What brings out a complaint not seen before joins the
-// inputs that are mutated further.
+// `check` is the target: it aborts with a message if a property fails, and the sanitizers abort on
+// undefined behaviour. Properties: the cuts do not show; rows are sorted, distinct, finite and in
+// range; reading on from `resume` gives the rest; printing the rows and reading them again gives
+// the same rows. `Mutator` makes inputs from a seed: pieces of the grammar and raw bytes, changed,
+// cut and spliced. An input that gives a new complaint joins the inputs that are mutated further.
 #pragma once
 
 #include <algorithm>
@@ -101,7 +100,7 @@ inline std::string kind_of(std::string_view what) {
   return kind;
 }
 
-// The first bytes choose the options and the cuts, the rest is the text. Returns the kind of the
+// The first bytes choose the options and the cuts; the rest is the text. Returns the kind of the
 // first complaint.
 template <class Real>
 std::string check(std::string_view input) {
@@ -218,7 +217,7 @@ class Mutator {
   std::set<std::string> seen_;
 };
 
-// One input of the mutator through both parsers.
+// Runs one input of the mutator through both parsers.
 inline void step(Mutator& mutator) {
   const std::string input = mutator.next();
   mutator.learn(input, check<float>(input) + check<double>(input));

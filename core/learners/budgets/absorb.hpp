@@ -1,12 +1,12 @@
-// Full: the newcomer takes the place of the example r that it can best stand in for.
+// When full, the new example replaces the stored example r that it approximates best.
 //
-// What x cannot take over of a_r k(x_r, .) is the part orthogonal to k(x, .), of squared norm
+// The part of a_r k(x_r, .) that x cannot take over is orthogonal to k(x, .) and has squared norm
 //
 //   |a_r|^2 (k_rr - k_rt^2 / k_tt)
 //
-// so r is where that is least (the oldest of the tied), and x enters with the projection on top of
-// its own coef, a_r k_rt / k_tt + coef. With the PA-I update this is BPA-S (Wang & Vucetic 2010):
-// of all ways to replace one example it changes f least.
+// so r is the example where this is least (the oldest if several are equal), and x is stored with
+// the projection added to its own coef, a_r k_rt / k_tt + coef. With the PA-I update this is BPA-S
+// (Wang & Vucetic 2010): of all ways to replace one example it changes f least.
 // Cost: O(B K) to choose, from the kernel row of the round; O(d) to store.
 #pragma once
 
@@ -25,20 +25,16 @@ class Absorb final : public Budget<Real> {
 
   [[nodiscard]] std::size_t capacity() const override { return size_; }
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
-    const auto shared = [&](std::size_t i) { return static_cast<double>(turn.row->values[i]); };
-    joint_.assign(coefs.begin(), coefs.end());
-    while (!f.has_room(turn.x)) {
-      const std::size_t r = least_lost(f, turn);
-      const double share = shared(r) / turn.self;
-      for (std::size_t k = 0; k < coefs.size(); ++k) joint_[k] = f.coef(r, k) * share + joint_[k];
-      ++absorptions_;
-      if (f.fits_instead(r, turn.x)) {
-        f.replace(r, turn, joint_, EventKind::project);
-        return;
-      }
-      f.remove(r, *turn.row, EventKind::project);
+    if (f.has_room(turn.x)) {
+      f.add(turn, coefs);
+      return;
     }
-    f.add(turn, joint_);
+    const std::size_t r = least_lost(f, turn);
+    const double share = static_cast<double>(turn.row->values[r]) / turn.self;
+    joint_.resize(coefs.size());
+    for (std::size_t k = 0; k < coefs.size(); ++k) joint_[k] = f.coef(r, k) * share + coefs[k];
+    ++absorptions_;
+    f.replace(r, turn, joint_, EventKind::project);
   }
   void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
     while (f.size() > size) f.remove(lightest(f), row);
@@ -77,8 +73,8 @@ class Absorb final : public Budget<Real> {
 
   std::size_t size_;
   std::int64_t absorptions_ = 0;
-  std::vector<double> losses_;  // what is lost without i
-  std::vector<double> joint_;   // coefs of the newcomer with what it took over
+  std::vector<double> losses_;  // the loss if i leaves
+  std::vector<double> joint_;   // coefs of the new example plus those it took over
 };
 
 }  // namespace budgetron

@@ -1,11 +1,12 @@
 // Budgets: the only place of a round that adds, drops, projects, merges, halves or covers.
 //
-// Contract of admit: afterwards size <= capacity(), the examples it kept and the new one (unless it
-// was turned away, which refusals() counts) carry the hypothesis, and while there is room it adds
-// exactly (x, coefs) and touches nothing else.
+// Contract of admit: afterwards size <= capacity(), and the examples that stay and the new one
+// (unless it was refused, which refusals() counts) represent the hypothesis. While there is room it
+// adds exactly (x, coefs) and touches nothing else.
 //
-// With a byte limit (byte_limit.hpp) room also means slots for the features of x: budgets ask
-// `has_room`. If the example that leaves frees too few slots, the rule removes another.
+// admit does not deal with a byte limit (byte_limit.hpp): before it is called, Round uses
+// `lower_to` to drop examples until the features of x fit. Budgets that never drop stored examples
+// say so (`drops`) and treat a row that does not fit like one beyond the budget (`has_room`).
 #pragma once
 
 #include <cstdint>
@@ -23,28 +24,30 @@ class Budget {
  public:
   virtual ~Budget() = default;
 
-  // The most examples this budget ever stores; 0 = no limit.
+  // The most examples this budget ever stores; 0: no limit.
   [[nodiscard]] virtual std::size_t capacity() const = 0;
-  // What it needs the expansion to keep (norm, Gram matrix, distances).
+  // Tells the expansion what to keep (norm, Gram matrix, distances).
   virtual void prepare(Expansion<Real>&) const {}
   virtual void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) = 0;
-  // How many newcomers it refused, leaving f unchanged.
+  // How many new examples it refused, leaving f unchanged.
   [[nodiscard]] virtual std::int64_t refusals() const { return 0; }
+  // Whether stored examples may be dropped to make a row fit into a byte limit.
+  [[nodiscard]] virtual bool drops() const { return true; }
   // Removes examples down to `size`, by its own rule or the oldest first.
   virtual void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) {
     while (f.size() > size) f.remove(f.oldest(), row);
   }
-  // The examples of f were converted to other units: what it keeps beside f follows.
+  // The examples of f were converted to other units: updates what the budget keeps beside f.
   virtual void follow_units(const Expansion<Real>&) {}
-  // Allocates all the memory it will ever need; f has allocated its own.
+  // Allocates all the memory it will ever need; f has already allocated its own.
   virtual void reserve(const Expansion<Real>&) {}
   virtual void visit_state(StateVisitor&) {}
-  // After loading: what it keeps beside f must be of f's size (`require`).
+  // Call after loading: what it keeps beside f must have f's size (`require`).
   virtual void check_loaded(const Expansion<Real>&) const {}
-  // Recomputes what it keeps beside f and throws std::logic_error where it differs.
+  // Recomputes what it keeps beside f; throws std::logic_error if it differs.
   virtual void check_invariants(const Expansion<Real>&) const {}
 
-  std::size_t object_bytes = 0;  // of the object itself, whichever it is; its maker knows
+  std::size_t object_bytes = 0;  // of the object itself, set by its maker
 };
 
 // Makes a budget by its name; one file per family in budgets/.

@@ -1,16 +1,16 @@
 // Halve and project (Liao et al. 2024, algorithm 2, lines 10-12).
 //
-// When the budget is full: keep the floor(B/2) examples with the largest |a_i| (S2, the older of
-// the tied), project the others (S1) onto them and rescale,
+// When the budget is full: keep the floor(B/2) examples with the largest |a_i| (S2; the older of
+// equal ones), project the others (S1) onto them and rescale,
 //
 //   theta = (K_2 + ridge I)^-1 K_21 a_1        (9)
 //   a_2 <- (a_2 + theta) * c / ||...||         (7)   c = ||f|| ("keep") or a given norm
 //
 // then add the new example. If fewer than half of S2 differ, copies in it (k(x_i, x_j) = k(x_i,
-// x_i) = k(x_j, x_j)) are put into S1, all but the first: what they say of each other does not
-// count in f, and would grow without bound as (7) rescales it. K comes from the Gram matrix the
-// expansion keeps. Cost: O(B^3 / 24) every B/2 admissions, so O(B^2) amortised; memory B^2/2 Reals
-// for the Gram matrix and B^2/4 doubles for the factor.
+// x_i) = k(x_j, x_j)) are moved to S1, all but the first: their differences do not show in f, and
+// would grow without bound when (7) rescales. K comes from the Gram matrix of the expansion. Cost:
+// O(B^3 / 24) every B/2 admissions, so O(B^2) amortised; memory B^2/2 Reals for the Gram matrix and
+// B^2/4 doubles for the factor.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class Halve final : public Budget<Real> {
     f.keep_gram();
   }
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
-    while (!f.has_room(turn.x)) shrink(f, *turn.row);
+    if (!f.has_room(turn.x)) shrink(f, *turn.row);
     f.add(turn, coefs);
   }
   void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
@@ -74,7 +74,7 @@ class Halve final : public Budget<Real> {
     order_.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
       const double size = f.coef_size(i);
-      sizes_[i] = std::isnan(size) ? 0.0 : size;  // sorting must have an order, whatever was loaded
+      sizes_[i] = std::isnan(size) ? 0.0 : size;  // sorting needs an order, whatever was loaded
       order_[i] = i;
     }
     std::sort(order_.begin(), order_.end(), [&](std::size_t i, std::size_t j) {
@@ -101,8 +101,8 @@ class Halve final : public Budget<Real> {
         theta_[k * kept + i] = sum;
       }
     }
-    // A float32 Gram matrix can miss being positive definite by its rounding: then a_2 stays as it
-    // is, which is the projection with an infinite ridge.
+    // Rounding can make a float32 Gram matrix not positive definite: then a_2 stays, which is the
+    // projection with an infinite ridge.
     if (lapack::cholesky(kept, factor_.data())) {
       for (std::size_t k = 0; k < outputs; ++k) {
         lapack::cholesky_solve(kept, factor_.data(), theta_.data() + k * kept);
@@ -113,7 +113,7 @@ class Halve final : public Budget<Real> {
     double norm = 0.0;  // ||a_2 + theta||^2
     for (std::size_t k = 0; k < outputs; ++k) {
       const double* a = f.stored_coefs(k);
-      double share = 0.0;  // of output k: summed apart, so that two outputs round as one does
+      double share = 0.0;  // of output k: summed separately, so that two outputs round like one
       for (std::size_t i = 0; i < kept; ++i) {
         double sum = 0.0;
         for (std::size_t j = 0; j < kept; ++j) {
@@ -126,7 +126,7 @@ class Halve final : public Budget<Real> {
     norm = std::max(0.0, (outputs == 1 ? norm : 2.0 * norm) * f.factor() * f.factor());
 
     for (std::size_t i = kept; i < n; ++i) f.report(EventKind::project, order_[i]);
-    // S1 leaves, its share of the norm with it: the coefs are zeroed first, so nothing is counted.
+    // S1 leaves. Its coefs are set to 0 first, so the norm need not be updated.
     for (std::size_t k = 0; k < outputs; ++k) {
       for (std::size_t i = kept; i < n; ++i) f.stored_coefs(k)[order_[i]] = 0.0;
     }
@@ -136,7 +136,7 @@ class Halve final : public Budget<Real> {
     if (norm > 0.0) f.scale(target / std::sqrt(norm));
   }
 
-  // How many of the first `kept` stay: all, or those that differ, which are then the first.
+  // How many of the first `kept` stay: all, or the distinct ones, which then come first.
   std::size_t set_copies_apart(const Expansion<Real>& f, std::size_t kept) {
     const auto copies = [&](std::size_t i, std::size_t j) {
       return f.gram(i, j) == f.gram(i, i) && f.gram(i, j) == f.gram(j, j);
@@ -146,7 +146,7 @@ class Halve final : public Budget<Real> {
       std::size_t i = 0;
       while (i < differ && !copies(order_[i], order_[j])) ++i;
       if (i < differ) continue;
-      // Moved to the front; those between keep their order.
+      // Moves it to the front; those between keep their order.
       const auto at = order_.begin() + static_cast<std::ptrdiff_t>(j);
       std::rotate(order_.begin() + static_cast<std::ptrdiff_t>(differ), at, at + 1);
       ++differ;

@@ -1,5 +1,5 @@
-// The example that matters least to f: the least ||a_i k(x_i, .)|| = |a_i| sqrt(k_ii), the oldest
-// of the tied (Wang, Crammer & Vucetic 2012). O(B K).
+// The example that contributes least to f: the least ||a_i k(x_i, .)|| = |a_i| sqrt(k_ii), the
+// oldest if several are equal (Wang, Crammer & Vucetic 2012). O(B K).
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace budgetron {
 
-// Weights that differ by less are rounded versions of one: projecting leaves a trace of rounding in
-// coefs it should not touch.
+// Weights that differ by less count as equal: projecting leaves rounding errors in coefs that it
+// should not change.
 inline constexpr double kSameWeight = 1e-10;
 
-// What `lightest` looks through.
+// Scratch for `lightest`.
 struct Weights {
   std::vector<double> numbers;        // |a_i| sqrt(k_ii)
-  std::vector<std::uint32_t> places;  // of the tied
+  std::vector<std::uint32_t> places;  // of the equal ones
 
   void reserve(std::size_t count) {
     numbers.reserve(count);
@@ -32,7 +32,7 @@ struct Weights {
   }
 };
 
-// Among the stored examples and the newcomer (x, coefs), which is the youngest and is number
+// Among the stored examples and the new one (x, coefs), which is the youngest and has number
 // f.size().
 template <class Real>
 std::size_t lightest(const Expansion<Real>& f, const Turn<Real>& turn,
@@ -44,7 +44,8 @@ std::size_t lightest(const Expansion<Real>& f, const Turn<Real>& turn,
   if (!f.kernel().isotropic()) {
     for (std::size_t i = 0; i < size; ++i) numbers[i] *= std::sqrt(f.stored_self(i));
   }
-  double least = std::sqrt(f.inner(coefs, coefs)) * std::sqrt(turn.self);  // the newcomer's
+  // That of the new example.
+  double least = std::sqrt(f.inner(coefs, coefs)) * std::sqrt(turn.self);
   if (size > 0) least = std::min(least, functions.least(numbers, size));
   weights.places.resize(size);
   const std::size_t tied =
@@ -57,7 +58,7 @@ std::size_t lightest(const Expansion<Real>& f, const Turn<Real>& turn,
   return found;
 }
 
-// Among the stored alone.
+// Among the stored examples only.
 template <class Real>
 std::size_t lightest(const Expansion<Real>& f) {
   return f.least([&](std::size_t i) { return f.coef_size(i) * std::sqrt(f.stored_self(i)); });

@@ -1,18 +1,20 @@
 // Merge (BSGD: Wang, Crammer & Vucetic 2012). Gaussian kernel only.
 //
-// Over budget, the lightest example m and an example n of its sign (<a_m, a_n> > 0) become one
-// point between them. With kappa = k(x_m, x_n) and w = |a_m|/(|a_m| + |a_n|) <= 1/2,
+// Over budget, the lightest example m and an example n of its sign (<a_m, a_n> > 0) are replaced by
+// one point between them. With kappa = k(x_m, x_n) and w = |a_m|/(|a_m| + |a_n|) <= 1/2,
 //
 //   h    maximises  w kappa^((1-h)^2) + (1-w) kappa^(h^2)  over [0, 1/2]
 //   z    = h x_m + (1-h) x_n,   a_z = a_m kappa^((1-h)^2) + a_n kappa^(h^2)
 //   cost = |a_m|^2 + |a_n|^2 + 2 <a_m, a_n> kappa - |a_z|^2
 //
-// and n is where that costs least, the oldest of the tied. Without an n of m's sign m is dropped.
-// Candidates are compared with h from a table; only the chosen pair's is searched for. The cost is
-// stationary in h: the table's median error of 4e-6 (3e-4 at the 99th percentile, 0.035 at worst,
-// near w = 1/2, kappa = e^-2) changes |a_z|/(|a_m| + |a_n|) by 1e-11 (9e-8, 8e-5).
+// and n is the example with the least cost, the oldest if several are equal. If no n has the sign
+// of m, m is dropped. Candidates are compared with h from a table; only for the chosen pair is h
+// computed by search. The cost is stationary in h: the table's median error of 4e-6 (3e-4 at the
+// 99th percentile, 0.035 at worst, near w = 1/2, kappa = e^-2) changes |a_z|/(|a_m| + |a_n|) by
+// 1e-11 (9e-8, 8e-5).
 //
-// Cost: O(B K), and one kernel row unless m is the newcomer (two to four more if the norm is kept).
+// Cost: O(B K), and one kernel row unless m is the new example (two to four more if the norm is
+// kept).
 #pragma once
 
 #include <array>
@@ -27,7 +29,7 @@
 namespace budgetron {
 
 // The h above. The derivative has the sign of w (1-h) kappa^(1-2h) - (1-w) h, which changes once:
-// Newton's steps, and halving where they would leave the interval the change is known to be in.
+// Newton steps, and bisection where they would leave the interval that contains the change.
 inline double best_merge(double w, double kappa) {
   if (kappa <= 0.0) return 0.0;
   const double log_kappa = std::log(kappa);
@@ -48,8 +50,8 @@ inline double best_merge(double w, double kappa) {
   return h;
 }
 
-// best_merge on a grid over [0, 1/2] x [0, 1], read by bilinear interpolation. Smooth except near
-// (1/2, e^-2), where the maximum splits in two.
+// best_merge on a grid over [0, 1/2] x [0, 1], read by bilinear interpolation. It is smooth except
+// near (1/2, e^-2), where the maximum splits in two.
 class MergeTable {
  public:
   static const MergeTable& shared() {
@@ -85,7 +87,7 @@ class MergeTable {
   std::array<float, (kCells + 1) * (kCells + 1)> values_{};
 };
 
-// h x + (1-h) z, dense if both are, else with the features of either.
+// h x + (1-h) z: dense if both are, otherwise with the union of their features.
 template <class Real>
 void blend(const Sample<Real>& x, const Sample<Real>& z, double h, OwnedSample<Real>& out) {
   out.values.clear();
@@ -115,21 +117,11 @@ class Merge final : public Budget<Real> {
   }
 
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
-    // Merging frees no slots: where the features of x have none the lightest leave.
-    while (!f.fits(turn.x)) {
-      const std::size_t m = lightest(f, turn, coefs, weights_);
-      ++removals_;
-      if (m == f.size()) {
-        f.report(EventKind::refuse, turn, coefs);
-        return;
-      }
-      f.remove(m, *turn.row);
-    }
     if (f.size() < size_) {
       f.add(turn, coefs);
       return;
     }
-    // Stored examples go by their indices; the newcomer is number `newcomer`.
+    // Stored examples have their indices; the new one has the number `newcomer`.
     const std::size_t newcomer = f.size();
     const std::size_t m = lightest(f, turn, coefs, weights_);
     const Sample<Real> x_m = sample(f, turn, m, x_m_);
@@ -201,25 +193,25 @@ class Merge final : public Budget<Real> {
 
  private:
   struct Pair {
-    std::size_t n;  // m itself: none
+    std::size_t n;  // equal to m: none
     double w = 0.0;
     double kappa = 0.0;
   };
   // A cost below this share of (|a_m| + |a_n|)^2 is rounding: duplicates cost nothing.
   static constexpr double kNoCost = 1e-10;
 
-  // A search for the n that costs least, of equal ones the oldest.
+  // A search for the n with the least cost, the oldest if several are equal.
   struct Search {
     Pair best;
     double least = std::numeric_limits<double>::infinity();
     std::int64_t id = 0;
   };
 
-  // The n that is merged with m at the least cost; leaves a_m in mine_.
+  // The n that merges with m at the least cost; leaves a_m in mine_.
   //
-  // For a given kappa the cost grows with |a_n|, so it is at least what it would be for |a_n| =
-  // |a_m|: 2 |a_m|^2 (1 - sqrt(kappa))^2 down to kappa = e^-2, and no less below. Once the cost of
-  // the nearest candidate is known only those near enough to cost less are looked at.
+  // For a given kappa the cost grows with |a_n|, so it is at least the cost for |a_n| = |a_m|:
+  // 2 |a_m|^2 (1 - sqrt(kappa))^2 down to kappa = e^-2, and no less below. Once the cost of the
+  // nearest candidate is known, only examples near enough to cost less are considered.
   Pair cheapest(const Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs,
                 std::size_t m) {
     const std::size_t newcomer = f.size();
@@ -235,7 +227,7 @@ class Merge final : public Budget<Real> {
     const auto& functions = row_functions<Real>();
     find_distances(row);
     const double nearest = functions.least(distances_.data(), newcomer);
-    if (nearest > 0.0) return search.best;  // nobody else has the sign of m
+    if (nearest > 0.0) return search.best;  // no other example has the sign of m
     candidates_.resize(newcomer);
     functions.at_most(distances_.data(), newcomer, nearest, candidates_.data());
     try_stored(f, candidates_[0], square_m, search);
@@ -249,7 +241,7 @@ class Merge final : public Budget<Real> {
     return search.best;
   }
 
-  // -kappa of those that may be merged with m, 1 of the others.
+  // -kappa for examples that may merge with m, 1 for the others.
   void find_distances(const Real* row) {
     distances_.resize(products_.size() - 1);
     double* const distances = distances_.data();
@@ -263,7 +255,7 @@ class Merge final : public Budget<Real> {
   void try_stored(const Expansion<Real>& f, std::size_t n, double square_m, Search& search) const {
     try_pair(n, -distances_[n], square_m, f.id(n), search);
   }
-  // What merging n with m costs, into the search.
+  // Computes the cost of merging n with m, and updates the search.
   void try_pair(std::size_t n, double kappa, double square_m, std::int64_t id,
                 Search& search) const {
     const double size_m = std::sqrt(square_m);
@@ -272,7 +264,7 @@ class Merge final : public Budget<Real> {
     const double size = size_m + std::sqrt(square_n);
     const double w = std::min(0.5, size_m / size);
     const double h = table_(w, kappa);
-    // kappa = 0 has h = 0 and 0^0 = 1, which the smallest number there is gives as well.
+    // kappa = 0 means h = 0 and 0^0 = 1; the smallest positive number gives the same.
     const double log_kappa = std::log(std::max(kappa, std::numeric_limits<double>::min()));
     const double p = std::exp((1.0 - h) * (1.0 - h) * log_kappa);
     const double q = std::exp(h * h * log_kappa);
@@ -284,8 +276,8 @@ class Merge final : public Budget<Real> {
     }
   }
 
-  // Where kappa is less a merger costs more than `cost`, and is not taken for one that costs
-  // nothing either. The bound is lowered by far more than it is rounded.
+  // Below this kappa a merge costs more than `cost`, and is also not a free one (kNoCost). The
+  // bound is lowered by far more than its rounding.
   static double least_kappa(double cost, double square_m, double largest) {
     const double size = std::sqrt(square_m) + std::sqrt(largest);
     const double most = std::max(cost, kNoCost * size * size) * (1.0 + 1e-9);
@@ -295,8 +287,8 @@ class Merge final : public Budget<Real> {
     return root * root * (1.0 - 1e-9);
   }
 
-  // <a_m, a_n> and -<a_n, a_n> of all n, the newcomer last: output by output, as coefs lie in
-  // memory.
+  // <a_m, a_n> and -<a_n, a_n> for all n, the new example last: output by output, in the memory
+  // order of coefs.
   void multiply_coefs(const Expansion<Real>& f, std::span<const double> newcomer) {
     const std::size_t count = f.size();
     const double by = f.factor();
@@ -340,7 +332,7 @@ class Merge final : public Budget<Real> {
     f.support().extract(i, buffer);
     return buffer.view();
   }
-  // (z, a_z) in the place of example i. Its kernel row matters only to the norm.
+  // Puts (z, a_z) in the place of example i. Its kernel row matters only for the norm.
   void put(Expansion<Real>& f, const Turn<Real>& turn, std::size_t i) {
     if (f.keeps_norm()) f.row(z_.view(), side_);
     f.replace(i, z_.view(), f.keeps_norm() ? side_ : *turn.row, other_, turn.round,
@@ -355,7 +347,7 @@ class Merge final : public Budget<Real> {
   Row<Real> side_;                         // the row of x_m, then of z
   std::vector<double> products_;           // <a_m, a_n>
   std::vector<double> minus_squares_;      // -<a_n, a_n>
-  std::vector<double> distances_;          // -kappa of candidates, 1 of others
+  std::vector<double> distances_;          // -kappa of candidates, 1 for others
   std::vector<std::uint32_t> candidates_;  // those near enough
   std::vector<double> mine_;               // a_m
   std::vector<double> other_;              // a_n, then a_z

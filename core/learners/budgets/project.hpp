@@ -1,16 +1,16 @@
-// Budgets that project onto the span of what is stored, with the factor of gram_factor.hpp.
+// Budgets that project onto the span of the stored examples, with the factor of gram_factor.hpp.
 //
-// Project (Projectron: Orabona, Keshet & Caputo 2008, 2009): the newcomer is projected instead of
-// stored, a_i += c d_i with d = K^-1 k, when it is near the span (delta <= threshold), when the
-// budget is full, or when it lies in the span up to rounding.
+// Project (Projectron: Orabona, Keshet & Caputo 2008, 2009): the new example is projected instead
+// of stored, a_i += c d_i with d = K^-1 k, when it is near the span (delta <= threshold), when the
+// budget is full, or when it is in the span up to rounding.
 //
-// ProjectSmallest (BSGD: Wang, Crammer & Vucetic 2012): over budget, the lightest example m
-// leaves and is projected onto the others, a_S += a_m (K_S + jitter I)^-1 k_S(x_m). The jitter is
-// 1e-10 of the mean k_ii (float32 rows: 1e-4): within a factor of 2 of it, since a factor that is
-// kept up to date has one jitter; K_S is factorised anew when the mean has moved further.
+// ProjectSmallest (BSGD: Wang, Crammer & Vucetic 2012): over budget, the lightest example m leaves
+// and is projected onto the others, a_S += a_m (K_S + jitter I)^-1 k_S(x_m). The jitter is 1e-10 of
+// the mean k_ii (float32 rows: 1e-4), within a factor of 2: a factor that is updated incrementally
+// has one fixed jitter, so K_S is factorised again when the mean has moved further.
 //
-// Cost: O(B^2) per admission; ProjectSmallest one kernel row more, O(B^3) at the first one over
-// budget. Memory B^2/2 doubles.
+// Cost: O(B^2) per admission; ProjectSmallest needs one more kernel row, and O(B^3) at the first
+// admission over budget. Memory B^2/2 doubles.
 #pragma once
 
 #include <cmath>
@@ -29,6 +29,7 @@ class Project final : public Budget<Real> {
       : size_(spec.count("size")), threshold_(spec.number("threshold")), gram_factor_(size_) {}
 
   [[nodiscard]] std::size_t capacity() const override { return size_; }
+  [[nodiscard]] bool drops() const override { return false; }
 
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
     const double distance = gram_factor_.project(turn.row->values.data(), turn.self);
@@ -56,7 +57,7 @@ class Project final : public Budget<Real> {
 
   void follow_units(const Expansion<Real>& f) override { gram_factor_.fill(f, f.side_row()); }
 
-  // For rules that ask first how far x is from the span.
+  // For rules that need the distance of x from the span first.
   [[nodiscard]] GramFactor& gram_factor() { return gram_factor_; }
 
   void visit_state(StateVisitor& visitor) override {
@@ -87,28 +88,23 @@ class ProjectSmallest final : public Budget<Real> {
   [[nodiscard]] std::size_t capacity() const override { return size_; }
 
   void admit(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs) override {
-    while (!f.has_room(turn.x)) {
-      refresh(f);
-      ++projections_;
-      const std::size_t m = lightest(f, turn, coefs, weights_);
-      if (m == f.size()) {
-        gram_factor_.project(turn.row->values.data(), turn.self);
-        f.shift(gram_factor_.weights(), gram_factor_.values(), coefs);
-        f.report(EventKind::project, turn, coefs);
-        return;
-      }
-      const double self = f.stored_self(m);
-      if (!f.fits_instead(m, turn.x)) {
-        take_out(f, m, *turn.row);
-        spread(f, m, self);
-        continue;
-      }
-      const Real joint = turn.row->values[m];  // k(x_m, x)
-      take_out(f, m, *turn.row);
-      enter(f, turn, coefs, m, joint, self);
+    if (f.has_room(turn.x)) {
+      f.add(turn, coefs);
       return;
     }
-    f.add(turn, coefs);
+    refresh(f);
+    ++projections_;
+    const std::size_t m = lightest(f, turn, coefs, weights_);
+    if (m == f.size()) {
+      gram_factor_.project(turn.row->values.data(), turn.self);
+      f.shift(gram_factor_.weights(), gram_factor_.values(), coefs);
+      f.report(EventKind::project, turn, coefs);
+      return;
+    }
+    const double self = f.stored_self(m);
+    const Real joint = turn.row->values[m];  // k(x_m, x)
+    take_out(f, m, *turn.row);
+    enter(f, turn, coefs, m, joint, self);
   }
   void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random&) override {
     while (f.size() > size) {
@@ -119,7 +115,7 @@ class ProjectSmallest final : public Budget<Real> {
       spread(f, m, self);
     }
   }
-  // The next one over budget makes the factor anew.
+  // The next admission over budget recomputes the factor.
   void follow_units(const Expansion<Real>&) override { gram_factor_.clear(0.0); }
   void reserve(const Expansion<Real>& f) override {
     gram_factor_.reserve(true);
@@ -140,7 +136,7 @@ class ProjectSmallest final : public Budget<Real> {
   }
 
  private:
-  // m leaves; its coefs are in leaving_ then, and its kernel row in side_.
+  // Removes m; its coefs are then in leaving_, and its kernel row in side_.
   void take_out(Expansion<Real>& f, std::size_t m, Row<Real>& row) {
     leaving_.resize(f.outputs());
     for (std::size_t k = 0; k < leaving_.size(); ++k) leaving_[k] = f.coef(m, k);
@@ -149,7 +145,7 @@ class ProjectSmallest final : public Budget<Real> {
     gram_factor_.remove(m);
   }
 
-  // m, taken out, is projected onto the others.
+  // Projects m, which was removed, onto the others.
   void spread(Expansion<Real>& f, std::size_t m, double self) {
     if (f.size() == 0) return;
     side_.values[m] = side_.values[f.size()];  // of the example that moved to m
@@ -157,21 +153,22 @@ class ProjectSmallest final : public Budget<Real> {
     f.shift(gram_factor_.weights(), gram_factor_.values(), leaving_);
   }
 
-  // x takes the index of m, which has left, and m is projected onto all stored examples.
+  // x takes the index of m, which was removed, and m is projected onto all stored examples.
   void enter(Expansion<Real>& f, const Turn<Real>& turn, std::span<const double> coefs,
              std::size_t m, Real joint, double self) {
     gram_factor_.measure(turn.row->values.data(), turn.self);
     gram_factor_.append();
     f.add(turn, coefs);
 
-    const std::size_t last = f.size() - 1;  // the index that moved to m, now the newcomer's
+    // The index that moved to m; now that of the new example.
+    const std::size_t last = f.size() - 1;
     side_.values[m] = side_.values[last];
     side_.values[last] = joint;
     gram_factor_.project(side_.values.data(), self);
     f.shift(gram_factor_.weights(), gram_factor_.values(), leaving_);
   }
 
-  // The factor, where there is none yet or its jitter does not fit any more.
+  // Computes the factor if there is none yet or its jitter no longer fits.
   void refresh(const Expansion<Real>& f) {
     double wanted = 0.0;
     for (std::size_t i = 0; i < f.size(); ++i) wanted += f.stored_self(i);

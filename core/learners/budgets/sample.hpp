@@ -1,17 +1,16 @@
-// Full: a stored example drawn at random leaves, and those that stay grow to make up for it.
+// When full, a random stored example leaves, and the others grow to compensate.
 //
-// Example i leaves with probability p_i and each other j becomes a_j / (1 - p_j), so that in
-// expectation f is what it was (Zhao et al. 2012, algorithm 1, eq. (10)); then no |a_j|, nor the
-// newcomer's, may pass `clip` (eq. (4)). The newcomer takes the place of the one that left.
+// Example i leaves with probability p_i and each other j becomes a_j / (1 - p_j), so that f stays
+// the same in expectation (Zhao et al. 2012, algorithm 1, eq. (10)); then every |a_j|, also that of
+// the new example, is clipped to `clip` (eq. (4)). The new example takes the free place.
 //
 //   uniform     p_i = 1/B
 //   nonuniform  p_i = 1 - (B-1) w_i / sum_j w_j, w_i = |a_i| sqrt(k_ii)     (16), least variance;
-//               negative ones count as 0 and the rest is renormalised; all w_i = 0: uniform
+//               negative ones become 0 and the rest is normalised; all w_i = 0: uniform
 //
-// The draw walks p in storage order, first by sums of sixteen. Coefs of a single output that
-// pass the clip become the clip, without a division; where all are alike, as the hinge loss leaves
-// them at the clip, one look serves for all. Cost: O(B K), with the norm kept O(B^2) from a
-// Gram matrix.
+// The draw walks p in storage order, first by sums of sixteen. Coefs of a single output that pass
+// the clip are set to it without a division; if all are equal, as with the hinge loss at the clip,
+// one computation serves all. Cost: O(B K), with the norm kept O(B^2) from a Gram matrix.
 #pragma once
 
 #include <algorithm>
@@ -46,15 +45,11 @@ class Sampled final : public Budget<Real> {
     const double allowed = within_clip(std::sqrt(f.inner(coefs, coefs)));
     clipped_.resize(coefs.size());
     for (std::size_t k = 0; k < coefs.size(); ++k) clipped_[k] = coefs[k] * allowed;
-    while (!f.has_room(turn.x)) {
-      const std::size_t leaver = draw(f, *turn.random);
-      if (f.fits_instead(leaver, turn.x)) {
-        f.replace(leaver, turn, clipped_);
-        return;
-      }
-      f.remove(leaver, *turn.row);
+    if (f.has_room(turn.x)) {
+      f.add(turn, clipped_);
+    } else {
+      f.replace(draw(f, *turn.random), turn, clipped_);
     }
-    f.add(turn, clipped_);
   }
   void lower_to(std::size_t size, Expansion<Real>& f, Row<Real>& row, Random& random) override {
     while (f.size() > size) {
@@ -80,18 +75,18 @@ class Sampled final : public Budget<Real> {
   }
 
  private:
-  // What a coef of this size is to be multiplied by.
+  // The factor that clips a coef of this size.
   [[nodiscard]] double within_clip(double size) const {
     return clip_ / (size > clip_ ? size : clip_);
   }
 
-  // Draws the example that leaves; the others grow.
+  // Draws the example that leaves; grows the others.
   std::size_t draw(Expansion<Real>& f, Random& random) {
     ++draws_;
     const std::size_t n = f.size();
     bool even = uniform_;
     Chances chances;
-    double total = 0.0;  // of the chances
+    double total = 0.0;  // sum of the chances
     if (!uniform_) {
       const auto& functions = coef_functions<Real>();
       chances = weights_of(f);
@@ -106,7 +101,7 @@ class Sampled final : public Budget<Real> {
     return leaver;
   }
 
-  // The weights w_i: where they are the sizes of coefs, by the coefs themselves.
+  // The weights w_i; if they are the sizes of coefs, the coefs themselves.
   Chances weights_of(const Expansion<Real>& f) {
     const bool isotropic = f.kernel().isotropic();
     if (isotropic && f.outputs() == 1) {
@@ -122,10 +117,11 @@ class Sampled final : public Budget<Real> {
     return {.weights = weights_.data()};
   }
 
-  // The first example at which the running sum of chances passes `mark`: the last one of all if
-  // roundings say that none does.
+  // The first example at which the running sum of chances passes `mark`; the last example if, by
+  // rounding, none does.
   [[nodiscard]] std::size_t walk(const Chances& chances, std::size_t n, double mark) const {
-    std::size_t block = 0;  // counted: no processor could foresee where a search would stop
+    // Counted, not searched: no branch predictor could foresee where a search stops.
+    std::size_t block = 0;
     for (std::size_t b = 0; b + 1 < sums_.size(); ++b) block += !(mark < sums_[b]);
     double running = block > 0 ? sums_[block - 1] : 0.0;
     std::size_t i = block * kBlock;
@@ -133,8 +129,7 @@ class Sampled final : public Budget<Real> {
     return i;
   }
 
-  // As expected, but no further than the clip; coefs that pass it are put there. The leaver is left
-  // alone: it is replaced.
+  // Grows the coefs, clipped. The example that leaves is skipped: it will be replaced.
   void grow_others(Expansion<Real>& f, std::size_t leaver, const Chances& chances, double total) {
     const double limit = clip_ / std::abs(f.factor());
     if (f.outputs() == 1) {
@@ -158,7 +153,7 @@ class Sampled final : public Budget<Real> {
   [[nodiscard]] static double even_growth(const Expansion<Real>& f) {
     return 1.0 / (1.0 - 1.0 / static_cast<double>(f.size()));
   }
-  // The same of several outputs, by the same operations: two of them are one, to the bit.
+  // The same for several outputs, with the same operations: two outputs equal one, to the bit.
   void grow_vector(Expansion<Real>& f, std::size_t j, double limit, const Chances& chances,
                    double total) const {
     const double rest = uniform_ ? 1.0 : total - chances[j];
@@ -175,13 +170,13 @@ class Sampled final : public Budget<Real> {
 
   std::size_t size_;
   bool uniform_;
-  double clip_;  // the largest number there is: no clipping
+  double clip_;  // the largest number: no clipping
   std::int64_t draws_ = 0;
-  std::vector<double> sums_;     // running, of chances
-  std::vector<double> weights_;  // w_i, where they are not the sizes of coefs
-  std::vector<double> sizes_;    // |a_i|, where they are needed apart from the coefs
-  std::vector<double> stored_;   // the same before scale and rate, of several outputs
-  std::vector<double> clipped_;  // the newcomer's coefs
+  std::vector<double> sums_;     // running sums of chances
+  std::vector<double> weights_;  // w_i, if they are not the sizes of coefs
+  std::vector<double> sizes_;    // |a_i|, if needed apart from the coefs
+  std::vector<double> stored_;   // the same before scale and rate, for several outputs
+  std::vector<double> clipped_;  // coefs of the new example
 };
 
 }  // namespace budgetron

@@ -4,8 +4,9 @@
 //   pegasos   step 1/(lambda t), t counting the learned rounds from 1 (Shalev-Shwartz, Singer,
 //             Srebro & Cotter 2011; Le et al. 2017, algorithm 1), without the optional ball
 //
-// With Pegasos's steps f = 1/(lambda t) sum_i c_i k(x_i, .) where c_i = -slope_i u_i never changes:
-// the factor is the expansion's rate, so a round costs O(1) and equal c_i stay equal to the bit.
+// With Pegasos's steps f = 1/(lambda t) sum_i c_i k(x_i, .), where c_i = -slope_i u_i never
+// changes: the factor is the expansion's rate, so a round costs O(1) and equal c_i stay equal to
+// the bit.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 //   PA-II  tau = l / (k(x, x) + 1/(2C))          adds (x, y tau) where l > 0
 //
 // Regression has l = |error| - epsilon and sign(error) for y. In terms of the margin (turn.hpp)
-// both losses are what it lacks: to 1, or to -epsilon.
+// both losses are its distance below 1, or below -epsilon.
 //
 // Crammer, Dekel, Keshet, Shalev-Shwartz & Singer 2006, eqs. (11), (24). Cost: O(1) after the
 // kernel row.
@@ -38,7 +38,7 @@ class PassiveAggressiveUpdate final : public Update {
  private:
   double C_;
   bool second_;
-  double enough_;  // the margin from which on there is no loss
+  double enough_;  // the least margin without a loss
 };
 
 }  // namespace budgetron

@@ -1,4 +1,4 @@
-// The Perceptron and its relatives: updates that add a coef of their own choosing to the example.
+// The Perceptron and its relatives: each update chooses the coef of the example by its own rule.
 //
 //   perceptron  y f <= 0                        adds y                 (a tie counts as a mistake)
 //   shrinking   y f <= 0                        adds y, then f <- shrink f
@@ -54,8 +54,8 @@ class TubeUpdate final : public Update {
   double epsilon_;
 };
 
-// M counts the rounds with y f <= 0, this one included. Corollary 2's step U/sqrt(U^2 + M) is
-// step = 1 with damping = 1/U^2; damping = 0 keeps the step constant, exactly.
+// M counts the rounds with y f <= 0, including this one. The step U/sqrt(U^2 + M) of corollary 2 is
+// step = 1 with damping = 1/U^2; damping = 0 keeps the step exactly constant.
 class AvpUpdate final : public Update {
  public:
   explicit AvpUpdate(const Spec& spec)
@@ -77,7 +77,7 @@ class AvpUpdate final : public Update {
   std::int64_t mistakes_ = 0;
 };
 
-// The k-th update has j = k. ALMA is this with the norm ball of radius 1.
+// The k-th update has j = k. ALMA is this update with the norm ball of radius 1.
 class AlmaUpdate final : public Update {
  public:
   explicit AlmaUpdate(const Spec& spec)

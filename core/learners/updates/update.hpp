@@ -1,6 +1,6 @@
 // Update rules: how f moves, given the margin or error of the decision.
 //
-//   f <- decay * f (or the rate set anew) ;  then, if `store`, (x, coef * u) goes to the budget
+//   f <- decay * f (or a new rate) ;  then, if `store`, (x, coef * u) goes to the budget
 //
 // "Add, then shrink by phi" is {decay = phi, coef = phi * c, store}. An update sees numbers only,
 // never the expansion, so every update goes with every budget.
@@ -17,7 +17,7 @@ namespace budgetron {
 
 struct Move {
   double decay = 1.0;
-  double rate = 0.0;  // if not 0: given to Expansion::set_rate before anything is stored
+  double rate = 0.0;  // if not 0: passed to Expansion::set_rate before anything is stored
   double coef = 0.0;
   bool store = false;
 };
@@ -28,7 +28,7 @@ class Update {
   virtual Move move(const Facts& facts) = 0;
   virtual void visit_state(StateVisitor&) {}
 
-  std::size_t object_bytes = 0;  // of the object itself, whichever it is; its maker knows
+  std::size_t object_bytes = 0;  // of the object itself, set by its maker
 };
 
 std::unique_ptr<Update> make_update(const Spec& spec);

@@ -5,13 +5,14 @@
 #include <cmath>
 #include <type_traits>
 
+#include "storage/sparse_store.hpp"
 #include "tests/harness.hpp"
 
 using namespace budgetron;
 
 namespace {
 
-// The rows the expansion should hold, kept the slow way.
+// The rows that the expansion should hold, in a simple form.
 template <class Real>
 struct Mirror {
   std::vector<std::vector<Real>> rows;
@@ -59,7 +60,7 @@ void exercise(KernelKind kind, std::size_t outputs, bool gram, std::size_t capac
   Row<Real> row;
   std::vector<double> decision(outputs);
   for (std::int64_t round = 0; round < 120; ++round) {
-    // A row with zeros, given as a dense or as a sparse sample.
+    // A row with zeros, as a dense or as a sparse sample.
     std::vector<Real> x(width, Real(0));
     std::vector<Real> values;
     std::vector<std::int32_t> indices;
@@ -102,7 +103,7 @@ void exercise(KernelKind kind, std::size_t outputs, bool gram, std::size_t capac
       mirror.rows.pop_back();
       mirror.coefs.pop_back();
     }
-    const double factor = 0.2 + random.uniform();  // now and then far enough to be folded in
+    const double factor = 0.2 + random.uniform();  // sometimes so small that it is folded in
     f.scale(factor);
     for (auto& row_coefs : mirror.coefs) {
       for (double& coef : row_coefs) coef *= factor;
@@ -127,7 +128,7 @@ TEST(expansion_equals_a_plain_sum) {
   }
 }
 
-// A row of ones against bytes and against numbers: the same bits, wherever vectors, tiles and
+// A row of ones against bytes and against numbers gives the same bits, wherever vectors, tiles and
 // tables end.
 template <class Real>
 void compare_ones(KernelKind kind, std::size_t examples, std::size_t terms, bool distances) {
@@ -157,9 +158,9 @@ void compare_ones(KernelKind kind, std::size_t examples, std::size_t terms, bool
   for (std::size_t i = 0; i < examples; ++i) {
     const Sample<Real> x = draw();
     for (Expansion<Real>* f : {&bytes, &numbers}) {
-      // In the end only one of them has seen anything but ones.
+      // At the end only one of them has seen values other than 1.
       const Sample<Real> first = i == 0 && f == &numbers ? Sample<Real>{&other, &far, 1} : x;
-      f->add(first, row, coef, static_cast<std::int64_t>(i));  // whose norm nobody asked for
+      f->add(first, row, coef, static_cast<std::int64_t>(i));  // its norm is not needed
     }
   }
   const Sample<Real> again = draw();
@@ -196,7 +197,7 @@ TEST(rows_of_ones_have_the_same_bits_in_bytes) {
   }
 }
 
-// Counts beyond what a byte holds, of features with slots, of others, and of both.
+// Counts larger than a byte can hold: of features with slots, of others, and of both.
 TEST(ones_beyond_what_a_byte_counts) {
   for (const std::size_t count : {254u, 255u, 256u, 257u, 300u, 513u}) {
     for (const std::size_t shared : {std::size_t{0}, count / 2, count - 3, count}) {
@@ -207,7 +208,7 @@ TEST(ones_beyond_what_a_byte_counts) {
       Row<float> row;
       const double coef[] = {1.0};
       std::int64_t id = 0;
-      // Features of one example alone have no slot; those of two do.
+      // Features of a single example have no slot; those of two do.
       for (const std::size_t taken : {count, shared}) {
         const Sample<float> x{values.data(), indices.data(), taken};
         f.row(x, row);
@@ -215,7 +216,7 @@ TEST(ones_beyond_what_a_byte_counts) {
       }
       f.row({values.data(), indices.data(), count}, row);
       CHECK(f.support().columns().bytes());
-      CHECK_EQ(row.has_hits, shared < count);
+      CHECK_EQ(row.hit_count > 0, shared < count);
       CHECK_EQ(row.values[0], static_cast<float>(count));
       CHECK_EQ(row.values[1], static_cast<float>(shared));
     }
@@ -223,7 +224,7 @@ TEST(ones_beyond_what_a_byte_counts) {
 }
 
 TEST(slots_are_given_back) {
-  ExampleStore<double> support(false);
+  SparseStore<double> support(false);
   Random random(5);
   const auto wide = [&](std::size_t i) {
     return static_cast<std::int32_t>(1000000 + 1000 * i + random.below(900));
@@ -239,38 +240,44 @@ TEST(slots_are_given_back) {
       support.replace(random.below(8), x);
     }
     StateVisitor counter = StateVisitor::counter();
-    support.visit_state(counter);
+    support.count_bytes(counter);
     if (round == 500) most = counter.bytes();
     if (round > 500) CHECK(counter.bytes() <= 2 * most);
   }
   support.check_invariants();
 }
 
-// Rows are computed ahead while all features have slots; then a sparse example comes with another.
-TEST(rows_ahead_see_features_that_became_thin) {
+// The first stored row fixes the layout, until the store is empty. Rows computed ahead notice that
+// it has changed.
+TEST(the_first_stored_row_fixes_the_layout) {
   Expansion<float> f({KernelKind::rbf, 0.3, 0.5, 2}, 1, 128);
   const std::int32_t indices[3] = {0, 1, 2};
   const float values[3] = {1.0f, 0.5f, 2.0f};
   const double coef = 1.0;
   Row<float> row;
-  const auto add = [&](std::size_t count) {
-    const Sample<float> x{values, indices, count};
+  const auto add = [&](bool dense) {
+    const Sample<float> x{values, dense ? nullptr : indices, 3};
     f.row(x, row);
     f.add(x, row, {&coef, 1}, 0);
   };
-  add(3);
-  for (int i = 0; i < 20; ++i) add(2);
-  f.remove(0, row);
-  std::vector<float> dense(3 * kBlockRows);
-  for (std::size_t k = 0; k < dense.size(); ++k) dense[k] = 0.25f * static_cast<float>(k + 1);
+  std::vector<float> rows(3 * kBlockRows);
+  for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = 0.25f * static_cast<float>(k + 1);
   RowBlock<float> block;
-  CHECK(f.fill(block, dense.data(), 3));
-  add(3);
-  CHECK_EQ(f.support().listed_values(), 1u);
-  for (std::size_t r = 0; r < kBlockRows; ++r) {
-    const Row<float>& taken = f.take(block, r);
-    f.row({dense.data() + 3 * r, nullptr, 3}, row);
-    for (std::size_t i = 0; i < f.size(); ++i) CHECK_EQ(taken.values[i], row.values[i]);
+  for (const bool dense : {true, false, true}) {
+    add(dense);
+    add(!dense);
+    CHECK_EQ(f.support().dense(), dense);
+    CHECK_EQ(f.fill(block, rows.data(), 3), dense);
+    while (f.size() > 0) f.remove(0, row);
+    add(!dense);
+    CHECK_EQ(f.support().dense(), !dense);
+    for (std::size_t r = 0; r < kBlockRows && dense; ++r) {
+      const Row<float>& taken = f.take(block, r);
+      f.row({rows.data() + 3 * r, nullptr, 3}, row);
+      CHECK_EQ(taken.values[0], row.values[0]);
+    }
+    f.check_invariants();
+    f.remove(0, row);
   }
 }
 

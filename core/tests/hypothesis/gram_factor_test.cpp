@@ -1,4 +1,4 @@
-// The factor that is kept up to date against one made afresh, and the expansion it mirrors.
+// The factor updated incrementally equals one computed anew, and matches its expansion.
 #include "hypothesis/gram_factor.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ double gaussian(const Point& x, const Point& z) {
   return std::exp(-square);
 }
 
-// Points and the Projection of their Gaussian Gram matrix, changed together.
+// Points and the GramFactor of their Gaussian Gram matrix, changed together.
 struct Stored {
   std::vector<Point> points;
   GramFactor gram_factor;
@@ -46,7 +46,7 @@ struct Stored {
     points[i] = points.back();
     points.pop_back();
   }
-  // (K + jitter I)^-1 k, from scratch.
+  // (K + jitter I)^-1 k, computed from scratch.
   std::vector<double> fresh(const Point& x) const {
     const std::size_t n = points.size();
     std::vector<double> factor(n * n), d(n);

@@ -10,7 +10,7 @@ using budgetron::Spec;
 
 namespace {
 
-// `width` is the tau of the smooth hinge, the epsilon of the regression losses.
+// `width` is the tau of the smooth hinge, or the epsilon of the regression losses.
 Loss made(const std::string& kind, double width = 0.5) {
   Spec spec;
   spec.set("kind", kind);
@@ -19,7 +19,7 @@ Loss made(const std::string& kind, double width = 0.5) {
   return Loss(spec);
 }
 
-// The formulas of the header, to differentiate.
+// The formulas of the header, for numerical differentiation.
 double value(const std::string& kind, double tau, double m) {
   if (kind == "hinge") return std::fmax(0.0, 1.0 - m);
   if (kind == "logistic") return std::log1p(std::exp(-m));
@@ -27,7 +27,7 @@ double value(const std::string& kind, double tau, double m) {
   return m < 1.0 - tau ? 1.0 - m - tau / 2.0 : (1.0 - m) * (1.0 - m) / (2.0 * tau);
 }
 
-// Of the error, likewise.
+// The same as functions of the error.
 double value_of_error(const std::string& kind, double epsilon, double e) {
   if (kind == "absolute") return std::abs(e);
   if (kind == "squared") return std::fmax(0.0, e * e - epsilon * epsilon) / 2.0;

@@ -1,4 +1,5 @@
-// The parser's fuzzer for a moment, the same inputs every time; `make fuzz` runs it for longer.
+// Runs the parser's fuzzer briefly, with the same inputs every time; `make fuzz` runs it for
+// longer.
 #include "fuzz/io/libsvm_fuzz.hpp"
 
 #include "tests/harness.hpp"

@@ -27,7 +27,7 @@ LibsvmParser<Real> parsed(std::string_view text, LibsvmOptions options = {}) {
   return parser;
 }
 
-// The message for `text` as second line, after a good first one whose row must survive.
+// The message for `text` as the second line; the row of the good first line must survive.
 template <class Real = double>
 std::string complaint(std::string_view text) {
   auto parser = parsed<Real>("1 1:1\n" + std::string(text) + "\n1 1:1\n");
@@ -213,8 +213,8 @@ TEST(libsvm_line_too_long) {
   }
 }
 
-// Garbage made of the bytes that mean something, cut at random: no crash (run it under sanitizers),
-// invariants hold, and the cuts do not show.
+// Random text of meaningful bytes, cut at random: no crash (run it under sanitizers), invariants
+// hold, and the cuts do not show.
 TEST(libsvm_cuts_do_not_show) {
   std::mt19937 random(7);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };

@@ -13,7 +13,8 @@ TEST(a_drift_is_called_once_a_window_and_the_log_is_bounded) {
   Drift drift(1);
   std::int64_t calls = 0;
   for (std::int64_t round = 0; round < 800'000; ++round) {
-    const bool bad = round / 2500 % 2 == 1;  // every other 2500 rounds half the rows are mistakes
+    // In every other 2500 rounds half the rows are mistakes.
+    const bool bad = round / 2500 % 2 == 1;
     const bool called = drift.count(bad ? round % 2 == 0 : round % 20 == 0, round);
     if (called) CHECK(drift.open());
     if (called) CHECK_EQ(drift.log().back(), round);
@@ -42,7 +43,7 @@ TEST(rows_of_a_class_that_comes_late_are_not_counted_at_first) {
 TEST(a_class_that_was_alone_stays_grown) {
   for (const int place : {0, 1}) {
     Drift drift(1);
-    CHECK(drift.counts(1));  // alone it is the second of two
+    CHECK(drift.counts(1));  // a single class is the second of two
     for (std::int64_t round = 0; round < 500; ++round) drift.count(false, round);
     const std::vector<int> order = place == 0 ? std::vector<int>{0, -1} : std::vector<int>{-1, 0};
     drift.rearrange({1, 2, order});

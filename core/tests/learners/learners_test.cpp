@@ -1,4 +1,4 @@
-// Every update, budget and page under the sanitizers, dense and sparse, two and three classes,
+// Every update, budget and learner under the sanitizers, dense and sparse, two and three classes,
 // float and double: invariants after each change (debug builds check them), resuming, joining.
 #include <limits>
 #include <set>
@@ -54,7 +54,7 @@ void exercise(const Spec& spec, Task task, std::size_t classes, bool sparse) {
   CHECK(whole.memory_bytes() > sizeof(Real));
 }
 
-// What a damaged or made-up file may put in the place of a number.
+// Values that a damaged or forged file may have in place of a number.
 template <class T>
 std::vector<T> extremes() {
   using Limits = std::numeric_limits<T>;
@@ -65,7 +65,7 @@ std::vector<T> extremes() {
   }
 }
 
-// A state with something wrong is refused, or makes a model that can be used: never more than that.
+// A state with an error is refused, or makes a usable model: nothing worse may happen.
 template <class Real>
 struct Damage {
   const Spec& spec;
@@ -89,7 +89,7 @@ struct Damage {
     }
     try {
       model.learn(data.rows(false, 60, 72));
-    } catch (const std::logic_error&) {  // a debug build recomputes what was made up
+    } catch (const std::logic_error&) {  // a debug build recomputes the forged value
     }
   }
 
@@ -114,7 +114,7 @@ struct Damage {
     CHECK(refused > 20);
   }
 
-  // Each piece of one state in the other: sound in itself, but perhaps not of the other's size.
+  // Puts each field of one state into the other: each is valid, but may have another size.
   void graft(const State& into, const State& from) {
     std::set<std::string> pieces;
     for (const auto& [name, values] : from) {
@@ -163,7 +163,9 @@ TEST(no_damaged_state_does_harm) {
   for (const auto& spec : every_regressor()) {
     Damage<float>{*spec, Task::regression, 1, {}}.everywhere();
   }
+  Damage<float>{*novelty(), Task::novelty, 1, {}}.everywhere();
   const PreparationRules rules{"auto", "median", 4};
+  Damage<float>{*novelty(), Task::novelty, 1, rules}.everywhere();
   const auto spec = round_of(part("perceptron"), part("unlimited"));
   Damage<float>{*spec, Task::classification, 2, rules}.everywhere();
 }

@@ -1,4 +1,4 @@
-// The best merger of two examples: where it lies, what it costs at least, and the point it makes.
+// The best merge of two examples: where the point is, the lower bound of its cost, its values.
 #include "learners/budgets/merge.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ TEST(the_best_merge_is_a_maximum_and_the_table_is_near_it) {
   CHECK(std::abs(best_merge(0.3, 1.0) - 0.3) < 1e-12);
 }
 
-// What lets Merge look at near candidates alone.
+// The bound that lets Merge consider only near candidates.
 TEST(a_merger_costs_at_least_what_equal_coefs_would) {
   for (double b = 1.0; b < 40.0; b *= 1.07) {
     for (double kappa = 0.001; kappa <= 1.0; kappa += 0.0037) {

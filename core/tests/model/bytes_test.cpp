@@ -1,8 +1,8 @@
-// memory_bytes against the allocator: this program's operator new counts what is asked of it.
+// Compares memory_bytes with the allocator: this program's operator new counts all requests.
 //
-// Every learner, dense and sparse. Without a byte limit the two agree whenever they are compared.
-// With a room (byte_limit.hpp) moreover the allocator never sees more than the model said when it
-// was made, not even for a moment, and what it said is what it holds.
+// Every learner, dense and sparse. Without a byte limit the two agree at every comparison. With a
+// byte limit (byte_limit.hpp) the allocator also never sees more than the model reported when it
+// was made, not even for a moment, and the model holds what it reports.
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -13,10 +13,10 @@
 
 namespace {
 
-std::size_t live = 0;  // bytes asked for and not given back
+std::size_t live = 0;  // bytes allocated and not freed
 std::size_t peak = 0;
 
-constexpr std::size_t kHeader = 64;  // before each block: its size; and blocks stay aligned
+constexpr std::size_t kHeader = 64;  // before each block: its size; blocks stay aligned
 
 void* take(std::size_t bytes) {
   void* block = std::aligned_alloc(kHeader, (bytes + 2 * kHeader - 1) / kHeader * kHeader);
@@ -55,11 +55,11 @@ namespace {
 const bool counts_the_learners_alone = [] { return checks_every_change = false; }();
 #endif
 
-constexpr std::size_t kTolerance = 64;  // bytes that the two may differ by
-// The LAPACK that these tests run on takes two matrices of its own; SciPy's takes none.
+constexpr std::size_t kTolerance = 64;  // bytes by which the two may differ
+// The LAPACK of these tests allocates two matrices of its own; SciPy's allocates none.
 constexpr std::size_t kStandIn = 2 * 20 * 20 * sizeof(double);
 
-// Sparse rows, about six of 40 features, in either layout.
+// Sparse rows, about six of 40 features, in both layouts.
 template <class Real>
 struct Wide {
   static constexpr std::size_t width = 40;
@@ -69,11 +69,11 @@ struct Wide {
   std::vector<std::int32_t> indices;
   std::vector<double> targets;
 
-  // `offset` is added to what is not 0.
+  // `offset` is added to the nonzero values.
   Wide(std::size_t count, std::size_t classes, double offset) {
     Random random(23);
     for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t one_in = 1 + random.below(12);  // now and then a row that is full
+      const std::size_t one_in = 1 + random.below(12);  // sometimes a full row
       for (std::size_t j = 0; j < width; ++j) {
         const bool zero = random.below(one_in) != 0;
         dense.push_back(zero ? Real(0) : static_cast<Real>(offset + random.uniform() * 2 - 1));
@@ -112,13 +112,13 @@ void compare(const Spec& spec, const Setting& setting) {
     return std::make_unique<Model<Real>>(spec, setting.task, setting.classes, 5, false,
                                          setting.rules, setting.average, setting.limit);
   };
-  fresh();  // the spec notes what it is asked for, in memory of its own
+  fresh();  // the spec records which names are read, in memory of its own
   const std::size_t before = live;
   peak = live;
   const auto model = fresh();
   const std::size_t said = model->memory_bytes();
-  // A preparation counts its spec, whose parts it here shares with this test, and in advance the
-  // copies from which a learner may be made anew.
+  // A preparation counts its spec, whose parts it shares with this test, and in advance the copies
+  // from which a learner may be rebuilt.
   const std::size_t shared = setting.rules.any() ? 4 * spec.bytes() : 0;
   const auto agrees = [&](std::size_t bytes) {
     const std::size_t held = live - before;
@@ -126,7 +126,7 @@ void compare(const Spec& spec, const Setting& setting) {
   };
   CHECK(agrees(said));
   for (std::size_t i = 0; i < count; ++i) {
-    const bool sparse = setting.sparse != (i % 50 == 49);  // now and then the other layout
+    const bool sparse = setting.sparse != (i % 50 == 49);  // sometimes the other layout
     model->learn(data.row(sparse, i));
     const std::size_t holds = model->memory_bytes();
     CHECK(agrees(holds));
@@ -173,7 +173,7 @@ TEST(with_a_room_nothing_is_allocated_later) {
     if (!budgeted(spec)) return;
     setting.limit = {Wide<float>::width, Wide<float>::width};
     compare<float>(spec, setting);
-    setting.limit.slots = 22;  // fewer than there are features: rows that find no room
+    setting.limit.slots = 22;  // fewer than there are features: some rows find no slot
     compare<float>(spec, setting);
     setting.average = "mean";
     compare<double>(spec, setting);
@@ -186,7 +186,7 @@ TEST(nor_where_distances_come_from_differences) {
     if (!budgeted(spec)) return;
     setting.offset = 1e5;
     for (const ByteLimit& limit :
-         {ByteLimit{Wide<float>::width, 22}, ByteLimit{1000, 22}}) {  // slots in a table
+         {ByteLimit{Wide<float>::width, 22}, ByteLimit{1000, 22}}) {  // slots in a hash table
       setting.limit = limit;
       compare<float>(spec, setting);
     }
@@ -208,7 +208,7 @@ TEST(a_warm_up_stays_in_its_room) {
   });
 }
 
-// Contenders take what the warm-up has freed, and a winner the place of the model's learner.
+// Contenders use the memory that the warm-up has freed, and a winner replaces the model's learner.
 TEST(a_race_stays_in_its_room) {
   const auto spec = part("budgetron", {{"kernel", rbf()},
                                        {"budget", whole(100)},

@@ -69,10 +69,10 @@ TEST(the_best_of_many_classes_is_never_lost_to_underflow) {
   const double equal[] = {-5e3, -5e3, -5e3};
   calibration.answer(equal, answer);
   for (const double each : answer) CHECK(std::abs(each - 1.0 / 3.0) < 1e-15);
-  CHECK(answer[0] > answer[1] && answer[1] == answer[2]);  // of tied classes the first
+  CHECK(answer[0] > answer[1] && answer[1] == answer[2]);  // the first of equal classes
 }
 
-// Rows of a rare class are mostly predicted to be of the common one, whatever the outputs.
+// Rows of a rare class are mostly predicted as the common one, whatever the outputs are.
 TEST(the_predicted_class_is_the_likeliest_where_all_rows_say_otherwise) {
   for (const std::size_t classes : {3, 4, 7}) {
     Calibration calibration(classes);
@@ -81,7 +81,7 @@ TEST(the_predicted_class_is_the_likeliest_where_all_rows_say_otherwise) {
     for (int i = 0; i < 2000; ++i) {
       for (std::size_t k = 0; k < classes; ++k) {
         outputs[k] = std::round(3.0 * std::sin(1.0 + 7.3 * i + 2.1 * static_cast<double>(k)));
-        if (i % 5 == 0) outputs[k] = 1.0 + kEpsilon * outputs[k];  // ties but for rounding
+        if (i % 5 == 0) outputs[k] = 1.0 + kEpsilon * outputs[k];  // equal except for rounding
       }
       calibration.answer(outputs, answer);
       const auto best = std::max_element(outputs.begin(), outputs.end()) - outputs.begin();
@@ -109,12 +109,12 @@ TEST(a_class_that_is_out_of_the_question_has_probability_0) {
   CHECK(std::abs(answer[0] + answer[2] - 1.0) < 1e-15);
 }
 
-// The line below 0 would cross 1/2 at f = -1, and the one above 0 is at 0.9 where it starts.
+// The line below 0 would cross 1/2 at f = -1; the line above 0 starts at 0.9.
 TEST(two_classes_pass_through_one_half_where_f_does_and_rise_everywhere) {
   Calibration calibration(1);
   for (int i = 0; i < 4000; ++i) {
     const double output = 3.0 * std::sin(1.7 * i);
-    const double share = 0.5 + 0.5 * std::sin(2.3 * i);  // of no output
+    const double share = 0.5 + 0.5 * std::sin(2.3 * i);  // independent of the outputs
     count(calibration, {&output, 1}, share < (output < -1.0 ? 0.2 : output < 0.0 ? 0.6 : 0.9), 1.0);
   }
   CHECK(probability(calibration, 0.5) > 0.75);
@@ -129,7 +129,7 @@ TEST(two_classes_pass_through_one_half_where_f_does_and_rise_everywhere) {
   }
 }
 
-// Rows wait to be counted within a call, and none of them longer.
+// Rows are buffered within a call, and never longer.
 TEST(rows_of_a_call_count_as_they_do_one_by_one) {
   Calibration apart(1);
   Calibration together(1);
@@ -158,7 +158,7 @@ TEST(two_classes_are_the_same_with_one_output_or_two) {
     two.answer(outputs, answer);
     CHECK_EQ(answer[1], probability(one, output));
   }
-  // One class alone is on the side above; as the first of two it keeps its sums.
+  // A single class is on the side above; as the first of two it keeps its sums.
   const double output = 0.7;
   Calibration alone(1);
   Calibration named(1);
@@ -171,7 +171,7 @@ TEST(two_classes_are_the_same_with_one_output_or_two) {
   alone.rearrange({1, 2, {0, -1}});
   CHECK_EQ(probability(alone, -0.3), probability(named, -0.3));
   CHECK_EQ(probability(alone, 0.3), probability(named, 0.3));
-  // Of three classes the two keep theirs.
+  // With three classes the first two keep their sums.
   one.rearrange({2, 3, {0, 1, -1}});
   two.rearrange({2, 3, {0, 1, -1}});
   const double outputs[] = {0.1, 0.7, 0.0};

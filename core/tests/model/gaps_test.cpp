@@ -1,4 +1,4 @@
-// Missing values: what is counted, what is saved, damaged states, memory that is taken in advance.
+// Missing values: counts, saved states, damaged states, memory allocated in advance.
 #include "model/gaps.hpp"
 
 #include <cmath>
@@ -88,7 +88,7 @@ TEST(gaps_are_counted_by_feature_up_to_a_number_of_features) {
   CHECK_THROWS(loaded(unsorted), std::invalid_argument);
 }
 
-// Features missing for the whole warm-up, one of them then 0, then known: dense as sparse.
+// Features missing during the whole warm-up, one of them then 0, then known: dense equals sparse.
 TEST(units_know_zeros_from_gaps) {
   for (const std::int32_t flags : {0, 1 << 30}) {
     Units dense(true, 0, sizeof(double));
@@ -134,7 +134,7 @@ TEST(units_know_zeros_from_gaps) {
     sparse.visit_state(second);
     const State state = first.take();
     CHECK(state == second.take());
-    // Never 0: its share is 1, though it was missing at first.
+    // Never 0: its share is 1, although it was missing at first.
     const auto& numbers = std::get<std::vector<double>>(state.at("numbers"));
     CHECK_EQ(numbers[2 * numbers.size() / 4], std::get<std::vector<double>>(state.at("total"))[0]);
   }

@@ -1,4 +1,4 @@
-// The loop: chunking, counting, saving, joining, all through a real learner.
+// The loop around a real learner: chunks, counts, saving, joining.
 #include "model/model.hpp"
 
 #include "tests/harness.hpp"

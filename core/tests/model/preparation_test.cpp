@@ -1,4 +1,4 @@
-// Scaling and warming up: the statistics, the replay, and what a damaged state does.
+// Scaling and warm-up: the statistics, the replay, and damaged states.
 #include "model/preparation.hpp"
 
 #include <limits>
@@ -69,7 +69,7 @@ TEST(scaler_maps_what_has_no_variance_to_zero) {
   Scaler scaler;
   OwnedSample<float> out;
   const float value = 0.1f;
-  const std::int32_t feature = 70000;  // beyond the slots looked up directly
+  const std::int32_t feature = 70000;  // too large for the plain array of slots
   const Sample<float> x{&value, &feature, 1};
   CHECK_EQ(scaler.transform(x, out).count, 0u);
   for (int i = 0; i < 1000; ++i) scaler.count(x);
@@ -89,7 +89,7 @@ TEST(scaler_keeps_what_it_settled_on_and_lets_no_late_feature_drown_the_rest) {
   };
   count({10.0, 300.0});
   count({-10.0, 300.0});
-  // As a model file of "auto" before format 4 has it.
+  // The state of a model file of "auto" before format 4.
   StateVisitor saver = StateVisitor::saver();
   scaler.visit_state(saver);
   State state = saver.take();
@@ -97,12 +97,12 @@ TEST(scaler_keeps_what_it_settled_on_and_lets_no_late_feature_drown_the_rest) {
   StateVisitor loader = StateVisitor::loader(state);
   scaler.visit_state(loader);
   CHECK_EQ(scaled(0, 5.0), 0.5);
-  CHECK_EQ(scaled(1, 300.0), 1.0);  // constant: over its root mean square
+  CHECK_EQ(scaled(1, 300.0), 1.0);  // constant: divided by its root mean square
   CHECK_EQ(scaled(2, 1.0), 1.0);    // never seen
   CHECK_EQ(scaled(2, 1e30), 1e15);
   for (int i = 0; i < 2; ++i) count({1000.0, 300.0, 1.0, 80.0});
   CHECK_EQ(scaled(0, 5.0), 0.5);
-  CHECK_EQ(scaled(2, 1.0), 1.0);  // a flag stays one
+  CHECK_EQ(scaled(2, 1.0), 1.0);  // a flag stays a flag
   CHECK(std::abs(scaled(3, 80.0) - std::sqrt(2.0)) < 1e-15);
 }
 
@@ -184,7 +184,7 @@ TEST(preparation_refuses_rules_it_does_not_know) {
 
 namespace {
 
-// Rows of three features, the last in units that change at row `when` by a factor of 1,000.
+// Rows of three features; the unit of the last one changes at row `when` by a factor of 1,000.
 std::vector<double> jumping(std::size_t rows, std::size_t when) {
   Random random(9);
   std::vector<double> values;

@@ -1,4 +1,4 @@
-// Units of targets: what is in force after which rows, the carried hypothesis, damaged states.
+// Units of targets: which are in force after which rows, the rescaled hypothesis, damaged states.
 #include "model/target_units.hpp"
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// One thread learns, others predict, look inside and copy: the contract of model.hpp, and what
-// ThreadSanitizer watches (`make tsan`).
+// One thread learns, others predict, inspect and copy: tests the contract of model.hpp under
+// ThreadSanitizer (`make tsan`).
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -30,7 +30,7 @@ std::jthread learning(Model<Real>& model, const Data<Real>& data, std::atomic<bo
   });
 }
 
-// Everything that may be done to a model while it learns. `twin` takes what is copied.
+// All operations that are allowed while a model learns. `twin` receives the copy.
 template <class Real>
 void use(Model<Real>& model, Model<Real>& twin, const Data<Real>& data) {
   const Answers answers = model.predict(data.rows(true, 0, 200), 2);
@@ -79,8 +79,8 @@ TEST(threads_learn_predict_and_copy_at_once) {
   }
 }
 
-// A round adds the same example to f with weight 1 again and again, so that f is a whole number
-// between two rounds, and nothing else within one.
+// A round adds the same example with weight 1 to f again and again, so that f is an integer between
+// two rounds, and not an integer within a round.
 TEST(threads_see_a_row_between_two_rounds) {
   const auto spec = round_of(
       part("gradient", {{"step", 1.0}, {"regularization", 0.0}, {"loss", part("absolute")}}),

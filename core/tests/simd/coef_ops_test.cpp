@@ -1,5 +1,5 @@
-// Passes over coefs against plain loops, to the bit, at every length: this machine's instruction
-// set and the least one.
+// Passes over coefs equal plain loops, to the bit, at every length: on this machine's instruction
+// set and on the baseline.
 #include "simd/coef_ops.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ extern const CoefFunctions<double> coef_functions_double_baseline;
 namespace {
 
 constexpr std::size_t kMost = 70;
-constexpr double kBeyond = 77.0;  // what stands behind the last number, and is to stay there
+constexpr double kBeyond = 77.0;  // value behind the last number; it must not change
 
 template <class Check>
 void in_each_set(Check check) {
@@ -68,7 +68,7 @@ TEST(losses_and_the_least_of_them) {
     using Real = decltype(real);
     for (std::size_t n = 1; n < kMost; ++n) {
       const AlignedVector<double> coefs = coefs_of(n, random);
-      AlignedVector<Real> row(padded(n), Real(1));  // padding would lose nothing
+      AlignedVector<Real> row(padded(n), Real(1));  // the padding would have the least loss
       for (std::size_t i = 0; i < n; ++i) row[i] = static_cast<Real>(0.9 * random.uniform());
       std::vector<double> losses(n + 1, kBeyond);
       const double least = functions.losses(coefs.data(), row.data(), 0.3, n, losses.data());
@@ -81,7 +81,7 @@ TEST(losses_and_the_least_of_them) {
       CHECK_EQ(least, *std::min_element(expected.begin(), expected.end()));
       expected.push_back(kBeyond);
       CHECK(losses == expected);
-      // In place.
+      // The same in place.
       std::vector<double> sizes(coefs.begin(), coefs.end());
       CHECK_EQ(functions.losses(sizes.data(), row.data(), 0.3, n, sizes.data()), least);
       CHECK(sizes == expected);
@@ -162,7 +162,7 @@ TEST(where_the_oldest_is) {
   Random random(8);
   in_each_set([&](const auto& functions, auto) {
     for (std::size_t n = 1; n < kMost; ++n) {
-      for (const std::size_t most : {3u, 1000u}) {  // many of the same, and few
+      for (const std::size_t most : {3u, 1000u}) {  // many equal numbers, and few
         std::vector<std::int64_t> ids(n + 1, -1);
         for (std::size_t i = 0; i < n; ++i) ids[i] = static_cast<std::int64_t>(random.below(most));
         const auto expected = std::min_element(ids.begin(), ids.end() - 1) - ids.begin();

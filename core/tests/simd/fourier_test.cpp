@@ -1,5 +1,5 @@
-// The vectorised cosine and sine of fourier.cpp against the C library's, and the map against its
-// formula.
+// The vectorised cosine and sine of fourier.cpp against those of the C library, and the map against
+// its formula.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,12 +21,12 @@ struct Circle {
     for (const double angle : from) angles.push_back(static_cast<Real>(angle));
     cosines.resize(from.size());
     sines.resize(from.size());
-    // The angles as what a map of no terms begins with.
+    // A map without terms starts with the angles.
     fourier_functions<Real>().map(
         {nullptr, angles.size(), nullptr, nullptr, 0, angles.data(), cosines.data(), sines.data()});
   }
 
-  // The largest difference to the C library.
+  // The largest difference from the C library.
   [[nodiscard]] double error() const {
     double worst = 0.0;
     for (std::size_t i = 0; i < angles.size(); ++i) {
@@ -36,7 +36,7 @@ struct Circle {
     }
     return worst;
   }
-  // The largest difference of cos^2 + sin^2 to 1.
+  // The largest difference of cos^2 + sin^2 from 1.
   [[nodiscard]] double off_circle() const {
     double worst = 0.0;
     for (std::size_t i = 0; i < angles.size(); ++i) {
@@ -48,7 +48,7 @@ struct Circle {
   }
 };
 
-// Angles of every size up to `largest`, both signs.
+// Angles of every size up to `largest`, of both signs.
 std::vector<double> angles_up_to(double largest) {
   Random random(7);
   std::vector<double> angles;
@@ -97,7 +97,7 @@ TEST(cos_sin_stays_on_the_circle_whatever_the_angle) {
   CHECK(Circle<float>({1e16, -1e38, infinity}).off_circle() < 3e-7);
 }
 
-// Every number of angles meets another mixture of tiles.
+// Every number of angles uses another mixture of tiles.
 template <class Real>
 double map_error() {
   Random random(11);

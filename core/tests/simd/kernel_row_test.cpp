@@ -1,4 +1,4 @@
-// What the row functions say of plain numbers, against the standard library.
+// The row functions on plain numbers, against the standard library.
 #include <algorithm>
 #include <vector>
 
@@ -15,7 +15,7 @@ TEST(the_first_of_the_least) {
     using Real = decltype(real);
     Random random(3);
     for (std::size_t n = 1; n < 70; ++n) {
-      AlignedVector<Real> numbers(padded(n), Real(-1));  // what is behind them is not looked at
+      AlignedVector<Real> numbers(padded(n), Real(-1));  // numbers behind the end are not read
       for (int round = 0; round < 20; ++round) {
         for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<Real>(random.below(6));
         const auto expected =

@@ -10,7 +10,7 @@ using namespace budgetron;
 
 namespace {
 
-// Features that belong in the first of up to 4096 buckets, next to each other: they overflow.
+// Features whose home is the first of up to 4096 buckets, or next to it: they overflow.
 std::vector<std::int32_t> neighbours(std::size_t count) {
   std::uint32_t inverse = 1;  // of the hash's factor: product -> feature
   for (int i = 0; i < 5; ++i) inverse *= 2 - 0x9E3779B1u * inverse;
@@ -44,7 +44,7 @@ void compare(const BucketTable<Real>& buckets, const std::map<std::int32_t, Word
   }
 }
 
-// Features come one by one or together, become a word of several examples, and leave in both ways.
+// Features enter one by one or together, become words of several examples, and leave in both ways.
 template <class Real>
 void exercise(const std::vector<std::int32_t>& features) {
   Random random(3);
@@ -54,7 +54,7 @@ void exercise(const std::vector<std::int32_t>& features) {
   std::uint32_t places[BucketTask<Real>::kMost];
   std::size_t others_seen = 0;
   for (std::uint32_t round = 0; round < 400; ++round) {
-    std::vector<std::int32_t> some;  // strangers and known ones
+    std::vector<std::int32_t> some;  // unknown and known features
     std::vector<Real> values;
     for (const std::int32_t feature : features) {
       if (some.size() == BucketTask<Real>::kMost || random.below(6) != 0) continue;
@@ -95,7 +95,7 @@ void exercise(const std::vector<std::int32_t>& features) {
     std::size_t singles = 0;
     for (std::size_t c = 0; c < left; ++c) {
       const auto there = expected.find(some[which[c]]);
-      singles += there->second.single;  // further on than where it belongs
+      singles += there->second.single;  // behind its home bucket
       CHECK_EQ(buckets[places[c]].example, there->second.word);
       buckets.erase(places[c], there->first);
     }
@@ -142,7 +142,7 @@ TEST(buckets_find_only_what_is_there) {
     CHECK_EQ(which[c], c);
     CHECK_EQ(places[c], buckets.find(features[c]));
   }
-  // What has left is not found again, although its word is still there.
+  // A feature that has left is not found again, although its word is still there.
   buckets.erase(places[3], features[3]);
   CHECK_EQ(buckets.find(features[3]), kNoPlace);
   CHECK(buckets.find(features[29]) != kNoPlace);

@@ -1,7 +1,13 @@
-// Features that many examples have, then few, then none.
+// Stored examples in both layouts: features that many examples have, then few, then none; rows of
+// the other layout; byte limits.
 #include "storage/example_store.hpp"
 
+#include <memory>
 #include <vector>
+
+#include "base/random.hpp"
+#include "storage/dense_store.hpp"
+#include "storage/sparse_store.hpp"
 
 #include "tests/harness.hpp"
 
@@ -9,9 +15,10 @@ using namespace budgetron;
 
 namespace {
 
-constexpr std::size_t kExamples = 128;  // a slot from the 5th on; hashed, thin again with 1
+constexpr std::size_t kSmall = 1u << 16;  // larger feature numbers are hashed
+constexpr std::size_t kExamples = 128;    // a slot from the 5th on; if hashed, a list again with 1
 
-// Example i has its own feature and, if it is among the first `common`, the shared one.
+// Example i has its own feature and, if i is below `common`, the shared one.
 struct Example {
   std::vector<std::int32_t> indices;
   std::vector<float> values;
@@ -29,7 +36,7 @@ struct Example {
 };
 
 void fatten_and_thin_down(std::int32_t shared, bool hashed) {
-  ExampleStore<float> support(false);
+  SparseStore<float> support(false);
   support.reserve(kExamples);
   const auto has_slot = [&] { return support.stored(shared).slot != kNoSlot; };
   for (std::size_t i = 0; i < kExamples; ++i) {
@@ -38,7 +45,7 @@ void fatten_and_thin_down(std::int32_t shared, bool hashed) {
     if (i < 4) CHECK_EQ(support.stored(shared).few.size(), i + 1);
     CHECK_EQ(has_slot(), i >= 4);
   }
-  CHECK_EQ(support.listed_values(), kExamples);  // all have a feature of their own
+  CHECK_EQ(support.listed_values(), kExamples);  // every example has a feature of its own
   CHECK_EQ(support.features(), kExamples + 1);
   for (std::size_t i = 0; i < 20; ++i) {
     CHECK_EQ(has_slot(), i < 19 || !hashed);
@@ -53,7 +60,7 @@ void fatten_and_thin_down(std::int32_t shared, bool hashed) {
   CHECK_EQ(support.features(), kExamples);
   support.replace(3, Example(shared, 3, true).view());
   support.replace(kExamples - 1, Example(shared, 3000, true).view());
-  support.remove(0);  // the last moves, with single values and one of two
+  support.remove(0);  // the last example moves, with single values and one of two
   support.check_invariants();
   CHECK_EQ(support.value(support.stored(shared), 0), 3001.0f);
   CHECK_EQ(support.value(support.stored(shared), 3), 4.0f);
@@ -69,27 +76,95 @@ TEST(a_feature_has_a_slot_while_many_examples_have_it) {
   fatten_and_thin_down(1 << 20, true);
 }
 
-// A dense example has all its features, zeros too: they keep their slots as long as it stays.
-TEST(a_dense_example_keeps_slots) {
-  ExampleStore<float> support(false);
-  support.reserve(kExamples);
-  const std::vector<float> dense = {0.0f, 2.0f, 0.0f};
-  support.append({dense.data(), nullptr, dense.size()});
-  for (const std::int32_t shared : {1, 1 << 20}) {
-    for (std::size_t i = 1; i < 20; ++i) support.append(Example(shared, i, true).view());
-    for (std::size_t i = 19; i > 0; --i) {
-      CHECK(support.stored(shared).slot != kNoSlot);
-      support.remove(i);
-      support.check_invariants();
+// Rows of both layouts enter both stores, and each example and row has the same bits in both. The
+// last features are hashed.
+template <class Real>
+void compare_layouts(bool l1) {
+  constexpr std::size_t width = kSmall + 3;
+  const std::vector<std::int32_t> features = {0, 1, 5, 9, kSmall, kSmall + 2};
+  const std::unique_ptr<ExampleStore<Real>> stores[] = {make_store<Real>(true, l1),
+                                                        make_store<Real>(false, l1)};
+  CHECK(stores[0]->dense());
+  CHECK(!stores[1]->dense());
+  Random random(9);
+  OwnedSample<Real> out;
+  RowTerms<Real> rows[2];
+  std::vector<std::int32_t> listed;
+  for (std::size_t round = 0; round < 30; ++round) {
+    std::vector<Real> dense(width, Real(0));
+    std::vector<std::int32_t> indices;
+    std::vector<Real> values;
+    for (const std::int32_t feature : features) {
+      if (random.below(3) == 0) continue;
+      indices.push_back(feature);
+      values.push_back(static_cast<Real>(random.uniform()));
+      dense[static_cast<std::size_t>(feature)] = values.back();
+    }
+    const Sample<Real> whole{dense.data(), nullptr, width};
+    const Sample<Real> thin{values.data(), indices.data(), indices.size()};
+    const std::size_t i = random.below(20);
+    for (std::size_t s = 0; s < 2; ++s) {
+      ExampleStore<Real>& store = *stores[s];
+      const Sample<Real>& x = (round + s) % 3 == 0 ? whole : thin;
+      if (i < store.size() && round % 7 == 0) {
+        store.remove(i);
+      } else if (i < store.size()) {
+        store.replace(i, x);
+      } else {
+        store.append(x);
+      }
+      store.check_invariants();
+      store.gather(round % 2 == 0 ? whole : thin, rows[s]);
+      for (std::size_t e = 0; e < store.size(); ++e)
+        CHECK_EQ(store.norms()[e], stores[0]->norms()[e]);
+    }
+    CHECK_EQ(stores[0]->size(), stores[1]->size());
+    CHECK_EQ(stores[0]->features(), stores[1]->features());
+    CHECK_EQ(rows[0].norm, rows[1].norm);
+    for (std::size_t e = 0; e < stores[0]->size(); ++e) {
+      stores[1]->extract(e, out);
+      for (std::size_t k = 0; k < out.values.size(); ++k) {
+        const auto there = stores[0]->stored(out.indices[k]);
+        CHECK_EQ(stores[0]->value(there, e), out.values[k]);
+      }
+    }
+    for (const bool squared : {true, false}) {
+      Real sums[2][64];
+      for (std::size_t s = 0; s < 2; ++s) {
+        stores[s]->add_differences(s == 0 ? thin : whole, squared, 0, 32, sums[s], listed);
+      }
+      for (std::size_t e = 0; e < stores[0]->size(); ++e) CHECK_EQ(sums[0][e], sums[1][e]);
     }
   }
-  CHECK_EQ(support.features(), 3u);
-  CHECK(support.stored(1).slot != kNoSlot);
+}
+
+TEST(layouts_store_the_same) {
+  compare_layouts<float>(false);
+  compare_layouts<double>(true);
+}
+
+// Each store can load what the other saves.
+TEST(a_saved_layout_is_no_promise) {
+  SparseStore<double> sparse(false);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const Example example(3, i, i < 2);
+    const std::vector<double> values(example.values.begin(), example.values.end());
+    sparse.append({values.data(), example.indices.data(), values.size()});
+  }
+  DenseStore<double> dense(false);
+  dense.load(sparse.save());
+  dense.check_invariants();
+  CHECK(dense.save().dense());
+  SparseStore<double> again(false);
+  again.load(dense.save());
+  again.check_invariants();
+  CHECK(again.save().indices == sparse.save().indices);
+  CHECK(again.save().values == sparse.save().values);
 }
 
 // Zeros in a sparse row are not stored.
 TEST(zeros_of_sparse_rows_are_left_out) {
-  ExampleStore<float> support(false);
+  SparseStore<float> support(false);
   support.reserve(kExamples);
   const std::vector<std::int32_t> indices = {3, 9, 70000, 80000, 90000};
   const std::vector<float> values = {0.0f, 1.0f, 2.0f, 0.0f, 3.0f};
@@ -102,7 +177,7 @@ TEST(zeros_of_sparse_rows_are_left_out) {
   CHECK(out.indices == (std::vector<std::int32_t>{9, 70000, 90000}));
 }
 
-// One free slot is enough for one new feature, and so are those that leave with an example.
+// One free slot is enough for one new feature, and so are the slots that an example frees.
 TEST(a_room_has_as_many_features_as_slots) {
   using Features = std::vector<std::int32_t>;
   const std::vector<float> ones(4, 1.0f);
@@ -112,15 +187,16 @@ TEST(a_room_has_as_many_features_as_slots) {
   const Features first = {10, 20}, second = {20, 30}, one = {40}, two = {40, 50};
   const Features three = {40, 50, 60}, four = {40, 50, 60, 70};
   for (const bool l1 : {false, true}) {
-    ExampleStore<float> support(l1);
+    SparseStore<float> support(l1);
     support.reserve_all(4, {.width = 100, .slots = 3});
     support.append(row(first));
     CHECK(support.fits(row(second)));
     CHECK(!support.fits(row(two)));
     support.append(row(second));
     CHECK(!support.fits(row(one)));
-    CHECK(support.fits_instead(0, row(one)));
-    CHECK(!support.fits_instead(0, row(two)));
+    support.remove(0);
+    CHECK(support.fits(row(one)));
+    CHECK(!support.fits(row(two)));
     CHECK(support.fits_alone(row(three)));
     CHECK(!support.fits_alone(row(four)));
   }

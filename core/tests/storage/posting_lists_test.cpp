@@ -9,7 +9,7 @@
 
 using namespace budgetron;
 
-// Lists that grow and shrink, against maps; what they take and what waits is all there is.
+// Lists that grow and shrink, against maps; lists in use and free pieces are all memory there is.
 TEST(lists_behave_like_maps) {
   Random random(11);
   PostingLists<double> lists;

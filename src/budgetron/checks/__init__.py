@@ -1,7 +1,7 @@
-"""Contracts that learners and parts keep, as checks that anybody can run on their own.
+"""Contracts of learners and parts, as checks that anybody can run on their own.
 
-`check_learner` runs all that apply to a learner and says which are broken; `check_part` does so for
-every learner that a part makes with the parts it goes with. For pytest, `learner_checks` and
+`check_learner` runs all that apply to a learner and reports the broken ones; `check_part` does so
+for every learner that a part makes with the parts it works with. For pytest, `learner_checks` and
 `part_checks` list them one by one:
 
     @pytest.mark.parametrize(("name", "check"), learner_checks(Mine(budget=10)))
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 NamedCheck = tuple[str, Check]
-_SMALL = 5  # the budget of parts, so that 90 rows fill it many times
+_SMALL = 5  # budget of parts, so that 90 rows fill it many times
 _ROWS = 90
 
 
@@ -51,7 +51,7 @@ def learner_checks(learner: Any) -> list[NamedCheck]:
 
     Parameters
     ----------
-    learner : one that has not learned; it is cloned and stays so
+    learner : a learner that has not learned; it is cloned and does not change
 
     Examples
     --------
@@ -103,16 +103,16 @@ def _applying(learner: Any) -> Iterator[Check]:
 
 
 def check_learner(learner: Any) -> list[str]:
-    """Check every contract that applies to a learner; the names of those checked.
+    """Check every contract that applies to a learner; return the names of those checked.
 
     Parameters
     ----------
-    learner : one that has not learned; it is cloned and stays so
+    learner : a learner that has not learned; it is cloned and does not change
 
     Raises
     ------
     ContractBroken
-        If one or more are broken, or the learner fails in a check; a line for each.
+        If one or more are broken, or the learner fails in a check; one line each.
 
     Examples
     --------
@@ -151,12 +151,20 @@ def part_checks(part: Part) -> list[NamedCheck]:
     Parameters
     ----------
     part : a kernel, a loss, an update or a budget of classifiers; it is combined with all others
-        that it goes with
+        that it works with
 
     Raises
     ------
     BudgetronError
-        If it is none of these parts, or goes with nothing, with the reason of the last refusal.
+        If it is none of these parts, or works with no other, with the reason of the last refusal.
+
+    Examples
+    --------
+    >>> from budgetron.checks import part_checks
+    >>> from budgetron.parts import RemoveOldest
+    >>> name, check = part_checks(RemoveOldest(size=5))[0]
+    >>> name
+    'chunks_do_not_matter [rbf, perceptron, remove-oldest]'
     """
     _check_known(part)
     found: list[NamedCheck] = []
@@ -174,17 +182,21 @@ def part_checks(part: Part) -> list[NamedCheck]:
 
 
 def check_part(part: Part) -> list[str]:
-    """Check the contracts of every learner that a part makes; the names of those checked.
+    """Check the contracts of every learner that a part makes; return the names of those checked.
 
-    Takes 5 seconds for a budget, which goes with about a hundred combinations of the other parts,
+    Takes 5 seconds for a budget, which works with about a hundred combinations of the other parts,
     and 20 for a kernel.
+
+    Parameters
+    ----------
+    part : a kernel, a loss, an update or a budget of classifiers
 
     Raises
     ------
     ContractBroken
-        If one or more are broken; a line for each.
+        If one or more are broken; one line each.
     BudgetronError
-        If it is no part of classifiers, or goes with nothing.
+        If it is not a part of classifiers, or works with no other.
 
     Examples
     --------
@@ -197,7 +209,18 @@ def check_part(part: Part) -> list[str]:
 
 
 def combination_checks(model: Any) -> list[NamedCheck]:
-    """The contracts of one `KernelClassifier` of parts."""
+    """The contracts of one `KernelClassifier` of parts.
+
+    Parameters
+    ----------
+    model : a `KernelClassifier`
+
+    Examples
+    --------
+    >>> from budgetron import KernelClassifier
+    >>> from budgetron.checks import combination_checks
+    >>> names = [name for name, check in combination_checks(KernelClassifier())]
+    """
     kernel, update, budget = (
         getattr(part, "kind", part) for part in (model.kernel, model.update, model.budget)
     )
@@ -219,7 +242,7 @@ def combination_checks(model: Any) -> list[NamedCheck]:
 
 
 def _check_known(part: Any) -> None:
-    """Raise BudgetronError for what no combination would contain."""
+    """Raise BudgetronError for something that no combination would contain."""
     known = (*KERNELS, *LOSSES, *UPDATES, *BUDGETS)
     if isinstance(part, type) and part in known:
         raise BudgetronError(f"a class was given; give an object: {part.__name__}()")
@@ -229,7 +252,7 @@ def _check_known(part: Any) -> None:
 
 
 def _combinations(part: Part) -> Iterator[Any]:
-    """A `KernelClassifier` of every combination with the part, also of those that are refused."""
+    """A `KernelClassifier` of every combination with the part, also of refused ones."""
     from budgetron import KernelClassifier
 
     kernels = [part] if isinstance(part, KERNELS) else [each() for each in KERNELS]
@@ -241,7 +264,7 @@ def _combinations(part: Part) -> Iterator[Any]:
 
 
 def _updates(part: Part) -> list[Part]:
-    """The updates that a part is combined with, with every loss or, if it is one, with this."""
+    """The updates that a part is combined with, with every loss or, if it is a loss, with it."""
     if isinstance(part, UPDATES):
         return [part]
     losses = [part] if isinstance(part, LOSSES) else [each() for each in LOSSES]

@@ -1,4 +1,4 @@
-"""What a learner has to keep, one function per contract.
+"""The contracts of a learner, one function per contract.
 
 Each takes a learner that has not learned, learns with clones of it, and raises `ContractBroken`.
 "Equal" means to the bit. Keywords change how much is checked; the defaults take milliseconds.
@@ -62,7 +62,7 @@ def contract(check: Check) -> Check:
 
 
 def fresh(learner: Any) -> Any:
-    """A copy that has learned nothing and draws the same numbers as every other copy."""
+    """A copy that has learned nothing and draws the same random numbers as every other copy."""
     if not hasattr(learner, "get_params"):
         return copy.deepcopy(learner)
     made = clone(learner)
@@ -82,14 +82,14 @@ def some_rows(learner: Any, rows: int, *, classes: int = 2, **how: Any) -> tuple
 
 
 def learn(model: Any, X: Any, y: Any, labels: Any = None) -> Any:
-    """`partial_fit`, with all labels where they are given and the learner is a classifier."""
+    """`partial_fit`, with all labels if they are given and the learner is a classifier."""
     if labels is None or task_of(model) == "regression":
         return model.partial_fit(X, y)
     return model.partial_fit(X, y, classes=labels)
 
 
 def before_learning(model: Any, X: Any, y: Any, labels: Any = None) -> NDArray[Any]:
-    """Each row's answer before it was learned; of a learner without, all answers at the end."""
+    """Each row's answer before it was learned; if there is none, all answers at the end."""
     if not hasattr(model, "prequential"):
         learn(model, X, y, labels)
         return answers(model, X)
@@ -99,7 +99,7 @@ def before_learning(model: Any, X: Any, y: Any, labels: Any = None) -> NDArray[A
 
 
 def answers(model: Any, X: Any) -> NDArray[Any]:
-    """What the learner says to rows: decisions, else probabilities, else predictions."""
+    """The learner's answers: decisions, else probabilities, else predictions."""
     names = ("decision_function", "predict_proba", "predict")
     name = next(each for each in names if hasattr(model, each))
     return np.asarray(getattr(model, name)(X))
@@ -130,7 +130,7 @@ def tried(learner: Any) -> Any:
 
 
 def budget_of(learner: Any, model: Any) -> int | None:
-    """The budget in examples of a learner, of which `model` has learned; None if it has none."""
+    """The budget of a learner in examples; `model` has learned; None if it has none."""
     if not getattr(model, "_stores_examples", True):
         return None
     budget = getattr(model, "budget_", getattr(learner, "budget", None))
@@ -138,17 +138,17 @@ def budget_of(learner: Any, model: Any) -> int | None:
 
 
 def stores(learner: Any, model: Any) -> bool:
-    """Whether it has a budget, and `model`, which has learned, counts what it stores."""
+    """Whether it has a budget, and `model`, which has learned, counts its stored examples."""
     return budget_of(learner, model) is not None and hasattr(model, "n_support_")
 
 
 def _check_inside(model: Any) -> None:
-    """What the compiled model keeps beside its examples is what would be computed from them."""
+    """What the compiled model caches equals what would be computed from its examples."""
     if hasattr(model, "_engine"):
         model._engine.native.check_invariants()
 
 
-# ---- results do not depend on how rows come ------------------------------------------------------
+# ---- results do not depend on how rows arrive ----------------------------------------------------
 
 
 @contract
@@ -160,9 +160,9 @@ def check_chunks_do_not_matter(
     classes: int = 2,
     joining: bool = False,
 ) -> None:
-    """Rows cut into chunks anyhow are learned as in one call.
+    """Rows in chunks of any size are learned as in one call.
 
-    `joining`: the classes are not named, they join with their first rows.
+    `joining`: the classes are not given, they are added with their first rows.
     """
     X, y = some_rows(learner, rows, classes=classes)
     labels = None if joining else np.unique(y)
@@ -187,7 +187,7 @@ def check_chunks_do_not_matter(
 def check_batch_equals_loop(
     learner: Any, *, dtypes: Sequence[Any] = DTYPES, rows: int = ROWS
 ) -> None:
-    """A batch is learned as its rows one at a time, by `learn_one` where there is one."""
+    """A batch is learned as its rows one at a time, by `learn_one` if there is one."""
     given, y = some_rows(learner, rows)
     labels = np.unique(y)
     for dtype in dtypes:
@@ -210,9 +210,9 @@ def check_batch_equals_loop(
 def check_dense_equals_sparse(
     learner: Any, *, dtypes: Sequence[Any] = DTYPES, rows: int = ROWS, joining: bool = False
 ) -> None:
-    """Sparse rows are learned and answered as the dense rows with their zeros.
+    """Sparse rows are learned and answered like the dense rows with their zeros.
 
-    `joining`: the classes are not named, they join with their first rows.
+    `joining`: the classes are not given, they are added with their first rows.
     """
     given, y = some_rows(learner, rows, sparse=True)
     labels = None if joining else np.unique(y)
@@ -233,7 +233,7 @@ def check_dense_equals_sparse(
 
 @contract
 def check_sparse_rows_are_put_in_order(learner: Any) -> None:
-    """CSR with features out of order or given twice is read right, and not changed."""
+    """CSR with unsorted or repeated features is read correctly, and not changed."""
     data, indices = np.array([1.0, 1.0, 2.0]), np.array([2, 0, 0], dtype=np.int32)
     given = {"data": data.copy(), "indices": indices.copy()}
     bounds = np.array([0, 3], dtype=np.int32)
@@ -267,7 +267,7 @@ def check_memory_layout_does_not_matter(learner: Any, *, rows: int = 200) -> Non
 
 @contract
 def check_arrays_are_neither_changed_nor_kept(learner: Any, *, rows: int = 200) -> None:
-    """Learning and answering leave X and y as they were, and do not look at them later."""
+    """Learning and answering do not change X and y, and do not use them later."""
     X, y = some_rows(learner, rows)
     given = {"X": X.copy(), "y": y.copy()}
     model = learn(fresh(learner), X, y, np.unique(y))
@@ -321,7 +321,7 @@ def check_missing_values_are_taken(
 
 @contract
 def check_deciding_changes_nothing(learner: Any, *, rows: int = 200) -> None:
-    """`predict` and its like leave the model as it was: two that learn on learn alike."""
+    """`predict` and the like do not change the model: it learns as one that was never asked."""
     X, y = some_rows(learner, rows)
     half = rows // 2
     asked = learn(fresh(learner), X[:half], y[:half], np.unique(y))
@@ -344,7 +344,7 @@ def check_deciding_changes_nothing(learner: Any, *, rows: int = 200) -> None:
 def check_resumes_exactly(
     learner: Any, *, rows: int = ROWS, at: int | None = None, classes: int = 2
 ) -> None:
-    """Copied, pickled or saved in mid-stream, a model goes on as if it had not been."""
+    """A model that is copied, pickled or saved continues as if it had not been."""
     X, y = some_rows(learner, rows, classes=classes)
     at = rows * 137 // 300 if at is None else at
     whole = learn(fresh(learner), X, y, np.unique(y))
@@ -367,7 +367,7 @@ def check_resumes_exactly(
 
 @contract
 def check_clones_learn_alike(learner: Any, *, rows: int = 200) -> None:
-    """A clone has the parameters and nothing that was learned; two of them learn the same."""
+    """A clone has the parameters and nothing that was learned; two clones learn the same."""
     X, y = some_rows(learner, rows)
     labels = np.unique(y)
     first = learn(fresh(learner), X, y, labels)
@@ -423,9 +423,9 @@ def check_budget_is_kept(
 def check_memory_is_constant_once_full(
     learner: Any, *, rows: int = 600, settled: int = 300, full: int | None = None
 ) -> None:
-    """Once the budget is full, a model takes as many bytes after every row.
+    """Once the budget is full, a model has the same size in bytes after every row.
 
-    `full`: how many examples are stored at most; else the most of the first `settled` rows, in
+    `full`: the largest number of stored examples; else the largest of the first `settled` rows, in
     which buffers are used for the first time.
     """
     X, y = some_rows(learner, rows)
@@ -454,7 +454,7 @@ def check_memory_is_constant_once_full(
 
 @contract
 def check_odd_rows_stay_finite(learner: Any) -> None:
-    """Rows that are all zero, all one or copies of each other have finite answers."""
+    """Rows that are all zero, all one or copies of each other give finite answers."""
     _, y = some_rows(learner, 200)
     repeated = np.repeat(class_rows(4, width=3)[0], 50, axis=0)
     for name, X in {
@@ -475,7 +475,7 @@ def check_odd_rows_stay_finite(learner: Any) -> None:
 def check_scales_stay_finite(
     learner: Any, *, scales: Sequence[float] = (1e-30, 1e-8, 1e8, 1e15)
 ) -> None:
-    """Features of any size have finite answers."""
+    """Features of any size give finite answers."""
     X, y = some_rows(learner, 200)
     for scale in scales:
         for dtype in (np.float32, np.float64):
@@ -489,7 +489,7 @@ def check_scales_stay_finite(
 def bad_calls(learner: Any, X: Rows, y: Rows) -> dict[str, tuple[Any, Any]]:
     """Rows and targets that a learner of width X.shape[1] must refuse, by what is wrong.
 
-    Those with "target" or "label" in the name are wrong in y; the others `predict` refuses too.
+    Names with "target" or "label" are wrong in y; `predict` refuses the others too.
     """
 
     def spoiled(value: float) -> Rows:
@@ -526,7 +526,7 @@ def check_refused_calls_change_nothing(
 ) -> None:
     """Wrong rows or targets are a ValueError, and the model is as it was before the call.
 
-    `says`: what must be said, by the name of the call (`bad_calls`): a regular expression.
+    `says`: the required message, by the name of the call (`bad_calls`): a regular expression.
     """
     X, y = some_rows(learner, 90)
     model = learn(fresh(learner), X[:60], y[:60], np.unique(y))
@@ -574,7 +574,7 @@ LABELS: dict[str, NDArray[Any]] = {
 
 @contract
 def check_labels_of_any_type(learner: Any, *, kinds: Sequence[str] = tuple(LABELS)) -> None:
-    """Labels are text, numbers or truth values, and make no difference to what is learned."""
+    """Labels are text, numbers or booleans, and do not change what is learned."""
     for kind in kinds:
         names = LABELS[kind]
         ordered = np.sort(names)
@@ -593,7 +593,7 @@ def check_labels_of_any_type(learner: Any, *, kinds: Sequence[str] = tuple(LABEL
 def check_shares_sum_to_the_decision(
     learner: Any, *, classes: int = 2, asked: Sequence[int] = (0, 77)
 ) -> None:
-    """The shares that `explain` tells sum to the decision, the largest first."""
+    """The shares of `explain` sum to the decision, the largest first."""
     X, y = some_rows(learner, 150, classes=classes)
     model = learn(fresh(learner), X, y, np.unique(y))
     decided = answers(model, X)

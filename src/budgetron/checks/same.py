@@ -1,4 +1,4 @@
-"""Two learners, or two answers, are equal to the bit; if not, where they first differ."""
+"""Checks that two learners, or two answers, are equal to the bit; else where they differ first."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Names = tuple[str, str]
 
 
 class ContractBroken(AssertionError):
-    """A learner does not keep one of the contracts; its text says which, where and with what."""
+    """A learner breaks one of the contracts; the text says which, where and with what."""
 
 
 def learned_by(model: Any) -> State:
-    """All that a learner knows: the compiled state, attributes and file of one of this library's.
+    """All that a learner knows: compiled state, attributes and file of a learner of this library.
 
-    Of any other learner the public attributes that learning sets (`coef_`), as far as they are
-    numbers, text or arrays of them.
+    For any other learner the public attributes that learning sets (`coef_`), if they are numbers,
+    text or arrays of them.
     """
     if hasattr(model, "_engine"):
         attributes = {name: getattr(model, name) for name in model._fitted if hasattr(model, name)}
@@ -95,7 +95,7 @@ def _same_form(whose: str, a: Any, b: Any, names: Names) -> None:
 
 
 def _different(a: Any, b: Any) -> Any:
-    """Where two arrays of one form differ: to the bit (0.0 is not -0.0), but NaN equals NaN."""
+    """Where two arrays of one shape differ: to the bit (0.0 is not -0.0), but NaN equals NaN."""
     if a.dtype.kind != "f":
         return np.asarray(a != b)
     return ~(((a == b) & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b)))

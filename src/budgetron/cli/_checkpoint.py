@@ -1,8 +1,8 @@
-"""Runs that go on where they were killed: the model and its place in the source, kept in one file.
+"""Runs that can be resumed: one file keeps the model and its position in the source.
 
-A checkpoint is a model file (budgetron.model_file) that also says which run it is of, how far that
-run had come, and how long it took. It is replaced in one step, so a run that is killed at any
-moment goes on from the last one.
+A checkpoint is a model file (budgetron.model_file) that also records the run, how many rows it had
+learned, and how long that took. Each write replaces the file in one step, so a killed run resumes
+from the last checkpoint.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from budgetron.errors import BudgetronError
 if TYPE_CHECKING:
     from budgetron.streams.table.roles import Layout
 
-# Settings that older checkpoints may lack, and those that only they have.
+# Settings that checkpoints of older versions may lack, and settings that only these have.
 _WITHOUT = {"decimal": "auto", "fill_gaps": False, "strict": False}
 _GONE = {"infer", "categories"}
-# What older checkpoints kept of the rows before.
+# What checkpoints of older versions kept about the rows learned.
 _COUNTED: tuple[set[str], ...] = (set(), {"rows", "squares", "sizes"})
-_ENDS = 1 << 20  # bytes at either end of the source that a checkpoint knows it by
+_ENDS = 1 << 20  # bytes at the start and end of the source that identify it
 
 
 def check_place(option: str, path: str, source: str = "") -> None:
-    """End the command if no file can be written there, or it is the source: before the work."""
+    """End the command early if `path` cannot be written, or is the source itself."""
     if source and os.path.realpath(path) == os.path.realpath(source):
-        fail(f"budgetron: {option} {path}: is the file to learn from, which would be lost")
+        fail(f"budgetron: {option} {path}: is the source, and would be overwritten")
     from budgetron.model_file import atomic as durable
 
     try:
@@ -41,24 +41,24 @@ def check_place(option: str, path: str, source: str = "") -> None:
 
 
 class Checkpoint:
-    """Where a run stands, on disk.
+    """The state of a run, on disk.
 
     Parameters
     ----------
-    path : of the checkpoint
-    every : rows from one to the next
+    path : the checkpoint file
+    every : rows between two checkpoints
     source : the file that is learned
-    settings : all that decides what is learned from it, by name
+    settings : all options that affect the result, by name
 
     Attributes
     ----------
-    model : as it was at the checkpoint; None if there is none yet
-    bookmark : the place in the source behind it
-    tally : what was counted beside the model
-    position : rows learned, as the file has it now
-    resumed_from : rows learned, as the file had it when the command started
-    seconds : that took
-    close : lets other runs have the checkpoint
+    model : the model of the checkpoint; None if there is none yet
+    bookmark : the position in the source after the last row learned
+    tally : the metrics counted so far
+    position : rows learned, according to the file now
+    resumed_from : rows learned, according to the file when the command started
+    seconds : the time that the rows learned took
+    close : releases the lock on the checkpoint
     """
 
     def __init__(self, path: str, every: int, source: str, settings: dict[str, Any]) -> None:
@@ -81,7 +81,7 @@ class Checkpoint:
         self._started = time.perf_counter()
 
     def _hold(self) -> Callable[[], None]:
-        """Keep other runs from this checkpoint until what is returned is called; tidy up."""
+        """Lock the checkpoint until the returned function is called; remove leftover files."""
         from budgetron.model_file.atomic import BusyError, hold, sweep
 
         try:
@@ -98,39 +98,40 @@ class Checkpoint:
         from budgetron.streams.base import checked_bookmark
 
         try:
-            self.model, document = read(self.path, max_bytes=2**62)  # as large as it was
+            self.model, document = read(self.path, max_bytes=2**62)  # no limit
         except (ModelFileError, OSError) as error:
             fail(str(error))
         extra = document.get("extra")
         if not isinstance(extra, dict) or not isinstance(extra.get("run"), dict):
-            fail(f"{self.path}: a model, but no checkpoint of a run; name another file")
+            fail(f"{self.path}: a model, but not a checkpoint of a run; name another file")
         self._compare(extra["run"], extra.get("bookmark"))
         try:
             self.bookmark, self.tally = checked_bookmark(extra["bookmark"]), extra["tally"]
-            self.position = self.resumed_from = self.model.n_seen_
+            self.position = self.resumed_from = self.bookmark["rows"]
+            learned = self.model.n_seen_
             self.seconds = float(extra["seconds"])
             if not 0 <= self.seconds < math.inf:
-                raise ValueError("the seconds are no time")
+                raise ValueError("the seconds are not a duration")
             if self.model._task != self._run["task"]:
-                raise ValueError(f"the model is one of {self.model._task}")
+                raise ValueError(f"the model is for {self.model._task}")
         except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
             self._damaged(error)
-        if self.bookmark["rows"] != self.position:
-            fail(f"{self.path}: damaged: {self.position} rows learned, not {self.bookmark['rows']}")
-        note(f"{self.path}: going on after row {self.position:,}")
+        if learned > self.position or (learned < self.position and "ask" not in self._run):
+            fail(f"{self.path}: damaged: {learned} rows learned, not {self.position}")
+        note(f"{self.path}: resuming after row {self.position:,}")
 
     def _compare(self, before: dict[str, Any], bookmark: Any) -> None:
-        """End the command if the checkpoint is of another run; a log that grew is the same one."""
-        before = {**_WITHOUT, **before}  # of an older version, which had no such options
+        """End the command if the checkpoint is of another run; a log may have grown since."""
+        before = {**_WITHOUT, **before}  # an older version lacked these options
         for name in sorted((self._run.keys() | before.keys()) - _GONE):
             was, now = before.get(name), self._run.get(name)
             if was == now or (name == "source" and self._grew(was, bookmark)):
                 continue
             what = "is another file now" if name == "source" else f"was {was}, now {now}"
-            fail(f"{self.path}: of another run ({name} {what}); remove it to start anew")
+            fail(f"{self.path}: of another run ({name} {what}); remove it to start again")
 
     def _grew(self, before: Any, bookmark: Any) -> bool:
-        """Whether the source is what it was with lines added: then the run goes on over them."""
+        """Whether the source only had lines appended: then the run continues with these lines."""
         from budgetron.streams.opening import format_of
         from budgetron.streams.source import compression
 
@@ -147,14 +148,14 @@ class Checkpoint:
             plain = compression(file.read(8)) is None
             file.seek(size - 1)
             whole_lines = file.read(1) == b"\n"
-        # Without its byte nobody would see that the last line learned has become longer.
+        # Without this byte, a last line that became longer would go unnoticed.
         found = isinstance(bookmark, dict) and "byte" in bookmark
         return plain and ((kind == "libsvm" and found) or (kind == "csv" and whole_lines))
 
     def restore(self, tally: Any) -> None:
-        """Have a tally go on from what was counted before."""
+        """Give a tally the counts of the checkpoint."""
         if isinstance(self.tally, dict) and set(self.tally) in _COUNTED:
-            what = "written by an older version: all but the mistakes is counted from here on"
+            what = "written by an older version: only the mistakes are counted from the start"
             note(f"{self.path}: {what}")
             return
         try:
@@ -164,10 +165,10 @@ class Checkpoint:
 
     def _damaged(self, error: Exception) -> NoReturn:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
-        fail(f"{self.path}: damaged: not where a run had come ({what}); remove it to start anew")
+        fail(f"{self.path}: damaged: not the position of a run ({what}); remove it to start again")
 
     def due(self, position: int, *, last: bool = False) -> bool:
-        """Whether a call behind so many rows would write it."""
+        """Whether a checkpoint is due after so many rows."""
         return position - self.position >= (1 if last else self.every)
 
     def __call__(
@@ -179,7 +180,7 @@ class Checkpoint:
         *,
         last: bool = False,
     ) -> None:
-        """Write it if it is due, or if it is the last one and something was learned since."""
+        """Write a checkpoint if it is due, or if it is the last one and rows were learned since."""
         position = bookmark["rows"]
         if not self.due(position, last=last):
             return
@@ -199,12 +200,12 @@ class Checkpoint:
 
 
 def layout_extra(layout: Layout | None) -> dict[str, Any]:
-    """How the table was read, as model files keep it for `predict`."""
+    """How the table was read; model files keep it for `predict`."""
     return {} if layout is None else {"table": layout.to_json()}
 
 
 def layout_in(path: str, document: dict[str, Any]) -> Layout | None:
-    """What `layout_extra` kept in a model file; None if it was not learned from a table."""
+    """The layout that `layout_extra` kept in a model file; None if the source was not a table."""
     from budgetron.streams.table.roles import Layout
 
     extra = document.get("extra")
@@ -217,7 +218,7 @@ def layout_in(path: str, document: dict[str, Any]) -> Layout | None:
 
 
 def fingerprint(source: str) -> Any:
-    """What tells one source from another without reading it all: sizes and ends of its files."""
+    """Identify a source without reading all of it: sizes, and hashes of the ends of its files."""
     from budgetron import sources
 
     if source.startswith("synthetic:"):
@@ -233,7 +234,7 @@ def fingerprint(source: str) -> Any:
 
 
 def _fingerprint(source: str, size: int | None = None) -> dict[str, Any]:
-    """Of a file, or of its first `size` bytes: how many they are and the hash of their ends."""
+    """The size and the hash of both ends of a file, or of its first `size` bytes."""
     digest = hashlib.sha256()
     try:
         with open(source, "rb") as file:
@@ -247,5 +248,5 @@ def _fingerprint(source: str, size: int | None = None) -> dict[str, Any]:
 
 
 def reason(error: OSError) -> str:
-    """What the system says is wrong, for the end of a line."""
+    """The reason the system gives, for the end of a line."""
     return (error.strerror or str(error)).lower()

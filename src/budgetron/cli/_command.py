@@ -1,8 +1,8 @@
-"""The `budgetron` command: its verbs, and how it ends.
+"""The `budgetron` command: its verbs and its exit codes.
 
-Only typer is imported here, so that `--help` is quick; each command imports what it needs. A user's
-mistake, which is a BudgetronError, is one line on standard error and exit code 2. Any other
-exception is a bug and keeps its traceback.
+This module imports only typer, so that `--help` is quick; each command imports what it needs. A
+BudgetronError is a user's mistake: one line on standard error and exit code 2. Any other exception
+is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from budgetron.cli.algorithms import algorithms
 from budgetron.cli.compare import compare
 from budgetron.cli.data import data
 from budgetron.cli.demo import demo
+from budgetron.cli.export import export
 from budgetron.cli.info import info
 from budgetron.cli.inspect import inspect
+from budgetron.cli.merge import merge
 from budgetron.cli.predict import predict
 from budgetron.cli.reproduce import reproduce
 from budgetron.cli.run import run
@@ -64,9 +66,23 @@ add(
 add(
     app,
     info,
-    "Tell what is in a model file.",
+    "Show what is in a model file.",
     "budgetron info sea.btn",
     "budgetron predict sea.btn FILE",
+)
+add(
+    app,
+    export,
+    "Write a model for programs without Python: C, ONNX, JSON.",
+    "budgetron export sea.btn --to c --out sea.h",
+    "cc -std=c99 -c your_program.c, which includes sea.h",
+)
+add(
+    app,
+    merge,
+    "Merge models that learned separately into one.",
+    "budgetron merge sea.btn other.btn --budget 50 --out both.btn",
+    "budgetron info both.btn; budgetron predict both.btn FILE",
 )
 add(
     app,
@@ -94,7 +110,7 @@ add(
     tune,
     "Find good parameters on the first rows of a stream.",
     "budgetron tune synthetic:sea -a ahpatron --budget 50 --rows 1000",
-    "the command it prints last, with --save MODEL",
+    "run the command that it prints last, with --save MODEL",
 )
 add(
     app,
@@ -106,7 +122,7 @@ add(
 add(
     app,
     reproduce,
-    "Run a paper's tables and figures again, ours beside theirs.",
+    "Reproduce a paper's tables and figures, ours beside theirs.",
     "budgetron reproduce forgetron --table 8.1 --quick",
     "budgetron data list; budgetron reproduce all",
 )
@@ -140,20 +156,20 @@ def _top(
         print(context.get_help())
 
 
-# click's base of usage errors, wherever the installed typer keeps click
+# click's base class of usage errors, wherever the installed typer keeps click
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 def _complaint(error: Any) -> str:
-    """A mistake in the command as one line: what is wrong, what was probably meant, who helps."""
-    near = getattr(error, "possibilities", None)  # options, the nearest first
+    """A mistake in the command as one line: the error, a suggestion, and where to find help."""
+    near = getattr(error, "possibilities", None)  # similar options, the nearest first
     text = f"{error.message}; did you mean {near[0]}?" if near else error.format_message()
     where = error.ctx.command_path if error.ctx else "budgetron"
     return f"budgetron: {' '.join(text.split())} ({where} --help shows more)"
 
 
 def _with_the_verb(name: str) -> typer.Typer:
-    """The command with this verb alone: to set up all of them takes longer than many a run."""
+    """The command with this verb only: setting up all verbs takes longer than many runs."""
     wanted = [verb for verb in app.registered_commands if name == _name(verb)]
     if not wanted:
         return app
@@ -167,7 +183,7 @@ def _name(verb: Any) -> str:
 
 
 def execute(arguments: list[str]) -> int:
-    """Run the command line; the exit code."""
+    """Run the command line and return the exit code."""
     with standard_streams() as streams, plain_warnings(note):
         try:
             code = _with_the_verb(arguments[0] if arguments else "")(
@@ -178,7 +194,7 @@ def execute(arguments: list[str]) -> int:
             note(_complaint(error))
             code = 2
         except BudgetronError as error:
-            named = hasattr(error, "line")  # a StreamError begins with the file
+            named = hasattr(error, "line")  # a StreamError begins with the file name
             note(str(error) if named else f"budgetron: {error}")
             code = 2
         except OutputFailed as failed:

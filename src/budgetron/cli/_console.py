@@ -1,13 +1,15 @@
-"""What the user sees: errors, warnings, progress (standard error) and tables (standard output)."""
+"""Output for the user: errors, warnings, progress (standard error), tables (standard output)."""
 
 from __future__ import annotations
 
 import math
+import re
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from budgetron._text import shown
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def fail(message: str) -> NoReturn:
-    """End the command because of a mistake of the user's: one line, exit code 2."""
+    """End the command because of a user's mistake: one line, exit code 2."""
     import typer
 
     note(message)
@@ -32,13 +34,13 @@ def fail(message: str) -> NoReturn:
 
 
 def note(message: str) -> None:
-    """One line on standard error, if anyone listens there: an error, a warning, or news."""
+    """Print one line on standard error, if it is open: an error, a warning, or news."""
     with suppress(OSError):
         print(shown(prefixed(in_plain_words(message))), file=sys.stderr, flush=True)
 
 
 def prefixed(message: str) -> str:
-    """A line for standard error: who speaks, then what it is about.
+    """Format a line for standard error: the program's name, then the message.
 
     >>> prefixed("a.csv:3: row 2 has 4 fields, not 5")
     'budgetron: a.csv:3: row 2 has 4 fields, not 5'
@@ -52,9 +54,9 @@ def output() -> Console:
 
 
 def _console(**options: Any) -> Console:
-    """A console that takes text for text: no markup in it, and no control character.
+    """A console that prints text literally: without markup and without control characters.
 
-    Strings are escaped before Rich measures and wraps them, whatever else afterwards.
+    It escapes strings before Rich measures and wraps them, and other objects afterwards.
     """
     from rich.console import Console
     from rich.segment import Segment
@@ -74,28 +76,100 @@ def _console(**options: Any) -> Console:
     return Safe(highlight=False, markup=False, emoji=False, **options)
 
 
+def print_report(title: str, lines: dict[str, str]) -> None:
+    """Print a title, and below it one line per name and value."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_header=False)
+    table.add_column(style="dim")
+    table.add_column(justify="right")
+    for name, value in lines.items():
+        table.add_row(name, value)
+    console = output()
+    console.print(Text(shown(title), style="bold"))
+    console.print(table)
+
+
 def print_table(table: Table) -> None:
-    """Print a table; a narrow terminal leaves columns out, from the right, but cuts none."""
+    """Print a table; in a narrow terminal, drop columns from the right instead of cutting them."""
     console = output()
     wide = console.options.update(max_width=10_000)
     left_out: list[str] = []
     while len(table.columns) > 2 and console.measure(table, options=wide).maximum > console.width:
         left_out.insert(0, str(table.columns.pop().header).strip())
     console.print(table)
-    if left_out:
-        console.print(f"(wider terminals show {', '.join(left_out)} too)")
+    _print_left_out(console, left_out)
+
+
+def _print_left_out(console: Console, heads: list[str]) -> None:
+    if heads:
+        console.print(f"(wider terminals show {', '.join(heads)} too)")
+
+
+def print_markdown(text: str) -> None:
+    """Render Markdown in a terminal, with tables that fit its width; else print it as it is."""
+    if not sys.stdout.isatty():
+        print(text, flush=True)
+        return
+    from rich.markdown import Markdown
+
+    console = output()
+    for is_table, lines in groupby(text.splitlines(), lambda line: line.startswith("|")):
+        block = list(lines)
+        if is_table and len(block) > 1:
+            _print_rows(console, [_cells(line) for line in (block[0], *block[2:])])
+        elif any(map(str.strip, block)):
+            console.print(Markdown("\n".join(block)))
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a table line without Markdown marks; an escaped bar does not end a cell."""
+    cells = re.split(r"(?<!\\)\|", line.strip().removeprefix("|").removesuffix("|"))
+    return [re.sub(r"\*\*|`|\\(?=[|*`<>\[\]])", "", cell).strip() for cell in cells]
+
+
+def _print_rows(console: Console, rows: list[list[str]]) -> None:
+    """Heads and rows; cells wrap in a narrow terminal, but words are never cut.
+
+    Columns whose words do not fit beside the columns before them are dropped.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    heads = len(rows[0])
+    rows = [[*row[:heads], *[""] * (heads - len(row))] for row in rows]
+    columns = list(zip(*rows, strict=True))
+    least = [
+        max(len(word) for cell in (*each, "-") for word in cell.split() or "-") for each in columns
+    ]
+    most = [max(map(len, each)) for each in columns]
+    shown = len(columns)
+    while shown > 1 and sum(least[:shown]) + 3 * shown - 1 > console.width:
+        shown -= 1
+    spare = console.width - sum(least[:shown]) - 3 * shown + 1
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for at, (head, *_) in enumerate(columns[:shown]):
+        more = max(0, min(spare, most[at] - least[at]))
+        spare -= more
+        table.add_column(head, overflow="fold", width=least[at] + more)
+    for row in rows[1:]:
+        table.add_row(*(Text(cell) for cell in row[:shown]))
+    console.print(table)
+    _print_left_out(console, rows[0][shown:])
 
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Report]:
-    """A live line on standard error while the block runs; nothing unless that is a terminal.
+    """Show a live line on standard error while the block runs, if that is a terminal.
 
-    Yields a function of (amount done, text): cheap to call often, it draws ten times a second.
+    Yields a function of (amount done, text). It is cheap to call; it draws ten times per second.
 
     Parameters
     ----------
     what : the word before the bar
-    total : the amount that is all; None: unknown, there is no bar
+    total : the full amount; None: unknown, no bar
     """
     if not sys.stderr.isatty():
         with plain_warnings(note):
@@ -113,7 +187,7 @@ def progress(what: str, total: int | None) -> Iterator[Report]:
 
 
 def _line(console: Console) -> Any:
-    """The live line as a column of Rich's."""
+    """The live line as a Rich column."""
     from rich.progress import ProgressColumn
     from rich.table import Column
     from rich.text import Text
@@ -139,13 +213,13 @@ def _line(console: Console) -> Any:
 
 
 def status_line(what: str, per_cent: float | None, left: int | None, text: str, width: int) -> str:
-    """One line of at most so many columns: what does not fit is left out from the right.
+    """Build one line of at most `width` columns; parts that do not fit are dropped from the right.
 
     Parameters
     ----------
     what : the name of the file
-    per_cent, left : how much is done, and the seconds that the rest takes; None: unknown
-    text : what else there is to say, parts with " · " between
+    per_cent, left : share done and seconds left; None: unknown
+    text : further parts, separated by " · "
     width : columns
 
     Examples
@@ -170,7 +244,7 @@ def status_line(what: str, per_cent: float | None, left: int | None, text: str, 
 
 
 def shortened(text: str, most: int = 40) -> str:
-    """A text of at most so many characters, with dots in its middle if it had more.
+    """Shorten a text to so many characters, with dots in the middle.
 
     >>> shortened("a_file_with_a_very_long_name.csv.gz", 20)
     'a_file_with_….csv.gz'
@@ -182,7 +256,7 @@ def shortened(text: str, most: int = 40) -> str:
 
 
 class Bar:
-    """A `progress` that begins when it is known how much there is to do."""
+    """A `progress` that begins once the total is known."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -190,25 +264,25 @@ class Bar:
         self._report: Report = lambda done, text: None
 
     def begin(self, total: int, what: str | None = None) -> None:
-        """From now on there is a bar; another one, if there was one already."""
+        """Show a bar from now on, in place of an earlier one."""
         self.close()
         self._report = self._open.enter_context(progress(what or self._what, total))
 
     def report(self, done: int, text: str) -> None:
-        """So much is done."""
+        """Report how much is done."""
         self._report(done, text)
 
     def close(self) -> None:
-        """The bar leaves the terminal."""
+        """Remove the bar from the terminal."""
         self._open.close()
         self._report = lambda done, text: None
 
 
 @contextmanager
 def at_work(what: str, out: Path | None = None) -> Iterator[Bar]:
-    """A bar while the laboratory works; what goes wrong ends the command with one line.
+    """Show a bar while the laboratory works; an error ends the command with one line.
 
-    `out` is the folder where finished cells are kept, if they are.
+    `out` is the folder that keeps finished cells, if they are kept.
     """
     import typer
 
@@ -222,16 +296,16 @@ def at_work(what: str, out: Path | None = None) -> Iterator[Bar]:
     except (BudgetronError, OSError) as error:
         fail(f"budgetron: {error}")
     except MemoryError:
-        fail("budgetron: it does not fit into memory; take fewer --rows or --processes")
+        fail("budgetron: out of memory; take fewer --rows or --processes")
     except KeyboardInterrupt:
-        kept = f": finished cells are kept in {out}; the same command does the rest"
+        kept = f": finished cells are kept in {out}; run the same command for the rest"
         note("interrupted" + (kept if out is not None else ""))
         raise typer.Exit(130) from None
 
 
 @contextmanager
 def plain_warnings(show: Callable[[str], None]) -> Iterator[None]:
-    """Warnings as one line each, without the place in our code that raised them."""
+    """Print each warning as one line, without its place in our code."""
 
     def line(
         message: Warning | str,
@@ -249,7 +323,7 @@ def plain_warnings(show: Callable[[str], None]) -> Iterator[None]:
 
 
 class Ticker:
-    """True at most once per `period` seconds: for work worth doing now and then."""
+    """True at most once per `period` seconds."""
 
     def __init__(self, period: float = 0.1) -> None:
         self._period = period

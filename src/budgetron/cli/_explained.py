@@ -1,4 +1,4 @@
-"""`budgetron predict --explain`: of each row, the columns that moved the decision and examples."""
+"""`budgetron predict --explain`: per row, the columns that moved the decision, and examples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from budgetron.cli._known_columns import encoding_in
 
-# What a program is told of a row: the keys of `Reason.to_dict`.
+# The keys of a reason in JSON lines, as in `Reason.to_dict`.
 HEADS = [
     "prediction",
     "probability",
@@ -24,13 +24,13 @@ HEADS = [
 def explainer(
     learner: Any, document: dict[str, Any], *, whole: bool
 ) -> Callable[[Any], list[list[Any]]]:
-    """The function from rows to the reason for each, as the cells of a line.
+    """Return a function from rows to one reason per row, as the cells of a line.
 
     Parameters
     ----------
     learner : a fitted estimator
-    document : of the file it is from, which may say what the columns were
-    whole : a line has the reason as one cell, for `Told`; else one for each of `HEADS`
+    document : the content of its model file, which may describe the columns
+    whole : the reason is one cell, for JSON lines; else one cell for each of `HEADS`
     """
     from budgetron.explaining import looked_at, of_features
     from budgetron.explaining.columns import of_encoding
@@ -54,12 +54,12 @@ def _cells(reason: dict[str, Any]) -> list[Any]:
 
 
 def as_written(label: Any) -> Any:
-    """A label as it stood in the source: 1 and not 1.0."""
+    """A label as it was in the source: 1 and not 1.0."""
     return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
-class Told:
-    """Lines with reasons as tables for people, on standard output."""
+class ReasonTables:
+    """Print lines with reasons as tables for people, on standard output."""
 
     def write(self, lines: list[list[Any]]) -> None:
         from budgetron.explaining import LEGEND

@@ -1,4 +1,4 @@
-"""What is inferred of a table, and told: the task, the columns, values that could not be read."""
+"""What a run infers from a table and reports: task, columns, values that cannot be read."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ if TYPE_CHECKING:
 
 
 def task_of(stream: RowStream) -> tuple[str | None, str]:
-    """The task that the labels are for, and a sentence that says how; None: not known."""
+    """The task that fits the labels, and a sentence that says why; None: not known."""
     label = getattr(stream, "label", None)
     return (None, "") if label is None else (label.task, label.sentence)
 
 
 def settings_of(options: SourceOptions) -> dict[str, Any]:
-    """The options as checkpoints compare them; what follows from others is left out."""
+    """The options as checkpoints compare them; without those that follow from others."""
     left_out = ("gaps", "layout", "ids", "carry", "live")
     return {name: value for name, value in vars(options).items() if name not in left_out}
 
 
 def layout_of(checkpoint: str | None) -> tuple[Layout | None, str | None]:
-    """How the table of a run that goes on was read, and its task; its file may have grown since."""
+    """The layout and the task of a resumed run's table; the file may have grown since."""
     from budgetron.model_file import ModelFileError, read_header
 
     if checkpoint is None:
         return None, None
     try:
         document = read_header(checkpoint)
-    except (ModelFileError, OSError):  # there is none yet, or what is wrong is said later
+    except (ModelFileError, OSError):  # there is none yet, or a later check reports the fault
         return None, None
     layout = layout_in(checkpoint, document)
     if layout is not None and layout.older:
         what = "was written by an older version, whose categories grew with the rows"
-        fail(f"{checkpoint}: {what}: predict takes it; to learn, remove it and start anew")
+        fail(f"{checkpoint}: {what}: predict can use it; to learn, remove it and start again")
     task = document.get("task")
     return layout, task if isinstance(task, str) else None
 
 
 def tell_columns(stream: RowStream) -> None:
-    """What the columns of a table are taken for."""
-    for text in stream.told_of_columns:
+    """The inferred kinds of a table's columns."""
+    for text in stream.column_notices:
         note(text)
 
 
 def print_kinds(stream: RowStream) -> None:
-    """A short table of what the columns are taken for, unless all are numbers: a line a kind."""
+    """Print the inferred kinds, one line per kind, unless all columns are numbers."""
     from rich.table import Table
 
-    if not stream.told_of_columns:
+    if not stream.column_notices:
         return
     kinds: dict[str, list[str]] = {}
     for each in getattr(stream, "columns", ()):
@@ -71,7 +71,7 @@ def print_kinds(stream: RowStream) -> None:
 
 
 def _first(names: list[str], width: int) -> str:
-    """The first names, as many as so many characters hold.
+    """The first names, as many as fit into `width` characters.
 
     >>> _first(["age", "pay", "town"], 13)
     'age, pay, ...'
@@ -84,14 +84,14 @@ def _first(names: list[str], width: int) -> str:
 
 
 def tell_one_class(model: Any) -> None:
-    """That all labels are one: whoever names the wrong column sees no mistake otherwise."""
+    """Warn if all labels are the same: a wrong label column makes no mistakes."""
     classes: Any = getattr(model, "classes_", None)
     if classes is not None and len(classes) == 1:
         label = plain(classes[0])
-        note(f"warning: all labels are {label!r}: is this the label's column (--label)?")
+        note(f"warning: all labels are {label!r}: is this the label column (--label)?")
 
 
 def tell_unparsed(stream: RowStream) -> None:
-    """Which columns hold values of another kind."""
-    for text in stream.told_of_cells:
+    """Report which columns hold values of another kind."""
+    for text in stream.cell_notices:
         note(text)

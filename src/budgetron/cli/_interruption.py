@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM where work is to be kept: the first asks to stop, the second stops at once."""
+"""Ctrl-C and SIGTERM: the first signal asks the work to stop, the second ends it at once."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import threading
 from types import FrameType
 from typing import Any, Self
 
-# A signal with another handler than this is somebody else's, or ignored (nohup).
+# A signal with any other handler belongs to someone else, or is ignored (nohup).
 _USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 
 
 class Interruption:
-    """While the block runs the first of these signals is noted; after it they act as usual.
+    """Note the first of these signals while the block runs; later ones act as usual.
 
     Parameters
     ----------
-    wanted : False: they act as usual from the start
+    wanted : False: the signals act as usual from the start
 
     Attributes
     ----------
-    code : the exit code to end with, 130 after Ctrl-C and 143 after SIGTERM; None: go on
+    code : exit code, 130 after Ctrl-C and 143 after SIGTERM; None: no signal came
     """
 
     def __init__(self, wanted: bool = True) -> None:
@@ -29,7 +29,7 @@ class Interruption:
         self._taken: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
-        # Python lets no other thread set handlers.
+        # Only the main thread may set handlers.
         if self._wanted and threading.current_thread() is threading.main_thread():
             for number, usual in _USUAL.items():
                 if signal.getsignal(number) == usual:

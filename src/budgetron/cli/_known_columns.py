@@ -1,4 +1,4 @@
-"""What a model file says of the columns it learned, and of the steps before its learner."""
+"""What a model file knows about the columns it learned, and the steps before its learner."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from budgetron.tables.encoding import Encoding
     from budgetron.tables.kinds import Column
 
-FEW = 5  # categories that are listed
+FEW = 5  # categories listed
 MOST = 60  # columns in the table
 
 
 def taken_apart(path: str, model: Any, document: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The learner in a file, and the document with how tables are read for it.
+    """The learner in a file, and the document that says how to read tables for it.
 
-    A pipeline of a TableEncoder and a learner reads tables as `run --save` left them; of others a
-    command cannot know what their rows are.
+    A pipeline of a TableEncoder and a learner reads tables as `run --save` does; the command cannot
+    know the rows of other pipelines.
     """
     if "river" in document:
         fail(f"{path}: a River model, whose rows are dicts: use budgetron.load in Python")
@@ -31,7 +31,7 @@ def taken_apart(path: str, model: Any, document: dict[str, Any]) -> tuple[Any, d
     kinds = [type(each).__name__ for _, each in steps]
     if len(steps) != 2 or kinds[0] != "TableEncoder":
         what = f"a pipeline of {' and '.join(kinds[:-1])} before {kinds[-1]}"
-        fail(f"{path}: {what}: files are read for TableEncoder alone; use budgetron.load in Python")
+        fail(f"{path}: {what}: files need a TableEncoder; use budgetron.load in Python")
     encoder, learner = steps[0][1], steps[1][1]
     if not hasattr(encoder, "_encoding"):
         fail(f"{path}: the model in it has not learned anything yet")
@@ -40,7 +40,7 @@ def taken_apart(path: str, model: Any, document: dict[str, Any]) -> tuple[Any, d
 
 
 def encoding_in(document: dict[str, Any]) -> Encoding | None:
-    """The encoding of the table that a model was learned from; None if the file has none."""
+    """The encoding of the table that a model learned from; None if the file has none."""
     from budgetron.streams.table.roles import Layout
 
     extra = document.get("extra")
@@ -49,7 +49,7 @@ def encoding_in(document: dict[str, Any]) -> Encoding | None:
 
 
 def label_in(document: dict[str, Any]) -> str | None:
-    """The name of the label's column, if the file has it."""
+    """The name of the label column, if the file has it."""
     extra = document.get("extra")
     table = extra.get("table") if isinstance(extra, dict) else None
     label = table.get("label") if isinstance(table, dict) else None
@@ -58,9 +58,9 @@ def label_in(document: dict[str, Any]) -> str | None:
 
 
 def columns_in(document: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Name, kind and values of the columns that the file says something of.
+    """Name, kind and values of the columns that the file describes.
 
-    They are those of the table that `run` learned, and of the fitted encoders of a pipeline.
+    They are the columns of the table that `run` learned, or of a pipeline's fitted encoders.
     """
     from budgetron.tables.encoding import Encoding
 
@@ -89,7 +89,7 @@ def columns_in(document: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _categories(written: Any) -> str:
-    """The categories of a column of scikit-learn's encoders; numbers are not in the header."""
+    """The categories of a column of scikit-learn's encoders; the header has no numbers."""
     listed = written.get("texts", written.get("objects")) if isinstance(written, dict) else None
     return "numbers" if listed is None else _few([_category(each) for each in listed])
 
@@ -106,7 +106,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def steps_in(document: dict[str, Any]) -> str | None:
-    """The steps of a pipeline in a line; None if the file has no pipeline."""
+    """The steps of a pipeline in one line; None if the file has no pipeline."""
     if "river" in document:
         river = document["river"]
         steps = [*river["encoders"], [river["learner"][0], {"model": True}]]
@@ -140,7 +140,7 @@ def _columns(written: Any) -> str:
 
 
 def _described(column: Column) -> tuple[str, str, str]:
-    """Name and kind of a column, and what is to be known beside them."""
+    """Name and kind of a column, and a remark."""
     name, coding = shown(column.name), column.coding
     if coding is None:
         return name, column.kind, f"left out: {shown(column.why)}" if column.why else "left out"

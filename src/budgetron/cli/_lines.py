@@ -1,7 +1,7 @@
-"""The lines that `predict` writes: one for each row, as CSV, JSON lines or Parquet.
+"""The lines that `predict` writes: one per row, as CSV, JSON lines or Parquet.
 
-A row that could not be read has a line too, without an answer. Numbers have the digits that tell
-them apart where they come from: of probabilities six.
+A row that could not be read has a line without an answer. Numbers have enough digits to tell
+float32 or float64 values apart; probabilities have six.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from budgetron.cli._checkpoint import reason
 from budgetron.cli._console import fail
 
 ENDINGS = {".csv": "csv", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
-BATCH = 4096  # empty lines that are written at once
+BATCH = 4096  # empty lines written at once
 
 
 class Lines:
-    """Writes the rows in their order, those that are missing without an answer.
+    """Writes one line per row, in order; a missing row gets a line without an answer.
 
     Parameters
     ----------
-    form : what writes a batch of lines
-    cells : of an answer
-    named : whether rows have names; else they go by their numbers, from 1
+    form : the writer of a batch of lines
+    cells : number of cells of an answer
+    named : whether rows have names; else their numbers, from 1, are used
     """
 
     def __init__(self, form: Any, cells: int, *, named: bool) -> None:
         self._form = form
         self._empty = [None] * cells
         self._named = named
-        self._next = 1  # the row that comes next
+        self._next = 1  # number of the next row
 
     def write(self, numbers: Any, answers: list[list[Any]], names: Sequence[Any] | None) -> None:
-        """Write the answers to rows with these numbers, and their names if they have some."""
+        """Write the answers for rows with these numbers, and their names if they have any."""
         lines: list[list[Any]] = []
         for at, number in enumerate(numbers.tolist()):
             lines += self._missing(number)
@@ -50,20 +50,20 @@ class Lines:
         self._form.write(lines)
 
     def finish(self, rows: int) -> None:
-        """There were so many rows in all."""
+        """End the output after so many rows in all."""
         while self._next <= rows:
             self._form.write(self._missing(min(rows + 1, self._next + BATCH)))
         self._form.write([])  # the header, if there was no row
 
     def _missing(self, number: int) -> list[list[Any]]:
-        """The lines of the rows before this one that have not come."""
+        """Write the lines of the missing rows before this one."""
         lost = range(self._next, number)
         self._next = number
         return [[None if self._named else each, *self._empty] for each in lost]
 
 
 class _Csv:
-    """Lines of CSV; the header waits for the first: what fails prints nothing."""
+    """CSV lines; the header is written with the first line, so an early error prints nothing."""
 
     def __init__(self, columns: list[str], digits: int | None, file: IO[str]) -> None:
         self._file = file
@@ -103,10 +103,10 @@ class _Json:
 
 
 class _Parquet:
-    """A Parquet file, whose types are those of the first lines that have an answer.
+    """A Parquet file whose types are those of the first lines that have an answer.
 
-    Where a later line has a value of another type the lines before are written again: numbers of
-    answers become fractions, other columns text.
+    If a later value has another type, the earlier lines are written again: integer answers become
+    floats, other columns become text.
     """
 
     def __init__(self, columns: list[str], path: str) -> None:
@@ -137,7 +137,7 @@ class _Parquet:
         self._waiting = []
 
     def _kind(self, place: int, cells: Sequence[Any]) -> Any:
-        """The type of a column that takes these cells too."""
+        """The type of a column that can also hold these cells."""
         import pyarrow as pa
 
         kind, new = self._schema.types[place], _as_kind(cells, None).type
@@ -149,7 +149,7 @@ class _Parquet:
         return pa.float64() if numeric and place else pa.string()
 
     def _write_again(self, kinds: list[Any]) -> None:
-        """The lines so far, in columns of these types."""
+        """Write the lines so far in columns of these types."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -179,16 +179,16 @@ class _Parquet:
 def lines_to(
     path: str | None, name: str | None, columns: list[str], digits: int | None, *, as_json: bool
 ) -> Iterator[Lines]:
-    """Lines for a file, or standard output; the file is there when all went well.
+    """Open lines for a file or standard output; the file appears only if all goes well.
 
     Ends the command if no such file can be written.
 
     Parameters
     ----------
-    path : of the file; its ending says what is written. None: standard output
-    name : the column that rows go by; None: by their numbers
+    path : file to write; its ending gives the format. None: standard output
+    name : the column that names rows; None: row numbers
     columns : the names of an answer's cells
-    digits : significant ones of numbers in text; None: all that tell numbers apart
+    digits : significant digits of numbers in text; None: enough to tell all numbers apart
     as_json : JSON lines instead of CSV
     """
     named = name is not None
@@ -200,14 +200,14 @@ def lines_to(
         return
     kind = ENDINGS.get(Path(path).suffix.lower())
     if kind is None:
-        fail(f"--out {path}: the name ends in .csv, .jsonl or .parquet, which says what is written")
+        fail(f"--out {path}: the name must end in .csv, .jsonl or .parquet")
     if as_json and kind != "json":
-        fail(f"--out {path}: --json goes with a name that ends in .jsonl")
+        fail(f"--out {path}: --json needs a name that ends in .jsonl")
     if kind == "parquet":
         try:
             import pyarrow.parquet  # noqa: F401
         except ImportError:
-            fail("--out with Parquet takes PyArrow: pip install 'budgetron[lab]'")
+            fail("--out with Parquet needs PyArrow: pip install 'budgetron[lab]'")
     handle, unfinished = tempfile.mkstemp(prefix=".predict-", dir=Path(path).resolve().parent)
     try:
         with open(handle, "w", encoding="utf-8", newline="") as file:
@@ -227,7 +227,7 @@ def lines_to(
 
 
 def _as_kind(cells: Sequence[Any], kind: Any) -> Any:
-    """Cells as an Arrow array of this type, or of their own; what has none is text."""
+    """Cells as an Arrow array of this type, or of their own; other values become text."""
     import pyarrow as pa
 
     try:
@@ -238,7 +238,7 @@ def _as_kind(cells: Sequence[Any], kind: Any) -> Any:
 
 
 def _flat(value: Any) -> Any:
-    """A list as text: what a cell of a table can hold."""
+    """A list as text, for a cell of a table."""
     return json.dumps(value) if isinstance(value, list) else value
 
 

@@ -1,4 +1,4 @@
-"""What `run` does for sources of messages alone: their options, and how they are stopped."""
+"""What `run` does only for sources of messages: their options, and how they stop."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Idle = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="End after so long without a row.",
+        help="Stop after this time without a row.",
         rich_help_panel=PANEL,
     ),
 ]
 DeadLetters = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="Keep bad messages here.", rich_help_panel=PANEL),
+    typer.Option(metavar="FILE", help="Write bad messages to this file.", rich_help_panel=PANEL),
 ]
 
 
@@ -58,7 +58,7 @@ LabelsFrom = Annotated[
     typer.Option(
         "--labels",
         metavar="SOURCE",
-        help="Labels come later, from here.",
+        help="Source of labels that come later.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -74,7 +74,7 @@ WaitBytes = Annotated[
     str | None,
     typer.Option(
         metavar="SIZE",
-        help="How much waits for labels, as in 16MB (the default).",
+        help="Memory for waiting rows. Default: 16MB.",
         hidden=True,
     ),
 ]
@@ -83,14 +83,14 @@ WaitBytes = Annotated[
 def with_messages(
     file: str, options: SourceOptions, most: int | None, **given: Any
 ) -> SourceOptions:
-    """The options with what concerns messages; ends the command if the source has none.
+    """The options with those for messages; ends the command if the source has no messages.
 
     Parameters
     ----------
     file : the source
     options : how it is read
-    most : rows between two checkpoints; None: there are none
-    **given : idle, dead_letters, out, id, labels, wait and wait_bytes of the command
+    most : rows between two checkpoints; None: no checkpoints
+    **given : the options idle, dead_letters, out, id, labels, wait and wait_bytes
     """
     from budgetron.streams.opening import is_live
 
@@ -104,7 +104,7 @@ def with_messages(
 
     for name in ("idle", "wait"):
         if given[name] is not None and not given[name] >= 0:
-            fail(f"budgetron: --{name} is a number of seconds, not {given[name]}")
+            fail(f"budgetron: --{name} takes a number of seconds, not {given[name]}")
     if given["dead_letters"] is not None:
         check_place("--dead-letters", given["dead_letters"], file.removeprefix("tail:"))
     if given["out"] is not None and "://" not in given["out"]:
@@ -123,8 +123,18 @@ def with_messages(
     return replace(options, live=live, chunk_rows=rows)
 
 
+def check_sharded(file: str, **given: str | None) -> None:
+    """End the command if several processes cannot learn this source of messages."""
+    if not file.startswith("kafka://"):
+        fail("budgetron: --workers is for files and for Kafka, whose topics have partitions")
+    for name, value in given.items():
+        if value is not None:
+            flag = f"--{name.replace('_', '-')}"
+            fail(f"budgetron: {flag} does not work with --workers: leave one out")
+
+
 def _join(labels: str | None, id: str | None, wait: float | None, size: str | None) -> Join | None:
-    """How labels that come later find their rows; ends the command if that makes no sense."""
+    """How late labels find their rows; ends the command if the options conflict."""
     from budgetron.sources.messages import Join
     from budgetron.streams.opening import is_live
 
@@ -134,9 +144,9 @@ def _join(labels: str | None, id: str | None, wait: float | None, size: str | No
             fail(f"budgetron: {flag} is for labels that come later: name their source (--labels)")
         return None
     if not is_live(labels):
-        fail(f"budgetron: --labels {labels}: is no source of messages, such as tail:FILE")
+        fail(f"budgetron: --labels {labels}: is not a source of messages, such as tail:FILE")
     if id is None:
-        fail("budgetron: --labels takes --id, the column by which labels find their rows")
+        fail("budgetron: --labels needs --id, the column that matches labels with rows")
     plain = Join(labels, id)
     return Join(
         labels,
@@ -160,7 +170,7 @@ def _bytes(flag: str, size: str) -> int:
 def sending(
     out: str | None, model: Any, stream: RowStream, keep: Checkpoint | None
 ) -> Iterator[Out | None]:
-    """Where answers go while the block runs, behind those of the checkpoint; None: nowhere."""
+    """The sink for answers while the block runs, continued after the checkpoint; None: no sink."""
     joined = getattr(stream, "joined", None)
     if out is None and joined is None:
         yield None
@@ -181,7 +191,7 @@ def sending(
 def sent(
     answers: Out | None, place: Place, said: Any, y: Any, keep: Checkpoint | None, *, last: bool
 ) -> dict[str, Any] | None:
-    """Send what was said to a chunk; what a checkpoint keeps of it. None: it cannot be kept."""
+    """Send the answers of a chunk; return what a checkpoint keeps, or None if it cannot."""
     if answers is None:
         return {}
     answers.send(place.ids, said, y)
@@ -191,10 +201,9 @@ def sent(
 
 
 def flushed(answers: Out | None, bookmark: dict[str, Any]) -> dict[str, Any] | None:
-    """What a checkpoint keeps of what was sent, when all has arrived. None: it has not.
+    """What a checkpoint keeps about sent answers, once all have arrived. None: not all have.
 
-    Nor is there a place within messages that were joined at once: the rows that came for them would
-    be answered again.
+    Also None within messages that were joined at once: their rows would be answered again.
     """
     if answers is None:
         return {}
@@ -204,7 +213,7 @@ def flushed(answers: Out | None, bookmark: dict[str, Any]) -> dict[str, Any] | N
 
 
 def tell_joined(stream: RowStream, result: dict[str, Any]) -> None:
-    """What became of rows and labels that were to find each other."""
+    """Report how many late labels found their rows."""
     joined = getattr(stream, "joined", None)
     if joined is None:
         return
@@ -214,13 +223,13 @@ def tell_joined(stream: RowStream, result: dict[str, Any]) -> None:
     text += f", {counts['labels_left']:,} labels without their row, {joined.waiting:,} still wait"
     if counts["answered"] and result["task"] == "classification":
         share = counts["wrong"] / counts["answered"]
-        text += f"; {share:.2%} of the predictions made when the row came were wrong"
+        text += f"; {share:.2%} of the predictions at arrival were wrong"
     note(text)
 
 
 @contextmanager
 def stopping(stream: RowStream, asked: Interruption, answers: Out | None) -> Iterator[None]:
-    """While the block runs a signal ends a stream that waits for messages; behind it, it ends."""
+    """End a stream that waits for messages at a signal; afterwards the signal ends the command."""
     if not hasattr(stream, "stop_when"):
         yield
         return

@@ -1,4 +1,4 @@
-"""Where `run` sends its answers: predictions with the row's id, made before the row was learned."""
+"""Where `run` sends its answers: each prediction, with the row's id, from before learning it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 class Out:
-    """Sends answers to a sink, and waits for it if it is gone.
+    """Sends answers to a sink, and waits if the sink is not reachable.
 
     Parameters
     ----------
-    sink : None: answers to rows whose labels come later are only counted
-    model : who answers to rows whose labels come later
-    stream : whose rows these are
+    sink : None: answers for rows with late labels are only counted
+    model : the model that answers rows with late labels
+    stream : the stream of these rows
 
     Attributes
     ----------
-    gave_up : the command was stopped while the sink was gone: not all was sent
+    gave_up : the command was stopped while the sink was not reachable: not all was sent
     """
 
     def __init__(self, sink: Sink | None, model: Any, stream: LiveStream) -> None:
@@ -40,16 +40,16 @@ class Out:
             self._patience = Patience(sink.name, note, lambda: self._stop())
         if self.joined is not None:
             self.joined.answer = self._to_rows_without_labels
-            # Rows that said what the columns are came before there was a model.
+            # The first rows, which define the columns, came before there was a model.
             self._write([{"id": id, "prediction": None} for id in self.joined.unanswered])
             self.joined.unanswered = []
 
     def stop_when(self, asked: Callable[[], bool]) -> None:
-        """Give up as soon as `asked` answers yes, if the sink is gone."""
+        """Give up as soon as `asked` returns True, if the sink is not reachable."""
         self._stop = asked
 
     def send(self, ids: list[Any] | None, answers: Answers | None, y: Any) -> None:
-        """The answers to rows of a chunk, with their labels; not where labels come later."""
+        """Send the answers for the rows of a chunk, with their labels; not if labels come late."""
         if self._sink is None or self.joined is not None or answers is None or ids is None:
             return
         pairs = zip(ids, answers.values.tolist(), answers.known.tolist(), y.tolist(), strict=True)
@@ -57,15 +57,18 @@ class Out:
         for id, value, known, label in pairs:
             said = _written(value) if known else None
             lines.append({"id": id, "prediction": said, "label": _written(label)})
+        if answers.alarms is not None:
+            for line, alarm in zip(lines, answers.alarms.tolist(), strict=True):
+                line["alarm"] = alarm
         self._write(lines)
 
     def flush(self) -> None:
-        """All that was sent has arrived, unless it gave up."""
+        """Wait until all that was sent has arrived, unless it gave up."""
         if self._sink is not None:
             self._try(self._sink.flush)
 
     def mark(self) -> dict[str, Any]:
-        """What a checkpoint keeps."""
+        """The state that a checkpoint keeps."""
         return {} if self._sink is None else {"out": self._sink.mark()}
 
     def close(self) -> None:
@@ -91,7 +94,7 @@ class Out:
         sent = [(str(each["id"]), json.dumps(each).encode()) for each in lines]
         left = [sent]
 
-        def write() -> None:  # what was taken is not written again where only sending failed
+        def write() -> None:  # if only sending failed, lines already taken are not written again
             if left:
                 sink.write(left.pop())
             else:
@@ -109,6 +112,6 @@ class Out:
 
 
 def _written(value: Any) -> Any:
-    """A label or number as JSON has it."""
+    """A label or a number for JSON."""
     written = plain(value) if not isinstance(value, float) else finite(value)
     return int(written) if isinstance(written, float) and written.is_integer() else written

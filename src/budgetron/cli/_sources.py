@@ -1,8 +1,8 @@
-"""What every verb that reads rows shares: the options of a source, and its width.
+"""What all verbs that read rows share: the options of a source, and its width.
 
-A verb takes the options it wants by their types here, or all of them by `reads_rows`, makes
+A verb takes single options by their types here, or all of them by `reads_rows`. It makes
 `SourceOptions` by `source_options` and opens `budgetron.streams.open_stream(source, options)`; both
-say what is wrong by a `StreamError` or by ending the command.
+raise a `StreamError` or end the command if something is wrong.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import stat
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -141,7 +142,7 @@ SkipBad = Annotated[
     typer.Option("--skip-bad", help="Skip malformed rows; count them.", rich_help_panel=READING),
 ]
 
-# What a verb that learns may be asked of its source: name -> type and default.
+# Options of a verb that learns: name -> type and default.
 _READING: dict[str, tuple[Any, Any]] = {
     "format": (Format, None),
     "label": (Label, None),
@@ -164,7 +165,7 @@ _READING: dict[str, tuple[Any, Any]] = {
 
 
 def reads_rows(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a verb all options of reading rows but some: it gets them as the dict `reading`."""
+    """Give a verb all options for reading rows except some, as the dict `reading`."""
     names = [name for name in _READING if name not in without]
     own = inspect.Parameter
 
@@ -187,12 +188,12 @@ def reads_rows(*without: str) -> Callable[[Callable[..., None]], Callable[..., N
     return decorate
 
 
-# What verbs that learn share.
+# Options that all verbs that learn share.
 Kernel = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Kernel: rbf, laplacian, poly, linear or sigmoid.",
+        help="rbf, laplacian, poly, linear, sigmoid.",
         autocompletion=lambda: ["rbf", "laplacian", "poly", "linear", "sigmoid"],
     ),
 ]
@@ -201,7 +202,7 @@ Scale = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Feature scaling: auto (the default), standard or none.",
+        help="auto (default), standard or none.",
         autocompletion=lambda: ["standard", "auto", "none"],
     ),
 ]
@@ -209,15 +210,30 @@ Task = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="classification or regression. Default: from the labels.",
+        help="classification or regression.",
         autocompletion=lambda: ["classification", "regression"],
     ),
 ]
-BUDGET_HELP = "Most examples to store, or bytes (256KB)."
+BUDGET_HELP = "Examples to store, or bytes (256KB)."
 Budget = Annotated[str | None, typer.Option("--budget", "-b", metavar="SIZE", help=BUDGET_HELP)]
 Processes = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Processes. Default: one per core."),
+]
+CLUSTER = "Cluster"
+Backend = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Where cells run: loky, dask or ray.", rich_help_panel=CLUSTER
+    ),
+]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Address of the Dask or Ray cluster. Default: a local one.",
+        rich_help_panel=CLUSTER,
+    ),
 ]
 
 
@@ -228,7 +244,7 @@ def check_task(task: str | None) -> None:
 
 
 def parsed(**typed: str | None) -> dict[str, Any]:
-    """Parameters by name, as values; those that were not typed are left out."""
+    """Parameters by name, as values; without options that were not given."""
     return {name: parse_value(text) for name, text in typed.items() if text is not None}
 
 
@@ -252,14 +268,14 @@ def source_options(
     n_features: int | None = None,
     skip_bad: bool = False,
 ) -> SourceOptions:
-    """The options as the user typed them, for `open_stream`; ends the command if one is wrong."""
+    """The options as `open_stream` takes them; ends the command if one is wrong."""
     from budgetron.streams import SourceOptions
     from budgetron.streams.table.roles import spans
 
     if dtype not in ("float32", "float64"):
         fail(f"budgetron: --dtype is float32 or float64, not {dtype!r}")
     if n_features is not None and n_features >= 2**31:
-        fail(f"budgetron: --n-features is below 2**31, not {n_features}")
+        fail(f"budgetron: --n-features must be below 2**31, not {n_features}")
     if delimiter in ("tab", "\\t"):
         delimiter = "\t"
     if delimiter is not None and not (len(delimiter) == 1 and delimiter.isascii()):
@@ -286,23 +302,29 @@ def source_options(
         fail(f"budgetron: {error}")
 
 
-def learning_options(**typed: Any) -> SourceOptions:
-    """`source_options` of a verb that learns: there must be labels."""
+def learning_options(*, labelled: bool | None = True, **typed: Any) -> SourceOptions:
+    """`source_options` of a verb that learns: there must be labels; `labelled` None: may be."""
     options = source_options(**typed)
+    if labelled is None:
+        # --label none: the label's column, if there is one, is left out.
+        none = options.label is False
+        return replace(
+            options, label=None if none else options.label, labelled=False if none else None
+        )
     if options.label is False:
-        fail("budgetron: learning takes labels: --label none is for rows without")
+        fail("budgetron: learning needs labels; --label none is for rows without labels")
     return options
 
 
 def _kinds(types: str | None, **listed: str | None) -> dict[str, str]:
-    """The kinds of columns, said one by one or listed by kind; ends the command if they differ."""
+    """The kinds of columns, from --types and the lists per kind; ends the command on a conflict."""
     from budgetron.streams.table.roles import spans
 
     said: list[tuple[str, str]] = []
     for each in (types or "").split(",") if types else ():
         name, equals, kind = each.rpartition("=")
         if not equals:
-            fail(f"budgetron: --types takes NAME=KIND with commas between, not {each!r}")
+            fail(f"budgetron: --types takes NAME=KIND separated by commas, not {each!r}")
         said.append((name.strip(), kind.strip()))
     said += [(name, kind) for kind, names in listed.items() for name in spans(names or "")]
     found: dict[str, str] = {}
@@ -313,14 +335,14 @@ def _kinds(types: str | None, **listed: str | None) -> dict[str, str]:
 
 
 def is_table(source: str, format: str | None) -> bool:
-    """Whether it has columns with names, or may have."""
+    """Whether the source has, or may have, named columns."""
     from budgetron.streams.opening import TABLES, format_of, is_live
 
     return source.startswith("data:") or is_live(source) or format_of(source, format) in TABLES
 
 
 def as_typed(typed: Mapping[str, Any]) -> list[str]:
-    """Options by their names in `source_options` as words of a command; defaults are left out.
+    """The options, by their names in `source_options`, as words of a command; without defaults.
 
     >>> as_typed({"label": "pay", "hashed": "town", "header": False, "skip_bad": True})
     ['--label=pay', '--hash=town', '--no-header', '--skip-bad']
@@ -338,9 +360,9 @@ def as_typed(typed: Mapping[str, Any]) -> list[str]:
 
 
 def readable_twice(source: str) -> bool:
-    """Whether it can be opened again from its start.
+    """Whether the source can be opened again from its start.
 
-    A file that cannot be looked at is for the stream to refuse.
+    The stream itself refuses a file that cannot be read.
     """
     from budgetron.streams.opening import is_live
 
@@ -356,9 +378,9 @@ def readable_twice(source: str) -> bool:
 
 
 def full_width(source: str, options: SourceOptions) -> int | None:
-    """The number of features of all of the source; None if only reading it once would tell.
+    """The number of features of the whole source; None if it can be read only once.
 
-    Where the width grows with the rows this takes a pass over the source.
+    If the width grows with the rows, this takes one pass over the source.
     """
     from budgetron.streams import open_stream
 
@@ -375,7 +397,7 @@ def full_width(source: str, options: SourceOptions) -> int | None:
 
 
 def all_labels(source: str, options: SourceOptions) -> list[Any] | None:
-    """The labels of all of the source, by a pass over it; None if it can be read only once."""
+    """All labels of the source, by one pass over it; None if it can be read only once."""
     import numpy as np
 
     from budgetron.streams import open_stream

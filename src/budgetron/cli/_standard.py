@@ -1,4 +1,4 @@
-"""Standard input, output and error as they may be: closed, on a full disk, without a reader."""
+"""Standard input, output and error in all conditions: closed, disk full, pipe without reader."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-# What a shell says of a program that writes to a pipe nobody reads.
+# The exit code that shells report for a program that writes to a closed pipe.
 BROKEN_PIPE = 128 + getattr(signal, "SIGPIPE", 13)
 
 
 class OutputFailed(Exception):
-    """Standard output cannot be written to. No OSError: it is taken for no other file's."""
+    """Standard output cannot be written. Not an OSError, so it is not taken for another file's."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__((error.strerror or str(error)).lower())
@@ -23,12 +23,12 @@ class OutputFailed(Exception):
 
 
 class Output:
-    """Standard output that says by `OutputFailed` what goes wrong with it.
+    """Standard output that raises `OutputFailed` when writing fails.
 
     Parameters
     ----------
-    stream : the one to write to
-    closed : it only stands for one that is closed: whatever is written fails
+    stream : the stream to write to
+    closed : the real stream is closed, so every write fails
     """
 
     def __init__(self, stream: Any, *, closed: bool = False) -> None:
@@ -39,7 +39,7 @@ class Output:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """As that of a file."""
+        """Write, as a file does."""
         try:
             if self._closed:
                 raise OSError(errno.EBADF, "it is closed")
@@ -48,24 +48,29 @@ class Output:
             raise OutputFailed(error) from None
 
     def flush(self) -> None:
-        """As that of a file."""
+        """Flush, as a file does."""
         try:
             self._stream.flush()
         except OSError as error:
             raise OutputFailed(error) from None
 
     def forget_output(self) -> None:
-        """What is still buffered has nowhere to go: without this Python complains at exit."""
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+        """Drop the buffer, which cannot be written: otherwise Python complains at exit."""
+        _drop_buffer(self._stream)
+
+
+def _drop_buffer(stream: Any) -> None:
+    """Let what the stream still has go nowhere."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextmanager
 def standard_streams() -> Iterator[Output]:
-    """While the block runs `sys.stdout` and `sys.stderr` are there, and the first is an `Output`.
+    """Make `sys.stdout` (an `Output`) and `sys.stderr` usable while the block runs.
 
-    Python has None for what was closed when it started (`>&-`). Its number is free then, and the
-    next file that is opened would get it, and what is printed: so nothing is opened in its place.
+    Python sets them to None if they were closed when it started (`>&-`). Their descriptors are free
+    then; the next file opened would get one, and with it the output. So nothing is opened for them.
     """
     before = sys.stdin, sys.stdout, sys.stderr
     spare = None
@@ -80,6 +85,11 @@ def standard_streams() -> Iterator[Output]:
         yield output
     finally:
         sys.stdin, sys.stdout, sys.stderr = before
+        if sys.stderr is not None:
+            try:
+                sys.stderr.flush()
+            except OSError:  # a full disk: Python would end with the exit code 120
+                _drop_buffer(sys.stderr)
         if nowhere is not None and spare is not None:
             nowhere.close()
             os.close(spare)

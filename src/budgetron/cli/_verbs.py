@@ -1,7 +1,7 @@
-"""How a verb becomes a command: Typer's own help, with an example and what to do next below it.
+"""How a verb becomes a command: Typer's help, with an example and a next step below it.
 
-A verb is a function in a file of its own. Options whose type carries the panel `READING`
-(`_sources.py`) are listed under that heading, the others under Options.
+One file defines one verb, as a function. Options whose type has the panel `READING` (`_sources.py`)
+are listed under that heading, all others under Options.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ READING = "Reading the rows"
 
 
 def epilog(example: str, then: str) -> str:
-    """What stands below a help; each command on a line of its own."""
+    """The text below a help page; one command per line."""
     return f"Example:\n\n{example}\n\nNext:\n\n{then}"
 
 
@@ -25,9 +25,9 @@ def add(
 
     Parameters
     ----------
-    short : what the list of commands says
-    example : one command that runs as it stands, in a folder where those before it were run
-    then : what one would want to do next
-    name : if not that of the function
+    short : the text in the list of commands
+    example : a command that runs as it is, in a folder where the earlier examples were run
+    then : the next step a user may want
+    name : the verb; default: the name of the function
     """
     app.command(name or None, short_help=short, epilog=epilog(example, then))(verb)

@@ -1,8 +1,8 @@
-"""What scikit-learn says of a value or of rows, in words of the command line.
+"""Translates scikit-learn's messages about values or rows to words of the command line.
 
-scikit-learn checks the parameters of an estimator and speaks of Python's types. At the command
-line there are none: a whole number, a number, a word or a size is typed. Values that cannot be
-typed there (objects, dictionaries) are left out.
+scikit-learn checks the parameters of an estimator and names Python types. A user of the command
+line types whole numbers, numbers, words and sizes. Types that cannot be typed there (objects,
+dictionaries) are dropped from the message.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CHOICE = re.compile(
 
 
 def in_plain_words(message: str) -> str:
-    """The message, with a sentence of scikit-learn's in plain words if it has one.
+    """Replace a sentence of scikit-learn in a message by plain words.
 
     >>> in_plain_words(
     ...     "The 'budget' parameter of OGDClassifier must be an int in the range [1, 99] or an "
@@ -32,7 +32,7 @@ def in_plain_words(message: str) -> str:
     >>> in_plain_words("a.csv: has no rows")
     'a.csv: has no rows'
     """
-    message = _WIDTH.sub(r"has \1 features, and the model knows \2", message)
+    message = _WIDTH.sub(r"has \1 features, but the model has \2", message)
     return _SENTENCE.sub(_sentence, message)
 
 
@@ -45,7 +45,7 @@ def _sentence(found: re.Match[str]) -> str:
 
 
 def _choice(found: re.Match[str]) -> str:
-    """One of the kinds of values that a parameter may have; empty: it cannot be typed."""
+    """One kind of value that a parameter may have; empty if it cannot be typed."""
     if number := found["number"]:
         least = "" if "inf" in found["least"] else _least(found)
         most = "" if "inf" in found["most"] else _most(found)

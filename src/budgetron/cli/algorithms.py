@@ -1,4 +1,4 @@
-"""`budgetron algorithms`, and finding an algorithm and its parameters by the names a user typed."""
+"""`budgetron algorithms`, and finding an algorithm and its parameters by name."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from budgetron.catalogue import CATALOGUE, nearest
+from budgetron.catalogue import ALL, CATALOGUE, TASKS, nearest
 from budgetron.cli._console import fail, output
 from budgetron.errors import BudgetronError
 
 
 def _names(incomplete: str) -> list[tuple[str, str]]:
     """What Tab offers: names and what each does."""
-    found = {name: entry for name, entry in CATALOGUE.items() if name.startswith(incomplete)}
+    found = {name: entry for name, entry in ALL.items() if name.startswith(incomplete)}
     return [(name, entry.summary) for name, entry in found.items()]
 
 
@@ -27,6 +27,7 @@ AlgorithmName = Annotated[
         "-a",
         metavar="NAME",
         help="One of `budgetron algorithms`.",
+        show_default=False,
         autocompletion=_names,
     ),
 ]
@@ -36,14 +37,12 @@ NAME = typer.Argument(metavar="NAME", help="One of `budgetron algorithms`.", aut
 def algorithms(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Tell of this one.", autocompletion=_names),
+        typer.Argument(metavar="NAME", help="Show this one.", autocompletion=_names),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """List the algorithms, or tell the parameters of one and where it comes from."""
-    import budgetron
-
-    listed = budgetron.algorithms() if name is None else [find(name)]
+    """List the algorithms, or show the parameters and the source of one."""
+    listed = [find(name)] if name is not None else list(_every().values())
     if as_json:
         rows = [
             {
@@ -62,18 +61,72 @@ def algorithms(
         _print_one(listed[0])
 
 
+def _every() -> dict[str, Any]:
+    """Every algorithm of every task by name."""
+    import budgetron
+
+    found: dict[str, Any] = {}
+    for task in TASKS:  # classification first
+        for each in budgetron.algorithms(task):
+            found.setdefault(each.name, each)
+    return found
+
+
+# The list in the terminal: heading -> names; all there are, each once.
+GROUPS = {
+    "try this first": ("budgetron",),
+    "fixed memory: examples are dropped or shrunk": (
+        "forgetron",
+        "forgetron-basic",
+        "forgetron-greedy",
+        "bpas",
+        "bsgd-remove",
+        "bogd",
+        "bogd++",
+        "rbp",
+        "remove-oldest",
+        "cks",
+        "stoptron",
+    ),
+    "fixed memory: examples are projected, merged or halved": (
+        "ahpatron",
+        "bsgd-merge",
+        "bsgd-project",
+        "pomdr",
+        "projectron",
+        "projectron++",
+    ),
+    "fixed memory: rows become features or core points": ("fogd", "nogd", "avm"),
+    "no budget: the model grows with the stream": (
+        "pa",
+        "pegasos",
+        "alma",
+        "avp",
+        "ogd",
+        "perceptron",
+        "shrinking-perceptron",
+    ),
+    "strange rows: learns without labels": ("anomaly",),
+}
+
+
 def _print_list(listed: list[Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("algorithm", no_wrap=True)
-    table.add_column("what it does")
-    for each in listed:
-        table.add_row(Text(each.name, style="bold"), each.summary)
+    known = {each.name: each for each in listed}
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True, min_width=max(map(len, known)))
+    table.add_column()
     console = output()
+    for number, (heading, names) in enumerate(GROUPS.items()):
+        if number:
+            table.add_row("")
+        table.add_row(Text(heading.split(":")[0], style="bold"), Text(heading.partition(": ")[2]))
+        for name in names:
+            table.add_row(Text(f"  {name}"), known[name].summary)
     console.print(table)
-    console.print("\nbudgetron algorithms NAME tells its parameters, about NAME prints its card.")
+    console.print("\nbudgetron algorithms NAME shows parameters; budgetron about NAME, the card.")
 
 
 def _print_one(algorithm: Any) -> None:
@@ -90,8 +143,8 @@ def _print_one(algorithm: Any) -> None:
         table.add_row(Text(parameter), Text(str(default)))
     console.print()
     console.print(table)
-    console.print(Text(f"\nits card: budgetron about {algorithm.name}"))
-    console.print(Text(f"try: {trial(algorithm)}"))
+    card = f"its card: budgetron about {algorithm.name}\n" if algorithm.name in CATALOGUE else ""
+    console.print(Text(f"\n{card}try: {trial(algorithm)}"))
 
 
 def trial(algorithm: Any) -> str:
@@ -102,24 +155,24 @@ def trial(algorithm: Any) -> str:
 def find(name: str, task: str | None = None) -> Any:
     """The description of the algorithm called `name`; ends the command if there is none.
 
-    Without a task it is of the first the algorithm does.
+    Without a task, it is for the algorithm's first task.
     """
     import budgetron
 
-    task = task or (CATALOGUE[name].tasks[0] if name in CATALOGUE else "classification")
+    task = task or (ALL[name].tasks[0] if name in ALL else "classification")
     try:
         known = {each.name: each for each in budgetron.algorithms(task)}
     except BudgetronError as error:
         fail(f"budgetron: {error}")
-    if name not in known and name in CATALOGUE:
-        fail(f"budgetron: {name} does no {task}; these do: {', '.join(known)}")
+    if name not in known and name in ALL:
+        fail(f"budgetron: {name} does not do {task}; these do: {', '.join(known)}")
     if name not in known:
-        fail(f"budgetron: unknown algorithm {name!r}{nearest_or_all(name, known)}")
+        fail(f"budgetron: unknown algorithm {name!r}{nearest_or_all(name, ALL)}")
     return known[name]
 
 
 def check_parameters(algorithm: Any, names: Iterable[str]) -> None:
-    """End the command if the algorithm has no parameter of one of the names."""
+    """End the command if the algorithm lacks one of these parameters."""
     for name in names:
         if name not in algorithm.parameters:
             hint = nearest_or_all(name, algorithm.parameters)
@@ -127,13 +180,13 @@ def check_parameters(algorithm: Any, names: Iterable[str]) -> None:
 
 
 def nearest_or_all(name: str, known: Iterable[str]) -> str:
-    """A hint at the name that was probably meant, or all of them."""
+    """A hint at the nearest name, or all names."""
     known = list(known)
     return nearest(name, known) or f"; there are: {', '.join(known)}"
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
-    """`name=value` of the --set option."""
+    """Split `name=value` of the --set option."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         fail(f"budgetron: --set takes name=value, not {text!r}")
@@ -141,7 +194,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 
 def parse_value(text: str) -> Any:
-    """An int, a float (inf included), None, True or False if the text reads as one; else itself."""
+    """An int, a float (also inf), None, True or False if the text is one; else the text."""
     text = text.strip()
     words = {"none": None, "true": True, "false": False}
     if text.lower() in words:
@@ -155,7 +208,7 @@ def parse_value(text: str) -> Any:
 
 
 def jsonable(value: Any) -> Any:
-    """The value in what JSON has: infinities and anything unknown become text."""
+    """The value for JSON: infinities and unknown types become text."""
     if isinstance(value, dict):
         return {str(key): jsonable(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""`budgetron compare`: learners x budgets x streams x permutations, and everything about it."""
+"""`budgetron compare`: learners x budgets x streams x permutations, with a report."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def compare(
     delay: Annotated[int, typer.Option(min=0, metavar="N", help="Labels arrive N rows later.")] = 0,
     keep_order: Annotated[
         bool,
-        typer.Option("--keep-order", help="Keep the row order, as of drift."),
+        typer.Option("--keep-order", help="Keep the order of the rows (for drift)."),
     ] = False,
     checkpoints: Annotated[
         int, typer.Option(min=1, metavar="N", help="Number of points on each curve.")
@@ -81,7 +81,9 @@ def compare(
         typer.Option(metavar="CLASS", help="Positive class for F1, precision and recall."),
     ] = None,
     processes: sources.Processes = None,
-    algorithm: Annotated[  # as other verbs say
+    backend: sources.Backend = None,
+    address: sources.ClusterAddress = None,
+    algorithm: Annotated[  # the name that other verbs use
         list[str] | None, typer.Option("--algorithm", hidden=True)
     ] = None,
     budget: Annotated[list[str] | None, typer.Option("--budget", hidden=True)] = None,
@@ -109,6 +111,8 @@ def compare(
             rows=rows,
             options=options,
             processes=processes,
+            backend=backend,
+            address=address,
             command=shlex.join(["budgetron", *sys.argv[1:]]),
             report=bar.report,
             begin=bar.begin,
@@ -124,12 +128,12 @@ def show(
     before: Sequence[str] = (),
     after: Sequence[str] = (),
 ) -> None:
-    """Print what came out and where the report is; cells that failed end the command.
+    """Print the results and where the report is; failed cells end the command.
 
     Parameters
     ----------
-    budget : only the lines with this one, and those without a budget; None: all
-    before, after : lines to print before the report's place, and after it
+    budget : show only lines with this budget and lines without one; None: all
+    before, after : lines to print before and after the path of the report
     """
     from budgetron.lab.report.tables import LEGEND, rich_table
 
@@ -158,19 +162,19 @@ def show(
 
 
 def note_warnings(warnings: Mapping[str, int]) -> None:
-    """What learners warned of, one line each."""
+    """Print the learners' warnings, one per line."""
     for text, count in warnings.items():
         note(f"warning: {text} ({count} {'time' if count == 1 else 'times'})")
 
 
 def note_failures(texts: Iterable[str]) -> None:
-    """What failed, one line each."""
+    """Print the failures, one per line."""
     for text in texts:
         note(f"failed: {text}")
 
 
 def parts(texts: list[str]) -> list[str]:
-    """Of `a,b` and `b,c`: a, b, c; what one text has twice stays there twice, to be refused."""
+    """Merge `a,b` and `b,c` to a, b, c; a name twice in one text stays, to be refused."""
     found: list[str] = []
     for text in texts:
         listed = filter(None, (each.strip() for each in text.split(",")))
@@ -179,7 +183,7 @@ def parts(texts: list[str]) -> list[str]:
 
 
 def names(texts: list[str]) -> list[str]:
-    """Of `a,b` and `c`."""
+    """Split `a,b` and `c` into names."""
     found = parts(texts)
     if not found:
         fail(
@@ -189,13 +193,13 @@ def names(texts: list[str]) -> list[str]:
 
 
 def parse_budget(text: str) -> int | str:
-    """A number of examples; anything else (256KB) is for the learner to read."""
+    """A number of examples; any other text (256KB) is left to the learner."""
     value = parse_value(text)
     return value if isinstance(value, int) and not isinstance(value, bool) else text.strip()
 
 
 def split_settings(texts: list[str]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """`param=value` for all, `name.param=value` for one: (common, own)."""
+    """`param=value` for all learners, `name.param=value` for one: (common, own)."""
     common: dict[str, Any] = {}
     own: dict[str, dict[str, Any]] = {}
     for text in texts:
@@ -208,9 +212,9 @@ def split_settings(texts: list[str]) -> tuple[dict[str, Any], dict[str, dict[str
 
 
 def check_extra(verb: str) -> None:
-    """End the command if what draws and writes is not installed."""
+    """End the command if the libraries for figures and files are not installed."""
     try:
         import matplotlib  # noqa: F401
         import pyarrow  # noqa: F401
     except ImportError:
-        fail(f"budgetron: {verb} takes Matplotlib and PyArrow: pip install 'budgetron[lab]'")
+        fail(f"budgetron: {verb} needs Matplotlib and PyArrow: pip install 'budgetron[lab]'")

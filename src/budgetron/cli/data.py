@@ -1,4 +1,4 @@
-"""`budgetron data`: the papers' data sets: list them, get them, say where they are."""
+"""`budgetron data`: list the papers' data sets, fetch them, print where they are."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def _top(context: typer.Context) -> None:
 
 def list_sets(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Tell all about this one.")
+        str | None, typer.Argument(metavar="NAME", help="Show this one in full.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """List the data sets, or tell where one comes from and how the papers prepared it."""
+    """List the data sets, or show where one comes from and how the papers prepared it."""
     from dataclasses import asdict
 
     from budgetron import datasets
@@ -55,7 +55,7 @@ def get(
 ) -> None:
     """Fetch data sets from their public origins, verify them and keep them in the cache.
 
-    What is here already, in $BUDGETRON_DATA or in the cache, is verified only.
+    Files that are already in $BUDGETRON_DATA or in the cache are only verified.
     """
     from budgetron import datasets
 
@@ -75,7 +75,7 @@ def get(
 def path(
     name: Annotated[str, typer.Argument(metavar="NAME", help="NAME or NAME/PART.")],
 ) -> None:
-    """Print where a data set's files are, a line each."""
+    """Print the paths of a data set's files, one per line."""
     from budgetron import datasets
 
     known, _, part = name.partition("/")
@@ -90,7 +90,7 @@ def path(
 add(
     data,
     list_sets,
-    "List the data sets, or tell all about one.",
+    "List the data sets, or show one in full.",
     "budgetron data list a9a",
     "budgetron data get a9a; budgetron run data:a9a -a budgetron",
     name="list",
@@ -112,7 +112,7 @@ add(
 
 
 def _get(data_set: DataSet, file: File) -> str:
-    """Fetch or verify one file; the line to print."""
+    """Fetch or verify one file; return the line to print."""
     from budgetron import datasets
 
     here = datasets.locate(file)
@@ -153,12 +153,12 @@ def _print_list(listed: list[DataSet]) -> None:
         )
     print_table(table)
     output().print(
-        "\nbudgetron data list NAME tells where it comes from and how papers prepared it."
+        "\nbudgetron data list NAME shows where it comes from and how papers prepared it."
     )
 
 
 def _here(data_set: DataSet) -> str:
-    """Whether all rows of the set are here."""
+    """Whether all rows of the set are on this machine."""
     from budgetron import datasets
 
     places = [(file, datasets.locate(file)) for file in data_set.files]

@@ -1,4 +1,4 @@
-"""`budgetron info`: what is in a model file, from its header alone."""
+"""`budgetron info`: the content of a model file, from its header only."""
 
 from __future__ import annotations
 
@@ -11,19 +11,28 @@ import typer
 
 from budgetron._text import bytes_text, shown
 from budgetron.cli._console import fail, output
+from budgetron.cli._keyed import fleet_lines
+from budgetron.cli._keyed_model import is_fleet
 from budgetron.cli._known_columns import FEW, MOST, columns_in, label_in, steps_in
 from budgetron.errors import BudgetronError
 
 
 def info(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="A model file or a checkpoint.")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="A model, a checkpoint or a delta.")],
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the header as one JSON object.")
     ] = False,
 ) -> None:
-    """Tell what is in a model file. Reads its header only, so damage behind it goes unnoticed."""
+    """Show what is in a model file. Only the header is read; damage after it goes unnoticed."""
     from budgetron.model_file import ModelFileError, read_header
 
+    if is_fleet(path):
+        try:
+            document, lines = fleet_lines(path)
+        except (BudgetronError, LookupError, TypeError, ValueError) as error:
+            fail(f"{path}: damaged: {error}")
+        print(json.dumps(document)) if as_json else _print(path, lines)
+        return
     try:
         document = read_header(path)
         size = Path(path).stat().st_size
@@ -35,13 +44,14 @@ def info(
         print(json.dumps(document))
         return
     try:
-        lines = _lines(document, size)
-        columns = columns_in(document)
+        delta = "delta" in document
+        lines = _of_delta(document, size) if delta else _lines(document, size)
+        columns = [] if delta else columns_in(document)
     except BudgetronError as error:
         fail(f"{path}: damaged: {error}")
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         what = shown(" ".join(f"{type(error).__name__} {error}".split()))
-        fail(f"{path}: damaged: its header is not that of a model ({what})")
+        fail(f"{path}: damaged: its header does not describe a model ({what})")
     _print(path, lines | _checkpoint(document))
     if columns:
         _print_columns(columns)
@@ -61,7 +71,7 @@ def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
         ),
         "file": bytes_text(size),
     }
-    if document["estimator"].startswith("Budgetron"):
+    if document["estimator"] in ("BudgetronClassifier", "BudgetronRegressor"):
         lines |= _off(document, earlier)
     steps, label = steps_in(document), label_in(document)
     lines |= {} if steps is None else {"steps": steps}
@@ -82,6 +92,8 @@ def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
     lines["features"] = f"{attributes['n_features_in_']:,}"
     if "feature_names_in_" in attributes:
         lines["features"] += f": {_listed(attributes['feature_names_in_']['values'])}"
+    if "base" in learned:
+        lines["worker of base"] = _digest(learned["base"])
     lines["gamma"] = as_text(learned["gamma"])
     lines["scale"] = as_text(learned["scale"])
     if learned.get("not_learning") is not None:
@@ -89,19 +101,42 @@ def _lines(document: dict[str, Any], size: int) -> dict[str, str]:
     return lines
 
 
+def _of_delta(document: dict[str, Any], size: int) -> dict[str, str]:
+    """The description in a worker's delta."""
+    delta = document["delta"]
+    lines = {
+        "written by": as_text(f"budgetron {document['budgetron']}, format {document['format']}"),
+        "delta of": ", ".join(as_text(name) for name in delta["workers"]),
+        "estimator": as_text(delta["estimator"]),
+        "base": _digest(delta["base"]),
+        "rows learned": f"{delta['rows']:,} since the base",
+        "file": bytes_text(size),
+    }
+    if delta["classes"] is not None:
+        labels = delta["classes"]["values"]
+        lines["classes"] = f"{len(labels)}: {_listed(labels)}"
+    return lines
+
+
+def _digest(written: Any) -> str:
+    """A digest with a place to break the line."""
+    text = as_text(written)
+    return f"{text[:32]} {text[32:]}".strip()
+
+
 def _off(document: dict[str, Any], earlier: bool) -> dict[str, str]:
-    """What a Budgetron learns without."""
+    """The parts of a Budgetron that are off."""
     params = document["params"]
     parts = {
         "straight part": params["straight"] != "none",
         "floor": params["floor"] != 0.0,
         "metric": params["relevance"],
         "race of widths": params["gamma"] == "race",
-        "reflex": params.get("reflex", True),  # regressors have none
+        "reflex": params["reflex"],
     }
     off = ", ".join(name for name, on in parts.items() if not on)
     if earlier:
-        return {"off": f"{off}: written before it had them; it learns on without"}
+        return {"off": f"{off}: the file is older than these parts; it learns without them"}
     lines = {"off": off} if off else {}
     if isinstance(params["budget"], str):
         fails = (document["learned"] or {}).get("race") == "no room"
@@ -111,7 +146,7 @@ def _off(document: dict[str, Any], earlier: bool) -> dict[str, str]:
 
 
 def _missing(document: dict[str, Any], features: int) -> str:
-    """Missing values of the columns, where the file knows these; else of the features."""
+    """Missing values per column, if the file knows the columns; else per feature."""
     extra = document.get("extra")
     found = extra.get("missing") if isinstance(extra, dict) else None
     if not found:
@@ -122,7 +157,7 @@ def _missing(document: dict[str, Any], features: int) -> str:
 
 
 def _checkpoint(document: dict[str, Any]) -> dict[str, str]:
-    """How far the run had come, if the file is a checkpoint (cli/checkpoint.py)."""
+    """The rows that a run had learned, if the file is a checkpoint (cli/_checkpoint.py)."""
     extra = document.get("extra")
     bookmark = extra.get("bookmark") if isinstance(extra, dict) else None
     rows = bookmark.get("rows") if isinstance(bookmark, dict) else None
@@ -130,7 +165,7 @@ def _checkpoint(document: dict[str, Any]) -> dict[str, str]:
 
 
 def as_text(written: Any) -> str:
-    r"""Anything that JSON can hold as a person would write it, in characters that can be shown.
+    r"""Any JSON value as a person would write it, in printable characters.
 
     >>> as_text({"part": "Halve", "params": {"size": 3, "norm": {"float": "inf"}}})
     'Halve(size=3, norm=inf)'

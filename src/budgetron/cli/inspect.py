@@ -1,9 +1,10 @@
-"""`budgetron inspect`: the columns of a table, and what would become of them."""
+"""`budgetron inspect`: the columns of a table, and how they would be encoded."""
 
 from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +17,7 @@ from budgetron.errors import BudgetronError
 if TYPE_CHECKING:
     from budgetron.tables.kinds import Column
 
-WIDEST = 26  # characters of a column's name
+WIDEST = 26  # characters shown of a column name
 
 
 @sources.reads_rows("label", "rows", "n_features", "dtype", "strict", "skip_bad", "columns")
@@ -30,7 +31,7 @@ def inspect(
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Show the columns of a table: kind, gaps, different values, examples; suggest the label."""
+    """Show the columns of a table: kind, gaps, distinct values, examples; suggest the label."""
     from budgetron.streams import StreamError
     from budgetron.streams.opening import TABLES, format_of, open_batches
     from budgetron.streams.table.columns import suggested_label
@@ -39,8 +40,13 @@ def inspect(
 
     given = reading.pop("format")
     kind = format_of(file, given or ("csv" if file == "-" else None))
+    if kind not in TABLES and file != "-" and ":" not in file and not Path(file).is_file():
+        folder = Path(file).is_dir()
+        fail(
+            f"{file}: {'is a folder; name a file in it' if folder else 'no such file or directory'}"
+        )
     if kind not in TABLES:
-        fail(f"{file}: is no table; tables are {', '.join(TABLES)} (--format)")
+        fail(f"{file}: is not a table; tables are {', '.join(TABLES)} (--format)")
     options = sources.source_options(format=kind, skip_bad=True, **reading)
     try:
         table = table_of(first_rows(open_batches(file, kind, options), rows))

@@ -1,4 +1,4 @@
-"""`budgetron predict`: what a saved model says of the rows of a file or of standard input."""
+"""`budgetron predict`: the predictions of a saved model for a file or standard input."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from budgetron.cli import _sources as sources
-from budgetron.cli._checked import Checked
+from budgetron.cli._checked import Checked, is_detector
 from budgetron.cli._checkpoint import check_place, layout_in
 from budgetron.cli._console import Ticker, fail, note, progress
-from budgetron.cli._explained import HEADS, Told, as_written, explainer
+from budgetron.cli._explained import HEADS, ReasonTables, as_written, explainer
 from budgetron.cli._inferred import tell_unparsed
+from budgetron.cli._keyed_model import KeyedModel, is_fleet
 from budgetron.cli._known_columns import taken_apart
 from budgetron.cli._lines import Lines, lines_to
 from budgetron.cli._verbs import READING
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Output(StrEnum):
-    """What to tell of a row."""
+    """What to write about a row."""
 
     labels = "labels"
     decisions = "decisions"
@@ -38,16 +40,18 @@ class Output(StrEnum):
 
 @sources.reads_rows("label", "rows", "n_features", "dtype", "strict", "skip_bad")
 def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Of `budgetron run --save`.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="File of `run --save`; also a fleet.")
+    ],
     file: sources.Source,
     output: Annotated[
         Output, typer.Option(metavar="WHAT", help="labels, decisions or probabilities.")
     ] = Output.labels,
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a line instead of CSV.")
+        bool, typer.Option("--json", help="One JSON object per line instead of CSV.")
     ] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Tell which columns and stored examples decided.")
+        bool, typer.Option("--explain", help="Show which columns and stored examples decided.")
     ] = False,
     out: Annotated[
         str | None,
@@ -57,11 +61,27 @@ def predict(
         str | None,
         typer.Option(metavar="COLUMN", help="Column to name rows by. Default: their numbers."),
     ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Key column of a fleet. Default: as in `run --key`.",
+            rich_help_panel=READING,
+        ),
+    ] = None,
     label: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Label column, to tell the error: its name or number; or none.",
+            help="Label column, to measure the error: name, number or none.",
+            rich_help_panel=READING,
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="Label of the strange rows, for a detector. Default: as in `run`.",
             rich_help_panel=READING,
         ),
     ] = None,
@@ -77,11 +97,11 @@ def predict(
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Predict the rows of FILE: one line for each, in their order.
+    """Predict the rows of FILE: one line per row, in order.
 
     A row that cannot be read has a line without a prediction. A table is read
-    as that of `run --save` was: the same columns, categories as the same
-    features. A model of a frame finds its columns by their names.
+    as `run --save` read it: the same columns, the same features per category.
+    A model that was fitted on a data frame finds its columns by name.
     """
     from budgetron.model_file import ModelFileError, read
     from budgetron.sources.messages import Live
@@ -89,13 +109,22 @@ def predict(
     from budgetron.streams.libsvm import read_as_libsvm
     from budgetron.streams.opening import is_live
 
+    keyed = KeyedModel(model, key) if is_fleet(model) else None
     try:
-        learner, document = read(model)
+        learner, document = (keyed, keyed.document) if keyed else read(model)
     except ModelFileError as error:
         fail(str(error))
     except OSError as error:
         fail(f"{model}: {(error.strerror or str(error)).lower()}")
     learner, document = taken_apart(model, learner, document)
+    if key is not None and keyed is None:
+        fail(f"{model}: one model for all rows: --key is for a fleet")
+    if explain and is_detector(learner):
+        fail(f"{model}: --explain does not work with scores of strange rows, which are not sums")
+    if positive is not None and not is_detector(learner):
+        fail(f"{model}: --positive is for detectors of strange rows")
+    if keyed is not None and explain:
+        fail(f"{model}: --explain does not work with a fleet")
     if not hasattr(learner, "_engine"):
         fail(f"{model}: the model in it has not learned anything yet")
     answer, names = _answers(learner, output, model)
@@ -110,7 +139,9 @@ def predict(
     options = replace(options, labelled=False, gaps=learner._takes_gaps)
     layout = layout_in(model, document) or (None if options.header is False else _by_name(learner))
     if layout is None:
-        options = replace(options, ids=True)  # of arrays every column is a feature
+        options = replace(options, ids=True)  # in an array every column is a feature
+        if keyed is not None:
+            options = replace(options, types={**(options.types or {}), keyed.key: "ignore"})
     elif table:
         _check_kinds(model, layout, options)
         layout = layout.unlabelled() if options.label is False else layout
@@ -119,22 +150,25 @@ def predict(
     if is_live(file):
         options = replace(options, live=Live(tell=note))
     truth = label if label is not None and label != "none" else None
-    for option, column in (("--id", id), ("--label", truth)):
+    key = keyed.key if keyed else None
+    for option, column in (("--id", id), ("--label", truth), ("--key", key)):
         if column is not None and not table:
             if file == "-" and reading["format"] is None:
                 fail(str(read_as_libsvm(file)))
-            fail(f"{option} names a column, and {file} is no table")
-    options = replace(options, carry=tuple(each for each in (id, truth) if each is not None))
+            fail(f"{option} names a column, but {file} is not a table")
+    carry = tuple(dict.fromkeys(each for each in (id, truth, key) if each is not None))
+    options = replace(options, carry=carry)
     if out is not None:
         check_place("--out", out, file)
     now_and_then = Ticker()
-    checked = Checked(learner) if truth is not None else None
+    positive = positive or (document.get("extra") or {}).get("positive")
+    checked = Checked(learner, positive) if truth is not None else None
     digits = _digits(learner, output)
     for_people = explain and out is None and not as_json
     if explain:
         answer, names, digits = explainer(learner, document, whole=for_people), HEADS, None
     with (
-        nullcontext(Lines(Told(), 1, named=id is not None))
+        nullcontext(Lines(ReasonTables(), 1, named=id is not None))
         if for_people
         else lines_to(out, id, names, digits, as_json=as_json)
     ) as lines:
@@ -147,18 +181,22 @@ def predict(
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 for X, _ in stream:
                     X = _in_width(learner, X)
-                    carried = list(stream.carried.values())
-                    lines.write(stream.row_numbers, answer(X), carried[0] if id else None)
-                    if checked is not None:
-                        checked.count(X, carried[-1])
+                    if len(stream.carried) < len(carry):
+                        fail("--id, --label and --key name one column in two ways: use its name")
+                    cells = dict(zip(carry, stream.carried.values(), strict=True))
+                    if keyed is not None:
+                        keyed.meet(cells[keyed.key], stream.row_numbers)
+                    lines.write(stream.row_numbers, answer(X), cells[id] if id else None)
+                    if checked is not None and truth is not None:
+                        checked.count(X, cells[truth])
                     if now_and_then():
                         done = stream.amount_done(stream.position, stream.bytes_read)
                         report(done, f"{stream.position:,} rows")
         except StreamError as error:
-            fail(str(error).replace("add --skip-bad", "leave --strict out"))
-        except BudgetronError as error:  # another width than the model's
+            fail(str(error).replace("add --skip-bad", "remove --strict"))
+        except BudgetronError as error:  # the width differs from the model's
             fail(f"{file}: {error}")
-        if not table and stream.n_bad and not stream.position:  # of another format, then
+        if not table and stream.n_bad and not stream.position:  # then it has another format
             fail(f"no row can be read; {stream.bad_messages[0]}")
         lines.finish(stream.position + stream.n_bad)
     if stream.skipped:
@@ -178,7 +216,7 @@ def _by_name(learner: Any) -> Layout | None:
 
 
 def _check_kinds(model: str, layout: Layout, options: SourceOptions) -> None:
-    """End the command where a flag says that a column is something else than was learned."""
+    """End the command if an option gives a column another kind than was learned."""
     said = {**(options.types or {}), **dict.fromkeys(options.categorical, "category")}
     said |= dict.fromkeys(options.hashed, "category")
     for column in layout.encoding.columns:
@@ -186,11 +224,11 @@ def _check_kinds(model: str, layout: Layout, options: SourceOptions) -> None:
         learned = "ignore" if column.coding is None else column.coding.kind
         if kind and kind != learned:
             what = f"column {column.name!r} was learned as {learned}, not as {kind}"
-            fail(f"{model}: {what}: predict reads it so; leave that option out")
+            fail(f"{model}: {what}: remove that option")
 
 
 def _in_width(learner: Any, X: Any) -> Any:
-    """X as wide as the model; a model that meets wider rows takes them, as one that learns does."""
+    """X cut or padded to the model's width; a learner that accepts wider rows gets them."""
     import numpy as np
     from scipy.sparse import csr_array
 
@@ -206,13 +244,18 @@ def _answers(
     learner: Any, output: Output, path: str
 ) -> tuple[Callable[[Any], list[list[Any]]], list[str]]:
     """The function from rows to what the output says of each, and what its columns are called."""
-    regression = not hasattr(learner, "classes_")
-    classes = [] if regression else [as_written(label) for label in learner.classes_.tolist()]
+    detector = is_detector(learner)
+    if detector and output is Output.labels:
+        return partial(_scored, learner), ["score", "alarm"]
+    regression = not (detector or hasattr(learner, "classes_"))
+    classes = (
+        [] if regression or detector else [as_written(label) for label in learner.classes_.tolist()]
+    )
     if output is Output.labels:
         names = ["prediction" if regression else "label"]
         return lambda X: [[as_written(each)] for each in learner.predict(X).tolist()], names
     if output is Output.probabilities and not hasattr(learner, "predict_proba"):
-        fail(f"{path}: {type(learner).__name__} has no probabilities; there are labels, decisions")
+        fail(f"{path}: {type(learner).__name__} has no probabilities; it has labels and decisions")
     if output is Output.probabilities:
         return lambda X: list(learner.predict_proba(X).tolist()), list(map(str, classes))
     decide = learner.predict if regression else learner.decision_function
@@ -221,11 +264,18 @@ def _answers(
     return lambda X: [[each] for each in decide(X).tolist()], ["decision"]
 
 
+def _scored(learner: Any, X: Any) -> list[list[Any]]:
+    """Of each row its score, larger the stranger it is, and 1 where there is an alarm, else 0."""
+    scores = (-learner.score_samples(X)).tolist()
+    alarms = (learner.decision_function(X) < 0.0).tolist()
+    return [[score, int(alarm)] for score, alarm in zip(scores, alarms, strict=True)]
+
+
 def _digits(learner: Any, output: Output) -> int | None:
     """Significant digits worth printing; None: all.
 
-    Probabilities are fitted to some thousand rows. Nine tell all numbers of float32 apart, in which
-    the rows came.
+    Probabilities are fitted to some thousand rows. Nine digits tell all float32 numbers apart, the
+    type of the rows.
     """
     if output is Output.probabilities:
         return 6

@@ -1,4 +1,4 @@
-"""`budgetron reproduce`: a paper's tables and figures run again, ours beside theirs."""
+"""`budgetron reproduce`: run a paper's tables and figures again, ours beside theirs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from budgetron.cli import _sources as sources
-from budgetron.cli._console import at_work, fail, note
+from budgetron.cli._console import at_work, fail, note, print_markdown
 from budgetron.cli.compare import check_extra, note_warnings
 
 if TYPE_CHECKING:
@@ -42,28 +42,30 @@ def reproduce(
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="One permutation, of sets of at most 70,000 rows: minutes."),
+        typer.Option("--quick", help="One permutation, sets of up to 70,000 rows: minutes."),
     ] = False,
     permutations: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="N",
-            help="Run N orders of the rows per set, never more than its table names. Without it: "
-            "as many as the table names, else 10.",
+            help="Number of row orders per set, at most those its table names. Default: as many as "
+            "the table names, else 10.",
         ),
     ] = None,
     tune: Annotated[bool, typer.Option("--tune", help="Search the parameter grids again.")] = False,
     processes: sources.Processes = None,
+    backend: sources.Backend = None,
+    address: sources.ClusterAddress = None,
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Folder for tables, figures and finished runs.")
     ] = Path("reproduction"),
 ) -> None:
     """Run a paper's tables and figures again and print ours beside theirs.
     Data sets are read from $BUDGETRON_DATA, or from where `budgetron data get` keeps them; a
-    missing one is named and left out. Finished runs are kept in the folder: the same command goes
-    on after an interruption.
-    """  # one paragraph: Typer would break lines of a second one where they end here
+    missing set is reported and skipped. Finished runs are kept in the folder: after an interruption
+    run the same command for the rest.
+    """  # one paragraph: Typer would keep the line breaks of a second one
     from budgetron import datasets
     from budgetron.lab.reproduce import report
     from budgetron.lab.reproduce.runner import Lab, measure_table
@@ -79,7 +81,7 @@ def reproduce(
         tasks = [replace(task, table=task.table.quick()) for task in tasks]
     folder = datasets.local_folder()
     if folder is not None and not folder.is_dir():
-        note(f"budgetron: BUDGETRON_DATA names {folder}, where there is no folder")
+        note(f"budgetron: BUDGETRON_DATA is {folder}, which is not a folder")
     worse = False
     wrong: list[str] = []
     with at_work("reproducing", out) as bar, closing(Store(out)) as store:
@@ -87,7 +89,7 @@ def reproduce(
         def report_runs(done: int, count: int) -> None:
             bar.report(1000 * done // max(1, count), f"{done}/{count} runs")
 
-        with Workers(processes) as pool:
+        with Workers(processes, backend, address) as pool:
             for task in tasks:
                 results = measure_table(
                     task.table,
@@ -100,7 +102,7 @@ def reproduce(
                 wrong += report.failed(task.table, results)
                 if task.shown:
                     text = report.markdown(task.table, results)
-                    print(text, flush=True)
+                    print_markdown(text)
                     report.save(out, task.table, results, text)
                     worse |= report.unexplained(task.table, results)
                 for wanted in task.figures:
@@ -116,7 +118,7 @@ def reproduce(
 
 
 def _tasks(paper: str, number: str | None, figure: str | None) -> list[Task]:
-    """What was asked for, or the end of the command."""
+    """The tables and figures asked for; ends the command if they do not exist."""
     from budgetron.lab.reproduce import names, read
 
     every = [read(name) for name in names()]
@@ -147,7 +149,7 @@ def _list(numbers: Sequence[str]) -> str:
 
 
 def _with_sets(paper: str, tasks: Sequence[Task], wanted: Sequence[str]) -> list[Task]:
-    """The tasks that have one of the sets asked for, and only these; or the end of the command."""
+    """The tasks that have a data set asked for; ends the command if a set is unknown."""
     known = dict.fromkeys(each.name for task in tasks for each in task.table.sets)
     for name in wanted:
         if name not in known:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -22,10 +22,12 @@ from budgetron.cli._console import (
     fail,
     note,
     output,
+    print_report,
     print_table,
     progress,
     shortened,
 )
+from budgetron.cli._coverage import Coverage, coverage_lines, with_coverage
 from budgetron.cli._inferred import (
     layout_of,
     print_kinds,
@@ -36,8 +38,9 @@ from budgetron.cli._inferred import (
     tell_unparsed,
 )
 from budgetron.cli._interruption import Interruption
+from budgetron.cli._keyed import run_keyed
 from budgetron.cli._plot import check_plot, draw_plot
-from budgetron.cli._tally import CLASSES, Errors, Mistakes, digits
+from budgetron.cli._tally import CLASSES, Alarms, Errors, Mistakes, Tally, digits
 from budgetron.cli.algorithms import (
     AlgorithmName,
     check_parameters,
@@ -49,13 +52,14 @@ from budgetron.cli.algorithms import (
 from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from budgetron.cli._out import Out
+    from budgetron.cli._workers import Crew
     from budgetron.streams import RowStream, SourceOptions
     from budgetron.streams.read_ahead import Place
 
-# Kernels whose value does not depend on gamma: no need to know the width for "auto".
+# Kernels that do not depend on gamma: "auto" need not know the width.
 _WITHOUT_GAMMA = {"linear"}
 SHOWN = 4  # columns with missing values
 
@@ -79,11 +83,16 @@ def run(
     ] = None,
     task: sources.Task = None,
     classes: Annotated[
-        str | None, typer.Option(metavar="LIST", help="All labels, as in -1,1; others are errors.")
+        str | None, typer.Option(metavar="LIST", help="All labels, as in -1,1.")
     ] = None,
     positive: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="The class whose F1 is shown."),
+    ] = None,
+    coverage: Coverage = None,
+    ask: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Learn this share of labels only."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     plot: Annotated[
@@ -97,12 +106,36 @@ def run(
         str | None,
         typer.Option(
             metavar="MODEL",
-            help="Save model and position here; the same command goes on from it.",
+            help="Save model and position; resume from it.",
         ),
     ] = None,
     every: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Rows between two checkpoints.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Rows between two saves (100000).", show_default=False
+        ),
     ] = 100_000,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Learn on N cores and merge the models.",
+            show_default=False,
+        ),
+    ] = 1,
+    merge_every: Annotated[
+        int | None,
+        typer.Option(min=1000, metavar="N", help="Rows between two merges."),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="One small model per value of COLUMN."),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="With --key: memory of all models (1GB)."),
+    ] = None,
     idle: live.Idle = None,
     dead_letters: live.DeadLetters = None,
     out: live.OutTo = None,
@@ -119,7 +152,11 @@ def run(
     or NaN is a missing value.
     """
     found = find(algorithm, task)
-    options = sources.learning_options(**reading)
+    if (share := _share_in(labels_from)) is not None:
+        ask, labels_from = share, None
+    novelty = found.tasks == ("novelty",)
+    task = "novelty" if novelty else task
+    options = sources.learning_options(**reading, labelled=None if novelty else True)
     given = {
         "budget": None if budget is None else parse_value(budget),
         "kernel": kernel,
@@ -129,12 +166,12 @@ def run(
         "random_state": seed,
     }
     parameters = {name: value for name, value in given.items() if value is not None}
-    if scale is not None:  # none is a value too
+    if scale is not None:  # "none" is a value too
         parameters["scale"] = parse_value(scale)
     parameters.update(parse_setting(text) for text in settings or [])
     for name in ("n_epochs", "shuffle"):
         if name in parameters:
-            fail(f"budgetron: {name} is of fit; run goes over the rows once, in their order")
+            fail(f"budgetron: {name} is for fit; run reads the rows once, in order")
     missing = {**found.parameters, **parameters}.get("scale") == "auto"
     options = replace(options, gaps=missing)
     if plot is not None:
@@ -142,6 +179,28 @@ def run(
     for option, place in (("--save", save), ("--checkpoint", checkpoint), ("--plot", plot)):
         if place is not None:
             check_place(option, place, file.removeprefix("tail:"))
+    if key is not None:
+        for option, place in (("--checkpoint", checkpoint), ("--plot", plot), ("--out", out)):
+            if place is not None:
+                fail(f"budgetron: {option} does not work with --key; save the fleet with --save")
+        refused: dict[str, Any] = {"--workers": workers if workers > 1 else None}
+        refused |= {"--merge-every": merge_every, "--coverage": coverage, "--ask": ask}
+        refused |= {"--positive": positive, "--idle": idle, "--dead-letters": dead_letters}
+        refused |= {"--id": id, "--labels": labels_from, "--wait": wait, "--wait-bytes": wait_bytes}
+        for option, value in refused.items():
+            if value is not None:
+                fail(f"budgetron: {option} does not work with --key: leave one out")
+        if options.live is not None or file.endswith(":"):
+            fail("budgetron: --key works only with files")
+        run_keyed(
+            *(file, key, algorithm, parameters, options),
+            *(label_list(classes), memory or "1GB", save),
+            regression=task == "regression",
+            as_json=as_json,
+        )
+        return
+    if memory is not None:
+        fail("budgetron: --memory is for --key; --budget sets the size of one model")
     options = live.with_messages(
         file,
         options,
@@ -155,12 +214,23 @@ def run(
         wait_bytes=wait_bytes,
     )
     messages = options.live is not None
+    if novelty and labels_from is not None:
+        fail(f"budgetron: {algorithm} learns without labels: leave --labels out")
+    if merge_every is not None and workers == 1:
+        fail("budgetron: --merge-every is for --workers; one learner has nothing to merge")
+    if workers > 1 and messages:
+        if options.format == "arrow":
+            fail("budgetron: Arrow messages hold several rows each: leave --workers out")
+        live.check_sharded(file, dead_letters=dead_letters, out=out, id=id, labels=labels_from)
+    for option, share_of in (("--coverage", coverage), ("--ask", ask)):
+        if workers > 1 and share_of is not None:
+            fail(f"budgetron: {option} needs a single learner: leave --workers out")
     if (
         save is not None
         and checkpoint is not None
         and os.path.realpath(save) == (os.path.realpath(checkpoint))
     ):
-        fail(f"budgetron: --save {save}: is the checkpoint; give the model a file of its own")
+        fail(f"budgetron: --save {save}: is the checkpoint; save the model to another file")
     if checkpoint is not None and not messages and not sources.readable_twice(file):
         fail(
             "budgetron: standard input cannot be read again, so no checkpoint can resume it: "
@@ -172,37 +242,45 @@ def run(
     from budgetron.streams import StreamError, open_stream
 
     keep: Checkpoint | None = None
-    first: RowStream | None = None  # standard input is opened but once
-    sentence = ""  # on how the task was found
+    first: RowStream | None = None  # standard input can be opened only once
+    sentence = ""  # how the task was found
     layout, before = layout_of(checkpoint)
     options = replace(options, layout=layout)
     try:
         asked = options
         once = not sources.readable_twice(file)
         unsaid = (task, before) == (None, None)
-        going_on = messages and layout is not None  # what came before is not there to look at
+        going_on = messages and layout is not None  # the earlier messages cannot be read again
         if sources.is_table(file, options.format) and (unsaid or once) and not going_on:
             first = open_stream(file, options)
             if unsaid and classes is None:
                 task, sentence = task_of(first)
+        if task is None and before is not None and before not in found.tasks:
+            fail(f"{checkpoint}: of another run (its task was {before})")
         task = task or before or found.tasks[0]
         found = find(algorithm, task)
         check_parameters(found, parameters)
-        if classes is not None and task == "regression":
-            fail("budgetron: --classes is for classification; regression has none")
+        if classes is not None and task != "classification":
+            fail(f"budgetron: --classes is for classification; {task} has none")
         if positive is not None and task == "regression":
             fail("budgetron: --positive is for classification; regression has no classes")
         if in_bytes:
             options, labels = _fix_shape(file, task, options, labels)
         width = first.n_features if first is not None and once and not first.grows else None
         options = _resolve_width(file, found, parameters, options, width)
-        tally: Mistakes | Errors = (
-            Errors(in_bytes) if task == "regression" else Mistakes(labels, in_bytes, positive)
-        )
+        choice = {**found.parameters, **parameters}
+        tally = _tally(task, choice, labels, in_bytes, positive, options)
+        tally.covered = with_coverage(coverage, task, parameters)
+        tally.ask = _checked_share(ask, algorithm, task, coverage, out)
         model = _make(algorithm, task, parameters)
         if checkpoint is not None:
             run_of = {"algorithm": algorithm, "task": task, "classes": labels}
             run_of |= {**jsonable(parameters), **jsonable(settings_of(options))}
+            if workers > 1:
+                run_of |= {"workers": workers, "merge_every": merge_every}
+            run_of |= {} if coverage is None else {"coverage": coverage}
+            run_of |= {} if ask is None else {"ask": ask}
+            run_of |= {} if ask is None else {"ask": ask}
             keep = Checkpoint(checkpoint, every, file, run_of)
             if keep.model is not None:
                 model = keep.model
@@ -217,15 +295,22 @@ def run(
             tally.label = getattr(stream, "label", None)
             tell = partial(_tell, stream, sentence, columns=as_json)
             in_turn = (once and not messages) or labels_from is not None
-            with live.sending(out, model, stream, keep) as answers:
-                seconds = _learn(model, stream, tally, keep, answers, tell, waits=in_turn)
+            with (
+                live.sending(out, model, stream, keep) as answers,
+                _crew(model, workers, merge_every, threads=not messages) as crew,
+            ):
+                if workers > 1 and messages:
+                    sharded = _Sharded(file, options, workers, merge_every)
+                    seconds, stream = _learn_sharded(model, stream, sharded, tally, keep, tell)
+                else:
+                    seconds = _learn(model, stream, tally, keep, answers, tell, crew, waits=in_turn)
     except StreamError as error:
         fail(str(error))
     finally:
         if keep is not None:
             keep.close()
-    if save is not None:  # before anything is printed: a pipe may break
-        _save(model, save, stream)
+    if save is not None:  # before anything is printed: the pipe may break
+        _save(model, save, stream, {"positive": positive} if novelty and positive else {})
     result = _result(algorithm, task, model, stream, seconds, tally)
     result["resumed_from"] = keep.resumed_from if keep else 0
     live.tell_joined(stream, result)
@@ -242,20 +327,64 @@ def run(
         _print_table(result, tally)
 
 
-def _save(model: Any, path: str, stream: RowStream) -> None:
+def _save(model: Any, path: str, stream: RowStream, more: dict[str, Any]) -> None:
     from budgetron.model_file import ModelFileError, to_bytes
     from budgetron.model_file.atomic import write_whole
 
     try:
-        write_whole(path, to_bytes(model, layout_extra(stream.layout) or None))
+        write_whole(path, to_bytes(model, {**layout_extra(stream.layout), **more} or None))
     except ModelFileError as error:
         fail(f"{path}: {error}")
     except OSError as error:
         fail(f"{path}: {reason(error)}")
 
 
+def _tally(
+    task: str,
+    parameters: dict[str, Any],
+    labels: list[Any] | None,
+    fixed: bool,
+    positive: str | None,
+    options: SourceOptions,
+) -> Tally:
+    """What counts the answers of a run."""
+    if task == "novelty":
+        return Alarms(parameters["alarm_rate"], fixed, positive, options.labelled is not False)
+    return Errors(fixed) if task == "regression" else Mistakes(labels, fixed, positive)
+
+
+def _share_in(text: str | None) -> float | None:
+    """The share to ask for if `--labels` is a number; None for an address or nothing."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None
+
+
+def _checked_share(
+    share: float | None, algorithm: str, task: str, coverage: float | None, out: str | None
+) -> float | None:
+    """The share of labels to ask for; ends the command if asking is not possible."""
+    from budgetron.estimators._base.asking import check_share
+
+    if share is None:
+        return None
+    try:
+        check_share(share)
+    except BudgetronError as error:
+        fail(f"budgetron: --ask: {error}".replace("share=", ""))
+    if algorithm != "budgetron" or task != "classification":
+        fail(
+            "budgetron: --ask is for -a budgetron and classes: others do not know how sure they are"
+        )
+    if coverage is not None or out is not None:
+        other = "--coverage" if coverage is not None else "--out"
+        fail(f"budgetron: --ask and {other} do not work together: leave one out")
+    return share
+
+
 def label_list(text: str | None) -> list[Any] | None:
-    """The labels with commas between; numbers if all of them are."""
+    """Labels separated by commas; as numbers if all of them are."""
     if text is None:
         return None
     labels = [label.strip() for label in text.split(",")]
@@ -270,7 +399,7 @@ def _fix_shape(
 ) -> tuple[SourceOptions, list[Any] | None]:
     """The options with the width of the data, and all labels: a budget in bytes needs both.
 
-    They are --n-features and --classes, or take a pass over the file each.
+    They come from --n-features and --classes, or take one pass over the file each.
     """
     width = sources.full_width(file, options)
     if labels is None and task == "classification":
@@ -290,11 +419,11 @@ def _resolve_width(
     options: SourceOptions,
     known: int | None = None,
 ) -> SourceOptions:
-    """The options with the width of the data, where something needs it first, and gamma="auto".
+    """The options with the width of the data, if something needs it first, and gamma="auto".
 
     gamma="auto" is 1/width, and AVM's rectangles have sides of delta/sqrt(width); a stream whose
-    width grows tells it only at the end. It is --n-features, `known` of a table that is open, or
-    takes a pass over the file. What else cannot be read twice gets gamma="median", not "auto".
+    width grows shows it only at its end. The width is --n-features, or `known` from an open table,
+    or takes one pass over the file. If the source cannot be read twice, gamma is "median".
     """
     choice = {**algorithm.parameters, **parameters}
     automatic = choice.get("gamma") == "auto" and choice.get("kernel") not in _WITHOUT_GAMMA
@@ -323,28 +452,49 @@ def _make(algorithm: str, task: str, parameters: dict[str, Any]) -> Any:
         fail(f"budgetron: {error}")
 
 
+@contextmanager
+def _crew(model: Any, workers: int, every: int | None, *, threads: bool) -> Iterator[Crew | None]:
+    """The worker threads of --workers; None if the model learns alone."""
+    if workers == 1:
+        yield None
+        return
+    from budgetron.cli._workers import Crew
+    from budgetron.merging import check_mergeable
+
+    try:
+        check_mergeable(model)
+    except BudgetronError as error:
+        fail(f"budgetron: --workers {workers}: {error}")
+    if not threads:
+        yield None
+        return
+    with closing(Crew(model, workers, every)) as crew:
+        yield crew
+
+
 def _learn(
     model: Any,
     stream: RowStream,
-    tally: Mistakes | Errors,
+    tally: Tally,
     keep: Checkpoint | None,
     answers: Out | None,
     tell: Callable[[], None],
+    crew: Crew | None,
     *,
     waits: bool,
 ) -> float:
-    """Test, then train, on every row; the seconds it took, those before a checkpoint included.
+    """Test, then train, on every row; return the seconds, with those before a checkpoint.
 
-    `tell` is called once the first rows were learned: a mistake in them is all that is told.
+    `tell` is called after the first rows were learned: if these have a mistake, only that is shown.
 
-    With a checkpoint Ctrl-C and SIGTERM wait for the end of the chunk, which is then kept.
+    With a checkpoint, Ctrl-C and SIGTERM wait for the end of the chunk, which is then saved.
     `waits`: the rows come from a pipe, so they cannot be read ahead.
     """
     from budgetron.streams.read_ahead import read_ahead
 
     now_and_then = Ticker()
     code = None
-    told = False
+    reported = False
     start = time.perf_counter() - (keep.seconds if keep else 0.0)
     with (
         progress(Path(stream.name).name, stream.amount) as report,
@@ -354,11 +504,14 @@ def _learn(
     ):
         try:
             for place, (X, y) in chunks:
-                if place.position > len(y) and not told:
+                if place.position > len(y) and not reported:
                     tell()
-                    told = True
-                _learn_chunk(model, place, X, y, tally)
+                    reported = True
+                _learn_chunk(model, place, X, y, tally, crew)
                 code = asked.code
+                stops = code is not None
+                if crew is not None and keep is not None and keep.due(place.position, last=stops):
+                    crew.merge()
                 mark = live.sent(answers, place, tally.answers, y, keep, last=code is not None)
                 if keep is not None and mark is not None:
                     state = tally.state()
@@ -370,7 +523,7 @@ def _learn(
                     done = stream.amount_done(place.position, place.bytes_read)
                     now = _status(model, tally, time.perf_counter() - start, stream)
                     report(done, now)
-            if code is None and asked.code is not None:  # while it waited for messages
+            if code is None and asked.code is not None:  # a signal while it waited
                 code = asked.code
                 mark = live.flushed(answers, stream.bookmark)
                 if keep is not None and mark is not None and hasattr(model, "n_seen_"):
@@ -378,17 +531,19 @@ def _learn(
                     keep(model, bookmark, tally.state(), stream.layout, last=True)
         except KeyboardInterrupt:
             code = 130
+    if crew is not None:
+        crew.merge()
     seconds = time.perf_counter() - start
     if code is not None:
         where = _status(model, tally, seconds, stream) if hasattr(model, "n_seen_") else "0 rows"
         if keep is not None and keep.position:
-            where += f"; the same command goes on after row {keep.position:,}"
+            where += f"; the same command resumes after row {keep.position:,}"
         note(f"interrupted: {where}")
         raise typer.Exit(code)
     if not stream.position:
         fail(f"{stream.name}: no rows to learn from")
     tally.check(model)
-    if not told:
+    if not reported:
         tell()
     mark = live.flushed(answers, stream.bookmark)
     if keep is not None and mark is not None:
@@ -396,24 +551,85 @@ def _learn(
     return seconds
 
 
+class _Sharded(NamedTuple):
+    """What processes that read partitions need to know."""
+
+    file: str
+    options: SourceOptions
+    workers: int
+    merge_every: int | None
+
+
+def _learn_sharded(
+    model: Any,
+    stream: RowStream,
+    sharded: _Sharded,
+    tally: Tally,
+    keep: Checkpoint | None,
+    tell: Callable[[], None],
+) -> tuple[float, RowStream]:
+    """The same with processes that read partitions of a topic; returns the stream at its end."""
+    from budgetron.cli._sharded import learn_sharded
+    from budgetron.streams import open_stream
+
+    now_and_then = Ticker()
+    start = time.perf_counter() - (keep.seconds if keep else 0.0)
+    with progress(stream.name, stream.amount) as show, Interruption() as asked:
+
+        def report(at: Any, rows: int) -> None:
+            if now_and_then():
+                show(rows, _status(model, tally, time.perf_counter() - start, at or stream))
+
+        try:
+            here = learn_sharded(
+                model,
+                stream,  # type: ignore[arg-type]
+                sharded.file,
+                sharded.options,
+                tally,
+                keep,
+                asked,
+                workers=sharded.workers,
+                merge_every=sharded.merge_every,
+                report=report,
+            )
+        except BudgetronError as error:
+            fail(f"budgetron: {error}")
+    seconds = time.perf_counter() - start
+    if asked.code is not None:
+        where = f"{here['rows']:,} rows"
+        if keep is not None and keep.position:
+            where += f"; the same command resumes after row {keep.position:,}"
+        note(f"interrupted: {where}")
+        raise typer.Exit(asked.code)
+    if not here["rows"]:
+        fail(f"{stream.name}: no rows to learn from")
+    tally.check(model)
+    tell()
+    stream.close()
+    options = replace(sharded.options, layout=stream.layout)
+    with open_stream(sharded.file, options, position=here) as last:  # this stream has the counts
+        return seconds, last
+
+
 def _tell(stream: RowStream, sentence: str, *, columns: bool) -> None:
-    """How the task was found, and what the columns are taken for where no table shows it."""
+    """Report how the task was found, and the kinds of columns if no table shows them."""
     if sentence:
         note(sentence)
     if columns:
         tell_columns(stream)
 
 
-def _learn_chunk(model: Any, place: Place, X: Any, y: Any, tally: Mistakes | Errors) -> None:
+def _learn_chunk(model: Any, place: Place, X: Any, y: Any, tally: Tally, crew: Crew | None) -> None:
     try:
-        tally.learn(model, place, X, y)
-    except BudgetronError as error:  # a parameter's value, or labels that are no classes
+        tally.learn(model, place, X, y, crew)
+    except BudgetronError as error:  # a wrong parameter value, or labels that are not classes
         fail(f"budgetron: {error}")
     except MemoryError:
         fail("budgetron: the model does not fit into memory; take a smaller budget")
 
 
-def _status(model: Any, tally: Mistakes | Errors, seconds: float, stream: RowStream) -> str:
+def _status(model: Any, tally: Tally, seconds: float, stream: RowStream) -> str:
     lag = getattr(stream, "lag", "")  # of messages
     rows = f"{model.n_seen_:,} rows · {lag} · " if lag else f"{model.n_seen_:,} rows · "
     return (
@@ -428,15 +644,15 @@ def _result(
     model: Any,
     stream: RowStream,
     seconds: float,
-    tally: Mistakes | Errors,
+    tally: Tally,
 ) -> dict[str, Any]:
-    rows = int(model.n_seen_)
+    rows = int(model.n_seen_) if tally.ask is None else tally.metrics.rows
     params = jsonable(model.get_params())
     counts = model.missing_counts_
     by_column = {str(at): count for at, count in counts.items()}
     if stream.layout is not None:
         by_column = stream.layout.encoding.by_column(counts)
-    again = sum(counts.values()) - sum(by_column.values())  # of dates, whose features all miss
+    again = sum(counts.values()) - sum(by_column.values())  # a missing date misses all its features
     return {
         "algorithm": algorithm,
         "task": task,
@@ -444,11 +660,12 @@ def _result(
         "budget": params.get(model._budget_name),
         "rows": rows,
         **tally.result(model),
+        **({} if tally.covered is None else tally.covered.result()),
         "seconds": seconds,
         "rows_per_second": rows / seconds,
         "n_support": int(model.n_support_),
         "n_updates": int(model.n_updates_),
-        # of a copy: buffers of a model that was stopped and went on have grown otherwise
+        # of a copy: a model that was stopped and resumed has buffers of other sizes
         "memory_bytes": int(model.snapshot().memory_bytes_),
         "n_features": stream.n_features,
         "gamma": model.gamma_,
@@ -463,16 +680,11 @@ def _result(
     }
 
 
-def _print_table(result: dict[str, Any], tally: Mistakes | Errors) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(show_header=False)
-    table.add_column(style="dim")
-    table.add_column(justify="right")
+def _print_table(result: dict[str, Any], tally: Tally) -> None:
     lines = {
         "rows": f"{result['rows']:,}",
         **tally.lines(result),
+        **coverage_lines(result),
         "updates": f"{result['n_updates']:,}",
         "stored examples": f"{result['n_support']:,}",
         "model memory": bytes_text(result["memory_bytes"]),
@@ -486,11 +698,7 @@ def _print_table(result: dict[str, Any], tally: Mistakes | Errors) -> None:
         listed = ", ".join(f"{shown(name)} {count:,}" for name, count in most[:SHOWN])
         more = ", ..." if len(most) > SHOWN else ""
         lines["missing values"] = f"{result['missing']:,} ({listed}{more})"
-    for name, value in lines.items():
-        table.add_row(name, value)
-    console = output()
-    console.print(Text(shown(f"{result['algorithm']} on {result['source']}"), style="bold"))
-    console.print(table)
+    print_report(f"{result['algorithm']} on {result['source']}", lines)
     if result.get("per_class"):
         _print_classes(result["per_class"])
 

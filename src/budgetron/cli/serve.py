@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from budgetron.cli import _sources as sources
-from budgetron.cli._checkpoint import layout_in, reason
-from budgetron.cli._console import fail, note
+from budgetron.cli._checked import is_detector
+from budgetron.cli._checkpoint import check_place, layout_in, reason
+from budgetron.cli._console import fail
 from budgetron.cli._known_columns import taken_apart
 from budgetron.cli.algorithms import (
     AlgorithmName,
@@ -25,20 +26,25 @@ from budgetron.errors import BudgetronError
 
 if TYPE_CHECKING:
     from budgetron.serve.definition import Definition
+    from budgetron.serve.feeding import Feeding
 
 NEW = "A new model"
+SOURCE = "Learn messages too (tail:, stdin:, tcp://, kafka://, redis://)"
 LIMITS = "Limits"
 
 
 def serve(
     models: Annotated[
         list[str] | None,
-        typer.Argument(metavar="MODEL...", help="Of `budgetron run --save`; the file names it."),
+        typer.Argument(metavar="MODEL...", help="Model file of `run --save`."),
     ] = None,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; others than loopback: --token.")
+        str,
+        typer.Option(metavar="ADDRESS", help="Address to listen on; not loopback: add --token."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="0: a free one.")] = 8000,
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65535, help="Port; 0 takes a free one.")
+    ] = 8000,
     learn: Annotated[
         bool, typer.Option("--learn", help="Learn what is sent, not only predict.")
     ] = False,
@@ -46,13 +52,13 @@ def serve(
         str | None,
         typer.Option(
             metavar="FOLDER",
-            help="Log learned rows and save models here; the same command goes on from it.",
+            help="Log learned rows and save models here, to resume from.",
         ),
     ] = None,
     durable: Annotated[
         str,
         typer.Option(
-            metavar="on|off", help="on: a row is on disk before it is acknowledged; off: faster."
+            metavar="on|off", help="on: rows are on disk before they are acknowledged; off: faster."
         ),
     ] = "on",
     token: Annotated[
@@ -61,14 +67,58 @@ def serve(
             metavar="TEXT",
             envvar="BUDGETRON_TOKEN",
             show_envvar=True,
-            help="Needed to learn, label and take the file; best in the variable.",
+            help="Needed to learn, to label and to download; better set the variable.",
+        ),
+    ] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SOURCE",
+            help="Learn from this source; several models: MODEL=SOURCE.",
+            rich_help_panel=SOURCE,
+        ),
+    ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SOURCE",
+            help="Labels that come later than their rows, by id.",
+            rich_help_panel=SOURCE,
+        ),
+    ] = None,
+    id: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Key of a row's id, for --labels. Default: id.",
+            rich_help_panel=SOURCE,
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Label column of messages. Default: as learned.",
+            rich_help_panel=SOURCE,
+        ),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="jsonl (the default), csv or arrow.", rich_help_panel=SOURCE
+        ),
+    ] = None,
+    dead_letters: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write bad messages to this file.", rich_help_panel=SOURCE
         ),
     ] = None,
     new: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Serve a new model, which the first rows begin.",
+            help="Serve a new, empty model.",
             rich_help_panel=NEW,
         ),
     ] = None,
@@ -100,7 +150,7 @@ def serve(
         typer.Option(
             min=1,
             metavar="N",
-            help="Rows between two checkpoints; a minute at most.",
+            help="Rows between two checkpoints, at most a minute apart.",
             rich_help_panel=LIMITS,
         ),
     ] = 100_000,
@@ -111,14 +161,17 @@ def serve(
         ),
     ] = False,
     max_body: Annotated[
-        str, typer.Option(metavar="SIZE", help="Of a request.", rich_help_panel=LIMITS)
+        str, typer.Option(metavar="SIZE", help="Largest request.", rich_help_panel=LIMITS)
     ] = "16MB",
     max_rows: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Of a request.", rich_help_panel=LIMITS)
+        int,
+        typer.Option(min=1, metavar="N", help="Most rows per request.", rich_help_panel=LIMITS),
     ] = 10_000,
     waiting: Annotated[
         str,
-        typer.Option(metavar="SIZE", help="Of rows that wait for a label.", rich_help_panel=LIMITS),
+        typer.Option(
+            metavar="SIZE", help="Memory for rows that wait for a label.", rich_help_panel=LIMITS
+        ),
     ] = "64MB",
     waiting_hours: Annotated[
         float,
@@ -127,34 +180,46 @@ def serve(
         ),
     ] = 168.0,
     access_log: Annotated[
-        bool, typer.Option("--access-log", help="A line for every request.", rich_help_panel=LIMITS)
+        bool,
+        typer.Option("--access-log", help="Write one line per request.", rich_help_panel=LIMITS),
     ] = False,
 ) -> None:
     """Serve models over HTTP: predictions, learning, explanations, a page to watch.
 
-    A model is named by its file: sea.btn is at /v2/models/sea. With --checkpoint
-    nothing that was acknowledged is lost, even by kill -9.
+    The name of a model is that of its file: sea.btn is at /v2/models/sea. With
+    --checkpoint no acknowledged row is lost, even by kill -9.
     """
     try:
-        from budgetron.serve.journal import Journal
+        from budgetron.serve.journal import Journal, heard
         from budgetron.serve.server import Server
         from budgetron.serve.settings import Settings
     except ImportError as error:
-        fail(f"budgetron: serving takes {error.name}: pip install 'budgetron[serve]'")
+        fail(f"budgetron: serving needs {error.name}: pip install 'budgetron[serve]'")
     if durable not in ("on", "off"):
-        fail(f"budgetron: --durable {durable}: is on or off")
+        fail(f"budgetron: --durable is on or off, not {durable}")
     if not models and new is None:
-        fail("budgetron: name a model file, or begin a new model: --new NAME")
-    if checkpoint is not None and not learn:
-        fail("budgetron: --checkpoint is of a server that learns: add --learn")
-    if new is not None and not learn:
-        fail("budgetron: --new is of a server that learns: add --learn")
+        fail("budgetron: name a model file, or start a new model: --new NAME")
+    learns = learn or bool(source or labels)
+    if checkpoint is not None and not learns:
+        fail("budgetron: --checkpoint is for a server that learns: add --learn or --source")
+    if new is not None and not learns:
+        fail("budgetron: --new is for a server that learns: add --learn or --source")
+    for flag, given in (("--label", label), ("--format", format), ("--dead-letters", dead_letters)):
+        if given is not None and not source and not labels:
+            fail(f"budgetron: {flag} is for messages: pass their source (--source)")
+    if id is not None and not labels:
+        fail("budgetron: --id is for labels that come later: pass their source (--labels)")
+    if labels and format not in (None, "jsonl"):
+        fail("budgetron: late labels need JSON rows (--format jsonl)")
+    if labels and not source and not learn:
+        what = "--labels without --source is for rows that are sent over HTTP with an id"
+        fail(f"budgetron: {what}: add --learn")
     if token is not None and not token.strip():
-        fail("budgetron: the token is empty: name one, or leave it out")
+        fail("budgetron: the token is empty: set one, or remove the option")
     definitions = [of_file(each) for each in models or []]
     if new is not None:
         definitions.append(_new(new, algorithm, task, budget, classes, settings or []))
-    told = Settings(
+    limits = Settings(
         host=host,
         port=port,
         learn=learn,
@@ -169,18 +234,22 @@ def serve(
         waiting_seconds=waiting_hours * 3600,
         access_log=access_log,
     )
+    listed = [each.name for each in definitions]
+    fed = _sources(source or [], labels or [], listed, label, format, dead_letters, id or "id")
     journal = Journal()
-    server = Server(definitions, told, journal)
-    names = ", ".join(each.name for each in definitions)
-    print(f"{server.url}  {names}", flush=True)
-    journal.say("ready", url=server.url, models=names, learns=learn, pid=os.getpid())
-    if learn and checkpoint is None:
-        note("what is learned is lost when the server ends: --checkpoint FOLDER keeps it")
-    server.run()
+    with heard(journal):
+        server = Server(definitions, limits, journal, fed)
+        names = ", ".join(listed)
+        print(f"{server.url}  {names}", flush=True)
+        journal.say("ready", url=server.url, models=names, learns=learns, pid=os.getpid())
+        if learns and checkpoint is None:
+            what = "what it learns is lost when the server ends: add --checkpoint FOLDER"
+            journal.warn(what)
+        server.run()
 
 
 def of_file(path: str) -> Definition:
-    """The model in a file, named by it; ends the command if it cannot be served."""
+    """The model in a file, under the file's name; ends the command if it cannot be served."""
     from budgetron.model_file import ModelFileError, read
     from budgetron.serve.definition import Definition
 
@@ -191,6 +260,8 @@ def of_file(path: str) -> Definition:
     except OSError as error:
         fail(f"{path}: {reason(error)}")
     learner, document = taken_apart(path, model, document)
+    if is_detector(learner):
+        fail(f"{path}: detectors of strange rows cannot be served; `budgetron predict` scores")
     origin = hashlib.sha256(str(document["sha256"]).encode()).hexdigest()[:16]
     return Definition(Path(path).stem, learner, layout_in(path, document), None, origin)
 
@@ -203,19 +274,21 @@ def _new(
     classes: str | None,
     settings: list[str],
 ) -> Definition:
-    """A model that has learned nothing yet."""
+    """A new model that has learned nothing yet."""
     import budgetron
     from budgetron.serve.definition import Definition
 
     found = find(algorithm, task)
     task = task or found.tasks[0]
+    if task == "novelty":
+        fail(f"budgetron: {algorithm} cannot be served; `budgetron run` learns and scores rows")
     parameters: dict[str, Any] = {} if budget is None else {"budget": parse_value(budget)}
     parameters.update(parse_setting(text) for text in settings)
     check_parameters(found, parameters)
     labels = label_list(classes)
     in_bytes = any(isinstance(parameters.get(each), str) for each in ("budget", "n_components"))
     if in_bytes and labels is None and task == "classification":
-        fail("budgetron: a budget in bytes needs all labels: --classes")
+        fail("budgetron: a budget in bytes needs all labels: add --classes")
     try:
         learner = budgetron.make(algorithm, task, **parameters)
         learner._validate_params()
@@ -225,8 +298,53 @@ def _new(
     return Definition(name, learner, None, labels, origin)
 
 
+def _by_model(option: str, given: list[str], models: list[str]) -> dict[str, str]:
+    """The source that an option gives for each model."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, source = text.partition("=")
+        if not equals or name not in models:
+            name, source = models[0], text
+            if len(models) > 1:
+                fail(f"budgetron: {option} {text}: name the model that learns it: MODEL={text}")
+        if name in found:
+            fail(f"budgetron: {option} {text}: a model can learn only one source")
+        found[name] = source
+    return found
+
+
+def _sources(
+    given: list[str],
+    late: list[str],
+    models: list[str],
+    label: str | None,
+    format: str | None,
+    dead_letters: str | None,
+    id: str,
+) -> dict[str, Feeding]:
+    """The sources of the models, by model name; ends the command if they conflict."""
+    from budgetron.serve.feeding import Feeding
+
+    found: dict[str, Feeding] = {}
+    rows, labels = _by_model("--source", given, models), _by_model("--labels", late, models)
+    for name in dict.fromkeys([*rows, *labels]):
+        options = sources.learning_options(label=label, format=format)
+        if dead_letters is not None:
+            for each in (rows.get(name, ""), labels.get(name, "")):
+                check_place("--dead-letters", dead_letters, each.removeprefix("tail:"))
+        if name in labels and rows.get(name) == labels[name]:
+            fail(f"budgetron: --labels {labels[name]}: is the source of the rows")
+        try:
+            found[name] = Feeding(rows.get(name, ""), options, dead_letters, labels.get(name), id)
+        except BudgetronError as error:
+            fail(f"budgetron: {'--labels' if name not in rows else '--source'} {error}")
+    if len(found) > 1 and dead_letters is not None:
+        fail("budgetron: --dead-letters works with one source only")
+    return found
+
+
 def _folder(path: str) -> Path:
-    """The folder of checkpoints, which is made if it is not there."""
+    """The folder of checkpoints; it is made if it does not exist."""
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:

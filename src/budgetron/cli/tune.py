@@ -1,4 +1,4 @@
-"""`budgetron tune`: search a grid on the beginning of a stream; prints the command to use it."""
+"""`budgetron tune`: search a grid on the first rows of a stream; print the command to use."""
 
 from __future__ import annotations
 
@@ -51,11 +51,15 @@ def tune(
     seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="Random seed for the row order and the learner.")
     ] = 0,
-    keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not permute.")] = False,
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Keep the order of the rows.")
+    ] = False,
     every: Annotated[
         bool, typer.Option("--all", help="Run every candidate on all rows; stop none early.")
     ] = False,
     processes: sources.Processes = None,
+    backend: sources.Backend = None,
+    address: sources.ClusterAddress = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of a table.")
     ] = False,
@@ -87,6 +91,8 @@ def tune(
             halving=not every,
             options=options,
             processes=processes,
+            backend=backend,
+            address=address,
             report=bar.report,
             begin=bar.begin,
             say=note,
@@ -95,7 +101,7 @@ def tune(
         note(found.skipped)
     note_warnings(found.warnings)
     words = sources.as_typed(reading)
-    if stream.startswith("synthetic:"):  # has no end of its own
+    if stream.startswith("synthetic:"):  # it has no end
         words += ["--rows", str(rows)]
     best = {**fixed, **found.best.params}
     command = _command(stream, algorithm, best, found.task, [*words, "--seed", str(seed)])
@@ -156,7 +162,7 @@ def _short(value: Any) -> str:
 def _command(
     stream: str, algorithm: str, params: dict[str, Any], task: str, others: list[str]
 ) -> str:
-    """How to use the winner: `run`, or `compare` for a learner that run does not know."""
+    """The command that uses the winner: `run`, or `compare` for a learner unknown to run."""
     options = ("budget", "kernel", "gamma", "scale")
     words = [f"--{name}={_text(params[name])}" for name in options if name in params]
     for name, value in params.items():

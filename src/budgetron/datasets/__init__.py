@@ -4,9 +4,9 @@
 >>> datasets.find("a9a").papers["ahpatron"]
 'train and test joined, 48,842 rows; sigma 2, budget 150'
 
-`fetch` gets a file from its public origin; `load("a9a")` gives its rows, and
-`budgetron.streams.open_stream("data:a9a")` streams them. `$BUDGETRON_DATA` names a local folder
-that is looked into first. May use `streams`.
+`fetch` downloads a file from its public origin; `load("a9a")` returns its rows, and
+`budgetron.streams.open_stream("data:a9a")` streams them. The local folder `$BUDGETRON_DATA` is
+searched first. May use `streams`.
 """
 
 from budgetron.datasets.cache import cache_folder, fetch, local_folder, locate, verify

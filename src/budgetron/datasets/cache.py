@@ -1,8 +1,8 @@
-"""Where data files lie, and how they get there: found, fetched, verified, kept.
+"""Where data files are, and how they get there: found, fetched, verified, kept.
 
-A file is looked for in the folder `$BUDGETRON_DATA`, then in the user's cache. Fetching writes into
-the cache only, under another name until the file is verified; the hash of a file nobody published a
-checksum for is pinned there at the first download, so that a later one cannot differ unnoticed.
+A file is searched in the folder `$BUDGETRON_DATA`, then in the user's cache. Fetching only writes
+into the cache, under another name until the file is verified; if nobody published a checksum for a
+file, its hash is stored at the first download, so that a later one cannot differ unnoticed.
 """
 
 from __future__ import annotations
@@ -29,13 +29,25 @@ _PINS = "pins.json"
 
 
 def local_folder() -> Path | None:
-    """`$BUDGETRON_DATA`, if it is set."""
+    """`$BUDGETRON_DATA`, if it is set.
+
+    Examples
+    --------
+    >>> from budgetron.datasets import local_folder
+    >>> local_folder()  # doctest: +SKIP
+    """
     folder = os.environ.get("BUDGETRON_DATA")
     return Path(folder).expanduser() if folder else None
 
 
 def cache_folder() -> Path:
-    """The user's cache directory for data sets, as the platform has it; it need not exist."""
+    """The user's cache directory for data sets on this platform; it need not exist.
+
+    Examples
+    --------
+    >>> from budgetron.datasets import cache_folder
+    >>> cache_folder()  # doctest: +SKIP
+    """
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -46,7 +58,17 @@ def cache_folder() -> Path:
 
 
 def locate(file: File) -> Path | None:
-    """Where the file is, or one that may stand for it; None if nowhere."""
+    """The path of the file, or of one that can replace it; None if there is none.
+
+    Parameters
+    ----------
+    file : a file of a data set
+
+    Examples
+    --------
+    >>> from budgetron.datasets import find, locate
+    >>> locate(find("a9a").files[0])  # doctest: +SKIP
+    """
     folder = local_folder()
     places = [] if folder is None else [folder / each for each in (file.name, *file.held)]
     places.append(cache_folder() / file.name)
@@ -59,13 +81,19 @@ def fetch(data_set: DataSet, file: File, report: Report = lambda done, total: No
     Parameters
     ----------
     data_set, file : what to fetch
-    report : called with the bytes that have come and, if it is known, how many there will be
+    report : called with the bytes that have come and, if known, the total
 
     Raises
     ------
     DataError
-        If the origin cannot be reached or has no such file, or the file is not what it should be;
+        If the origin cannot be reached or has no such file, or the file fails verification;
         nothing is kept then.
+
+    Examples
+    --------
+    >>> from budgetron.datasets import fetch, find
+    >>> a9a = find("a9a")
+    >>> fetch(a9a, a9a.files[0])  # doctest: +SKIP
     """
     if file.by_hand is not None:
         raise DataError(
@@ -87,7 +115,7 @@ def fetch(data_set: DataSet, file: File, report: Report = lambda done, total: No
 
 
 class _Progress:
-    """What pooch tells a progress bar, told to `report`."""
+    """Passes pooch's progress to `report`."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -105,7 +133,7 @@ class _Progress:
 
 
 def _download(file: File, place: Path, report: Report) -> Path:
-    """The file, taken out of its zip if it is in one; its name has the ending readers go by."""
+    """The file, extracted from its zip if it is in one; its name has the ending for readers."""
     import pooch
 
     pooch.get_logger().setLevel("ERROR")
@@ -128,7 +156,7 @@ def _download(file: File, place: Path, report: Report) -> Path:
 
 
 def _copy(url: str, output: str, _: Any) -> None:
-    """For pooch, which has no origins in files."""
+    """For pooch, which does not support origins that are files."""
     shutil.copyfile(url2pathname(urlsplit(url).path), output)
 
 
@@ -141,7 +169,7 @@ def _unreachable(data_set: DataSet, file: File, error: BaseException) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """The innermost error that has a text of its own: requests wraps them three deep."""
+    """The innermost error with its own text: requests wraps them three deep."""
     answer = getattr(error, "response", None)
     if answer is not None:
         return f"{answer.status_code} {answer.reason}"
@@ -168,15 +196,26 @@ def text_hash(path: Path) -> str:
 
 
 def verify(data_set: DataSet, file: File, path: Path) -> str:
-    """Hold the file against what is known of it; what was checked, in a few words.
+    """Check the file; return what was checked, in a few words.
 
-    The checksum if there is one, else the hash pinned at the first download, else rows and
-    features. A file that stands for the origin's is held to the checksum of its text, if any.
+    The checksum if there is one, else the hash stored at the first download, else rows and
+    features. A file that replaces the origin's is checked against the checksum of its text, if any.
+
+    Parameters
+    ----------
+    data_set, file : what it should be
+    path : where it is
 
     Raises
     ------
     DataError
-        If it is not what it should be, or cannot be read.
+        If it fails the check, or cannot be read.
+
+    Examples
+    --------
+    >>> from budgetron.datasets import find, locate, verify
+    >>> a9a = find("a9a")
+    >>> verify(a9a, a9a.files[0], locate(a9a.files[0]))  # doctest: +SKIP
     """
     from budgetron.streams import StreamError
 

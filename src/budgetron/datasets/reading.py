@@ -1,4 +1,4 @@
-"""From a data set's name to its rows: how each file is read, as a stream or all at once."""
+"""From a data set's name to its rows: how to read each file, as a stream or all at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def options(data_set: DataSet, file: File, path: Path) -> SourceOptions:
-    """How to read the file at `path`, which is the origin's own or one that stands for it."""
+    """How to read the file at `path`, which is the origin's own or one that replaces it."""
     from budgetron.streams import SourceOptions
     from budgetron.streams.opening import format_of
     from budgetron.streams.table.roles import Layout, spans
@@ -31,7 +31,7 @@ def options(data_set: DataSet, file: File, path: Path) -> SourceOptions:
         return SourceOptions(n_features=file.features or data_set.features)
     read = dict(file.read)
     if held:
-        read.pop("header", None)  # repacked as text, perhaps with the names of the columns
+        read.pop("header", None)  # repacked as text, perhaps with column names
     if isinstance(read.get("columns"), str):
         read["columns"] = spans(read["columns"])
     if "layout" in read:
@@ -46,9 +46,21 @@ def _held_part(file: File) -> str | None:
 
 
 def rows_missing(file: File, path: Path) -> int:
-    """How many rows of the file are not in the one at `path` that stands for it.
+    """How many rows of the file are missing in the one at `path` that replaces it.
 
-    Converted files are asked by their headers; others have all (what `verify` counts).
+    For converted files the headers say; others have all rows (`verify` counts them).
+
+    Parameters
+    ----------
+    file : a file of a data set
+    path : where it is
+
+    Examples
+    --------
+    >>> from budgetron.datasets import find, locate, rows_missing
+    >>> file = find("a9a").files[0]
+    >>> rows_missing(file, locate(file))  # doctest: +SKIP
+    0
     """
     from budgetron.streams.arrays import count_npz
     from budgetron.streams.opening import format_of
@@ -65,7 +77,7 @@ def found(data_set: DataSet, file: File) -> Path:
     Raises
     ------
     DataError
-        If it is nowhere; the text says how to get it.
+        If it is missing; the text says how to get it.
     """
     path = locate(file)
     if path is None:
@@ -79,50 +91,99 @@ def found(data_set: DataSet, file: File) -> Path:
 
 
 def paths(name: str, *parts: str) -> list[Path]:
-    """Where the files of a data set, or of some of its parts, are."""
+    """The paths of the files of a data set, or of some of its parts.
+
+    Parameters
+    ----------
+    name : name of the data set
+    *parts : such as "train" and "test"; none: all
+
+    Examples
+    --------
+    >>> from budgetron.datasets import paths
+    >>> paths("a9a", "train")  # doctest: +SKIP
+    """
     data_set = find(name)
     return list(dict.fromkeys(found(data_set, file) for file in data_set.parts(*parts)))
 
 
 def sources(text: str) -> list[tuple[Path, SourceOptions]]:
-    """The files of `NAME` or `NAME/PART`, and how to read each."""
+    """The files of `NAME` or `NAME/PART`, and how to read each.
+
+    Parameters
+    ----------
+    text : name of a data set, or with one of its parts
+
+    Examples
+    --------
+    >>> from budgetron.datasets import sources
+    >>> sources("a9a/train")  # doctest: +SKIP
+    """
     data_set, chosen = named(text)
     places = [(file, found(data_set, file)) for file in chosen]
     return [(path, options(data_set, file, path)) for file, path in places]
 
 
 def named(text: str) -> tuple[DataSet, list[File]]:
-    """The data set and the files of `NAME` or `NAME/PART`."""
+    """The data set and the files of `NAME` or `NAME/PART`.
+
+    Parameters
+    ----------
+    text : name of a data set, or with one of its parts
+
+    Examples
+    --------
+    >>> from budgetron.datasets import named
+    >>> data_set, files = named("a9a/train")
+    >>> data_set.name, len(files)
+    ('a9a', 1)
+    """
     name, _, part = text.partition("/")
     data_set = find(name)
     return data_set, data_set.parts(part) if part else data_set.parts()
 
 
 def here(text: str) -> bool:
-    """Whether all files of `NAME` or `NAME/PART` are, so that they can be read."""
+    """Whether all files of `NAME` or `NAME/PART` are on this machine.
+
+    Parameters
+    ----------
+    text : name of a data set, or with one of its parts
+
+    Examples
+    --------
+    >>> from budgetron.datasets import here
+    >>> here("a9a/train")  # doctest: +SKIP
+    True
+    """
     return all(locate(file) is not None for file in named(text)[1])
 
 
 def load(
     name: str, parts: Sequence[str] = (), dtype: str = "float32", rows: int | None = None
 ) -> tuple[Any, NDArray[Any]]:
-    """All rows of a data set, its parts one after the other; dense if most values are there.
+    """Load all rows of a data set, its parts one after the other; dense if most values are not 0.
 
-    Labels and targets are float64, or words if the origin's are and the catalogue has no numbers
-    for them. So rows and labels do not depend on which of its files is here, but for what the
-    catalogue says of the set (`usps`: other pixels and numbers of classes in its .npz file).
+    Labels and targets are float64, or words if the origin's are words and the catalogue has no
+    numbers for them. So rows and labels do not depend on which of its files is present, except as
+    the catalogue says (`usps`: other pixels and class numbers in its .npz file).
 
     Parameters
     ----------
-    name : of the data set
+    name : name of the data set
     parts : such as ("train", "test"); none: all
-    dtype : of X
+    dtype : type of X
     rows : at most so many
 
     Raises
     ------
     DataError
-        If a file is not here or cannot be read.
+        If a file is missing or cannot be read.
+
+    Examples
+    --------
+    >>> from budgetron.datasets import load
+    >>> X, y = load("a9a", ["train"], rows=1000)  # doctest: +SKIP
     """
     import numpy as np
 
@@ -142,7 +203,19 @@ def load(
 
 
 def stacked(parts: Sequence[Any]) -> Any:
-    """Rows one after the other, as wide as the widest; dense if most values are there."""
+    """Rows one after the other, as wide as the widest; dense if most values are not 0.
+
+    Parameters
+    ----------
+    parts : arrays or sparse matrices of rows
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from budgetron.datasets import stacked
+    >>> stacked([np.ones((2, 3)), np.ones((1, 3))]).shape
+    (3, 3)
+    """
     import numpy as np
     from scipy.sparse import csr_array, issparse, vstack
 
@@ -157,7 +230,7 @@ def stacked(parts: Sequence[Any]) -> Any:
 
 
 def _numbers(data_set: DataSet, y: NDArray[Any]) -> NDArray[Any]:
-    """Labels as float64, by the catalogue where they are words; words it has no number for stay."""
+    """Labels as float64, by the catalogue if they are words; words without a number stay."""
     if y.dtype.kind not in "OUS":
         return y.astype("float64")
     known = {word: each for file in data_set.files for word, each in file.labels.items()}

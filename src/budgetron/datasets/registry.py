@@ -13,7 +13,7 @@ from budgetron.errors import BudgetronError
 
 
 class DataError(BudgetronError):
-    """A data set that is not known, not here, not reachable or not what it should be; one line."""
+    """A data set that is unknown, missing, not reachable or not valid; one line."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,17 @@ class File:
     Parameters
     ----------
     part : "all", "train", "test", ...
-    name : under which it is kept
+    name : its file name here
     url : its public origin
-    rows : how many there are
-    sha256 : of the uncompressed text, where that is known
-    held : names of files that may stand for it in a local folder, converted or repacked
-    held_part : "START:STOP", the rows of such an .npz file, where it holds other parts too
+    rows : number of rows
+    sha256 : hash of the uncompressed text, if known
+    held : names of files that can replace it in a local folder, converted or repacked
+    held_part : "START:STOP", the rows of such an .npz file, if it holds other parts too
     read : how to read the origin's file: fields of `budgetron.streams.SourceOptions`
-    labels : number of each label, where the origin's are words; `load` gives these numbers
-    by_hand : how a person makes it, where the origin has no such file; it is not fetched
+    labels : number of each label, if the origin's are words; `load` returns these numbers
+    by_hand : how a person makes it, if the origin has no such file; it is not fetched
     member : the file inside the zip at the origin
-    features : columns of X, where they are not the set's
+    features : columns of X, if not those of the set
     """
 
     part: str
@@ -56,14 +56,14 @@ class DataSet:
 
     Parameters
     ----------
-    name : as the papers call it
-    about : what it is, in a line
+    name : its name in the papers
+    about : a description in one line
     task : "classification", "regression" or both
     features : columns of X, before words become features
-    page : where a person reads about it
+    page : its web page
     papers : paper -> how it prepared the set
-    files : its files, in the order the papers join them
-    classes : how many, of classification
+    files : its files, in the order in which the papers join them
+    classes : number of classes, for classification
     """
 
     name: str
@@ -77,11 +77,11 @@ class DataSet:
 
     @property
     def rows(self) -> int:
-        """Of all files together."""
+        """Rows of all files together."""
         return sum(file.rows for file in self.files)
 
     def parts(self, *wanted: str) -> list[File]:
-        """The files of these parts; all of them if none is named."""
+        """The files of these parts; all of them if none is given."""
         known = [file.part for file in self.files]
         for part in wanted:
             if part not in known:
@@ -108,7 +108,23 @@ def _read(name: str, entry: dict[str, Any]) -> DataSet:
 
 
 def find(name: str) -> DataSet:
-    """The data set called `name`."""
+    """Find the data set called `name`.
+
+    Parameters
+    ----------
+    name : one of `budgetron data list`
+
+    Raises
+    ------
+    DataError
+        If there is none of this name.
+
+    Examples
+    --------
+    >>> from budgetron.datasets import find
+    >>> find("a9a").name
+    'a9a'
+    """
     known = data_sets()
     if name not in known:
         close = get_close_matches(name.lower(), {each.lower(): each for each in known}, n=1)

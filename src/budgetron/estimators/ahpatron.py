@@ -22,8 +22,8 @@ class AhpatronClassifier(OnlineClassifier):
     Parameters
     ----------
     budget : int or str
-        Largest number of stored examples (B), at least 2.
-        Text as "256KB" is the bytes of the whole model instead (``budget_``: how many that are).
+        Largest number of stored examples (B), at least 2. Text such as "256KB" is the size of
+        the whole model in bytes instead (``budget_``: the resulting number of examples).
     epsilon : float in (0, 1)
         How aggressive: an example is stored when y f(x) < 1 - epsilon.
     radius : float or None

@@ -14,7 +14,7 @@ from budgetron.parts import AlmaUpdate, Learner, Part, Round
 class ALMAClassifier(OnlineClassifier):
     """ALMA (p = 2): a Perceptron whose margin and step shrink with its updates, within norm 1.
 
-    Approaches the largest margin as alpha approaches 0; without limit on what is stored.
+    Approaches the largest margin as alpha approaches 0; stores examples without limit.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class ALMAClassifier(OnlineClassifier):
     C : float, default sqrt(2)
         Coef of the first example; that of the j-th is C / sqrt(j), by the length of k(x, .).
     margin : float or None
-        Scale of the margin asked for (the paper's B); None is sqrt(8) / alpha.
+        Scale of the required margin (the paper's B); None is sqrt(8) / alpha.
     kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References

@@ -18,23 +18,23 @@ from budgetron.estimators._base.regressor import TubeRegressor
 from budgetron.parts import Avm, Learner, Part, Squared
 from budgetron.parts.ranges import SIZE, OneOf, parameter
 
-# delta="auto" is so many median distances: docs/develop/decisions/0046.
+# delta="auto" is this many median distances: docs/develop/decisions/0046.
 AUTO = 0.5
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Covering(OnlineEstimator):
-    """What AVM's classifier and regressor share.
+    """The base of AVM's classifier and regressor.
 
     Parameters
     ----------
     regularization : float
         lambda of the step 1 / (lambda t).
     delta : float or "auto"
-        Diameter of a cell, in the units in which rows are learned. "auto" is a share of the median
-        distance between the rows that give gamma="median", and found anew with it: core points that
-        then lie in one cell are united. `budgetron.suggest_delta` names a range of numbers for
-        scale=None.
+        Diameter of a cell, in the units in which rows are learned. "auto" is a share of the
+        median distance between the rows that give gamma="median", and changes with it: core
+        points that then lie in one cell are merged. `budgetron.suggest_delta` suggests a range
+        of numbers for scale=None.
     cover : {"sphere", "rectangle"}
         Cells are spheres of radius ``delta / 2``, a row belonging to the nearest core point, or
         boxes reaching ``delta / sqrt(n_features)`` to each side, a row belonging to the oldest.
@@ -42,17 +42,19 @@ class Covering(OnlineEstimator):
         Row t is rounded with probability ``max(0, 1 - beta / t**rho)`` and becomes a core point
         itself otherwise.
     budget : int, str or None
-        Largest number of core points; beyond it the nearest stands in. None: no limit.
+        Largest number of core points; beyond it the nearest one is used. None: no limit.
     kernel : {"rbf", "laplacian"}
         Must be a function of x - z.
     degree, coef0 : int, float
         Not used.
     random_state : int, RandomState instance or None
-        Seed of ``shuffle`` and of what is drawn where ``beta`` is not 0. None is 0.
+        Seed of ``shuffle`` and of the random choices if ``beta`` is not 0. None is 0.
     """
 
     regularization: float = of(Avm, "regularization")
-    delta: float | str = of(Avm, "delta", OneOf("auto"), default="auto")
+    delta: float | str = of(  # type: ignore[assignment]  # it cannot be merged
+        Avm, "delta", OneOf("auto"), default="auto"
+    )
     cover: str = of(Avm, "cover")
     beta: float = of(Avm, "beta")
     rho: float = of(Avm, "rho")
@@ -77,7 +79,7 @@ class Covering(OnlineEstimator):
 
     @property
     def delta_(self) -> float:
-        """The diameter of a cell in force.
+        """The current diameter of a cell.
 
         With delta="auto" it changes after rows 2, 4, 8, ..., 128 and 200, and with scale="auto"
         whenever units change.
@@ -90,9 +92,9 @@ class Covering(OnlineEstimator):
 class AVMClassifier(Covering, GradientClassifier):
     """AVM: Pegasos whose rows are rounded to the core points of cells that cover the data.
 
-    A row in a cell moves the coef of the cell's core point; a row in none opens one and is its core
-    point. The number of cells is bounded by the data's extent and ``delta``, not by the length of
-    the stream.
+    A row in a cell moves the coef of the cell's core point; a row in no cell opens one and is its
+    core point. The number of cells is bounded by the data's extent and ``delta``, not by the length
+    of the stream.
 
     References
     ----------
@@ -115,20 +117,20 @@ class AVMRegressor(Covering, TubeRegressor):
     """AVM for regression: Pegasos whose rows are rounded to the core points of cells.
 
     With the squared loss and ``regularization`` at most 1, f stays within the ball of radius
-    ``max(abs(y)) / sqrt(regularization)``, the largest target (y_max) being that of the rows so
-    far, in units of the targets' deviation (``target_scale``).
+    ``max(abs(y)) / sqrt(regularization)``, with the largest target (y_max) of the rows so far, in
+    units of the targets' deviation (``target_scale``).
 
     Parameters
     ----------
     regularization : float
         lambda of the step 1 / (lambda t). A smaller lambda fits more closely, but the first
-        ``1 / lambda`` steps are above 1 and drive f away from the targets: it needs several times
-        as many rows.
+        ``1 / lambda`` steps are above 1 and move f away from the targets: it needs several
+        times as many rows.
     loss : {"squared", "absolute", "epsilon-insensitive"}
         Half the squared error, the error's size, or its size beyond epsilon.
     epsilon : float
-        Errors up to this size, in units of the targets' deviation (``target_scale``), are left
-        alone by the epsilon-insensitive loss; the others learn from all.
+        The epsilon-insensitive loss ignores errors up to this size, in units of the targets'
+        deviation (``target_scale``); the other losses learn from all errors.
 
     References
     ----------

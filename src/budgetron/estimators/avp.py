@@ -16,7 +16,7 @@ from budgetron.parts.ranges import OneOf
 class AVPClassifier(OnlineClassifier):
     """AVP: a Perceptron that also learns from margins below 1 - epsilon, within a norm ball.
 
-    Stores without limit; Ahpatron is this on a budget.
+    Stores examples without limit; Ahpatron is AVP on a budget.
 
     Parameters
     ----------

@@ -13,16 +13,16 @@ from budgetron.parts import GradientUpdate, Learner, Part, Round, Sample
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BoundedDescent(OnlineEstimator):
-    """What BOGD's classifier and regressor share.
+    """The base of BOGD's classifier and regressor.
 
     Parameters
     ----------
     regularization : float
-        f decays by 1 - step * regularization a round (lambda); the product must be below 1.
+        f decays by 1 - step * regularization per round (lambda); the product must be below 1.
     max_coef : float
-        No coef passes max_coef * step (gamma).
+        No coef exceeds max_coef * step (gamma).
     sampling : {"uniform", "nonuniform"}
-        "nonuniform" (BOGD++): small coefs are likelier to leave; not with the sigmoid kernel.
+        "nonuniform" (BOGD++): small coefs leave more often; not with the sigmoid kernel.
     """
 
     budget: Any = of(Sample, "size", BYTES)
@@ -40,9 +40,9 @@ class BoundedDescent(OnlineEstimator):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BOGDClassifier(BoundedDescent, GradientClassifier):
-    """BOGD: gradient descent where a stored example drawn at random makes room.
+    """BOGD: gradient descent that removes a random stored example to make room.
 
-    Those that stay grow by 1/(1 - p), so that on average f moves as without a budget.
+    The others grow by 1/(1 - p), so that on average f moves as without a budget.
 
     Parameters
     ----------
@@ -69,16 +69,16 @@ class BOGDClassifier(BoundedDescent, GradientClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BOGDRegressor(BoundedDescent, GradientRegressor):
-    """BOGD for regression: gradient descent where an example drawn at random makes room.
+    """BOGD for regression: gradient descent that removes a random example to make room.
 
-    Those that stay grow by 1/(1 - p), so that on average f moves as without a budget.
+    The others grow by 1/(1 - p), so that on average f moves as without a budget.
 
     Parameters
     ----------
     max_coef : float
-        No coef passes max_coef * step (gamma), in units of the targets' deviation
-        (``target_scale``). Without a cap (inf) the coefs that stay may grow faster than the errors
-        they make are corrected, and f diverges.
+        No coef exceeds max_coef * step (gamma), in units of the targets' deviation
+        (``target_scale``). Without a limit (inf) the other coefs may grow faster than their
+        errors are corrected, and f diverges.
 
     References
     ----------
@@ -96,5 +96,5 @@ class BOGDRegressor(BoundedDescent, GradientRegressor):
     (400, 0.83)
     """
 
-    # R^2 0.22: no coef passes 0.1, and 100 of the 200 rows have left.
+    # R^2 0.22: no coef exceeds 0.1, and 100 of the 200 rows have left.
     _poor_on_few_rows: ClassVar[bool] = True

@@ -18,23 +18,23 @@ from budgetron.parts import (
 )
 from budgetron.parts.ranges import OneOf, parameter
 
-# What each maintenance= is called among the parts.
+# The part for each value of maintenance=.
 MAINTENANCE = {"remove": RemoveSmallest, "project": ProjectSmallest, "merge": Merge}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BSGDClassifier(GradientClassifier):
-    """BSGD: Pegasos where the example whose loss moves f least makes room.
+    """BSGD: Pegasos that makes room with the example whose removal changes f least.
 
-    The example with the least abs(a_i) sqrt(k(x_i, x_i)) is dealt with as ``maintenance`` says.
+    ``maintenance`` says what happens to the example with the least abs(a_i) sqrt(k(x_i, x_i)).
 
     Parameters
     ----------
     regularization : float
         Weight of the norm (lambda), above 0.
     maintenance : {"remove", "project", "merge"}
-        "remove": it is dropped; "project": onto the span of the others; "merge" (Gaussian kernel
-        only): with the example of its sign that costs least.
+        "remove": it is dropped; "project": it is projected onto the span of the others; "merge"
+        (Gaussian kernel only): it is merged with the example of its sign that costs least.
     kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References

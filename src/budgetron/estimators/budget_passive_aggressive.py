@@ -12,14 +12,14 @@ from budgetron.parts import Absorb, Learner, Part, PassiveAggressiveUpdate, Roun
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BudgetPassiveAggressiveClassifier(OnlineClassifier):
-    """BPA-S: PA-I where a newcomer takes over what it can of the example it replaces.
+    """BPA-S: PA-I in which a new example takes over what it can of the example it replaces.
 
-    One kernel row a round does it all; of the learners that only replace usually the best.
+    It costs one kernel row per round; usually the best of the learners that only replace.
 
     Parameters
     ----------
     C : float
-        Largest step; lower it on noisy labels.
+        Largest step; use a smaller one for noisy labels.
     kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References

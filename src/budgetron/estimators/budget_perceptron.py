@@ -20,7 +20,7 @@ from budgetron.parts import (
 )
 from budgetron.parts.ranges import OneOf, parameter
 
-# What each removal= is called among the parts.
+# The part for each value of removal=.
 REMOVALS = {
     "oldest": RemoveOldest,
     "random": RemoveRandom,
@@ -31,16 +31,16 @@ REMOVALS = {
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BudgetPerceptronClassifier(OnlineClassifier):
-    """Perceptron with at most B examples and one rule for which of them leaves.
+    """Perceptron with at most B examples and a rule for which of them leaves.
 
-    Every mistake is stored; when there is no more room, ``removal`` says who goes.
+    Every mistake is stored; when the budget is full, ``removal`` says which example leaves.
 
     Parameters
     ----------
     removal : {"oldest", "random", "margin", "refuse"}
         "oldest": the one stored first (Remove-Oldest). "random": any of the B, never the newest
         (RBP). "margin": the one with the largest margin without itself (CKS). "refuse": nothing
-        enters any more (Stoptron, the floor every method must beat).
+        is stored any more (Stoptron, the baseline every method must beat).
 
     References
     ----------
@@ -76,14 +76,14 @@ class BudgetPerceptronClassifier(OnlineClassifier):
 class BudgetPerceptronRegressor(SignRegressor):
     """RBP for regression: a budgeted Perceptron that stores errors beyond epsilon.
 
-    An error e = y - f(x) with abs(e) > epsilon adds ``step * sign(e)`` at x; when there is no more
-    room, ``removal`` says who goes.
+    An error e = y - f(x) with abs(e) > epsilon adds ``step * sign(e)`` at x; when the budget is
+    full, ``removal`` says which example leaves.
 
     Parameters
     ----------
     removal : {"oldest", "random", "refuse"}
         "oldest": the one stored first. "random": any of the B, never the newest (RBP). "refuse":
-        nothing enters any more.
+        nothing is stored any more.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Parts combined by hand: the machines no paper has."""
+"""Parts combined by hand: learners that no paper describes."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ def _either(family: str) -> list[Any]:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelClassifier(OnlineClassifier):
-    """A learner of one's own making: any update with any budget, kernel, loss and radius.
+    """A learner made from parts: any update with any budget, kernel, loss and radius.
 
-    Parts are given by name, with their default parameters, or as objects of `budgetron.parts`.
-    Either way their parameters can be searched and set, as ``budget__size`` or ``kernel__gamma``.
+    Parts are given by name, with their default parameters, or as objects of `budgetron.parts`. In
+    both cases their parameters can be searched and set, as ``budget__size`` or ``kernel__gamma``.
 
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"} or part
         A named kernel takes gamma, degree and coef0 from the parameters below, a part has its own.
     loss : {"hinge", "smooth-hinge", "logistic"}, part or None
-        For updates that descend a loss, "gradient" and "pegasos"; None leaves them the one they
+        For updates that minimise a loss, "gradient" and "pegasos"; None keeps the one they
         have, the hinge unless it was changed.
     update : str or part
         How f moves: "perceptron", "shrinking", "avp", "alma", "passive-aggressive", "gradient",
         "pegasos".
     budget : str or part
-        What happens when there is no more room: see ``budgetron.parts.BUDGETS``.
+        What happens when the budget is full: see ``budgetron.parts.BUDGETS``.
     radius : float or None
-        f is scaled back to this norm where it passes it.
+        f is scaled back to this norm if it exceeds it.
 
     Notes
     -----
-    Every update goes with every budget. Kernels are restricted where a norm, a projection or a
-    square root of k(x, x) is needed; a BudgetronError then says which kernels would do.
+    Every update works with every budget. Kernels are restricted if a norm, a projection or a
+    square root of k(x, x) is needed; a BudgetronError then names the allowed kernels.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class KernelClassifier(OnlineClassifier):
     # ---- parameters of parts ---------------------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; `deep` adds those of the parts, named ones too."""
+        """Parameters by name; `deep` adds those of the parts, also of parts given by name."""
         params: dict[str, Any] = super().get_params(deep=deep)
         if deep:
             for family in FAMILIES:
@@ -84,7 +84,7 @@ class KernelClassifier(OnlineClassifier):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; those of a part put another part in its place, shared ones stay."""
+        """Set parameters; a parameter of a part replaces the part, shared parts stay unchanged."""
         super().set_params(**{name: value for name, value in params.items() if "__" not in name})
         inner: dict[str, dict[str, Any]] = {}
         for name, value in params.items():
@@ -96,7 +96,7 @@ class KernelClassifier(OnlineClassifier):
             for key in changes:
                 if key not in known:
                     has = ", ".join(f"{family}__{name}" for name in known) or "none of that kind"
-                    raise BudgetronError(f"no parameter is called {family}__{key}; there is {has}")
+                    raise BudgetronError(f"there is no parameter {family}__{key}; there is {has}")
             if family == "kernel" and not isinstance(self.kernel, Part):
                 super().set_params(**changes)  # a named kernel's parameters are the estimator's own
             else:
@@ -108,7 +108,7 @@ class KernelClassifier(OnlineClassifier):
         return value if isinstance(value, Part) else FAMILIES[family][value]()
 
     def _inner_params(self, family: str) -> dict[str, Any]:
-        """Parameters of the part in use; none where no part is."""
+        """Parameters of the part in use; none if there is no part."""
         value = getattr(self, family)
         if isinstance(value, Part):
             return value.get_params()
@@ -135,7 +135,7 @@ class KernelClassifier(OnlineClassifier):
     # ---- the budget, which is a part's size ------------------------------------------------------
 
     def _budget_in(self, params: dict[str, Any]) -> Any:
-        # A name stands for its class, which has the default; a wrong one is refused elsewhere.
+        # A name means its class, which has the default; a wrong name is refused elsewhere.
         budget = params["budget"]
         part = FAMILIES["budget"].get(budget) if isinstance(budget, str) else budget
         return getattr(part, "size", None) or None  # 0 is no limit
@@ -149,7 +149,7 @@ class KernelClassifier(OnlineClassifier):
 
     def _apart_from_budget(self, params: dict[str, Any]) -> dict[str, Any]:
         given = {family: params[family] for family in ("loss", "update", "budget")}
-        for family, part in given.items():  # a name stands for a part with its default parameters
+        for family, part in given.items():  # a name means a part with its default parameters
             known = isinstance(part, str) and part in FAMILIES[family]
             given[family] = FAMILIES[family][part]() if known else part
         if hasattr(given["budget"], "size"):

@@ -8,8 +8,8 @@ import numpy as np
 
 from budgetron.errors import BudgetronError
 
-# Squared distances from norms and dot products carry errors of about 1e-15 of the largest: below
-# the root of that a distance is none.
+# Squared distances from norms and dot products have errors of about 1e-15 of the largest: a
+# distance below the root of that counts as 0.
 _NO_DISTANCE = 1e-7
 
 
@@ -30,27 +30,27 @@ class SuggestedDelta(NamedTuple):
 def suggest_delta(
     X: Any, *, n_rows: int = 1000, random_state: int | np.random.Generator | None = 0
 ) -> SuggestedDelta:
-    """A diameter for the cells of AVM, from the distances between rows of a sample.
+    """Suggest a diameter for the cells of AVM, from the distances between rows of a sample.
 
     The mean distance between two rows is taken as a radius. Around twice that, and up to two
     standard deviations away, larger cells mean fewer core points and more mistakes: `low` is the
-    end with the better predictions, `high` the one with the smaller model. The distances are of the
-    rows as they come: scale them first as they will be learned, and learn them with scale=None.
+    end with the better predictions, `high` the one with the smaller model. The distances are those
+    of the given rows: scale them first as they will be learned, and learn them with scale=None.
 
     Parameters
     ----------
     X : array or sparse matrix, shape (n, d)
         A sample of the stream, at least two different rows.
     n_rows : int, default 1000
-        From a larger sample this many rows are drawn: all their pairs are measured.
+        Number of rows drawn from a larger sample: all their pairs are measured.
     random_state : int, Generator or None, default 0
-        Of the draw.
+        Seed of the draw.
 
     Returns
     -------
     SuggestedDelta
-        `delta`, `low` and `high`. Where two deviations reach below zero, `low` is the least
-        distance, if that is below `delta`: cells that narrow hold one row each.
+        `delta`, `low` and `high`. If two deviations reach below zero, `low` is the smallest
+        distance, if that is below `delta`: such narrow cells hold one row each.
 
     References
     ----------
@@ -84,12 +84,12 @@ def suggest_delta(
         generator = np.random.default_rng(random_state)
         X = X[np.sort(generator.choice(X.shape[0], n_rows, replace=False))]
     if not issparse(X):
-        X = X - X.mean(axis=0)  # of distances none changes, but for the rounding of large offsets
+        X = X - X.mean(axis=0)  # changes no distance, but reduces the rounding of large offsets
     size = float(abs(X).max()) or 1.0
     distances = euclidean_distances(X / size)[np.triu_indices(X.shape[0], k=1)]
     apart = distances[distances > _NO_DISTANCE * distances.max()]
     if apart.size == 0:
-        raise BudgetronError("X has no two different rows in its sample; delta has no scale then")
+        raise BudgetronError("all rows of the sample are equal; delta needs two different rows")
     middle, reach = 2 * float(distances.mean()), 2 * float(distances.std())
     low = middle - reach if reach < middle else min(middle, float(apart.min()))
     return SuggestedDelta(size * middle, size * low, size * (middle + reach))

@@ -13,13 +13,13 @@ from budgetron.parts import Fogd, Learner, Part
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class FourierDescent(OnlineEstimator):
-    """What FOGD's classifier and regressor share.
+    """The base of FOGD's classifier and regressor.
 
     Parameters
     ----------
     n_components : int or str
-        Number of random frequencies (D). Text as "256KB" is the bytes of the whole model instead
-        (``budget_``: how many that are).
+        Number of random frequencies (D). Text such as "256KB" is the size of the whole model in
+        bytes instead (``budget_``: the resulting number of frequencies).
     step : float
         Step size of the gradient descent (eta), for features of length 1. For published steps on
         features without the factor 1/sqrt(D), multiply by D.
@@ -28,7 +28,7 @@ class FourierDescent(OnlineEstimator):
     degree, coef0 : int, float
         Not used.
     random_state : int, RandomState instance or None
-        Seed of the frequencies. Those of a feature depend on the seed and on the feature's number,
+        Seed of the frequencies. Those of a feature depend on the seed and the feature's number,
         not on when it first occurs. None is 0.
     """
 
@@ -45,10 +45,10 @@ class FourierDescent(OnlineEstimator):
 class FOGDClassifier(FourierDescent, GradientClassifier):
     """FOGD: gradient descent on random Fourier features of the kernel.
 
-    Stores no example: what is learned are the weights of ``2 * n_components`` features, cosines and
-    sines of random frequencies, whose inner product approaches the kernel as their number grows.
-    ``n_support_`` is therefore 0 and ``support_vectors_`` and ``dual_coef_`` are empty;
-    ``memory_bytes_`` says what the frequencies and weights take.
+    Stores no examples. It learns the weights of ``2 * n_components`` features, cosines and sines of
+    random frequencies, whose inner product approaches the kernel as their number grows. So
+    ``n_support_`` is 0, and ``support_vectors_`` and ``dual_coef_`` are empty; ``memory_bytes_`` is
+    the size of frequencies and weights.
 
     References
     ----------
@@ -71,7 +71,7 @@ class FOGDClassifier(FourierDescent, GradientClassifier):
 class FOGDRegressor(FourierDescent, GradientRegressor):
     """FOGD for regression: gradient descent on random Fourier features of the kernel.
 
-    Stores no example, as FOGDClassifier does not: ``n_support_`` is 0.
+    Stores no examples, like FOGDClassifier: ``n_support_`` is 0.
 
     References
     ----------

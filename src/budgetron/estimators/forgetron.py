@@ -14,11 +14,11 @@ from budgetron.parts.ranges import OneOf, parameter
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ForgetronClassifier(OnlineClassifier):
-    """Forgetron: a Perceptron that forgets, and errs little more than if it did not.
+    """Forgetron: a Perceptron that forgets, and makes few more mistakes than without forgetting.
 
     Every mistake is stored; over budget one example is dropped, after the whole hypothesis was
-    shrunk so that dropping it does little damage. With k(x, x) <= 1 and a budget of at least 83 the
-    number of mistakes is at most 2 ||g||^2 + 4 sum of g's hinge losses, for every g with
+    shrunk so much that dropping it does little damage. With k(x, x) <= 1 and a budget of at least
+    83 the number of mistakes is at most 2 ||g||^2 + 4 sum of g's hinge losses, for every g with
     ||g|| <= sqrt((B + 1)/log(B + 1))/4.
 
     Parameters
@@ -52,7 +52,7 @@ class ForgetronClassifier(OnlineClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Few rows are learned several times; when full it drops what costs least now.
+        # Few rows are learned several times; when full it drops the one that costs least now.
         tags.classifier_tags.poor_score = self.variant == "greedy"
         return tags
 

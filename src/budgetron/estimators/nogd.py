@@ -14,13 +14,13 @@ from budgetron.parts import Learner, Nogd, Part
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NystromDescent(OnlineEstimator):
-    """What NOGD's classifier and regressor share.
+    """The base of NOGD's classifier and regressor.
 
     Parameters
     ----------
     budget : int or str
-        Number of landmarks (B). Text as "256KB" is the bytes of the whole model instead
-        (``budget_``: how many that are).
+        Number of landmarks (B). Text such as "256KB" is the size of the whole model in bytes
+        instead (``budget_``: the resulting number of landmarks).
     rank : int or None
         Number of eigenvalues kept, at most ``budget``; None is a fifth of it, at least 1.
     step : float
@@ -39,8 +39,7 @@ class NystromDescent(OnlineEstimator):
         rank, budget = self.rank, self.budget
         if rank is not None and rank > budget:
             raise BudgetronError(
-                f"rank={rank} is more than the budget={budget} has eigenvalues; rank must be at "
-                "most budget"
+                f"rank={rank} is more than the budget={budget}; rank must be at most budget"
             )
         kept = max(1, budget // 5) if rank is None else int(rank)
         return Nogd(kernel, kept, int(budget), float(self.step), self._loss())
@@ -52,7 +51,7 @@ class NOGDClassifier(NystromDescent, GradientClassifier):
 
     The first ``budget`` examples with loss are stored and learned by gradient descent. From then on
     they are landmarks: the model is linear in the ``rank`` leading directions of their kernel
-    matrix. It stays an expansion over them, and ``dual_coef_`` are its coefs.
+    matrix. It stays an expansion over them with the coefs ``dual_coef_``.
 
     References
     ----------

@@ -11,16 +11,16 @@ from budgetron.parts import GradientUpdate, Learner, Part, Round
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OGDClassifier(GradientClassifier):
-    """OGD: gradient steps on the loss, every one of which stores its example.
+    """OGD: gradient steps on the loss; every step stores its example.
 
-    The unbounded yardstick of BOGD, FOGD and NOGD.
+    The unbounded reference of BOGD, FOGD and NOGD.
 
     Parameters
     ----------
     step : float
         Step size (eta).
     regularization : float
-        f decays by 1 - step * regularization a round (lambda); the product must be below 1.
+        f decays by 1 - step * regularization per round (lambda); the product must be below 1.
 
     References
     ----------
@@ -46,12 +46,12 @@ class OGDClassifier(GradientClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OGDRegressor(GradientRegressor):
-    """OGD for regression: gradient steps on the loss, every one of which stores its example.
+    """OGD for regression: gradient steps on the loss; every step stores its example.
 
     Parameters
     ----------
     regularization : float
-        f decays by 1 - step * regularization a round (lambda); the product must be below 1.
+        f decays by 1 - step * regularization per round (lambda); the product must be below 1.
 
     References
     ----------

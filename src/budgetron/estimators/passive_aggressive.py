@@ -20,13 +20,14 @@ from budgetron.parts import (
 class PassiveAggressiveClassifier(OnlineClassifier):
     """Passive-aggressive (PA): the smallest move that removes the loss, softened by C.
 
-    Stores every example with margin below 1, without limit.
+    Stores every example with a margin below 1, without limit.
 
     Parameters
     ----------
     C : float
         Aggressiveness: largest coef of an example ("I"), or how soft the step is ("II").
     variant : {"I", "II"}
+        How C softens a step: "I" cuts it off at C, "II" damps it by 1/(2C).
 
     References
     ----------
@@ -62,6 +63,7 @@ class PassiveAggressiveRegressor(TubeRegressor):
         Aggressiveness: largest coef of an example ("I"; in units of the targets' deviation,
         ``target_scale``), or how soft the step is ("II").
     variant : {"I", "II"}
+        How C softens a step: "I" cuts it off at C, "II" damps it by 1/(2C).
 
     References
     ----------

@@ -12,7 +12,7 @@ from budgetron.parts import Learner, Part, PerceptronUpdate, Round
 class PerceptronClassifier(OnlineClassifier):
     """Perceptron: every mistake is stored, without limit.
 
-    The yardstick of all budgeted learners; memory grows with the mistakes.
+    The reference of all budgeted learners; memory grows with the mistakes.
 
     Examples
     --------

@@ -16,24 +16,24 @@ from budgetron.parts.ranges import SIZE, parameter
 class POMDRClassifier(OnlineClassifier):
     """POMDR: optimistic mirror descent that halves its support.
 
-    Decides by f plus a guess of its next step, made from the last rows; what the guesses miss sets
-    the size of the steps. When the budget is full, the younger half of the stored examples hands
-    its coefs to their nearest in the older half.
+    Decides by f plus a guess of its next step, made from the last rows; the errors of the guesses
+    set the size of the steps. When the budget is full, the younger half of the stored examples
+    gives its coefs to the nearest examples of the older half.
 
     Parameters
     ----------
     budget : int or str
-        Largest number of stored examples (B), at least 2. It is reached only within a round: the
-        example that would be number B makes room for B/2. Text as "256KB" is the bytes of the
-        whole model instead (``budget_``: how many that are).
+        Largest number of stored examples (B), at least 2. It is reached only within a round:
+        the example that would be number B makes room for B/2. Text such as "256KB" is the size
+        of the whole model in bytes instead (``budget_``: the resulting number of examples).
     radius : float
         Norm ball (U), which also scales the steps.
     window : int
-        Number of last rows the guess is made from (M). They are kept beside the budget.
+        Number of last rows that the guess uses (M). They are kept beside the budget.
     horizon : int or None
-        Expected number of rows (T). It says how long the first phase lasts, in which rows near the
-        span of the stored examples are projected: until 10 log T examples are stored, and within
-        T^(-1/2); None is B/4 and 0.01.
+        Expected number of rows (T). It sets the length of the first phase, in which rows near
+        the span of the stored examples are projected: until 10 log T examples are stored, and
+        within T^(-1/2); None is B/4 and 0.01.
     kernel : {"rbf", "laplacian", "poly", "linear"}
 
     References

@@ -24,7 +24,7 @@ THRESHOLD = Numbers(0.0, 1.0, "left")
 
 
 def project(threshold: float | None, budget: int | None) -> Project:
-    """The budget of these parameters, of which None is no limit and no threshold."""
+    """The budget part for these parameters; None means no limit and no threshold."""
     return Project(
         size=0 if budget is None else int(budget),
         threshold=-1.0 if threshold is None else float(threshold),
@@ -33,16 +33,16 @@ def project(threshold: float | None, budget: int | None) -> Project:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ProjectronClassifier(OnlineClassifier):
-    """Projectron: a Perceptron that projects mistakes near the span of what it stores.
+    """Projectron: a Perceptron that projects mistakes near the span of its stored examples.
 
     A projected mistake changes the coefs of the stored examples and stores nothing, so their number
-    stops growing by itself; a budget stops it for certain.
+    stops growing by itself; a budget guarantees it.
 
     Parameters
     ----------
     threshold : float in [0, 1) or None
-        Largest distance from the span at which a mistake is projected (eta). None: none but what
-        lies in the span up to rounding.
+        Largest distance from the span at which a mistake is projected (eta). None: only
+        mistakes that lie in the span up to rounding.
     budget : int, str or None
         Largest number of stored examples (B): when there are that many, every mistake is projected.
         None is no limit.
@@ -71,7 +71,7 @@ class ProjectronClassifier(OnlineClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ProjectronRegressor(SignRegressor):
-    """Projectron for regression: projects errors near the span of what it stores.
+    """Projectron for regression: projects errors near the span of its stored examples.
 
     An error e = y - f(x) with abs(e) > epsilon adds ``step * sign(e)`` at x, or at the projection
     of x onto the span of the stored examples if that is near.
@@ -79,8 +79,8 @@ class ProjectronRegressor(SignRegressor):
     Parameters
     ----------
     threshold : float in [0, 1) or None
-        Largest distance from the span at which an error is projected (eta). None: none but what
-        lies in the span up to rounding.
+        Largest distance from the span at which an error is projected (eta). None: only errors
+        that lie in the span up to rounding.
     budget : int, str or None
         Largest number of stored examples (B): when there are that many, every error is projected.
         None is no limit.
@@ -110,10 +110,10 @@ class ProjectronRegressor(SignRegressor):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ProjectronPlusClassifier(ProjectronClassifier):
-    """Projectron++: Projectron that learns from margin errors too.
+    """Projectron++: Projectron that also learns from margin errors.
 
-    Mistakes are projected or stored as by Projectron. An example on the right side with a margin
-    below 1 moves f within the span of what is stored.
+    Mistakes are projected or stored as in Projectron. A correctly classified example with a margin
+    below 1 moves f within the span of the stored examples.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class ProjectronPlusClassifier(ProjectronClassifier):
     def _machine(self, kernel: Part) -> Learner:
         if self.rule == "bounded" and self.threshold == 0.0:
             raise BudgetronError(
-                "threshold=0.0 leaves rule='bounded' no step: it must be > 0, or None"
+                "threshold=0.0 makes no step with rule='bounded': it must be > 0, or None"
             )
         if self.rule == "bounded" and self.threshold is None and self.budget is None:
             raise BudgetronError(

@@ -13,12 +13,12 @@ from budgetron.parts import Learner, Part, Round, ShrinkingUpdate
 class ShrinkingPerceptronClassifier(OnlineClassifier):
     """Perceptron that shrinks f with every mistake, so that old examples fade.
 
-    Nothing leaves: memory grows with the mistakes. The first step of the Forgetron.
+    No example leaves: memory grows with the mistakes. The first step of the Forgetron.
 
     Parameters
     ----------
     shrink : float in (0, 1]
-        What f is multiplied by after each mistake (phi).
+        Factor of f after each mistake (phi).
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The table encoder as a scikit-learn transformer; the work is done by `budgetron.tables`."""
+"""The table encoder as a scikit-learn transformer; `budgetron.tables` does the work."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
-    """A table of mixed columns as numbers: words, dates, gaps, true and false.
+    """Turns a table of mixed columns into numbers: words, dates, gaps, booleans.
 
-    The kind of each column is inferred from rows: by `fit` from all of them, by `partial_fit` from
-    the first `infer_rows`. The encoding is then fixed: a row becomes the same features whatever the
-    order of the rows, the size of chunks, or the library that the table came from.
+    Kinds of columns are inferred from rows: `fit` uses all of them, `partial_fit` the first
+    `infer_rows`. The encoding is then fixed: a row becomes the same features whatever the order of
+    the rows, the size of chunks, or the library of the table.
 
     ============ ================================================================================
     number       itself; a gap is NaN
@@ -51,30 +51,31 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     types : mapping or None, default None
-        Kind of columns by name: "number", "category", "date", "boolean", "text", "hash" for words
-        that are hashed only, or "ignore" to leave one out. "date:dmy" also says how dates are
-        written: ymd, dmy, mdy, dby (3 Jan 2024), bdy (Jan 3, 2024), hms. Without it 1/2/2024 is 1
-        February unless other rows say otherwise.
+        Kinds of columns by name: "number", "category", "date", "boolean", "text", "hash" for
+        words that are only hashed, or "ignore" to leave one out. "date:dmy" also gives the
+        format of dates: ymd, dmy, mdy, dby (3 Jan 2024), bdy (Jan 3, 2024), hms. Without it
+        1/2/2024 is 1 February unless other rows show otherwise.
     categorical, numeric, text, ignore : sequences of names or None, default None
         The same for these four kinds.
     decimal : {"auto", ".", ","}, default "auto"
-        Decimal point of numbers that are text. "auto": per column, the one that more values agree
-        with; where all agree with both (1,234) the comma separates thousands, unless another column
+        Decimal point of numbers that are text. "auto": per column, the one that fits more
+        values; if both fit all (1,234), the comma separates thousands, unless another column
         has a decimal comma.
     max_categories : int, default 100
-        Most categories of a column with a feature of their own: those that occur most often.
+        Largest number of categories of a column with their own feature: the most frequent ones.
     min_count : int, default 1
-        A category that occurs in fewer rows is rare: it shares the buckets of unseen ones.
+        A category in fewer rows is rare: it shares the buckets of unseen ones.
     hash_width : int, default 1024
-        Buckets of a text, and of the other categories of a column with more than max_categories.
+        Number of buckets of a text, and of the other categories of a column with more than
+        max_categories.
     infer_rows : int, default 1000
-        Rows that `partial_fit` infers the columns from.
+        Number of rows from which `partial_fit` infers the columns.
     max_bytes : int or str, default 64,000,000
-        Most bytes of the encoder, also as "64MB". If they do not suffice, columns have fewer
-        categories with a feature of their own.
+        Largest size of the encoder in bytes, also as "64MB". If it is too small, columns have
+        fewer categories with their own feature.
     fill_gaps : bool, default False
-        A gap in a number or a date becomes the median of the rows it was inferred from, and one in
-        a boolean the mean, for learners that take no NaN.
+        A gap in a number or a date becomes the median of the rows it was inferred from, a gap
+        in a boolean the mean, for learners that take no NaN.
     strict : bool, default False
         A value that is not of its column's kind is an error.
 
@@ -83,11 +84,11 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     kinds_ : dict
         Kind of each column.
     left_out_ : dict
-        Of each column that became no feature, why.
+        Per column that became no feature, the reason.
     unparsed_ : dict
-        Of each column with such cells, how many cells `transform` could not read.
+        Per column with such cells, the number of cells that `transform` could not read.
     memory_bytes_ : int
-        Bytes of the encoder, with rows that it has not inferred columns from yet.
+        Size of the encoder in bytes, with rows from which it has not inferred columns yet.
     n_features_in_, feature_names_in_
         Number and names of the columns.
 
@@ -134,7 +135,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         ----------
         X : a pandas or polars frame, an Arrow table or record batch, a dict of columns, or an array
             with two dimensions
-        y : not looked at
+        y : ignored
         """
         self._forget()
         table = table_of(X)
@@ -150,7 +151,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         table = table_of(X, None if first else self._names)
         if first:
             _check_rows(table)
-            self._wishes()  # which tells what is wrong with a parameter
+            self._wishes()  # reports a wrong parameter
         else:
             self._check_names(table.column_names)
         if hasattr(self, "_encoding"):
@@ -168,9 +169,9 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The rows as a CSR array of float64 with a column per feature; of `set_output`, a frame.
+        """The rows as a CSR float64 array with one column per feature; a frame with `set_output`.
 
-        Columns are found by their names, in any order; columns that are not known are left out.
+        Columns are found by name, in any order; unknown columns are ignored.
         """
         encoding = self._ready()
         rows = encoding.encode(table_of(X, self._names), self._unread, self.strict)
@@ -193,10 +194,10 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     def _check_names(self, names: Sequence[str]) -> None:
         lost = [each for each in self._names if each not in names]
         if lost:
-            raise BudgetronError(f"column {lost[0]!r} is missing, which the first rows had")
+            raise BudgetronError(f"column {lost[0]!r} is missing, but the first rows had it")
 
     def _wishes(self, *, more_rows: bool = False) -> Wishes:
-        """What the parameters say; `more_rows` come, so that what is constant may vary."""
+        """The given parameters; with `more_rows` to come, constant columns may still vary."""
         with as_budgetron_error():
             self._validate_params()
         types = dict(self.types or {})
@@ -236,7 +237,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     # ---- looking inside ----------------------------------------------------------------------
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the features, all different."""
+        """The unique names of the features."""
         return np.array(self._ready().features, dtype=object)
 
     @property
@@ -249,7 +250,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
 
     @property
     def columns_(self) -> tuple[Column, ...]:
-        """What was found of each column: kind, gaps, number of different values, examples."""
+        """What was found in each column: kind, gaps, number of distinct values, examples."""
         return self._ready().columns
 
     @property
@@ -264,7 +265,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
         return sum(each.nbytes for each in getattr(self, "_waiting", []))
 
     def to_dict(self) -> dict[str, Any]:
-        """Parameters and encoding as plain data, for JSON; rows in waiting are not part of it."""
+        """Parameters and encoding as plain data, for JSON; without waiting rows."""
         params = self.get_params()
         for name in ("categorical", "numeric", "text", "ignore"):
             params[name] = None if params[name] is None else [str(each) for each in params[name]]
@@ -274,7 +275,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Self:
-        """As `to_dict` wrote it.
+        """Make it from the result of `to_dict`.
 
         Raises
         ------
@@ -293,7 +294,7 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
             made = cls(**found["params"])
             named = bool(found["named"])
         except (TypeError, LookupError, AttributeError):
-            raise BudgetronError("what it says of the table encoder makes no sense") from None
+            raise BudgetronError("its description of the table encoder is not valid") from None
         made._wishes()
         made._encoding = encoding
         made._names, made._waiting, made._unread = encoding.names, [], Counter()

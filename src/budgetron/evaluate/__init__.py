@@ -1,10 +1,10 @@
 """Prequential evaluation: each row is predicted first, then learned.
 
 `prequential` runs any learner over rows or a stream and returns an `Evaluation`: metrics, time,
-stored examples and bytes at checkpoints. `ClassificationMetrics` and `RegressionMetrics` are what
-it counts with, for whoever makes the predictions elsewhere. How rows are cut into chunks changes
-no bit of a metric. May use model files, the catalogue, the estimators and what is below them; it
-reads streams by their protocol alone.
+stored examples and bytes at checkpoints. `ClassificationMetrics` and `RegressionMetrics` count,
+also for predictions made elsewhere. The cut of rows into chunks changes no bit of a metric. May use
+model files, the catalogue, the estimators and the layers below them; it reads streams only by their
+protocol.
 """
 
 from budgetron.evaluate.loop import Evaluation, held_out, prequential

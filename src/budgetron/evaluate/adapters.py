@@ -1,9 +1,9 @@
-"""One way to talk to every learner: ours, scikit-learn's `partial_fit`/`predict`, River's `*_one`.
+"""One interface for every learner: ours, scikit-learn's `partial_fit`/`predict`, River's `*_one`.
 
-A face answers three questions: what does the learner say to these rows if each is learned right
-after (`test_then_train`), what does it say to rows as it is (`test`), and how much does it hold
-(`stored`, `bytes`). Ours run over whole chunks in the compiled loop; any other learner is asked row
-by row, since only that is test-then-train.
+An adapter ("face") answers three questions: the learner's answers if each row is learned right
+after (`test_then_train`), its answers without learning (`test`), and how much it holds (`stored`,
+`bytes`). Ours run over whole chunks in the compiled loop; any other learner runs row by row, since
+only that is test-then-train.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from budgetron.errors import BudgetronError
 from budgetron.estimators._base.plain import codes
 from budgetron.evaluate.predictions import Answers, nothing_yet, read
 
-_NARROW = 4096  # a sparse row up to this width goes to River's models with its zeros
+_AHEAD = 32  # rows inspected together while no label is asked for
+_NARROW = 4096  # River's models get a sparse row up to this width with its zeros
 
 
 class Face(Protocol):
-    """What the evaluation asks of a learner."""
+    """What the evaluation needs from a learner."""
 
     def test_then_train(self, X: Any, y: NDArray[Any]) -> Answers: ...
     def test(self, x: Any, y: NDArray[Any]) -> Answers:
-        """What it says to rows (y is only for the margins)."""
+        """The answers for rows (y is only for the margins)."""
 
     def train(self, x: Any, y: NDArray[Any]) -> None: ...
     @property
@@ -39,21 +40,33 @@ class Face(Protocol):
     def bytes(self) -> float: ...
 
 
-def face(model: Any, task: str, classes: NDArray[Any] | None, growing: bool) -> Face:
-    """The face for this learner.
+def face(
+    model: Any,
+    task: str,
+    classes: NDArray[Any] | None,
+    growing: bool,
+    coverage: float | None = None,
+    ask: float | None = None,
+) -> Face:
+    """The adapter for this learner.
 
     Parameters
     ----------
     model : the learner
-    task : "classification" or "regression"
+    task : "classification", "regression" or "novelty"
     classes : all labels, if known; scikit-learn's classifiers need them
     growing : later chunks may be wider
+    coverage : coverage of the intervals or sets of a learner of this library (`spans`)
+    ask : the share of rows whose labels a learner with `should_label` asks for, and learns
     """
     if hasattr(model, "test_then_train"):
         found: Face = model
         return found
+    if task == "novelty":
+        return _Detector(model, task, None, growing)
     if hasattr(model, "prequential"):
-        return _Native(model, task, classes, growing)
+        native = _Native(model, task, classes, growing, coverage)
+        return native if ask is None else _Asking(native, model, ask)
     if hasattr(model, "partial_fit") and hasattr(model, "predict"):
         return _Batch(model, task, classes)
     if hasattr(model, "learn_one") and hasattr(model, "predict_one"):
@@ -75,7 +88,7 @@ def task_of(model: Any) -> str:
 
 
 class _RowByRow:
-    """Test, then train, by one call each a row."""
+    """Test, then train, with one call each per row."""
 
     def test_then_train(self: Any, X: Any, y: NDArray[Any]) -> Answers:
         answers = []
@@ -86,23 +99,53 @@ class _RowByRow:
 
 
 class _Native:
-    """A learner of this library."""
+    """A learner of this library.
 
-    def __init__(self, model: Any, task: str, classes: NDArray[Any] | None, growing: bool) -> None:
+    `spans`: for the last rows tested and trained, (n, 2), if a coverage is given: the ends of their
+    intervals, or sizes of sets and 1 if the row's class was in it, else 0; nan if there is none.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        task: str,
+        classes: NDArray[Any] | None,
+        growing: bool,
+        coverage: float | None = None,
+    ) -> None:
         self._model = model
-        self._regression = task == "regression"
+        self._coverage = coverage
+        self._spans: list[NDArray[np.float64]] = []
+        self._regression = task != "classification"
         # gamma="auto" is 1/width: of a stream that grows, the first chunk's would be arbitrary.
         # Then the model itself refuses a wider chunk. A linear kernel has no gamma.
         self._growing = growing and (model.gamma != "auto" or model.kernel == "linear")
         self._learn = model._prequential_growing if self._growing else model.prequential
         self._closed = {} if classes is None else {"classes": classes}
 
+    @property
+    def growing(self) -> bool:
+        return self._growing
+
+    @property
+    def spans(self) -> NDArray[np.float64]:
+        return np.concatenate([np.empty(0), *self._spans]).reshape(-1, 2)
+
+    def _span(self, y: NDArray[Any]) -> dict[str, Any]:
+        """The arguments that record intervals or sets, if these are wanted."""
+        if self._coverage is None:
+            return {}
+        self._spans.append(np.full(2 * len(y), np.nan))
+        return {"spans": (self._spans[-1], self._coverage)}
+
     def test_then_train(self, X: Any, y: NDArray[Any]) -> Answers:
+        self._spans = []
         if self._regression:
-            return Answers.of(self._learn(X, y))
+            learn = self._model._prequential_growing
+            return Answers.of(learn(X, y, growing=self._growing, **self._span(y)))
         if self._closed:
             return self._read(X, y, **self._closed)
-        # Cut where a class joins: what was known before its first row is then at hand.
+        # Cut where a class is added: what was known before its first row is then available.
         bounds = [0, len(y)]
         if codes(y, self._classes) is None:
             labels, firsts = np.unique(y, return_index=True)
@@ -112,7 +155,7 @@ class _Native:
         )
 
     def _run(self, X: Any, y: NDArray[Any]) -> Answers:
-        """Rows of which at most the first is of a class that joins (of weight 0 none does)."""
+        """Rows of which at most the first adds a class (rows of weight 0 do not)."""
         before = self._classes
         answers = self._read(X, y)
         if len(before) <= 1 and len(before) < len(self._classes):
@@ -125,7 +168,8 @@ class _Native:
     def _read(self, X: Any, y: NDArray[Any], **closed: Any) -> Answers:
         chances = np.full(len(y), np.nan)
         learn = self._model._prequential_growing
-        decisions = learn(X, y, growing=self._growing, chances=chances, **closed)
+        how = {"growing": self._growing, "chances": chances, **self._span(y)}
+        decisions = learn(X, y, **how, **closed)
         return read(decisions, self._classes, y, chances)
 
     @property
@@ -151,6 +195,50 @@ class _Native:
     @property
     def bytes(self) -> float:
         return float(self._model.memory_bytes_) if hasattr(self._model, "_engine") else 0.0
+
+
+class _Detector(_Native):
+    """A detector of this library, which looks at no label."""
+
+    def test_then_train(self, X: Any, y: NDArray[Any]) -> Answers:
+        spans = np.full(2 * len(y), np.nan)
+        wanted = (spans, self._model._coverage)
+        scores = self._model._prequential_growing(X, growing=self._growing, spans=wanted)
+        return replace(Answers.of(scores), alarms=spans[::2] > 0.0)
+
+
+class _Asking:
+    """A learner of this library that only learns the rows whose labels it asks for."""
+
+    def __init__(self, native: _Native, model: Any, share: float) -> None:
+        self._native, self._model, self._share = native, model, share
+
+    def test_then_train(self, X: Any, y: NDArray[Any]) -> Answers:
+        answers = []
+        start = 0
+        while start < len(y):  # up to the next row that is asked for, the model does not change
+            block = X[start : start + _AHEAD]
+            count, asked = self._model._ask_ahead(block, self._share, growing=self._native.growing)
+            end = start + count
+            answers.append(self._native.test(X[start:end], y[start:end]))
+            if asked:
+                self._native.train(X[end - 1 : end], y[end - 1 : end])
+            start = end
+        return Answers.joined(answers)
+
+    def test(self, x: Any, y: NDArray[Any]) -> Answers:
+        return self._native.test(x, y)
+
+    def train(self, x: Any, y: NDArray[Any]) -> None:
+        self._native.train(x, y)
+
+    @property
+    def stored(self) -> float:
+        return self._native.stored
+
+    @property
+    def bytes(self) -> float:
+        return self._native.bytes
 
 
 class _Batch(_RowByRow):
@@ -197,7 +285,7 @@ class _Batch(_RowByRow):
 
     @property
     def bytes(self) -> float:
-        """What it says of itself, or the size of its pickle."""
+        """The size it reports, or the size of its pickle."""
         said = getattr(self._model, "memory_bytes_", None)
         return float(len(pickle.dumps(self._model)) if said is None else said)
 
@@ -212,7 +300,7 @@ class _River(_RowByRow):
         self._model = model
         self._regression = task == "regression"
         self._labels: set[Any] = set()
-        self._two: NDArray[Any] | None = None  # what False and True stand for
+        self._two: NDArray[Any] | None = None  # the labels for False and True
         if not self._regression and getattr(model, "_multiclass", None) is False:
             if classes is None:
                 raise BudgetronError(
@@ -255,16 +343,16 @@ class _River(_RowByRow):
 
     @property
     def bytes(self) -> float:
-        """River's own count where there is one, or the size of its pickle."""
+        """River's own count if there is one, or the size of its pickle."""
         said = getattr(self._model, "_raw_memory_usage", None)
         return float(len(pickle.dumps(self._model)) if said is None else said)
 
 
 def _as_dict(x: Any) -> dict[int, float]:
-    """A row as River has it: feature number to value.
+    """A row for River: feature number to value.
 
-    A sparse row has its zeros too, so that it is learned as the dense row is (a scaler of River's
-    takes a missing feature for unknown, not for 0); only a very wide one has what is there.
+    A sparse row has its zeros too, so that it is learned like the dense row (a River scaler treats
+    a missing feature as unknown, not as 0); only a very wide row leaves zeros out.
     """
     if isinstance(x, np.ndarray) or x.shape[1] <= _NARROW:
         row = x if isinstance(x, np.ndarray) else x.toarray()

@@ -1,12 +1,12 @@
-"""The area under the ROC curve: exact over rows at hand, binned over a stream in fixed memory.
+"""The area under the ROC curve: exact for rows in memory, binned for a stream in fixed memory.
 
-The AUC is the chance that a row of the positive class scores above one of the other, ties counted
-half. A stream's scores cannot be kept, and their range is not known beforehand. They are counted in
-bins that need no range: the leading 16 bits of the float32, which are its sign, exponent and 7
-bits of mantissa, in an order that is that of the numbers. Two scores fall into one bin only if
-they differ by less than 1 part in 128. Such pairs count as ties, so the binned AUC is off by at
-most half their share, which `binned_auc` returns beside it. Every checkpoint looks at all bins, so
-only those in use are numbered and kept.
+The AUC is the probability that a row of the positive class scores above one of the other, ties
+counted half. A stream's scores cannot be kept, and their range is not known beforehand. They are
+counted in bins that need no range: the leading 16 bits of the float32, which are its sign, exponent
+and 7 bits of mantissa, in the order of the numbers. Two scores are in one bin only if they differ
+by less than 1 part in 128. Such pairs count as ties, so the error of the binned AUC is at most half
+their share, which `binned_auc` returns beside it. Every checkpoint reads all bins, so only used
+bins are numbered and kept.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def bins(scores: Floats) -> NDArray[np.uint32]:
 
 
 class Bins:
-    """The bins in use, numbered as they first occur: some thousands of all there are.
+    """The used bins, numbered as they first occur: some thousands of all.
 
-    `used` are those in use already, in this order; others are a BudgetronError.
+    `used` are those already in use, in this order; anything else is a BudgetronError.
     """
 
     def __init__(self, used: NDArray[np.uint32] | None = None) -> None:
@@ -67,7 +67,7 @@ class Bins:
 
 
 def binned_auc(others: Floats, positives: Floats) -> tuple[float, float]:
-    """The AUC from weights in bins, and the most it may be off; nan where a class is missing."""
+    """The AUC from weights in bins, and its largest error; nan if a class is missing."""
     pairs = float(others.sum() * positives.sum())
     if pairs == 0:
         return float("nan"), float("nan")
@@ -78,7 +78,7 @@ def binned_auc(others: Floats, positives: Floats) -> tuple[float, float]:
 
 
 def exact_auc(positive: NDArray[np.bool_], scores: Floats) -> float:
-    """The AUC of these rows; nan where a class is missing."""
+    """The AUC of these rows; nan if a class is missing."""
     from scipy.stats import rankdata
 
     n = int(positive.sum())

@@ -1,4 +1,4 @@
-"""A curve over a stream of any length, in fixed memory: sums at points that lie evenly."""
+"""A curve over a stream of any length, in fixed memory: sums at evenly spaced points."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from budgetron.errors import BudgetronError
 from budgetron.evaluate.metrics import packed, unpacked
 
-POINTS = 512  # at most; there are half as many at least, once there were so many
+POINTS = 512  # at most; once there were so many, at least half as many
 FIRST_STEP = 16
 
 
@@ -18,10 +18,10 @@ class Point(NamedTuple):
 
     Attributes
     ----------
-    rows : how many
-    scored : of them, those that count
+    rows : number of rows
+    scored : number of rows that count
     loss : mistakes, or squared errors
-    guess : the same of the simplest guess: the commonest class, or the mean
+    guess : the same for the simplest baseline: the most frequent class, or the mean
     """
 
     rows: float
@@ -34,14 +34,14 @@ P = TypeVar("P", bound=tuple[float, ...])
 
 
 class Curve(Generic[P]):
-    """Points along a stream, each a fixed number of rows behind the one before.
+    """Points along a stream, each a fixed number of rows after the one before.
 
-    When there are too many every second one is dropped, so that a stream of any length has about as
-    many. How the rows come does not show.
+    When there are too many, every second one is dropped, so that a stream of any length has about
+    the same number. The chunk size has no effect.
 
     Parameters
     ----------
-    kind : of the points, a named tuple of numbers of which the first is `rows`
+    kind : type of the points, a named tuple of numbers; the first is `rows`
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Curve(Generic[P]):
 
     @property
     def next(self) -> int:
-        """The row behind which the next point is due."""
+        """The row after which the next point is due."""
         return self.step * (len(self.points) + 1)
 
     def add(self, point: P) -> None:
@@ -71,11 +71,11 @@ class Curve(Generic[P]):
             self.step *= 2
 
     def state(self) -> dict[str, Any]:
-        """What `restore` goes on from, as JSON writes it."""
+        """The state for `restore`, as JSON."""
         return {"step": self.step, "points": packed(np.array(self.points, np.float64))}
 
     def restore(self, state: dict[str, Any], rows: int) -> None:
-        """Go on from a state that was written behind so many rows; BudgetronError for others."""
+        """Continue from a state that was written after so many rows; BudgetronError for others."""
         step = state["step"]
         numbers = unpacked(state["points"], np.dtype(np.float64))
         if type(step) is not int or step < 1 or len(numbers) % len(self._kind._fields):

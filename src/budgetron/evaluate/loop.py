@@ -1,4 +1,4 @@
-"""The prequential loop: rows in their order, labels at once or later, metrics at checkpoints."""
+"""The prequential loop: rows in order, labels at once or later, metrics at checkpoints."""
 
 from __future__ import annotations
 
@@ -22,19 +22,30 @@ CHUNK_ROWS = 4096
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What `prequential` found.
+    """The result of `prequential`.
 
     Attributes
     ----------
     task : "classification" or "regression"
     checkpoints : at each, a dict from a metric's name to its value: `rows`, the metrics of
         `ClassificationMetrics` or `RegressionMetrics`, each also with `window_` and `fading_`
-        before its name, `seconds` (of processor time, in the learner), `stored` (examples) and
+        before its name, `seconds` (processor time in the learner), `stored` (examples) and
         `bytes`
+    window : rows of the metrics with `window_`; None: unknown
+
+    Examples
+    --------
+    >>> import budgetron
+    >>> from budgetron.evaluate import prequential
+    >>> from budgetron.streams import two_gaussians
+    >>> found = prequential(budgetron.make("rbp", budget=50), *two_gaussians(500), every=250)
+    >>> found.task, found.column("rows").tolist()
+    ('classification', [250, 500, 750, 1000])
     """
 
     task: str
     checkpoints: list[dict[str, float]]
+    window: int | None = None
 
     @property
     def last(self) -> dict[str, float]:
@@ -68,19 +79,19 @@ def prequential(
     Parameters
     ----------
     model : a learner of this library, anything with `partial_fit` and `predict`, or anything with
-        River's `learn_one` and `predict_one`. It goes on from where it is
+        River's `learn_one` and `predict_one`. It continues from its current state
     X, y : rows and labels; or X a stream of chunks (X, y), and y None
-    task : "classification" or "regression"; None: as the model says
-    every : a checkpoint each so many rows, or at these row numbers; the last row is always one
-    delay : how many rows after its own a row's label comes. The row is predicted when it arrives
-        and learned when its label does, that is, after the prediction of the row `delay` rows
-        later. 0: at once. Labels that have not come by the end are not learned
-    window, fading : of the sliding-window and the fading metrics
-    classes : all labels. None: they join as they occur; learners that need them before the first
-        row get those in y
-    positive : the label whose precision, recall and F1 are given; None: the larger of two labels,
-        the mean over the classes beyond two
-    chunk_rows : rows handed to the learner at once; changes no number but the seconds
+    task : "classification" or "regression"; None: that of the model
+    every : rows between two checkpoints, or a list of row numbers; the last row is always one
+    delay : rows after which a row's label comes. The row is predicted when it arrives and learned
+        when its label does, that is, after the prediction of the row `delay` rows later. 0: at
+        once. Labels that have not come by the end are not learned
+    window, fading : parameters of the sliding-window and the fading metrics
+    classes : all labels. None: they are added as they occur; learners that need them before the
+        first row get those in y
+    positive : the label for precision, recall and F1; None: the larger of two labels, or the mean
+        over the classes if there are more
+    chunk_rows : rows passed to the learner at once; changes nothing but the seconds
 
     Raises
     ------
@@ -114,7 +125,7 @@ def prequential(
     tester = _Delayed(learner, delay) if delay else learner
     count = _Counter(task, window, fading, closed, positive, unasked=1 + delay)
     chunks: Iterable[Any] = [(_rows(X), y)] if whole else X
-    found = Evaluation(task, [])
+    found = Evaluation(task, [], window)
     rows, seconds, ends = 0, 0.0, _ends(every)
     end = next(ends)
     for some, y in chunks:
@@ -147,7 +158,7 @@ def held_out(
     ----------
     model : as for `prequential`
     train, test : rows and labels, (X, y)
-    task : "classification" or "regression"; None: as the model says
+    task : "classification" or "regression"; None: that of the model
 
     Examples
     --------
@@ -172,7 +183,7 @@ def held_out(
 
 
 class _Delayed:
-    """A learner whose labels come later: rows wait until they do."""
+    """A learner whose labels come later: rows wait for them."""
 
     def __init__(self, learner: Face, delay: int) -> None:
         self._learner = learner
@@ -191,7 +202,7 @@ class _Delayed:
 
 
 class _Counter:
-    """Answers to metrics, by task. Of numbers the first `unasked` rows do not count."""
+    """Answers to metrics, by task. In regression the first `unasked` rows do not count."""
 
     def __init__(
         self,
@@ -247,5 +258,5 @@ def _ends(every: int | Sequence[int]) -> Iterator[int]:
 
 
 def _rows(X: Any) -> Any:
-    """X as something to cut rows from."""
+    """X in a form from which rows can be cut."""
     return X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)

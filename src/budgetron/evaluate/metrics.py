@@ -1,13 +1,13 @@
 """Metrics of a stream of predictions, over all rows, a sliding window, and fading.
 
-Each is given three times: over all rows so far (`mistake_rate`), over the last `window` rows
+Each comes in three forms: over all rows so far (`mistake_rate`), over the last `window` rows
 (`window_mistake_rate`), and with the weight of a row falling by the factor `fading` with every row
-after it (`fading_mistake_rate`); without a window or fading the former alone. Memory is fixed: a
-window of rows, a block of rows, and sums. What is counted over all rows can be written down
-(`state`) and taken up again (`restore`), to the bit.
+after it (`fading_mistake_rate`); without a window or fading only the first. Memory is fixed: a
+window of rows, a block of rows, and sums. What is counted over all rows can be saved (`state`) and
+restored (`restore`), to the bit.
 
-All are exact but the AUC over all rows and the fading one, which are binned (`auc.py` says how far
-off they can be); the window's is exact.
+All are exact except the AUC over all rows and the fading AUC, which are binned (`auc.py` gives
+their largest error); the window's AUC is exact.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from budgetron.evaluate.sums import ClassificationSums, RegressionSums, Sums, wi
 Floats = NDArray[np.float64]
 S = TypeVar("S", bound=Sums)
 
-BLOCK = 1024  # rows folded in at once
+BLOCK = 1024  # rows added at once
 
 
 class _Metrics(Generic[S]):
-    """Rows to sums: all, fading, and a window's on demand."""
+    """Rows to sums: all, fading, and a window's on request."""
 
     _sums: type[S]
 
@@ -63,7 +63,7 @@ class _Metrics(Generic[S]):
                     self._fading.fold(self._block)
 
     def values(self) -> dict[str, float]:
-        """Every metric by name; nan where there is nothing to compute it from."""
+        """Every metric by name; nan if there is nothing to compute it from."""
         found = self._measure(self.sums, None)
         if self._window is not None:
             window = self._window[: self.rows]
@@ -85,12 +85,12 @@ class _Metrics(Generic[S]):
         return self._block[: self.rows % BLOCK]
 
     def state(self) -> dict[str, Any]:
-        """What was counted over all rows, as JSON writes it; window and fading are left out."""
+        """What was counted over all rows, as JSON; without window and fading."""
         numbers = {name: getattr(self._all, name) for name in self._sums.numbers}
         return {"rows": self.rows, "block": packed(self._rest), "sums": packed(numbers)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state; BudgetronError where it is none."""
+        """Continue from a state; BudgetronError if it is not one."""
         rows = state["rows"]
         if type(rows) is not int or not 0 <= rows < 2**62:
             raise BudgetronError("the rows were not counted")
@@ -108,20 +108,20 @@ class _Metrics(Generic[S]):
         return self._sums()
 
     def _measure(self, sums: S, rows: NDArray[Any] | None) -> dict[str, float]:
-        """The metrics from sums, and from all their rows where they are at hand."""
+        """The metrics from sums, and from all their rows if these are available."""
         raise NotImplementedError
 
 
 class RegressionMetrics(_Metrics[RegressionSums]):
-    """R2, RMSE and MAE, and beside them those of the mean of the targets before (`mean_rmse`).
+    """R2, RMSE and MAE, and those of the mean of the targets before (`mean_rmse`).
 
-    R2 is scikit-learn's, 1 less the squared errors over those of the mean of all targets. A row
+    R2 is scikit-learn's, 1 minus the squared errors over those of the mean of all targets. A row
     without a prediction does not count.
 
     Parameters
     ----------
-    window : rows of the sliding window; None: there is none
-    fading : factor by which a row's weight falls with every later row; None: not given
+    window : rows of the sliding window; None: no window
+    fading : factor by which a row's weight falls with every later row; None: no fading metrics
 
     Examples
     --------
@@ -138,7 +138,7 @@ class RegressionMetrics(_Metrics[RegressionSums]):
         self._total = 0.0  # of the targets
 
     def add(self, targets: Any, predictions: Any, *, known: Any = True) -> NDArray[Any]:
-        """Count rows: what was so, and what was predicted; `known` False: it could not be yet.
+        """Count rows: targets and predictions; `known` False: there was no prediction yet.
 
         Returns the rows as they are counted (`sums.REGRESSED`).
         """
@@ -148,7 +148,7 @@ class RegressionMetrics(_Metrics[RegressionSums]):
         rows["known"] = known
         with np.errstate(over="ignore", invalid="ignore"):
             rows["error"] = targets - predictions
-            # One after the other: the same bits however the rows come.
+            # One row after the other: the same bits for any chunk size.
             totals = np.cumsum(np.append(self._total, targets))
             seen = np.arange(self.rows, self.rows + len(targets))
             rows["of_mean"] = targets - totals[:-1] / np.maximum(seen, 1)
@@ -176,22 +176,21 @@ class RegressionMetrics(_Metrics[RegressionSums]):
 class ClassificationMetrics(_Metrics[ClassificationSums]):
     """Mistake rate, hinge and log loss, precision, recall, F1, AUC and Cohen's kappa.
 
-    Precision, recall and F1 are those of the positive class; if none is named, of the larger of two
+    Precision, recall and F1 are those of the positive class; if none is given, of the larger of two
     labels, and beyond two classes the mean over the classes that occur (scikit-learn's "macro"). A
     row without a prediction counts as a mistake. The AUC is over the rows that have a score, that
     is, after both classes are known; it does not depend on which is positive. Beyond two classes it
     is the mean over the classes of one against the rest, by the learner's output for the class,
-    over the rows at which it was known; over all rows only.
-    The log loss is over the rows that have a probability, that is, whose class is known and not the
-    only one. `majority_rate` is what the commonest class of all these rows would have had as its
-    mistake rate.
+    over the rows at which it was known; only over all rows. The log loss is over the rows that have
+    a probability, that is, whose class is known and not the only one. `majority_rate` is the
+    mistake rate of always predicting the most frequent class of all these rows.
 
     Parameters
     ----------
-    window : rows of the sliding window; None: there is none
-    fading : factor by which a row's weight falls with every later row; None: not given
-    classes : labels known beforehand; others join as they occur
-    positive : the label whose precision, recall and F1 are given
+    window : rows of the sliding window; None: no window
+    fading : factor by which a row's weight falls with every later row; None: no fading metrics
+    classes : labels known beforehand; others are added as they occur
+    positive : the label for precision, recall and F1
 
     Examples
     --------
@@ -234,16 +233,16 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
 
         Parameters
         ----------
-        labels, predicted : (n,) what was so, and what was predicted
-        known : (n,) False where there was no prediction
+        labels, predicted : (n,) the true and the predicted labels
+        known : (n,) False if there was no prediction
         margins : (n,) y f(x), or beyond two classes f_y - max f_z, for the hinge loss
-        scores : (n,) larger the surer it is the larger label, for the AUC
-        chances : (n,) probability that was given to the label, for the log loss
+        scores : (n,) larger if the larger label is more likely, for the AUC
+        chances : (n,) predicted probability of the label, for the log loss
         outputs : beyond two classes, runs of rows with their classes and outputs, for the AUC
 
         Returns
         -------
-        rows : as they are counted (`sums.CLASSIFIED`)
+        rows : the rows as they are counted (`sums.CLASSIFIED`)
         """
         labels, predicted = np.asarray(labels), np.asarray(predicted)
         rows = np.empty(len(labels), self._sums.dtype)
@@ -274,7 +273,7 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         return encoded
 
     def by_class(self) -> list[dict[str, Any]]:
-        """Of each class, in the order of labels: rows, precision, recall and F1, over all rows."""
+        """Per class, in the order of labels: rows, precision, recall and F1, over all rows."""
         sums = self.sums
         sums.grow(len(self._codes))
         return [
@@ -343,7 +342,7 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
         which = [order[1]] if two else [code for code in order if _occurs(sums, code)]
         if self.positive is not None:
             code = self._codes.get(self.positive)
-            which = [] if code is None else [code]  # none: it has not occurred yet
+            which = [] if code is None else [code]  # empty: it has not occurred yet
         n = float(sums.actual.sum())
         agreement = _ratio(float(sums.right.sum()), n)
         chance = _ratio(float((sums.actual * sums.predicted).sum()), n * n)
@@ -359,14 +358,14 @@ class ClassificationMetrics(_Metrics[ClassificationSums]):
 
 
 class OneAgainstRest:
-    """Of each class, how many of its rows, and of the others, have an output in each bin.
+    """Per class, how many of its rows, and of the others, have an output in each bin.
 
-    Memory is 16 bytes for each class and bin in use, of which there are some thousands.
+    Memory is 16 bytes for each class and used bin, of which there are some thousands.
     """
 
     def __init__(self) -> None:
         self._bins = Bins()
-        self._counts: dict[Any, Floats] = {}  # of a label, (2, bins): the others', its own
+        self._counts: dict[Any, Floats] = {}  # per label, (2, bins): the others', its own
 
     def add(self, labels: NDArray[Any], outputs: Sequence[Outputs]) -> None:
         """Count the outputs of rows with these labels."""
@@ -398,14 +397,14 @@ class OneAgainstRest:
         return [self._counts[label] for label in sorted(self._counts)]
 
     def state(self) -> dict[str, Any]:
-        """As JSON writes it."""
+        """The state as JSON."""
         if not self._counts:
             return {}
         counts = [packed(wider(each, len(self._bins))) for each in self._by_label()]
         return {"lead_bins": packed(self._bins.used), "leads": [sorted(self._counts), counts]}
 
     def restore(self, state: dict[str, Any], labels: list[Any]) -> None:
-        """Go on from a state; without one, of older files, from nothing."""
+        """Continue from a state; without one, as in older files, from nothing."""
         if "leads" not in state:
             return
         self._bins = Bins(unpacked(state["lead_bins"], np.dtype(np.uint32)))
@@ -440,7 +439,7 @@ def packed(numbers: Any) -> str:
 
 
 def unpacked(text: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """What `packed` wrote; BudgetronError for anything else."""
+    """The numbers that `packed` wrote; BudgetronError for anything else."""
     try:
         return np.frombuffer(b64decode(text, validate=True), dtype).copy()
     except (TypeError, ValueError):
@@ -452,7 +451,7 @@ def _ratio(top: float, bottom: float) -> float:
 
 
 def _mean_ratio(top: Floats, bottom: Floats) -> float:
-    """The mean of top/bottom, 0 where bottom is 0 (as scikit-learn has it by default)."""
+    """The mean of top/bottom, 0 if bottom is 0 (scikit-learn's default)."""
     if not len(top):
         return float("nan")
     return float(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0).mean())

@@ -1,4 +1,4 @@
-"""What a learner says to rows, and how decisions become labels, margins and scores."""
+"""The answers of a learner, and how decisions become labels, margins and scores."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Outputs = tuple[int, NDArray[Any] | None, Floats | None]
 
 @dataclass(frozen=True)
 class Answers:
-    """What a learner said to rows, before it learned them.
+    """The answers of a learner to rows, before it learned them.
 
     Attributes
     ----------
-    values : labels, or numbers in regression
+    values : labels; numbers in regression; of a detector scores, larger the stranger the row
     known : False where it could not say anything yet
     margins : for the hinge loss; nan where it gives no decisions
     scores : for the AUC; nan where it gives none, or two classes are not known yet
@@ -26,6 +26,7 @@ class Answers:
         the label is not known yet, or the only one
     outputs : beyond two classes, runs of rows one after the other: how many, the classes known to
         them, and the output of each, (n, classes); none where there are no such outputs
+    alarms : of a detector, True where a row was called strange
     """
 
     values: NDArray[Any]
@@ -34,6 +35,7 @@ class Answers:
     scores: Floats
     chances: Floats
     outputs: tuple[Outputs, ...] = ()
+    alarms: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(cls, values: Any, known: bool = True) -> Answers:
@@ -44,7 +46,7 @@ class Answers:
 
     @classmethod
     def joined(cls, parts: list[Answers]) -> Answers:
-        """All of them, one after the other."""
+        """All of them, concatenated."""
         if len(parts) == 1:
             return parts[0]
         outputs = tuple(
@@ -65,14 +67,14 @@ def read(
 ) -> Answers:
     """Decisions as answers: labels, margins, and scores if there are two classes.
 
-    Labels in y need not be among the classes: where `class_weight` is 0 they never join.
+    Labels in y need not be known classes: if `class_weight` is 0 they are never added.
     """
     n = len(y)
     nothing = np.full(n, np.nan)
     chances = nothing if chances is None else chances
     if len(classes) == 0:
         return Answers(y.copy(), np.zeros(n, dtype=bool), decisions, nothing, chances)
-    if len(classes) == 1:  # the only answer there is, as `predict` has it
+    if len(classes) == 1:  # the only possible answer, as in `predict`
         margins = np.where(y == classes[0], decisions, -decisions)
         return Answers(np.repeat(classes, n), np.ones(n, dtype=bool), margins, nothing, chances)
     if decisions.ndim == 1:
@@ -86,7 +88,7 @@ def read(
     own = np.searchsorted(classes, y)
     rows = np.arange(n)
     mine = decisions[rows, np.minimum(own, len(classes) - 1)]
-    # A class that was not known had no coefs: its output was 0.
+    # An unknown class had no coefs: its output was 0.
     strange = (classes[np.minimum(own, len(classes) - 1)] != y) | np.isneginf(mine)
     others = decisions.copy()
     others[rows[~strange], own[~strange]] = -np.inf
@@ -97,5 +99,5 @@ def read(
 
 
 def nothing_yet(y: NDArray[Any], regression: bool) -> Answers:
-    """To a learner that has learned nothing every row is the number 0, or of no label."""
+    """The answers of a learner that has learned nothing: 0 for every row, or no label."""
     return Answers.of(np.zeros(len(y)) if regression else y, known=regression)

@@ -1,8 +1,8 @@
-"""What metrics are computed from: sums over rows, in which a row may count less the older it is.
+"""The sums from which metrics are computed; older rows may count less.
 
-With decay a, the row i rows ago has weight a^i; decay 1 counts all rows alike. Rows are folded in
-by whole blocks, so that folding is vectorised and its rounding depends on the row numbers alone,
-never on how the rows came (metrics.py keeps what does not fill a block yet).
+With decay a, the row i rows ago has weight a^i; decay 1 counts all rows equally. Rows are added in
+whole blocks, so that adding is vectorised and its rounding depends only on the row numbers, never
+on the chunk size (metrics.py keeps the rows of an incomplete block).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from budgetron.evaluate.auc import binned_auc
 
 Floats = NDArray[np.float64]
 
-# What is kept of a classified row: codes of its label and of the one predicted (-1: none), the
-# margin for the hinge loss, for the AUC the score (nan: the learner gave none) and its bin (its
-# number; -1: none), and the probability that its label was given (nan: none).
+# What is kept of a classified row: codes of its label and of the predicted one (-1: none), the
+# margin for the hinge loss, for the AUC the score (nan: none) and the number of its bin (-1: none),
+# and the predicted probability of its label (nan: none).
 CLASSIFIED = np.dtype(
     [
         ("truth", "i4"),
@@ -31,17 +31,17 @@ CLASSIFIED = np.dtype(
         ("chance", "f8"),
     ]
 )
-# What is kept of a regressed row: its target, the errors of the prediction and of the mean of the
+# What is kept of a regression row: its target, the errors of the prediction and of the mean of the
 # targets before, and whether it counts.
 REGRESSED = np.dtype([("target", "f8"), ("error", "f8"), ("of_mean", "f8"), ("known", "?")])
-# A probability below counts as this in the log loss, which would be infinite (as scikit-learn's).
+# A smaller probability counts as this in the log loss, which would be infinite (as scikit-learn).
 LEAST_CHANCE = float(np.finfo(np.float64).eps)
 
 
 class Sums:
     """Weighted sums over rows; subclasses say of what.
 
-    Folding puts new sums in the place of old ones and writes into none, so that copies share them.
+    Adding replaces old sums and never writes into them, so that copies can share them.
     """
 
     dtype: np.dtype[Any]
@@ -52,12 +52,12 @@ class Sums:
         self.weight = 0.0
 
     def fold(self, rows: NDArray[Any]) -> Self:
-        """Count the rows, the last of them as the newest."""
+        """Count the rows; the last one is the newest."""
         self._fold(rows, _weights(self.decay, len(rows)), self.decay ** len(rows))
         return self
 
     def with_rows(self, rows: NDArray[Any]) -> Self:
-        """A copy that counts these too."""
+        """A copy that also counts these rows."""
         return copy(self).fold(rows)
 
     def _fold(self, rows: NDArray[Any], weights: Floats, shrink: float) -> None:
@@ -102,7 +102,7 @@ class RegressionSums(Sums):
             self._spread_out(rows["target"], weights, shrink)
 
     def _spread_out(self, targets: Floats, weights: Floats, shrink: float) -> None:
-        """Join the variance of more targets to that of those before (Chan et al., 1979)."""
+        """Combine the variance of more targets with that of those before (Chan et al., 1979)."""
         before, more = self.scored * shrink, float(weights.sum())
         self.scored = before + more
         self.spread *= shrink
@@ -116,13 +116,13 @@ class RegressionSums(Sums):
 
 
 class ClassificationSums(Sums):
-    """Rows of each class, hinge and log loss, and scores in bins while there are two classes.
+    """Rows per class, hinge and log loss, and scores in bins while there are two classes.
 
     Attributes
     ----------
-    actual, predicted, right : of each class the weight of the rows that are of it, that were
-        predicted to be, and that are both
-    binned : False where the AUC comes from the rows themselves
+    actual, predicted, right : per class the weight of the rows that belong to it, that were
+        predicted to, and both
+    binned : False if the AUC is computed from the rows themselves
     """
 
     dtype = CLASSIFIED
@@ -139,7 +139,7 @@ class ClassificationSums(Sums):
         self.scores = np.zeros((2, 0))  # weights by class and number of the bin
 
     def grow(self, classes: int) -> None:
-        """Make room for more classes."""
+        """Extend the arrays for more classes."""
         more = np.zeros(max(classes - len(self.actual), 0))
         if not len(more):
             return
@@ -189,11 +189,11 @@ def _all_weights(decay: float, rows: int) -> Floats:
 
 
 def _weights(decay: float, rows: int) -> Floats:
-    """Of the last so many rows, the newest last."""
+    """The last so many rows, the newest last."""
     return _all_weights(decay, 1 << rows.bit_length())[-rows:] if rows else np.empty(0)
 
 
 def wider(weights: Floats, columns: int) -> Floats:
-    """With so many columns at least; what is new is 0."""
+    """With at least so many columns; new ones are 0."""
     have = weights.shape[1]
     return weights if columns <= have else np.hstack([weights, np.zeros((2, columns - have))])

@@ -1,8 +1,8 @@
 """Decisions explained in terms of the columns that a user knows.
 
-`explain(model, rows)` is public as `budgetron.explain`. Which features a column became is found in
-columns.py, how far it moved a decision in reasons.py, the table for people is made in text.py. May
-use the estimators, the tables and what is below them.
+`explain(model, rows)` is public as `budgetron.explain`. columns.py finds the features of a column,
+reasons.py how far it moved a decision, text.py makes the table for people. May use the estimators,
+the tables and the layers below them.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ the shares of all examples it sums to f"""
 
 
 class Reasons(list[Reason]):
-    """Reasons of several rows; its text is theirs, one below the other."""
+    """Reasons for several rows; its text is all of them, one below the other."""
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """All as plain data, for JSON."""
+        """All reasons as plain data, for JSON."""
         return [each.to_dict() for each in self]
 
     def __str__(self) -> str:
@@ -43,33 +43,33 @@ class Reasons(list[Reason]):
 
 
 def explain(model: Any, rows: Any, *, examples: int = 3) -> Reasons:
-    """Which columns moved the decision on each row, and the stored examples behind it.
+    """Explain decisions: the columns that moved each, and the stored examples behind it.
 
     A column's `change` is how far f, towards the prediction, would fall if all features of the
-    column (of a category one each) were their means over the stream; of a regressor, how far the
-    prediction would. Stored examples are those with the largest share in f, with what their columns
-    held: in the units of the table, with the names of categories.
+    column (one per category) were their means over the stream; for a regressor, how far the
+    prediction would fall. The examples are those with the largest share in f, with the values of
+    their columns: in the units of the table, with the names of categories.
 
     Parameters
     ----------
     model : a fitted estimator of this package, or a scikit-learn Pipeline that ends with one. The
-        columns behind TableEncoder and scikit-learn's plain transformers, and those of a model of
+        columns before TableEncoder and scikit-learn's plain transformers, and those of a model of
         `budgetron run --save`, are those of the table. Or a model of `budgetron.river`, alone or in
-        a pipeline of River: its columns are those of its TableEncoder, or its features
+        a River pipeline: its columns are those of its TableEncoder, or its features
     rows : a frame or array as the model takes it, one row or several; for River's models also dicts
-    examples : the most stored examples of a row
+    examples : largest number of stored examples per row
 
     Returns
     -------
     reasons : Reasons
-        A list of `Reason`; as text a table for each row, and `to_dicts` for programs.
+        A list of `Reason`; as text one table per row, and `to_dicts` for programs.
 
     Notes
     -----
-    A gap in a number has the mean of its feature in a stored example, and is shown as that unless
-    the model has missing="flag". A value far from the others is shown as four units from their
-    centre, at which scale="auto" cuts rows. With scale="standard" examples were scaled by what the
-    deviations were when they came, so that their numbers are not exact.
+    A gap in a number is stored as the mean of its feature in an example, and is shown as that
+    unless the model has missing="flag". A value far from the others is shown as four units from
+    their centre, where scale="auto" clips rows. With scale="standard" examples were scaled by the
+    deviations at the time they were stored, so that their numbers are not exact.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def explain(model: Any, rows: Any, *, examples: int = 3) -> Reasons:
 
 def _ours(model: Any) -> Any:
     if not isinstance(model, OnlineEstimator):
-        what = f"{type(model).__name__} is no estimator of budgetron"
+        what = f"{type(model).__name__} is not an estimator of budgetron"
         raise BudgetronError(f"{what}, nor a pipeline that ends with one")
     model._deciding  # noqa: B018 (raises if nothing was learned)
     return model
@@ -125,7 +125,7 @@ def looked_at(estimator: Any, X: Any) -> Any:
 def of_features(estimator: Any, X: Any) -> list[Known]:
     """Columns of a model that knows no others: its features, by name.
 
-    Of very many without a name, those that are not 0 in some row.
+    If there are very many without a name, those that are not 0 in some row.
     """
     names = getattr(estimator, "feature_names_in_", None)
     width = estimator.n_features_in_
@@ -149,7 +149,7 @@ def _is_column(value: Any) -> bool:
 
 
 def _cells(rows: Any, columns: list[Known]) -> list[dict[str, Any]] | None:
-    """What the columns held, by name; None where only the features are known."""
+    """What the columns held, by name; None if only the features are known."""
     if scipy.sparse.issparse(rows) or isinstance(rows, np.ndarray | list):
         return None
     from budgetron.tables.frames import table_of

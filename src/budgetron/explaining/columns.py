@@ -1,8 +1,8 @@
-"""Which features a model's columns became, and the way back from features to what a column held.
+"""The features of a model's columns, and the inverse: from features to what a column held.
 
 A column as the user knows it may be one feature, or many: one per category, points on circles,
-buckets. Transformers are followed one by one. Behind one that is not known here columns are its
-features, by the names it gives them.
+buckets. Transformers are followed one by one. After an unknown transformer, columns are its
+features, with the names that it gives them.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Known:
 
     Parameters
     ----------
-    name : as the user knows it
+    name : its name for the user
     features : numbers of its features
-    decode : what the column held, from the values of these features
-    mended : values of which a model has cut some (where the second array says so) for `decode`
+    decode : returns what the column held, from the values of these features
+    mended : restores values that a model has clipped (marked in the second array), for `decode`
     """
 
     name: str
@@ -47,7 +47,7 @@ def number(values: Floats) -> Cell:
 
 
 def of_names(names: Sequence[Any]) -> list[Known]:
-    """Columns that are a feature each."""
+    """Columns that are one feature each."""
     return [Known(str(name), np.array([j]), number) for j, name in enumerate(names)]
 
 
@@ -62,7 +62,7 @@ def of_encoding(encoding: Encoding) -> list[Known]:
 
 
 def placed(coding: Coding, places: NDArray[np.int64]) -> Known:
-    """A column whose features lie there; those that lie nowhere (-1) are 0."""
+    """A column with features at these positions; features without a position (-1) are 0."""
     kept = places >= 0
     if kept.all():
         return Known(coding.name, places, coding.decode, coding.mended)
@@ -86,7 +86,7 @@ def of_steps(steps: Sequence[tuple[str, Any]], width: int) -> list[Known]:
     Parameters
     ----------
     steps : fitted transformers by name, "passthrough" or None
-    width : of what comes out of the last one
+    width : width of the output of the last one
     """
     columns: list[Known] | None = None
     for _, step in steps:
@@ -120,7 +120,7 @@ def _last(columns: Sequence[Known]) -> int:
 
 
 def _behind(step: Any, columns: list[Known]) -> list[Known]:
-    """The columns, by their features behind a fitted step."""
+    """The columns, by their features after a fitted step."""
     follow = _FOLLOWED.get(type(step).__name__)
     if follow is None or not type(step).__module__.startswith(("sklearn.", "budgetron.")):
         return _opaque(step)
@@ -183,7 +183,7 @@ def _category(step: Any, j: int) -> Decode:
 
 
 def _codes(step: Any, j: int) -> list[Any]:
-    """What the codes of a column stand for; rare categories share the last one."""
+    """What the codes of a column mean; rare categories share the last one."""
     known = step.categories_[j].tolist()
     rare = step._infrequent_indices[j] if step._infrequent_enabled else None
     if rare is None:
@@ -263,14 +263,14 @@ def _columns(step: Any, columns: list[Known]) -> list[Known]:
 
 
 def _alone(columns: list[Known], feature: int, place: int) -> Known:
-    """The column that a feature is of, as if it were that feature alone, at another place."""
+    """The column of a feature, as if it were only that feature, at another position."""
     [owner] = [each for each in columns if feature in each.features] or [columns[0]]
     decode = owner.decode if len(owner.features) == 1 else lambda values: UNKNOWN
     return Known(owner.name, np.array([place]), decode)
 
 
 def _joined(parts: list[Known]) -> Known:
-    """One column that went several ways: the first one tells what it held."""
+    """One column with several paths: the first one gives what it held."""
     first = parts[0]
     if len(parts) == 1:
         return first
@@ -283,9 +283,9 @@ def _joined(parts: list[Known]) -> Known:
 
 
 def _regrouped(columns: list[Known], groups: list[tuple[NDArray[np.int64], Decode]]) -> list[Known]:
-    """The columns behind a step that makes of each feature a group of its own.
+    """The columns after a step that turns each feature into a group.
 
-    A column that was one feature is decoded by its group; of others their own way back is lost.
+    A column that was one feature is decoded by its group; for others the inverse is lost.
     """
     found = []
     for column in columns:
@@ -302,7 +302,7 @@ def _regrouped(columns: list[Known], groups: list[tuple[NDArray[np.int64], Decod
 
 
 def _after(decode: Decode, before: Decode) -> Decode:
-    """First the way back through a step, then through those before it, for a number."""
+    """The inverse of a step, then of those before it, for a number."""
 
     def both(values: Floats) -> Cell:
         value = decode(values)

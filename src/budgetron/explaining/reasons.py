@@ -1,11 +1,11 @@
-"""Why a model decided on a row as it did: how far each column moved it, and the examples behind it.
+"""Why a model decided as it did: how far each column moved the decision, and stored examples.
 
-A column's move is f(x) less f of the row in which all features of that column are their means over
-the stream, the others as they are. Means are those that the model keeps to scale its rows; one that
-leaves rows as they come (scale=None) keeps none, and the means of its stored examples stand in.
+A column's move is f(x) minus f of the row in which all features of that column are their means over
+the stream, the others unchanged. The means are those that the model keeps to scale its rows; a
+model that does not scale (scale=None) keeps none, and the means of its stored examples are used.
 
-f is counted towards the prediction: beyond two classes as the lead over the class that comes next,
-in regression as the prediction itself.
+f is counted towards the prediction: beyond two classes as the lead over the next class, in
+regression as the prediction itself.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from budgetron.explaining.columns import Floats, Known
 from budgetron.explaining.text import as_text
 from budgetron.tables.codings import Cell
 
-CUT = 4 * (1 - 1e-6)  # units from the centre: scale="auto" cuts values there
+CUT = 4 * (1 - 1e-6)  # units from the centre: scale="auto" clips values there
 
 
 @dataclass(frozen=True)
 class Move:
-    """What a column did to a decision.
+    """How a column moved a decision.
 
     Attributes
     ----------
     column, value : its name, and what it held
-    change : of f towards the prediction, or of a regressor's prediction
-    changes : of each output of the model, in the order of its classes
-    share : of f towards the prediction that its features have without any example, in the straight
+    change : change of f towards the prediction, or of a regressor's prediction
+    changes : change of each output of the model, in the order of its classes
+    share : part of f towards the prediction from its features without any example, in the straight
         part of a learner that has one; else 0
-    shares : of each output
+    shares : share in each output
     """
 
     column: str
@@ -55,10 +55,10 @@ class Example:
 
     Attributes
     ----------
-    round : how many rows had been learned before it
+    round : number of rows that had been learned before it
     similarity : kernel value between it and the row
-    share : of f towards the prediction
-    shares : of each output
+    share : share of f towards the prediction
+    shares : share in each output
     values : what its columns held, by name; None is a gap
     """
 
@@ -71,20 +71,20 @@ class Example:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a model decided on one row as it did; its text is a table of at most 80 characters.
+    """Why a model decided as it did for one row; its text is a table of at most 80 characters.
 
     Attributes
     ----------
-    row : its number among those that were asked about, or its name
+    row : its number among the given rows, or its name
     prediction : a label, or a number
-    probability : of the predicted class; None in regression
+    probability : probability of the predicted class; None in regression
     decision : f towards the prediction, or the prediction
-    against : beyond two classes, the class that comes next; of two, the other; else None
-    moves : of the columns, the largest first
-    examples : those stored with the largest shares; none where a learner stores none
-    n_examples : how many there are
-    constant : what neither columns nor examples give: the shares of all of these and it sum to
-        `decision`. In regression it has the centre of the targets in it; None for a learner that
+    against : beyond two classes, the next class; of two, the other; else None
+    moves : moves of the columns, the largest first
+    examples : stored examples with the largest shares; none if the learner stores none
+    n_examples : number of stored examples
+    constant : the part that comes from neither columns nor examples: all shares and it sum to
+        `decision`. In regression it includes the centre of the targets; None for a learner that
         stores no examples
     """
 
@@ -99,7 +99,7 @@ class Reason:
     constant: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, for JSON."""
+        """The reason as plain data, for JSON."""
         return {
             **{
                 name: getattr(self, name)
@@ -123,9 +123,9 @@ class Explainer:
 
     Parameters
     ----------
-    estimator : one of this package
-    columns : what is known of its features
-    examples : most stored examples of a reason
+    estimator : an estimator of this package
+    columns : the columns of its features
+    examples : largest number of stored examples in a reason
     """
 
     estimator: Any
@@ -146,7 +146,7 @@ class Explainer:
         self._means = means
 
     def _places(self, column: Known) -> NDArray[np.intp]:
-        """Where the features of a column are among those of all."""
+        """The positions of a column's features among those of all."""
         return np.searchsorted(self._features, column.features)
 
     def reasons(
@@ -156,8 +156,8 @@ class Explainer:
 
         Parameters
         ----------
-        X : rows that the estimator has looked at (`_rows`), an array or CSR
-        raw : what the columns of each row held, by name, where that is known
+        X : rows that the estimator has checked (`_rows`), an array or CSR
+        raw : what the columns of each row held, by name, if known
         first : number of the first row
         """
         rows = scipy.sparse.csr_array(X)
@@ -205,7 +205,7 @@ class Explainer:
         )
 
     def _straight(self, why: Explanation | None, outputs: int) -> tuple[Floats, Floats]:
-        """What the features of each column have in every output without examples, and the rest."""
+        """The part of each column's features in every output without examples, and the rest."""
         shares = np.zeros((len(self.columns), outputs))
         if why is None:
             return shares, np.zeros(outputs)
@@ -221,7 +221,7 @@ class Explainer:
     def _flags(self) -> bool:
         return bool(self.estimator._engine.preparation.flags)
 
-    # ---- what moved it -----------------------------------------------------------------------
+    # ---- moves -------------------------------------------------------------------------------
 
     def _with_means(self, x: Any, columns: Sequence[Known]) -> Any:
         """The row, and below it the row with each column's features at their means."""
@@ -245,7 +245,7 @@ class Explainer:
         return outputs
 
     def _checked(self, rows: Any) -> SparseRows:
-        """Rows as the compiled model reads them; `reasons` takes none that were not looked at."""
+        """Rows as the compiled model reads them; `reasons` only takes checked ones."""
         return sparse_rows(rows.astype(self.estimator._engine.dtype))
 
     def _read(self, x: Any, outputs: Floats) -> tuple[Floats, Any, float | None, Any]:
@@ -269,7 +269,7 @@ class Explainer:
         shares = self.estimator._answer(self._checked(x), probabilities=True)[0]
         return lead, labels[code], float(shares[0, code]), other
 
-    # ---- the examples behind it --------------------------------------------------------------
+    # ---- examples ----------------------------------------------------------------------------
 
     def _behind(self, why: Explanation, lead: Floats) -> list[Example]:
         shares = why.shares @ lead
@@ -288,7 +288,7 @@ class Explainer:
         ]
 
     def _unscaled(self, examples: Any) -> Floats:
-        """Stored examples in the units of the rows; NaN where a flag says that it was missing."""
+        """Stored examples in the units of the rows; NaN if a flag says that it was missing."""
         stored = _dense(examples[:, self._features])
         centres, sizes = self._units
         sizes = np.where(np.isinf(sizes), 0.0, sizes)
@@ -301,7 +301,7 @@ class Explainer:
         return values
 
     def _cut(self, examples: Any) -> NDArray[np.bool_]:
-        """Which values of stored examples are cut."""
+        """Which values of stored examples are clipped."""
         cut: NDArray[np.bool_] = np.abs(_dense(examples[:, self._features])) >= CUT
         return cut & (self.estimator.scale_ is not None)
 
@@ -329,7 +329,7 @@ def _dense(rows: Any) -> Any:
 
 
 def _told(value: Any) -> Any:
-    """What a cell held, as JSON can hold it; None for a gap."""
+    """What a cell held, for JSON; None for a gap."""
     if value is None or value != value:
         return None
     if isinstance(value, np.generic):

@@ -1,7 +1,7 @@
 """Rows and columns of River's models: rows are dicts, features have names.
 
-A feature has the number by which the model met its name; a name that it never met has none, and no
-say in the decision.
+A feature has the number that the model gave its name; an unknown name has none, and does not
+affect the decision.
 """
 
 from __future__ import annotations

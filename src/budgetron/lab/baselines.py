@@ -1,8 +1,8 @@
-"""What the tables compare with and the library is not.
+"""Learners that the tables compare with, and that are not part of the library.
 
-`MajorityClass`, `Mean` and `LastLabel` look at no feature: a learner that is no better has learned
-nothing. `svc`, `nystroem-svc` and `sgd` are scikit-learn's machines in the papers' tables: two
-batch learners, and a linear one by stochastic gradient descent on the hinge that goes through a
+`MajorityClass`, `Mean` and `LastLabel` use no feature: a learner that does not beat them has
+learned nothing. `svc`, `nystroem-svc` and `sgd` are scikit-learn's machines in the papers' tables:
+two batch learners, and a linear one by stochastic gradient descent on the hinge loss, which reads a
 stream in small chunks.
 """
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 class _Constant:
     """A learner that predicts one value until it learns another.
 
-    It answers whole chunks (`budgetron.evaluate` asks for no more than `test_then_train`, `test`
-    and `train`), each row from the rows before it.
+    It answers whole chunks (`budgetron.evaluate` only needs `test_then_train`, `test` and `train`),
+    each row from the rows before it.
     """
 
     stored = 0.0
     n_support_ = 0
     n_mistakes_ = 0
     regression = False
-    value: Any = None  # what it predicts now; None: it knows nothing
+    value: Any = None  # the current prediction; None: it knows nothing
 
     @property
     def bytes(self) -> float:
@@ -45,7 +45,7 @@ class _Constant:
         return np.full(X.shape[0], self.value)
 
     def prequential(self, X: Any, y: NDArray[Any]) -> NDArray[Any]:
-        """Test, then train; what it said."""
+        """Test, then train; return the answers."""
         answers = self.test_then_train(X, y)
         self.n_mistakes_ += int(np.sum(~answers.known | (answers.values != y)))
         return answers.values
@@ -59,19 +59,19 @@ class _Constant:
         self.test_then_train(x, y)
 
     def test_then_train(self, X: Any, y: NDArray[Any]) -> Answers:
-        """What it said to every row, having learned those before it."""
+        """The answer for every row, after learning those before it."""
         first = self.test(X[:1], y[:1])
         after = self._values(y)
         self.value = after[-1]
         return Answers.joined([first, Answers.of(after[:-1])]) if len(y) > 1 else first
 
     def _values(self, y: NDArray[Any]) -> NDArray[Any]:
-        """What it predicts after each row."""
+        """The prediction after each row."""
         raise NotImplementedError
 
 
 class LastLabel(_Constant):
-    """Predicts what was so last time."""
+    """Predicts the last label."""
 
     def _values(self, y: NDArray[Any]) -> NDArray[Any]:
         return y
@@ -94,7 +94,7 @@ class Mean(_Constant):
 
 
 class MajorityClass(_Constant):
-    """Predicts the class that most rows had so far; of the tied the smallest label."""
+    """Predicts the most frequent class so far; of tied classes the smallest label."""
 
     def __init__(self) -> None:
         self._counts: dict[Any, int] = {}
@@ -113,14 +113,14 @@ class MajorityClass(_Constant):
 
 
 def svc(random_state: int, **params: Any) -> Any:
-    """LIBSVM, of which scikit-learn's `SVC` is a wrapper."""
+    """LIBSVM; scikit-learn's `SVC` is a wrapper of it."""
     from sklearn.svm import SVC
 
     return SVC(random_state=random_state, cache_size=500, **params)
 
 
 def nystroem_svc(random_state: int, gamma: float, C: float, n_components: int) -> Any:
-    """A linear SVM on Nystrom features, as LLSVM is."""
+    """A linear SVM on Nystrom features, like LLSVM."""
     from sklearn.kernel_approximation import Nystroem
     from sklearn.pipeline import make_pipeline
     from sklearn.svm import LinearSVC
@@ -129,7 +129,7 @@ def nystroem_svc(random_state: int, gamma: float, C: float, n_components: int) -
     return make_pipeline(features, LinearSVC(C=C, random_state=random_state))
 
 
-# Rows that are predicted before they are learned: a call for each row would take ten milliseconds.
+# Rows predicted before they are learned: one call per row would take ten milliseconds.
 CHUNK = 50
 
 
@@ -154,7 +154,7 @@ class Sgd:
         return labels
 
     def prequential(self, X: NDArray[Any], y: NDArray[Any]) -> None:
-        """Test, then train, a chunk at a time; the rows of the first chunk count as mistakes."""
+        """Test, then train, chunk by chunk; the rows of the first chunk count as mistakes."""
         classes = np.unique(y) if self.n_seen_ == 0 else None
         for start in range(0, len(y), CHUNK):
             rows, labels = X[start : start + CHUNK], y[start : start + CHUNK]
@@ -174,7 +174,7 @@ BASELINES: dict[str, Any] = {
     "mean": lambda random_state: Mean(),
     "last label": lambda random_state: LastLabel(),
 }
-# Of a task: what looks at no feature.
+# Per task: the learners that use no feature.
 REFERENCES = {
     "classification": {"majority class": "MajorityClass", "last label": "LastLabel"},
     "regression": {"mean": "Mean", "last label": "LastLabel"},

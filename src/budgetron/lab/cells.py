@@ -1,15 +1,15 @@
 """Cells: one learner on one permutation of one stream, run once and kept.
 
-Every user of the laboratory hands its cells to `finish`. A cell's key is a hash of everything its
-result depends on, so that a result kept from before is used again only where it would come out the
-same.
+All parts of the laboratory pass their cells to `finish`. A cell's key is a hash of everything that
+its result depends on, so that a stored result is used again only if a new run would give the same.
 """
 
 from __future__ import annotations
 
 import re
+import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -28,6 +28,7 @@ from budgetron.lab.workers import JobError, Workers
 
 Params = dict[str, Any]
 _TRIAL_ROWS = 30
+_TIMED_ROWS = 100  # rows between two checks of the clock
 
 
 class Work(Protocol):
@@ -35,15 +36,15 @@ class Work(Protocol):
 
     @property
     def key(self) -> str:
-        """Equal only where the result is."""
+        """A hash that is equal only if the result is."""
 
     @property
     def title(self) -> str:
-        """What to call it where it failed."""
+        """Its name in a message about a failure."""
 
     @property
     def own(self) -> bool:
-        """Whether its learner is the user's, which may raise anything."""
+        """Whether its learner is the user's own, which may raise anything."""
         return False
 
     def run(self) -> Record:
@@ -55,7 +56,13 @@ W = TypeVar("W", bound=Work)
 
 @dataclass(frozen=True)
 class Failure(Generic[W]):
-    """A cell that raised, and what it said on one line."""
+    """A cell that raised an exception, and its text on one line.
+
+    Attributes
+    ----------
+    cell : the cell
+    what : the exception, on one line
+    """
 
     cell: W
     what: str
@@ -70,10 +77,10 @@ def finish(
     pool: Workers,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Failure[W]]:
-    """Run the cells that the store does not have, each once, and keep them; those that failed.
+    """Run the cells that the store lacks, each once, and store them; return those that failed.
 
-    `report` is called with the number of cells done now, and of those there were to do. A bug of
-    ours is raised.
+    `report` is called with the number of cells done, and the number of all. A bug of ours is raised
+    again.
     """
     missing = list({cell.key: cell for cell in cells if cell.key not in store}.values())
     failures = []
@@ -94,13 +101,13 @@ def _run(cell: W) -> Record:
 
 
 def raise_bug(error: Exception, *, own: bool) -> None:
-    """Raise what is neither a user's mistake nor of the user's own learner."""
+    """Raise errors that are neither a user's mistake nor from the user's own learner."""
     if not own and not isinstance(error, (BudgetronError, OSError, MemoryError)):
         raise error
 
 
 def said(error: Exception) -> str:
-    """What an error says, on one line; one that is no BudgetronError with its type and place."""
+    """The text of an error, on one line; with type and place if it is not a BudgetronError."""
     text = " ".join(str(error).split())
     if isinstance(error, BudgetronError) and text:
         return text
@@ -113,18 +120,26 @@ def said(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class Settings:
-    """What all cells share.
+    """Settings that all cells share.
 
     Attributes
     ----------
     repeats : permutations; number r has the seed `seed` + r, for the order and for the learner
-    seed : of the first
-    keep_order : rows stay in their order; repeats differ in the learner's seed only
+    seed : seed of the first
+    keep_order : rows keep their order; repeats differ only in the learner's seed
     delay : rows after which a label comes
-    checkpoints : how many, evenly over the rows
-    window, fading : of the metrics
-    positive : the class that precision, recall and F1 are of, as text; None: the larger of two
-        labels, the mean over the classes beyond two
+    checkpoints : number of points on each curve, evenly over the rows
+    window, fading : parameters of the metrics
+    positive : the class for precision, recall and F1, as text; None: the larger of two labels, or
+        the mean over the classes if there are more
+    seconds : processor time after which a cell ends with the rows learned by then; None: no
+        limit
+
+    Examples
+    --------
+    >>> from budgetron.compare import Settings
+    >>> Settings(repeats=3, delay=100).window
+    1000
     """
 
     repeats: int = 10
@@ -135,11 +150,12 @@ class Settings:
     window: int = 1000
     fading: float = 0.999
     positive: str | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
 class Setup:
-    """A learner with its parameters, one line of the table.
+    """A learner with its parameters: one line of the table.
 
     Attributes
     ----------
@@ -147,8 +163,8 @@ class Setup:
     learner : its name in the catalogue, or module:attribute
     budget : examples, or bytes as text; None if it has no budget
     params : its parameters, budget included, seed not
-    version : of its code
-    reference : it is there to be compared with: it learns no more than a constant
+    version : digest of its code
+    reference : it is a baseline: it learns no more than a constant
     """
 
     label: str
@@ -170,7 +186,7 @@ class Cell:
 
     @property
     def line(self) -> tuple[str, str, int | str | None]:
-        """Of the tables: what its repeats share."""
+        """Its line of the tables, which its repeats share."""
         return self.rows.name, self.setup.label, self.setup.budget
 
     @property
@@ -188,15 +204,16 @@ class Cell:
     @property
     def key(self) -> str:
         shared = asdict(self.settings)
-        del shared["repeats"], shared["seed"]  # seed + repeat is what matters
-        if self.settings.positive is None:
-            del shared["positive"]  # the keys of before there was one
+        del shared["repeats"], shared["seed"]  # only seed + repeat matters
+        for name in ("positive", "seconds"):
+            if shared[name] is None:
+                del shared[name]  # keys from before this option existed
         setup = asdict(self.setup)
         del setup["label"], setup["reference"]
         return key_of([self.rows.digest, self.rows.task, setup, self.seed, shared])
 
     def run(self) -> Record:
-        """Learn all rows; what was measured on the way."""
+        """Learn all rows; return the measurements."""
         X, y = self.rows.permuted(None if self.settings.keep_order else self.seed)
         return {
             "stream": self.rows.name,
@@ -213,8 +230,8 @@ class Cell:
     def try_out(self) -> str:
         """Learn a few rows, so that a wrong value is found before anything is run.
 
-        What the learner said; empty if nothing is wrong. What it warns of, it will again. A bug of
-        ours is raised.
+        Returns the learner's error; empty if nothing is wrong. Its warnings will come again in the
+        run. A bug of ours is raised.
         """
         try:
             with warnings.catch_warnings():
@@ -229,14 +246,14 @@ class Cell:
         settings, rows = self.settings, self.rows
         model = self.make()
         ends = np.unique(np.linspace(0, len(y), checkpoints + 1).round().astype(int))[1:]
-        # Ours let classes join, as `budgetron run` does; others may need all of them at first,
-        # and so does a budget in bytes.
+        # Ours add classes as they occur, as `budgetron run` does; others, and budgets in bytes, may
+        # need all of them at first.
         needed = not hasattr(model, "prequential") or getattr(model, "in_bytes", False)
         closed = rows.task == "classification" and needed
+        given = (X, y) if settings.seconds is None else (_in_time(X, y, settings.seconds), None)
         found = prequential(
             model,
-            X,
-            y,
+            *given,
             task=rows.task,
             every=ends.tolist(),
             delay=settings.delay,
@@ -259,6 +276,15 @@ class Cell:
         return learner.make(self.rows.task, **params)
 
 
+def _in_time(X: Any, y: Any, seconds: float) -> Iterator[tuple[Any, Any]]:
+    """The rows in small chunks, while there is processor time left."""
+    end = time.process_time() + seconds
+    for start in range(0, len(y), _TIMED_ROWS):
+        if start and time.process_time() > end:
+            return
+        yield X[start : start + _TIMED_ROWS], y[start : start + _TIMED_ROWS]
+
+
 def setups(
     algorithms: Sequence[str],
     budgets: Sequence[int | str],
@@ -266,27 +292,27 @@ def setups(
     common: Mapping[str, Any],
     own: Mapping[str, Mapping[str, Any]],
 ) -> list[Setup]:
-    """Every learner at every budget; one without a budget once.
+    """Every learner at every budget; a learner without a budget once.
 
     Parameters
     ----------
     algorithms : names, each possibly as label=name
-    budgets : of those that have one; none: their own default
+    budgets : for learners that have one; none: their own default
     task : "classification" or "regression"
-    common : parameters of all learners that have them
+    common : parameters for all learners that have them
     own : label -> its parameters
 
     Raises
     ------
     BudgetronError
-        For a name nobody has.
+        For an unknown name.
     """
     pairs = [labelled(text) for text in algorithms]
     labels = [label for label, _ in pairs]
     for label in labels:
         if labels.count(label) > 1:
             raise BudgetronError(
-                f"{label!r} is there twice: name them apart, as in a={label},b={label}"
+                f"{label!r} occurs twice: give them names, as in a={label},b={label}"
             )
     for label in own:
         if label not in labels:
@@ -311,13 +337,13 @@ def setups(
 def _setup(label: str, learner: NamedLearner, budget: Any, params: Params, task: str) -> Setup:
     chosen = params if budget is None else {**params, "budget": budget}
     model = learner.make(task, **chosen)
-    stands = getattr(model, "budget", None)  # a default counts as a budget too
+    stands = getattr(model, "budget", None)  # a default is a budget too
     shown = stands if isinstance(stands, int | str) else None
     return Setup(label, learner.name, shown, chosen, learner.version)
 
 
 def references(task: str) -> list[Setup]:
-    """What every learner has to be better than: a constant, and what was so last time."""
+    """The baselines that every learner has to beat: a constant, and the last label."""
     found = []
     for label, name in REFERENCES[task].items():
         learner = named(f"budgetron.lab.baselines:{name}")
@@ -326,7 +352,7 @@ def references(task: str) -> list[Setup]:
 
 
 def planned(streams: Sequence[tuple[Rows, Sequence[Setup]]], settings: Settings) -> list[Cell]:
-    """All of them, in an order in which a process seldom changes stream or permutation."""
+    """All cells, in an order in which a process seldom changes stream or permutation."""
     return [
         Cell(rows, setup, repeat, settings)
         for rows, chosen in streams
@@ -336,6 +362,6 @@ def planned(streams: Sequence[tuple[Rows, Sequence[Setup]]], settings: Settings)
 
 
 def labelled(text: str) -> tuple[str, str]:
-    """Label and name of `label=name`; a name alone is its label."""
+    """Label and name of `label=name`; a single name is its own label."""
     label, equals, name = text.partition("=")
     return (label.strip(), name.strip()) if equals else (text.strip(), text.strip())

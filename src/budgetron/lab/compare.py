@@ -1,8 +1,8 @@
 """Learners side by side: budgets, streams and permutations, in parallel, resumable.
 
-`compare` plans cells, runs those its folder does not have, sums them up, and writes tables,
-records, figures and a page (`report`). Beside the learners stand two lines that look at no feature:
-the majority class (or the mean), and what was so last time.
+`compare` plans cells, runs those that its folder lacks, summarises them, and writes tables,
+records, figures and a page (`report`). Two baselines that use no feature are included: the majority
+class (or the mean), and the last label.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from budgetron.lab.learners_by_name import named
 from budgetron.lab.rows import Rows, load
 from budgetron.lab.statistics import Line, conclusion, summarise
 from budgetron.lab.store import Record, Store, check_folder
-from budgetron.lab.workers import Workers
+from budgetron.lab.workers import Workers, check_backend
 
 if TYPE_CHECKING:
     from budgetron.streams import SourceOptions
@@ -39,16 +39,28 @@ __all__ = ["Comparison", "Failure", "Line", "Rows", "Settings", "compare", "load
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came out.
+    """The result of a comparison.
 
     Attributes
     ----------
     summary : stream -> lines of its table
     records : finished cells
     failures : cells that raised
-    skipped : what to say of malformed rows that were left out, one text per stream
-    warnings : what learners warned of -> in how many cells
-    positive : stream -> the class that precision, recall and F1 are of, if there is one
+    skipped : messages about malformed rows that were skipped, one text per stream
+    warnings : warning of a learner -> in how many cells
+    positive : stream -> the class for precision, recall and F1, if there is one
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from budgetron.compare import Settings, compare
+    >>> from budgetron.streams import two_gaussians
+    >>> found = compare(
+    ...     [("noisy", *two_gaussians(100))], ["rbp"], tempfile.mkdtemp(), budgets=[10],
+    ...     settings=Settings(repeats=2), processes=1,
+    ... )  # doctest: +SKIP
+    >>> len(found.records), len(found.failures)  # doctest: +SKIP
+    (2, 0)
     """
 
     summary: dict[str, list[Line]]
@@ -60,11 +72,11 @@ class Comparison:
 
     @property
     def conclusion(self) -> str:
-        """What the numbers say, in one sentence."""
+        """The result in one sentence."""
         return conclusion(self.summary)
 
     def failed(self, stream: str) -> list[tuple[str, int | str | None]]:
-        """Learner and budget of the setups none of whose cells came through."""
+        """Learner and budget of the setups whose cells all failed."""
         lines = {(line.algorithm, line.budget) for line in self.summary.get(stream, [])}
         raised = [failure.cell.line for failure in self.failures]
         found = dict.fromkeys((name, budget) for where, name, budget in raised if where == stream)
@@ -84,29 +96,33 @@ def compare(
     rows: int | None = None,
     options: SourceOptions | None = None,
     processes: int | None = None,
+    backend: str | None = None,
+    address: str | None = None,
     command: str | None = None,
     report: Callable[[int, str], None] = lambda done, text: None,
     begin: Callable[[int], None] = lambda cells: None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Comparison:
-    """Compare learners and write what was found into the folder `out`.
+    """Compare learners and write the results into the folder `out`.
 
     Parameters
     ----------
-    streams : what `budgetron.streams.open_stream` opens by name, or (name, X, y)
-    algorithms : names of the catalogue, or module:attribute; label=name to have one twice;
+    streams : names for `budgetron.streams.open_stream`, or (name, X, y)
+    algorithms : names of the catalogue, or module:attribute; label=name to use one twice;
         ["all"]: all of the catalogue that do the task
-    out : folder; cells finished there before are not run again
-    budgets : of the learners that have one
-    settings : repeats, seed and the like
+    out : folder; cells that were finished there before are not run again
+    budgets : budgets of the learners that have one
+    settings : repeats, seed and others
     common, own : parameters for all that have them; for one label
-    task : "classification" or "regression"; None: by the labels of each stream
-    rows : only so many of each stream
-    options : how to read streams that are named: label, columns, dtype and the like
-    processes : at once; None: as `joblib.parallel_config` says, else one per core
-    command : what to say it was run by
-    report, begin : called with the number of cells done and a text; with the number to do
-    say : called with what there is to know of the streams
+    task : "classification" or "regression"; None: from the labels of each stream
+    rows : number of rows to use of each stream
+    options : how to read named streams: label, columns, dtype and others
+    processes : number of processes; None: from `joblib.parallel_config`, else one per core
+    backend : "loky", "dask" or "ray", where cells run; None: from `joblib.parallel_config`
+    address : address of the Dask or Ray cluster; None: processes of this machine
+    command : the command line, for the report
+    report, begin : called with the number of cells done and a text; with the number of all
+    say : called with messages about the streams
 
     Examples
     --------
@@ -120,12 +136,13 @@ def compare(
     ['forgetron', 'stoptron']
     """
     settings = settings or Settings()
+    check_backend(backend, address)
     folder = Path(out)
     check_folder(folder)
     for text in algorithms if list(algorithms) != ["all"] else ():
         named(labelled(text)[1])
     loaded = load(streams, rows, options, task, say)
-    with Workers(processes) as pool:
+    with Workers(processes, backend, address) as pool:
         pool.start()
         cells, failures = _plan(loaded, algorithms, budgets, common or {}, own or {}, settings)
         store = Store(folder)
@@ -160,10 +177,11 @@ def _plan(
     own: Mapping[str, Mapping[str, Any]],
     settings: Settings,
 ) -> tuple[list[Cell], list[Failure[Cell]]]:
-    """All cells, after every setup has learned a few rows, and those of learners that could not.
+    """All cells, after every setup has learned a few rows, and failures of those that could not.
 
-    What a learner of the catalogue says is about a parameter the user gave, and ends it all before
-    anything is run; a learner of one's own may be wrong in any way, and the others go on.
+    An error of a learner of the catalogue is about a parameter that the user gave, and ends the
+    comparison before anything is run; a user's own learner may fail in any way, and the others go
+    on.
     """
     chosen = {
         task: [*setups(_names(algorithms, task), budgets, task, common, own), *references(task)]
@@ -196,7 +214,7 @@ def _names(algorithms: Sequence[str], task: str) -> Sequence[str]:
 
 
 def _relabelled(record: Record, cell: Cell) -> Record:
-    """The record under today's names: an equal cell may have been run under others."""
+    """The record with today's names: an equal cell may have been run with others."""
     return {
         **record,
         "stream": cell.rows.name,

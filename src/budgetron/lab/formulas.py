@@ -1,8 +1,8 @@
 """Settings that depend on the stream: numbers and formulas of a table's file.
 
-A parameter's value is a number or a formula in T, the number of rows learned, or p, the number of
-examples the Perceptron stores on the same stream: "T", "8/T^2", "100/sqrt(T)", "p/4"; "none" is
-None, which TOML does not have.
+A parameter's value is a number or a formula of T, the number of rows learned, or p, the number of
+examples that the Perceptron stores on the same stream: "T", "8/T^2", "100/sqrt(T)", "p/4"; "none"
+is None, which TOML lacks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FORMULA = re.compile(r"(?P<top>[\d.e+-]+|T|p)(?:/(?P<bottom>sqrt\(T\)|T\^2|T|[\
 
 
 def value(formula: Any, T: int, p: int | None = None) -> Any:
-    """The number a parameter's formula stands for; what is no formula stays.
+    """The value of a parameter's formula; other values stay as they are.
 
     Examples
     --------
@@ -41,5 +41,5 @@ def value(formula: Any, T: int, p: int | None = None) -> Any:
 
 
 def needs_p(params: Mapping[str, Any]) -> bool:
-    """Whether one of the formulas is in p."""
+    """Whether one of the formulas uses p."""
     return any(isinstance(v, str) and re.fullmatch(r"p(/[\d.]+)?", v) for v in params.values())

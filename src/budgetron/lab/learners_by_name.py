@@ -1,7 +1,7 @@
-"""Learners by the name a user gives: one of the catalogue, or `module:attribute` for their own.
+"""Learners by name: one of the catalogue, or `module:attribute` for the user's own.
 
-An attribute is a class or a function that makes a learner: anything with `partial_fit` and
-`predict`, or with River's `learn_one` and `predict_one`. Modules are also looked for in the current
+The attribute is a class or a function that makes a learner: anything with `partial_fit` and
+`predict`, or with River's `learn_one` and `predict_one`. Modules are also searched in the current
 folder. Every mistake in a name is a BudgetronError of one line.
 """
 
@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
-from budgetron.catalogue import CATALOGUE, algorithms, make, nearest
+from budgetron.catalogue import CATALOGUE, DETECTORS, algorithms, make, nearest
 from budgetron.errors import BudgetronError
 
 
 class NamedLearner(Protocol):
-    """What a name stands for."""
+    """What a name means."""
 
     @property
     def name(self) -> str: ...
     @property
     def version(self) -> str:
-        """Changes when the learner's code may have changed."""
+        """Changes if the learner's code may have changed."""
 
     def parameters(self, task: str) -> list[str] | None:
         """The names of its parameters; None if it takes any."""
@@ -66,7 +66,7 @@ class _Listed:
 
 @dataclass(frozen=True)
 class _Own:
-    """A learner of the user's."""
+    """A user's own learner."""
 
     name: str
     maker: Any
@@ -114,6 +114,8 @@ def named(name: str) -> NamedLearner:
         return _own(name)
     if name not in CATALOGUE:
         hint = nearest(name, CATALOGUE) or f"; there are: {', '.join(CATALOGUE)}"
+        if name in DETECTORS:
+            raise BudgetronError(f"{name} learns without labels: it is for `budgetron run` only")
         raise BudgetronError(f"unknown algorithm {name!r}{hint} (your own: module:attribute)")
     return _Listed(name)
 
@@ -147,7 +149,7 @@ def _own(name: str) -> _Own:
 
 
 def _version_of(module: Any) -> str:
-    """A digest of the module's source: results kept from before hold for it alone."""
+    """A digest of the module's source: stored results hold only for it."""
     source = getattr(module, "__file__", None)
     if source is None or not os.path.isfile(source):
         return str(getattr(module, "__version__", ""))

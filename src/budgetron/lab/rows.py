@@ -1,7 +1,7 @@
-"""Streams as rows at hand: read once, described, permuted.
+"""Streams as rows in memory: read once, described, permuted.
 
-A comparison permutes rows, so it holds a stream in memory; an endless one needs a number of rows.
-Processes that get rows map their arrays from one file (joblib does that), so they hold no copies.
+A comparison permutes rows, so it holds a stream in memory; an endless stream needs a number of
+rows. Processes map the arrays from one file (by joblib), so they hold no copies.
 """
 
 from __future__ import annotations
@@ -33,11 +33,18 @@ class Rows:
 
     Attributes
     ----------
-    name : what to call it
+    name : name of the stream
     X, y : rows, dense or CSR, and labels or targets
-    source : where it came from, as the user named it
-    given_task : "classification" or "regression"; None: as the labels are
-    skipped : what to say of malformed rows that were left out
+    source : its origin, as the user named it
+    given_task : "classification" or "regression"; None: from the labels
+    skipped : message about malformed rows that were skipped
+
+    Examples
+    --------
+    >>> from budgetron.compare import Rows
+    >>> from budgetron.streams import two_gaussians
+    >>> Rows("noisy", *two_gaussians(100)).X.shape
+    (200, 2)
     """
 
     name: str
@@ -49,7 +56,7 @@ class Rows:
 
     @cached_property
     def task(self) -> str:
-        """As given; else targets that are not whole numbers make it a regression."""
+        """As given; else regression if targets are not whole numbers."""
         if self.given_task is not None:
             return self.given_task
         from sklearn.utils.multiclass import type_of_target
@@ -64,16 +71,16 @@ class Rows:
 
     @cached_property
     def labels(self) -> NDArray[Any]:
-        """All of them, sorted."""
+        """All labels, sorted."""
         return np.unique(self.y)
 
     def label_called(self, text: str | None) -> Any:
-        """The label that is written so; None for None, and of a regression.
+        """The label written like this; None for None, and for regression.
 
         Raises
         ------
         BudgetronError
-            If there is none.
+            If there is no such label.
         """
         if text is None or self.task == "regression":
             return None
@@ -83,7 +90,7 @@ class Rows:
         return found[text]
 
     def positive(self, named: str | None) -> str | None:
-        """The class that precision, recall and F1 are of: the one named, else the larger of two.
+        """The class for precision, recall and F1: the one given, else the larger of two.
 
         None: they are the mean over the classes, or there are no classes.
         """
@@ -93,7 +100,7 @@ class Rows:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all that was read."""
+        """A hash of all rows."""
         arrays = [self.X.indptr, self.X.indices, self.X.data] if _sparse(self.X) else [self.X]
         found = hashlib.sha256(repr((self.X.shape, str(self.X.dtype))).encode())
         for array in (*arrays, self.y):
@@ -102,26 +109,26 @@ class Rows:
         return found.hexdigest()[:16]
 
     def permuted(self, seed: int | None) -> tuple[Any, NDArray[Any]]:
-        """X and y in the order of the seed; None: in their own. The last answer is kept."""
+        """X and y in the order of the seed; None: unchanged. The last result is cached."""
         global _last
-        found = _last  # read once: another thread may ask for other rows
+        found = _last  # read once: another thread may want other rows
         if found is None or found[:2] != (self.digest, seed):
             order = slice(None) if seed is None else order_of(len(self.y), seed)
             found = _last = self.digest, seed, taken(self.X, order), self.y[order]
         return found[2:]
 
 
-# Of `Rows.permuted`: digest, seed, X and y. A process runs cells of one permutation in turn.
+# Cache of `Rows.permuted`: digest, seed, X and y. A process runs cells of one permutation in turn.
 _last: tuple[str, int | None, Any, NDArray[Any]] | None = None
 
 
 def order_of(count: int, seed: int) -> NDArray[Any]:
-    """The permutation of so many rows that has this seed, everywhere in the laboratory."""
+    """The permutation of so many rows for this seed, everywhere in the laboratory."""
     return np.random.default_rng(seed).permutation(count)
 
 
 def taken(X: Any, order: Any) -> Any:
-    """These rows; sparse ones with the narrow indices that LIBSVM asks for."""
+    """These rows; sparse ones with the 32-bit indices that LIBSVM needs."""
     rows = X[order]
     if _sparse(rows):
         rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
@@ -145,15 +152,22 @@ def load(
     Parameters
     ----------
     sources : the streams
-    rows : only so many of each
+    rows : number of rows to use of each
     options : how to read those that are named
-    task : of all; None: as given with them, or by their labels
-    say : is told what a table's columns are taken for, and which task its labels are for
+    task : task of all; None: as given with them, or from their labels
+    say : receives messages about a table's column kinds, and the task of its labels
 
     Raises
     ------
     BudgetronError
         If a stream cannot be read, or one that is named has too many classes.
+
+    Examples
+    --------
+    >>> from budgetron.compare import load
+    >>> [rows] = load(["synthetic:sea"], rows=50)
+    >>> rows.name, rows.X.shape
+    ('synthetic:sea', (50, 3))
     """
     loaded = []
     for source in sources:
@@ -169,7 +183,7 @@ def load(
 
 
 def _named_apart(loaded: Iterable[Rows]) -> list[Rows]:
-    """Streams of one name are numbered: "a", "a 2", and no other is called so."""
+    """Number streams of the same name: "a", "a 2"; all names are unique."""
     named = list(loaded)
     taken = {each.name for each in named}
     seen: set[str] = set()
@@ -193,9 +207,9 @@ def _read(
     from budgetron.streams.table.labels import refusal
 
     if source.startswith("synthetic:") and rows is None and "rows=" not in source:
-        raise StreamError(source, None, "a synthetic stream has no end: say how many --rows")
+        raise StreamError(source, None, "a synthetic stream has no end: add --rows")
     with open_stream(source, options, rows=rows) as stream:
-        for text in stream.told_of_columns:
+        for text in stream.column_notices:
             say(text)
         label = getattr(stream, "label", None)
         if task is None and label is not None:
@@ -204,7 +218,7 @@ def _read(
                 say(label.sentence)
         chunks = list(stream)
         name, skipped = stream.name, stream.skipped
-        for text in stream.told_of_cells:
+        for text in stream.cell_notices:
             say(text)
     if not sum(len(y) for _, y in chunks):
         raise StreamError(name, None, "no rows to learn from")

@@ -1,4 +1,4 @@
-"""From records to lines of a table: means, deviations, paired tests, ranks, and a conclusion."""
+"""From records to table lines: means, deviations, paired tests, ranks, and a conclusion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from budgetron.lab.store import Record
 # Below this p two learners differ significantly.
 SIGNIFICANT = 0.05
 
-# The metric a task is judged by: name, what to call it, factor and format of a shown value.
+# The main metric of a task: name, title, factor and format of a shown value.
 ERRORS = {
     "classification": ("mistake_rate", "mistakes, %", 100.0, ".2f"),
     "regression": ("rmse", "RMSE", 1.0, ".4f"),
@@ -28,14 +28,15 @@ class Line:
     Attributes
     ----------
     algorithm, budget : of the setup; budget None: no budget
+    task : "classification" or "regression"
     errors : per repeat, as shown (mistakes in per cent, or RMSE)
     means : every other metric after the last row, its mean over the repeats
     best : whether it has the least mean error of those with the same budget, and that is finite
     p : of the paired t-test against that one; nan for itself, with one repeat, or if it diverged
     records : the cells, by repeat
-    reference : it looks at no feature: the majority class, the mean, what was so last time. It is
-        never the best, and its p is nan
-    partial : cells of it failed: it has fewer repeats than others of its stream
+    reference : it uses no feature: the majority class, the mean, the last label. It is never the
+        best, and its p is nan
+    partial : some of its cells failed: it has fewer repeats than others of its stream
     """
 
     algorithm: str
@@ -69,9 +70,9 @@ class Line:
 
     @property
     def shown(self) -> str:
-        """`16.41 ± 0.12`; of one permutation `16.41`; `diverged` if an error is not finite.
+        """`16.41 ± 0.12`; for one permutation `16.41`; `diverged` if an error is not finite.
 
-        Where cells failed, and how many did not: `16.41 ± 0.12, n = 3`.
+        If cells failed, also how many did not: `16.41 ± 0.12, n = 3`.
         """
         count = f", n = {len(self.errors)}" if self.partial else ""
         if self.diverged:
@@ -95,17 +96,17 @@ class Line:
 
     @property
     def microseconds(self) -> float:
-        """Of a row."""
+        """Processor time per row, in microseconds."""
         return 1e6 * self.means["seconds"] / self.means["rows"]
 
 
 def p_shown(p: float) -> str:
-    """`0.012`, `< 0.001`, or a dash where there is no test."""
+    """`0.012`, `< 0.001`, or a dash if there is no test."""
     return "–" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def summarise(records: Sequence[Record]) -> dict[str, list[Line]]:
-    """Stream -> lines, those of a budget together, in the order in which they were asked for."""
+    """Stream -> lines, grouped by budget, in the order in which they were requested."""
     grouped: dict[str, dict[tuple[str, str], list[Record]]] = {}
     for record in records:
         place = (str(record["budget"]), record["algorithm"])
@@ -114,7 +115,7 @@ def summarise(records: Sequence[Record]) -> dict[str, list[Line]]:
 
 
 def columns(lines: Sequence[Line]) -> list[str]:
-    """The budgets there are, small ones first, no budget last; those of references do not count."""
+    """The budgets, small ones first, no budget last; those of references do not count."""
     budgets = {line.budget_shown: line.budget for line in lines if not line.reference}
 
     def size(name: str) -> tuple[int, float, str]:
@@ -137,7 +138,7 @@ def ranked(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
 
 
 def algorithms(lines: Sequence[Line]) -> list[str]:
-    """All of a table, the least mean error over its budgets first, references last."""
+    """All lines of a table, the least mean error over its budgets first, references last."""
     own: dict[tuple[bool, str], list[float]] = {}
     for line in lines:
         own.setdefault((line.reference, line.algorithm), []).append(line.mean)
@@ -152,7 +153,7 @@ def conclusion(summary: Mapping[str, Sequence[Line]]) -> str:
     """
     learners = [line for lines in summary.values() for line in lines if not line.reference]
     if not learners:
-        return "No cell came through, so there is nothing to conclude."
+        return "All cells failed, so there is nothing to conclude."
     best: dict[str, Line] = {}
     for stream, lines in summary.items():
         finite = [line for line in lines if not line.reference and not line.diverged]
@@ -226,7 +227,7 @@ def _significantly(
 
 
 def _listed(names: Sequence[str]) -> str:
-    """At most three, and how many more."""
+    """At most three names, and how many more."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
@@ -311,12 +312,12 @@ def mean(values: Sequence[float]) -> float:
 
 
 def deviation(values: Sequence[float]) -> float:
-    """The standard deviation; 0 of one value."""
+    """The standard deviation; 0 for one value."""
     return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
 def with_spread(values: Sequence[float], style: str) -> str:
-    """Mean and deviation, `16.41 ± 0.12`; of one value `16.41`."""
+    """Mean and deviation, `16.41 ± 0.12`; for one value `16.41`."""
     spread = f" ± {deviation(values):{style}}" if len(values) > 1 else ""
     return f"{mean(values):{style}}{spread}"
 
@@ -327,9 +328,9 @@ def _means(group: Sequence[Record]) -> dict[str, float]:
 
 
 def paired_p(group: Sequence[Record], best: Sequence[Record]) -> float:
-    """Two-sided p of a paired t-test over the permutations both have.
+    """Two-sided p of a paired t-test over the permutations that both have.
 
-    nan if they are fewer than two, or if an error is not finite.
+    nan if there are fewer than two, or if an error is not finite.
     """
     from scipy.stats import ttest_1samp
 
@@ -345,7 +346,7 @@ def paired_p(group: Sequence[Record], best: Sequence[Record]) -> float:
 
 
 def _apart(group: Sequence[Record], best: Sequence[Record]) -> list[float]:
-    """How much greater the errors are than the best's, over the permutations both have."""
+    """How much larger the errors are than the best's, over the permutations that both have."""
     mine = dict(zip((r["repeat"] for r in group), errors(group), strict=True))
     theirs = dict(zip((r["repeat"] for r in best), errors(best), strict=True))
     return [mine[r] - theirs[r] for r in sorted(mine.keys() & theirs.keys())]

@@ -1,8 +1,8 @@
 """Finished cells in a folder: one SQLite file, one transaction per cell.
 
-The file is `cells.db`. SQLite's write-ahead log makes a cell whole or absent, whatever ends the
-process, and a key is there once. A folder of older versions, with lines of JSON in `cells.jsonl`,
-is imported when it is first opened.
+The file is `cells.db`. SQLite's write-ahead log makes a cell complete or absent, whatever ends the
+process, and a key occurs once. A folder of older versions, with JSON lines in `cells.jsonl`, is
+imported when it is first opened.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ FILE = "cells.db"
 
 
 def key_of(about: Any) -> str:
-    """A key of everything a result depends on: equal only where all of it is."""
+    """A hash of everything a result depends on: equal only if all of it is."""
     text = json.dumps(about, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 class Store(Mapping[str, Record]):
-    """Finished cells by key. A record that cannot be read counts as absent, and is replaced.
+    """Finished cells by key. An unreadable record counts as absent, and is replaced.
 
     Parameters
     ----------
-    folder : where the file is; None: in memory only
-    name : of the table in it, and of the older file of JSON lines
+    folder : folder of the file; None: only in memory
+    name : name of the table in it, and of the older file of JSON lines
 
     Raises
     ------
     OSError
-        If the folder cannot be written to, or the file is damaged or somebody else's.
+        If the folder is not writable, or the file is damaged or belongs to another program.
     """
 
     def __init__(self, folder: Path | None = None, name: str = "cells") -> None:
@@ -66,7 +66,7 @@ class Store(Mapping[str, Record]):
             self._file.execute("COMMIT")
 
     def add(self, key: str, record: Record) -> None:
-        """Keep a finished cell; it is on the disk when this returns."""
+        """Store a finished cell; it is on disk when this returns."""
         with _errors(self._folder):
             self._insert(key, record)
 
@@ -99,7 +99,7 @@ class Store(Mapping[str, Record]):
 
 
 def check_folder(folder: Path) -> None:
-    """Try, before any work, whether a store can be there; what is not there yet is not made.
+    """Try, before any work, whether a store can be there; creates nothing.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def check_folder(folder: Path) -> None:
 
 @contextmanager
 def _errors(folder: Path | None) -> Iterator[None]:
-    """SQLite's and those of files alike, in one line that says what to do."""
+    """Errors of SQLite and of files as one line that says what to do."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
@@ -140,7 +140,7 @@ def _record(text: Any) -> Record | None:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Record]]:
-    """Key and record of every whole line of an older file; a torn one is left out."""
+    """Key and record of every complete line of an older file; a torn line is skipped."""
     for line in path.read_bytes().splitlines():
         try:
             entry = json.loads(line)

@@ -1,11 +1,11 @@
-"""Finding parameters: a grid, tried on the beginning of a stream, losers stopped early.
+"""Parameter search: a grid on the first rows of a stream; bad candidates stop early.
 
 Successive halving: every candidate of the grid sees a few rows, the best third sees three times as
-many, and so on until the last few see all. Which grid the papers searched is data, `grid.toml` of
-each paper. A learner of the catalogue is searched at the papers' values of its own parameters, with
-and without scaling (where values are missing only with scale="auto", which takes them), and at
-multiples of the gamma that the median rule finds: the papers' numbers for gamma are of features in
-the units they had.
+many, and so on until the last few see all. The grids that the papers searched are data, `grid.toml`
+of each paper. For a learner of the catalogue the search covers the papers' values of its own
+parameters, with and without scaling (with missing values only scale="auto", which takes them), and
+multiples of the gamma of the median rule: the papers' numbers for gamma are for features in their
+original units.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from budgetron.lab.learners_by_name import named
 from budgetron.lab.rows import load
 from budgetron.lab.statistics import ERRORS
 from budgetron.lab.store import Record, Store
-from budgetron.lab.workers import Workers
+from budgetron.lab.workers import Workers, check_backend
 
 if TYPE_CHECKING:
     from budgetron.streams import SourceOptions
 
 __all__ = ["Candidate", "Tuning", "combinations", "default_grid", "paper_grid", "tune"]
 
-KEEP = 3  # one of so many goes on
-FEWEST_ROWS = 250  # of the first rung: on fewer no two differ clearly
+KEEP = 3  # one of so many continues
+FEWEST_ROWS = 250  # of the first rung: with fewer rows the candidates do not differ clearly
 WIDTHS = ["0.25*median", "0.5*median", "median", "2*median", "4*median", "16*median"]
 SCALES = ["auto", "standard", None]
-TRAIN = 0.8  # of the rows, for the held-out error, as Le et al. 2017 have it
+TRAIN = 0.8  # share of the rows to learn for the held-out error, as in Le et al. 2017
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Candidate:
     Attributes
     ----------
     params : its values of the grid's parameters
-    rows : how many it has seen
+    rows : number of rows it has seen
     error : on these; mistakes as a share of rows, or RMSE; inf if it failed
     what : why it failed
     """
@@ -61,16 +61,23 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What came out.
+    """The result of a search.
 
     Attributes
     ----------
     task, rows : what was tuned on
     candidates : the best first
-    skipped : what to say of malformed rows that were left out
-    references : what looks at no feature -> its error on all rows: the majority class or the mean,
-        and what was so last time
-    warnings : what learners warned of -> how often
+    skipped : message about malformed rows that were skipped
+    references : baseline that uses no feature -> its error on all rows: the majority class or the
+        mean, and the last label
+    warnings : warning of a learner -> how often
+
+    Examples
+    --------
+    >>> from budgetron.streams import two_gaussians
+    >>> from budgetron.tune import tune
+    >>> found = tune(("noisy", *two_gaussians(200)), "rbp")  # doctest: +SKIP
+    >>> found.candidates[0].params  # doctest: +SKIP
     """
 
     task: str
@@ -89,7 +96,7 @@ class Tuning:
         return f"{error:.2%}" if self.task == "classification" else f"{error:.4f}"
 
     def conclusion(self, algorithm: str) -> str:
-        """What the numbers say, in one sentence."""
+        """The result in one sentence."""
         error = self.shown(self.best.error)
         what = f"makes {error} mistakes" if self.task == "classification" else f"has RMSE {error}"
         bar, least = min(self.references.items(), key=lambda each: each[1])
@@ -124,26 +131,29 @@ def tune(
     halving: bool = True,
     options: SourceOptions | None = None,
     processes: int | None = None,
+    backend: str | None = None,
+    address: str | None = None,
     report: Callable[[int, str], None] = lambda done, text: None,
     begin: Callable[[int], None] = lambda trials: None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Tuning:
-    """Search a grid on the beginning of a stream.
+    """Search a grid on the first rows of a stream.
 
     Parameters
     ----------
-    stream : what `budgetron.streams.open_stream` opens by name, or (name, X, y)
+    stream : a name for `budgetron.streams.open_stream`, or (name, X, y)
     algorithm : name in the catalogue, or module:attribute
     grid : parameter -> values, numbers or formulas in T; None: see `default_grid`
-    params : parameters that stay as they are; they leave the grid
-    rows : of the stream's beginning
+    params : fixed parameters; they are not searched
+    rows : number of first rows to use
     by : "prequential", each row predicted before it is learned; or "held-out", the last fifth
         predicted after the others are learned
     task : as for `budgetron.lab.compare.compare`
-    seed : of the order and of the learner
+    seed : seed of the order and of the learner
     keep_order : do not permute the rows
-    halving : stop losers early; False: every candidate sees all rows
-    options, processes, report, begin, say : as for `budgetron.lab.compare.compare`
+    halving : stop bad candidates early; False: every candidate sees all rows
+    options, processes, backend, address, report, begin, say : as for
+        `budgetron.lab.compare.compare`
 
     Raises
     ------
@@ -160,13 +170,14 @@ def tune(
     """
     if by not in ("prequential", "held-out"):
         raise BudgetronError(f"by={by!r} is not one of 'prequential', 'held-out'")
+    check_backend(backend, address)
     learner = named(algorithm)
     (data,) = load([stream], rows, options, task, say)
     fixed = dict(params or {})
     wanted = grid if grid is not None else default_grid(algorithm, learner.parameters(data.task))
     if grid is None and "scale" in wanted and "scale" not in fixed and data.has_gaps:
         wanted = {**wanted, "scale": ["auto"]}
-        say(f"{data.name}: has missing values, which scale=auto alone takes: no other is tried")
+        say(f"{data.name}: has missing values, which need scale=auto: no other scale is tried")
     wanted = {name: values for name, values in wanted.items() if name not in fixed}
     candidates = [Candidate(each) for each in combinations(wanted, len(data.y))]
     for candidate in candidates:
@@ -184,7 +195,7 @@ def tune(
         version = learner.version
         return cells([Setup(algorithm, algorithm, None, each, version) for each in chosen], rows)
 
-    with Workers(processes) as pool:
+    with Workers(processes, backend, address) as pool:
         pool.start()
         rungs = _rungs(len(candidates), len(data.y)) if halving else [len(data.y)]
         begin(sum(_going_on(len(candidates), rung) for rung in range(len(rungs))))
@@ -199,7 +210,7 @@ def tune(
 
 
 def _rungs(candidates: int, rows: int) -> list[int]:
-    """How many rows the candidates see before each selection, the last time all."""
+    """How many rows the candidates see before each selection; the last time all."""
     levels = 0
     while KEEP ** (levels + 1) <= candidates and rows // KEEP ** (levels + 1) >= FEWEST_ROWS:
         levels += 1
@@ -233,7 +244,7 @@ def _climb(
         for i, (error, what) in zip(active, errors, strict=True):
             found[i] = Candidate(found[i].params, rows, error, what)
         before += len(active)
-        # Stable, and back in the grid's order first: of the tied the first goes on.
+        # Stable, and back in the grid's order first: of tied candidates the first continues.
         active = sorted(sorted(active), key=lambda i: found[i].error)
     return found
 
@@ -243,7 +254,7 @@ def _errors(
     pool: Workers,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[tuple[float, str]]:
-    """Of every cell its error, inf if it is none or the cell failed, and why it failed."""
+    """The error of every cell, inf if it has none or failed, and why it failed."""
     store = Store()
     failed = {each.cell.key: each.what for each in finish(cells, store, pool, report)}
 
@@ -259,10 +270,10 @@ def _errors(
 
 
 def default_grid(algorithm: str, parameters: Sequence[str] | None) -> dict[str, list[Any]]:
-    """What is searched where nobody names a grid.
+    """The grid to search if none is given.
 
-    Of a learner of the catalogue the papers' grid of its own parameters, scaling, and multiples of
-    the median rule's gamma; of a user's own learner the papers' grid, as far as it has it.
+    For a learner of the catalogue, the papers' grid of its own parameters, scaling, and multiples
+    of the median rule's gamma; for a user's own learner the papers' grid, as far as it has these.
 
     Examples
     --------
@@ -274,12 +285,23 @@ def default_grid(algorithm: str, parameters: Sequence[str] | None) -> dict[str, 
 
 
 def paper_grid(algorithm: str, parameters: Sequence[str] | None) -> dict[str, list[Any]]:
-    """The grid that papers print: of its own parameters, and the kernel width if it has one.
+    """The grid that papers print: its own parameters, and the kernel width if it has one.
+
+    Parameters
+    ----------
+    algorithm : its name in the catalogue
+    parameters : parameters to search; None: all for which papers print a grid
 
     Raises
     ------
     BudgetronError
         If there is nothing to search.
+
+    Examples
+    --------
+    >>> from budgetron.tune import paper_grid
+    >>> paper_grid("ahpatron", ["epsilon"])
+    {'epsilon': [0.5, 0.6, 0.7, 0.8, 0.9]}
     """
     known: dict[str, dict[str, list[Any]]] = {}
     for folder in papers().values():
@@ -289,13 +311,18 @@ def paper_grid(algorithm: str, parameters: Sequence[str] | None) -> dict[str, li
     found = {name: list(values) for name, values in listed.items() if name in (parameters or ())}
     if not found:
         raise BudgetronError(
-            f"the papers have no grid for {algorithm}: name one, as in --grid C=1,10"
+            f"the papers have no grid for {algorithm}: pass one, as in --grid C=1,10"
         )
     return found
 
 
 def combinations(grid: Mapping[str, Sequence[Any]], rows: int) -> Iterator[dict[str, Any]]:
-    """Every combination of values, formulas worked out for so many rows.
+    """Every combination of values, with formulas computed for so many rows.
+
+    Parameters
+    ----------
+    grid : the values of each parameter; a text is a formula of T, as "1/sqrt(T)"
+    rows : T, the number of rows
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Files that are whole or not there: written beside their place, synced, then put in it.
+"""Atomic file writes: a file is written beside its place, synced, then renamed.
 
 Whatever happens meanwhile, a reader finds the old file or the new one. A process that is killed
-while writing leaves its unfinished file behind, under a name that `sweep` knows. Who writes holds a
-lock on the unfinished file, which ends with the process: what is locked is never swept. `hold`
-locks a place for as long as a run writes there. Without `fcntl` (Windows) there are no locks.
+while writing leaves its unfinished file, under a name that `sweep` knows. The writer holds a lock
+on the unfinished file, which ends with the process: locked files are never swept. `hold` locks a
+path for as long as a run writes there. Without `fcntl` (Windows) there are no locks.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ import secrets
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-_TOKEN = 16  # characters that tell unfinished files of one place apart
-_LONGEST = 200  # bytes of a name that others are made of by adding to it
+_TOKEN = 16  # random characters in the name of an unfinished file
+_LONGEST = 200  # bytes of a name to which others are appended
 _KINDS = {
     stat.S_IFDIR: "is a folder",
     stat.S_IFIFO: "is a pipe, not a regular file",
@@ -34,13 +35,14 @@ _KINDS = {
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """OSError if no file can be put there; its `strerror` says why.
+    """Raise OSError if no file can be written there; its `strerror` says why.
 
-    What is there and no regular file (a folder, a pipe, a device, a socket) must not be replaced.
+    Something that is not a regular file (a folder, a pipe, a device, a socket) must not be
+    replaced.
     """
     place = _place(path)
     try:
-        there = os.stat(place)  # also finds names that are too long, and links in a circle
+        there = os.stat(place)  # also finds names that are too long, and circular links
     except (FileNotFoundError, NotADirectoryError):
         there = None
     if there is not None and not stat.S_ISREG(there.st_mode):
@@ -55,16 +57,16 @@ def check_place(path: str | os.PathLike[str]) -> None:
         raise PermissionError(errno.EACCES, what, os.fspath(path))
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Put `data` in the file's place, on disk by the time this returns.
+def write_whole(path: str | os.PathLike[str], data: bytes | Callable[[IO[bytes]], object]) -> None:
+    """Write `data`, or what a function writes, to the file; it is on disk when this returns.
 
-    A symbolic link stays one: what it points to is replaced. The file keeps its permissions and,
-    where this process may give files away, its owner.
+    A symbolic link stays: its target is replaced. The file keeps its permissions and, if this
+    process may set it, its owner.
 
     Raises
     ------
     OSError
-        If it cannot be written, or what is there is no regular file; then that is as it was.
+        If it cannot be written, or the path is not a regular file; then nothing changes.
     """
     check_place(path)
     place = _place(path)
@@ -73,7 +75,10 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
         with open(handle, "wb") as file:
             if place.exists() and hasattr(os, "fchmod"):
                 _belong_as(handle, place.stat())
-            file.write(data)
+            if callable(data):
+                data(file)
+            else:
+                file.write(data)
             file.flush()
             os.fsync(handle)
             if fcntl is not None:
@@ -88,10 +93,10 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def _unfinished(place: Path) -> tuple[int, Path]:
-    """A new file beside the place, open, and locked until it is closed."""
+    """A new file beside the path, open, and locked until it is closed."""
     while True:
         beside = place.with_name(f"{_start(place)}{secrets.token_hex(_TOKEN // 2)}.unfinished")
-        # As open() would: readable by whom the umask lets.
+        # As open() does: readable for those the umask allows.
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         if fcntl is None:
             return handle, beside
@@ -103,7 +108,7 @@ def _unfinished(place: Path) -> tuple[int, Path]:
 
 
 def _belong_as(handle: int, before: os.stat_result) -> None:
-    """The owner, where that is permitted, and the permissions of the file that was there."""
+    """Copy the owner, if permitted, and the permissions of the old file."""
     with contextlib.suppress(PermissionError):
         os.fchown(handle, before.st_uid, before.st_gid)
     os.fchmod(handle, stat.S_IMODE(before.st_mode))
@@ -114,7 +119,7 @@ def _place(path: str | os.PathLike[str]) -> Path:
 
 
 def _start(place: Path) -> str:
-    """What the names of files beside a place begin with."""
+    """The prefix of the names of files beside a path."""
     name = os.fsencode(place.name)
     if len(name) > _LONGEST:
         return f".{hashlib.sha256(name).hexdigest()}."
@@ -122,7 +127,7 @@ def _start(place: Path) -> str:
 
 
 def sync_folder(folder: Path) -> None:
-    """The rename itself on disk; systems that cannot open a folder do not need it."""
+    """Sync the rename itself; systems that cannot open a folder do not need it."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -133,9 +138,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def sweep(path: str | os.PathLike[str]) -> None:
-    """Remove what killed processes left behind while they wrote this file.
+    """Remove the unfinished files of killed processes for this path.
 
-    A file that a process is writing stays, and so does what is no regular file.
+    A file that a process is writing stays, and so does anything that is not a regular file.
     """
     place = _place(path)
     start, end = _start(place), ".unfinished"
@@ -149,7 +154,7 @@ def sweep(path: str | os.PathLike[str]) -> None:
 def _remove_if_left(beside: Path) -> None:
     if not stat.S_ISREG(os.lstat(beside).st_mode):
         return
-    if fcntl is None:  # then the system refuses to remove what is open
+    if fcntl is None:  # then the system refuses to remove open files
         beside.unlink()
         return
     handle = os.open(beside, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -164,13 +169,13 @@ def _remove_if_left(beside: Path) -> None:
 
 
 class BusyError(OSError):
-    """Another process holds the place."""
+    """Another process holds the path."""
 
 
 def hold(path: str | os.PathLike[str]) -> Callable[[], None]:
-    """Have this place alone until the function that is returned is called, or the process ends.
+    """Lock this path until the returned function is called, or the process ends.
 
-    The lock is that of a file beside the place; the kernel frees it when a process is killed.
+    The lock is on a file beside the path; the kernel frees it when a process is killed.
 
     Raises
     ------
@@ -196,13 +201,13 @@ def hold(path: str | os.PathLike[str]) -> Callable[[], None]:
             pass
         if os.fstat(handle).st_nlink:
             break
-        os.close(handle)  # the one who held it has just removed it
+        os.close(handle)  # the previous holder has just removed it
 
     def release() -> None:
         nonlocal handle
         if handle >= 0:
             with contextlib.suppress(OSError):
-                beside.unlink()  # before the lock is free: who waits for it then sees that
+                beside.unlink()  # before the lock is released: a waiting process then sees that
             os.close(handle)
             handle = -1
 

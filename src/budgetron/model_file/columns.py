@@ -1,7 +1,7 @@
 """The columns of the table that a learner of `budgetron run` was learned from.
 
-The command keeps how it read the table beside the model, in the part of the document that is for
-whoever wrote it. A learner out of such a file takes frames by it, and keeps it when it is saved.
+The command keeps how it read the table beside the model, in the part of the document for the
+caller. A learner from such a file takes frames that way, and keeps it when it is saved.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ Document = dict[str, Any]
 
 
 def know_columns(model: Any, document: Document) -> None:
-    """Have a learner read frames as the file says that its table was read.
+    """Make a learner read frames as the file describes its table.
 
     Raises
     ------
     BudgetronError
-        If what the file says of the columns makes no sense.
+        If the description of the columns in the file is not valid.
     """
     extra = document.get("extra")
     written = extra.get("table") if isinstance(extra, dict) else None
     if written is None or not isinstance(model, OnlineEstimator):
         return
     if not isinstance(written, dict):
-        raise BudgetronError("what it says of the columns it learned makes no sense")
+        raise BudgetronError("its description of the columns is not valid")
     encoding = _encoding_in(written)
     if hasattr(model, "_engine") and encoding.width > model.n_features_in_:
         raise BudgetronError("the columns have more features than the model")
@@ -39,10 +39,10 @@ def know_columns(model: Any, document: Document) -> None:
 
 
 def with_columns(model: Any, extra: Document | None) -> Document | None:
-    """What is kept for whoever wrote it, with what `know_columns` reads of a learner that has it.
+    """The extra data of the caller, with what `know_columns` reads, if the learner has it.
 
-    `missing` says how many values of each column of a table were missing in the rows learned, for
-    people: what the learner counts are features.
+    `missing` is the number of missing values per column of the table in the rows learned, for
+    people: the learner counts them per feature.
     """
     known = model._table if isinstance(model, OnlineEstimator) else None
     extra = {**({} if known is None else {"table": known.written}), **(extra or {})}
@@ -51,7 +51,7 @@ def with_columns(model: Any, extra: Document | None) -> Document | None:
     if isinstance(steps, list) and len(steps) == 2 and isinstance(steps[0][1], TableEncoder):
         learner, encoding = steps[1][1], getattr(steps[0][1], "_encoding", None)
     elif isinstance(model, OnlineEstimator) and isinstance(extra.get("table"), dict):
-        with suppress(BudgetronError):  # whoever reads it says what is wrong
+        with suppress(BudgetronError):  # a reader reports what is wrong
             encoding = _encoding_in(extra["table"])
     if encoding is not None and hasattr(learner, "_engine") and learner.n_missing_:
         _, features, counts = learner._native.gaps

@@ -1,13 +1,12 @@
-"""A learner as a document and arrays, and back: what a model file says of it (model_file.py).
+"""A learner as a document and arrays, and back: the content of a model file.
 
-Of a pipeline the document is that of its last step, the learner; `pipeline` says what comes before
-it (steps.py). Of a River model it is that of the estimator inside, and `river` says what is around
-it (river_models.py).
+For a pipeline the document is that of its last step, the learner; `pipeline` has the steps before
+it (steps.py). For a River model it is that of the estimator inside, and `river` has the rest
+(river_models.py).
 
 The document names an estimator of this package, its parameters, and what the engine was built from.
-`restore` builds it anew from these, by the way that learning takes, so parameters pass their
-checks; only then does the core take the arrays, and checks them in turn. Nothing in a document is
-executed.
+`restore` builds it again from these in the same way as learning does, so parameters are checked;
+only then does the core take the arrays, and checks them too. Nothing in a document is executed.
 """
 
 from __future__ import annotations
@@ -20,12 +19,14 @@ import numpy as np
 
 import budgetron
 from budgetron._engine import Room
-from budgetron.catalogue import CATALOGUE
+from budgetron.catalogue import ALL
 from budgetron.errors import BudgetronError
 from budgetron.estimators._base.byte_budget import WARM_UP_ROWS
 from budgetron.estimators._base.classifier import OnlineClassifier
+from budgetron.estimators._base.detector import OnlineDetector
 from budgetron.estimators._base.estimator import Origin
 from budgetron.estimators._base.regressor import OnlineRegressor
+from budgetron.merging import digest_of
 from budgetron.model_file.limits import Arrays, least_bytes
 from budgetron.model_file.plain import PREFIX
 from budgetron.model_file.river_models import (
@@ -39,12 +40,12 @@ from budgetron.model_file.values import decode, decode_labels, encode, encode_la
 from budgetron.parts import Spec
 
 Document = dict[str, Any]
-Estimator = OnlineClassifier | OnlineRegressor
+Estimator = OnlineClassifier | OnlineRegressor | OnlineDetector
 _PLAIN = (int, bool, float, str)
 
 
 class Steps(Protocol):
-    """A scikit-learn Pipeline, as far as types go: it has none of its own."""
+    """A scikit-learn Pipeline, for types only: scikit-learn has none."""
 
     steps: list[tuple[str, Any]]
 
@@ -52,7 +53,7 @@ class Steps(Protocol):
 
 
 class Rows(Protocol):
-    """A model of River, or a pipeline of it, as far as types go."""
+    """A River model or pipeline, for types only."""
 
     def predict_one(self, x: Any) -> Any: ...
 
@@ -61,7 +62,7 @@ class Rows(Protocol):
 
 
 def describe(model: Any) -> tuple[Document, Arrays]:
-    """What is to be known of a model, and its arrays; TypeError if it cannot be written."""
+    """The description of a model, and its arrays; TypeError if it cannot be written."""
     if is_pipeline(model):
         before, more = describe_pipeline(model)
         document, arrays = describe(model.steps[-1][1])
@@ -72,7 +73,7 @@ def describe(model: Any) -> tuple[Document, Arrays]:
         return {**document, "river": around}, {**arrays, **more}
     kind = type(model)
     if _estimator(kind.__name__) is not kind:
-        what = f"{kind.__name__} is no estimator of budgetron: it cannot be saved"
+        what = f"{kind.__name__} is not an estimator of budgetron: it cannot be saved"
         raise TypeError(f"{what}, nor a pipeline that ends with it")
     model._validate_params()
     with model._turn:
@@ -93,7 +94,7 @@ def _described(model: Any) -> tuple[Document, Arrays]:
 
 
 def _learned(model: Any, arrays: Arrays) -> Document:
-    """All about a fitted model that is not in its arrays, and what is worth knowing of them."""
+    """All about a fitted model that is not in its arrays, and a summary of these."""
     stored = arrays.get("learner/expansion/support/ends")
     return {
         "origin": {
@@ -111,7 +112,8 @@ def _learned(model: Any, arrays: Arrays) -> Document:
         "stored": None if stored is None else len(stored),
         "gamma": None if model.gamma_ is None else encode(model.gamma_),
         "scale": model.scaling_,
-        # Within bytes; 0: the contenders do not fit.
+        **({"base": digest_of(model)} if "held/base" in arrays else {}),
+        # For budgets in bytes; 0: the contenders do not fit.
         **({"race": "no room"} if arrays.get("race/share", np.ones(1))[0] == 0 else {}),
         **({"not_learning": model.not_learning_} if model.not_learning_ else {}),
         "attributes": {
@@ -144,7 +146,7 @@ def _params(params: dict[str, Any]) -> Document:
 
 def _algorithm(model: Any) -> str | None:
     """Its name in the catalogue, by class and what the name fixes; None for none."""
-    for name, entry in CATALOGUE.items():
+    for name, entry in ALL.items():
         here = f"budgetron.estimators.{entry.module}" == type(model).__module__
         known = here and model._task in entry.tasks
         fixed = all(getattr(model, key, None) == value for key, value in entry.fixed.items())
@@ -155,7 +157,7 @@ def _algorithm(model: Any) -> str | None:
 
 def _estimator(name: str) -> type[Estimator] | None:
     """The estimator of this name, if it is one of those this package exports."""
-    if name not in budgetron.__all__ or not name.endswith(("Classifier", "Regressor")):
+    if name not in budgetron.__all__ or not name.endswith(("Classifier", "Regressor", "Anomaly")):
         return None
     kind = getattr(budgetron, name)
     return kind if issubclass(kind, Estimator) else None
@@ -165,9 +167,9 @@ def _estimator(name: str) -> type[Estimator] | None:
 
 
 def restore(document: Document, arrays: Arrays, most: float = inf) -> Any:
-    """The model, or any exception at all where document and arrays make none.
+    """The model, or any exception if document and arrays are not one.
 
-    One that would take more than `most` bytes is not even built.
+    A model that would take more than `most` bytes is not built.
     """
     before = {name: array for name, array in arrays.items() if name.startswith(PREFIX)}
     own = {name: array for name, array in arrays.items() if name not in before}
@@ -192,12 +194,12 @@ def _restored(document: Document, arrays: Arrays, most: float) -> Estimator:
     for name, wanted in model._fitted.items():
         if name in learned["attributes"]:
             setattr(model, name, _decode_attribute(name, learned["attributes"][name], wanted))
-        elif name != "feature_names_in_":
+        elif name not in model._optional:
             raise BudgetronError(f"{name} is missing")
     origin = learned["origin"]
     width, growing = origin["width"], origin["growing"]
     if type(width) is not int or type(growing) is not bool or not 1 <= width < 2**31:
-        raise BudgetronError("the width is no width")
+        raise BudgetronError("the width is not valid")
     params = _decode_params(origin["params"], kind)
     shown = width * (2 if params.get("missing") == "flag" else 1)
     room = _decode_room(origin["room"], shown) if "room" in origin else Room()
@@ -215,8 +217,8 @@ def _restored(document: Document, arrays: Arrays, most: float) -> Estimator:
         asked = least_bytes(spec, classes if classes > 2 else 1, dtype.itemsize, room, arrays)
         if asked > most:
             raise BudgetronError(
-                f"the model asks for {asked:,} bytes, out of all proportion to the file; if that "
-                f"is as it should be, load it with max_bytes={asked}"
+                f"the model needs {asked:,} bytes, far more than its file suggests; if right, "
+                f"load it with max_bytes={asked}"
             )
 
     model._engine = model._build(model._origin, classes, dtype, refuse)
@@ -231,7 +233,7 @@ def _restored(document: Document, arrays: Arrays, most: float) -> Estimator:
 
 
 def _check_agrees(written: Any, restored: Any, name: str = "learned") -> None:
-    """What is written of a learned model must be what would be written of the restored one."""
+    """Check that saving the restored model would write the same."""
     if not isinstance(written, dict) or not isinstance(restored, dict):
         if written != restored or isinstance(written, bool) != isinstance(restored, bool):
             raise BudgetronError(f"{name} is not that of the model")
@@ -246,9 +248,9 @@ def _decode_room(written: Document, width: int) -> Room:
     room = Room(**written)
     numbers = list(asdict(room).values())
     if any(type(number) is not int or not 0 <= number < 2**62 for number in numbers):
-        raise BudgetronError("the room is no room")
+        raise BudgetronError("the room is not valid")
     if not (room.limit > 0 and 0 < room.slots <= width and 2 <= room.warmup_rows <= WARM_UP_ROWS):
-        raise BudgetronError("the room is not that of the rows")
+        raise BudgetronError("the room does not fit the rows")
     if room.warmup_values > room.warmup_rows * width:
         raise BudgetronError("the room is larger than the rows")
     return room
@@ -266,5 +268,5 @@ def _decode_attribute(name: str, written: Any, wanted: type) -> Any:
         return decode_labels(written)
     value = decode(written)
     if type(value) is not wanted or wanted not in _PLAIN:
-        raise BudgetronError(f"{name} is no {wanted.__name__}")
+        raise BudgetronError(f"{name} is not a {wanted.__name__}")
     return value

@@ -1,12 +1,12 @@
-"""Files of earlier formats: their document and arrays as the current format has them.
+"""Files of earlier formats: conversion of document and arrays to the current format.
 
-Format 3 settles scales on deviations, of which files of format 2 have none. Format 4 has one line
-per side of a class for its probabilities, instead of one sigmoid per class, and units that follow
-the stream where scale is "auto". Its regressors have `target_scale`; earlier ones learned targets
-as they came. Files without `missing` are from before missing values were taken. A Budgetron that
-was written without a straight part, a floor and a reflex goes on without.
-Its models compare themselves with a guess; the first files of the format have no guess yet, no
-classes that came late, and no trends and no rare features among their units.
+Format 3 sets scales from deviations, which files of format 2 lack. Format 4 has one line per side
+of a class for its probabilities, instead of one sigmoid per class, and units that follow the stream
+if scale is "auto". Its regressors have `target_scale`; earlier ones learned unscaled targets. Files
+without `missing` are from before missing values were supported. A Budgetron that was written
+without a straight part, a floor and a reflex continues without them. Models of format 4 compare
+themselves with a baseline; the first files of the format have no baseline yet, no classes that came
+late, and no trends and no rare features among their units.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from budgetron.model_file.document import Document
 from budgetron.model_file.limits import Arrays
 
 FORMAT = 4
-PIPELINE = 5  # of pipelines and River models, which earlier versions would take for the learner
+PIPELINE = 5  # for pipelines and River models, which earlier versions would take for the learner
 READ = (2, 3, FORMAT, PIPELINE)
+KEPT = {"regression": "intervals", "classification": "sets"}  # what the first files did not keep
 UNITS = "preparation/units/"
 _STATISTICS = ("features", "marks", "numbers")
 
@@ -54,13 +55,15 @@ def of_this_format(document: Document, arrays: Arrays) -> tuple[Document, Arrays
 
 
 def with_parameters(document: Document) -> Document:
-    """The document with the parameters that its estimator, or a part of it, had no name for."""
+    """The document with the parameters that its estimator, or a part, did not have then."""
     document = deepcopy(document)
     learned = document.get("learned")
     for params in (document.get("params"), learned and learned["origin"]["params"]):
-        if str(document.get("estimator")).startswith("Budgetron"):
+        if document.get("estimator") in ("BudgetronClassifier", "BudgetronRegressor"):
             _be_plain(params, document.get("task") == "classification")
         _be_plain_inside(params)
+        if isinstance(params, dict) and document.get("task") in KEPT:
+            params.setdefault(KEPT[document["task"]], False)
     return document
 
 
@@ -69,9 +72,8 @@ def _be_plain(params: Any, classifies: bool) -> None:
         params.setdefault("straight", "none")
         params.setdefault("floor", 0.0)
         params.setdefault("relevance", False)
-        if classifies:
-            params.setdefault("reflex", False)
-        else:
+        params.setdefault("reflex", False)
+        if not classifies:
             params.setdefault("replace", "never")
 
 
@@ -85,13 +87,13 @@ def _be_plain_inside(value: Any) -> None:
 
 
 def _labels(document: Document) -> list[Any]:
-    """Of the classes; none in regression."""
+    """The number of classes; none in regression."""
     labels: list[Any] = document["learned"]["attributes"].get("classes_", {"values": []})["values"]
     return labels
 
 
 def _no_verdict(document: Document) -> Arrays:
-    """No row has been compared with a guess yet."""
+    """No row has been compared with a baseline yet."""
     whole = ("rows", "blocks", "silent", "kind", "told")
     losses = ("excess", "squares", "poor_excess", "poor_squares", "loss", "guess")
     verdict: Arrays = {
@@ -104,7 +106,7 @@ def _no_verdict(document: Document) -> Arrays:
 
 
 def _with_parameter(document: Document, name: str, value: Any) -> Document:
-    """The document with a parameter, where it is not there yet."""
+    """The document with a parameter, if it is missing."""
     document = deepcopy(document)
     learned = document["learned"]
     for params in (document["params"], learned and learned["origin"]["params"]):
@@ -114,7 +116,7 @@ def _with_parameter(document: Document, name: str, value: Any) -> Document:
 
 
 def _no_units() -> Arrays:
-    """Units that have seen no row: what "auto" settled on before format 4 stands for good."""
+    """Units that have seen no row: what "auto" found before format 4 stays for good."""
     whole = dict.fromkeys(("uneven", "rows", "changes", "off"), 0) | {"credit": 20_000}
     real = dict.fromkeys(("total", "reference", "shared_weight", "shared_square"), 0.0)
     real["shared_size"] = np.inf
@@ -139,9 +141,9 @@ def _with_trends(marks: NDArray[Any], numbers: NDArray[Any]) -> Arrays:
 
 
 def _with_sides(arrays: Arrays) -> Arrays:
-    """Both sides of a class have the line of its sigmoid, and half of its rows each.
+    """Both sides of a class get the line of its sigmoid, and half of its rows each.
 
-    Which rows were on which side is not known: the pulls are those that the line solves for.
+    Which rows were on which side is not known: the sums are those that the line solves.
     """
     start = "calibration/"
     ours = {name for name in arrays if name.startswith(start)}
@@ -156,7 +158,7 @@ def _with_sides(arrays: Arrays) -> Arrays:
     }
     new = {name: np.repeat(each, 2) for name, each in sides.items()}  # below 0, above 0
     new["offset"] = np.stack([-old["offset"], old["offset"]], axis=1).ravel()
-    with np.errstate(all="ignore"):  # the core refuses what is not finite
+    with np.errstate(all="ignore"):  # the core refuses values that are not finite
         square = new["squares"] / np.maximum(new["weight"], np.finfo(float).tiny)
         new["pull_m"] = (new["curve_mm"] + 0.25 * square) * new["slope"]
         new["pull_m"] += new["curve_m"] * new["offset"]

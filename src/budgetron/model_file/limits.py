@@ -1,8 +1,8 @@
-"""How many bytes a model file may ask for, known before any is taken.
+"""How many bytes a model file may allocate, checked before allocating.
 
-A file of a few hundred bytes can name a budget of two thousand million. What a model takes when it
-is built follows from a few numbers of its spec; loading compares it with the size of the file, and
-refuses what is out of all proportion unless the caller allows it.
+A file of a few hundred bytes can name a budget of two thousand million. A few numbers of its spec
+give the size of the model; loading compares it with the size of the file, and refuses a size out of
+proportion unless the caller allows it.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from budgetron.errors import BudgetronError
 from budgetron.estimators._base.sizes import parse_bytes
 from budgetron.parts import Spec
 
-ALWAYS = 2**30  # bytes any file may ask for ...
+ALWAYS = 2**30  # bytes that any file may use ...
 TIMES = 64  # ... and how many times its own size
-AT_ONCE = 4096  # the largest budget whose memory is taken as a whole (core/storage/byte_limit.hpp)
+AT_ONCE = 4096  # the largest budget whose memory is allocated at once (core/storage/byte_limit.hpp)
 Arrays = dict[str, NDArray[Any]]
-# What keeps a factor of the Gram matrix of all examples, and what that matrix itself.
+# Learners that keep a factor of the Gram matrix of all examples, and those that keep the matrix.
 _FACTORED = {"project", "project-smallest", "projectron-plus"}
 _WITH_GRAM = {"halve", "remove-margin", "pomdr", "greedy"}
 
 
 def allowed_bytes(size: int, most: int | str | None) -> int:
-    """The bytes that a model out of a file of this size may take; `most` is what the caller says.
+    """The bytes that a model from a file of this size may use; `most` is the caller's limit.
 
-    BudgetronError where the file itself is too large to be read: above both ALWAYS and what the
-    caller says, or above the memory of the machine.
+    Raises BudgetronError if the file itself is too large to be read: above both ALWAYS and the
+    caller's limit, or above the memory of the machine.
     """
     if most is None:
         readable = _memory()
@@ -45,7 +45,7 @@ def allowed_bytes(size: int, most: int | str | None) -> int:
 
 
 def _memory() -> float:
-    """The bytes of memory of this machine, as far as the system tells."""
+    """The memory of this machine in bytes, as far as the system says."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -53,15 +53,15 @@ def _memory() -> float:
 
 
 def least_bytes(spec: Spec, outputs: int, itemsize: int, room: Room, arrays: Arrays) -> int:
-    """What a native model of this spec takes at least, once it has these arrays and learned a row.
+    """The least size of a native model of this spec with these arrays, after learning a row.
 
-    All of it is taken for the whole budget, up to AT_ONCE examples: a number per example and
-    output, per example and feature of dense rows, and, where a learner keeps one, per pair of
+    Memory is allocated for the whole budget, up to AT_ONCE examples: one number per example and
+    output, per example and feature of dense rows, and, if a learner keeps one, per pair of
     examples.
     """
     size = _largest(spec, ("size", "budget"))
     rank, frequencies = _largest(spec, ("rank",)), _largest(spec, ("n_components",))
-    if size > AT_ONCE and not room.slots:  # then memory follows what is stored
+    if size > AT_ONCE and not room.slots:  # then memory follows the number of stored examples
         size = max(
             (len(array) for name, array in arrays.items() if name.endswith("/ids")), default=0
         )

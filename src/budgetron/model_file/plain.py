@@ -1,10 +1,10 @@
 """Plain values of Python and NumPy as JSON and arrays, exactly and without trust.
 
-What scikit-learn's transformers are made of: numbers, texts, None, lists, dicts, slices, arrays of
+scikit-learn's transformers consist of numbers, texts, None, lists, dicts, slices, arrays of
 numbers, of text and of such objects, and NumPy's types. Arrays of numbers become arrays of the
-file, all else JSON: what is more than None, bool, int, float or str is a dict of one key that says
-what it is. Reading makes nothing but these, and takes each array of the file once, so that a file
-cannot ask for more than it holds.
+file, all else JSON: values other than None, bool, int, float or str are a dict with one key, their
+type. Reading makes only these, and uses each array of the file once, so that a file cannot ask for
+more than it holds.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from budgetron.errors import BudgetronError
 from budgetron.model_file.limits import Arrays
 from budgetron.model_file.values import FLOATS, NUMBERS
 
-PREFIX = "pipeline/"  # of the arrays
-_PYTHON = ("bool", "int", "float", "str", "object")  # types as parameters have them
+PREFIX = "pipeline/"  # of the names of arrays
+_PYTHON = ("bool", "int", "float", "str", "object")  # types of parameters
 _TYPES = (*NUMBERS, *FLOATS)
 
 
@@ -30,7 +30,7 @@ class Writer:
 
     Parameters
     ----------
-    other : writes what is none of the above, or raises TypeError
+    other : writes other values, or raises TypeError
     """
 
     def __init__(self, other: Callable[[Any], Any]) -> None:
@@ -38,7 +38,7 @@ class Writer:
         self._other = other
 
     def write(self, value: Any) -> Any:
-        """The value as JSON; TypeError if there is no way to write it."""
+        """The value as JSON; TypeError if it cannot be written."""
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -85,7 +85,7 @@ class Writer:
 
 
 class Reader:
-    """Reads what a `Writer` wrote; BudgetronError for anything else.
+    """Reads what a `Writer` wrote; raises BudgetronError for anything else.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Reader:
                 return slice(self.read(start), self.read(stop), self.read(step))
             case {"texts": list(texts), **more} if not more:
                 if not all(isinstance(each, str) for each in texts):
-                    raise BudgetronError("an array of text is of something else")
+                    raise BudgetronError("an array of text has other values")
                 return _texts(texts)
             case {"objects": list(values), **more} if not more:
                 array = np.empty(len(values), dtype=object)
@@ -124,7 +124,7 @@ class Reader:
                 return array
             case {"array": str(name), **more} if not more:
                 if name not in self._arrays:
-                    raise BudgetronError("an array is missing, or there twice")
+                    raise BudgetronError("an array is missing, or occurs twice")
                 return np.array(self._arrays.pop(name))
             case {"dtype": str(name), **more} if not more and name in (*_TYPES, "object", "str"):
                 return np.dtype(name)
@@ -136,11 +136,11 @@ class Reader:
 
     def check_all_read(self) -> None:
         if self._arrays:
-            raise BudgetronError("an array is in the file for nothing")
+            raise BudgetronError("an array in the file is not used")
 
 
 def _texts(texts: list[str]) -> Any:
-    """An array of text; its items are as wide as the longest, which is looked at first."""
+    """An array of text; its items are as wide as the longest, which is checked first."""
     longest = max(map(len, texts), default=0)
     if longest * len(texts) > 64 * (sum(map(len, texts)) + len(texts)) + 2**20:
         raise BudgetronError("one text of an array is out of all proportion to the others")

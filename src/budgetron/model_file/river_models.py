@@ -1,8 +1,8 @@
-"""River models as data, and back: a learner of `budgetron.river`, alone or behind its TableEncoder.
+"""River models as data, and back: a learner of `budgetron.river`, alone or after its TableEncoder.
 
-The learner's estimator is the document itself; `river` says what River's side adds: the parameters
-as they were given, the numbers of the features' names, and of the encoder its encoding, with the
-rows it waits on while that is provisional.
+The learner's estimator is the document itself; `river` has what River's side adds: the given
+parameters, the numbers of the feature names, and the encoding of the encoder, with the rows it is
+waiting on while that is provisional.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def estimator_in(model: Any) -> Any:
             what = f"step {each}: {type(step).__name__} of River cannot be kept as data"
             raise TypeError(f"{what}; a model file holds TableEncoder of {_OURS} before a learner")
     if type(last).__module__ != _OURS or not hasattr(last, "estimator"):
-        raise TypeError(f"step {name}: {type(last).__name__} is no learner of {_OURS}")
+        raise TypeError(f"step {name}: {type(last).__name__} is not a learner of {_OURS}")
     return last.estimator
 
 
@@ -49,7 +49,7 @@ def _steps_of(model: Any) -> list[tuple[str, Any]]:
 
 
 def describe_river(model: Any) -> tuple[Document, Arrays]:
-    """What River's side of a model adds to the document of its estimator; TypeError if no data."""
+    """What River's side of a model adds to its estimator's document; TypeError if not data."""
     writer = Writer(_refuse)
     *before, (name, learner) = _steps_of(model)
     return {
@@ -86,7 +86,7 @@ def _encoder(step: Any, writer: Writer) -> Document:
 
 
 def _waiting(step: Any, writer: Writer) -> list[Any]:
-    """The rows that the columns are not inferred from yet."""
+    """The rows from which the columns are not inferred yet."""
     try:
         return [writer.write(row) for row in step._rows]
     except TypeError as error:
@@ -99,7 +99,7 @@ def _waiting(step: Any, writer: Writer) -> list[Any]:
 
 
 def restore_river(written: Document, arrays: Arrays, estimator: Any) -> Any:
-    """The River model with this estimator inside; any exception where there is none."""
+    """The River model with this estimator inside; any exception if there is none."""
     from river import compose
 
     import budgetron.river
@@ -116,12 +116,12 @@ def restore_river(written: Document, arrays: Arrays, estimator: Any) -> Any:
         return model
     names = [*(each for each, _ in encoders), name]
     if not all(isinstance(each, str) for each in names) or len(set(names)) < len(names):
-        raise BudgetronError("names of steps make no sense")
+        raise BudgetronError("names of steps are not valid")
     return compose.Pipeline(*encoders, (name, model))
 
 
 def _nothing(written: Any) -> NoReturn:
-    raise BudgetronError("a value is of no known kind")
+    raise BudgetronError("a value has an unknown kind")
 
 
 def _restored_learner(kind: Any, written: Document, estimator: Any, reader: Reader) -> Any:
@@ -137,7 +137,7 @@ def _restored_learner(kind: Any, written: Document, estimator: Any, reader: Read
         sound &= numbers == list(range(len(numbers)))
     learned = hasattr(estimator, "_engine")
     if not sound or (most is not None and len(names) > most) or (names and not learned):
-        raise BudgetronError("the numbers of the features make no sense")
+        raise BudgetronError("the numbers of the features are not valid")
     if learned and not model._names.hashed and len(names) > estimator.n_features_in_:
         raise BudgetronError("there are more names than features")
     model._estimator = estimator
@@ -163,7 +163,7 @@ def _restored_encoder(written: Document, reader: Reader) -> Any:
         and all(type(each) is int for each in unparsed.values())
     )
     if not sound:
-        raise BudgetronError("what it says of the table encoder makes no sense")
+        raise BudgetronError("its description of the table encoder is not valid")
     step._encoding = None if found is None else Encoding.from_dict(found)
     step._cells = None if step._encoding is None else KnownCells(step._encoding)
     step._fixed, step._rows, step._unread = fixed, rows, Counter(unparsed)

@@ -1,9 +1,9 @@
 """The steps of a pipeline as data, and back: scikit-learn's plain transformers and TableEncoder.
 
-Of each transformer its class, parameters and what fitting set is written, attribute by attribute
-(plain.py); no other class and no other attribute is read. What is read is checked before it is
-relied on: scikit-learn trusts what it has set itself, as that categories are sorted or that an
-index is below a width, and would go wrong without a word.
+For each transformer its class, parameters and fitted attributes are written, attribute by attribute
+(plain.py); no other class and no other attribute is read. All is checked before it is used:
+scikit-learn trusts its own attributes, for example that categories are sorted or that an index is
+below a width, and would give wrong results silently.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEPT = (
     "TableEncoder, StandardScaler, OneHotEncoder, OrdinalEncoder, SimpleImputer, FeatureHasher, "
     "'passthrough' and 'drop', also in a ColumnTransformer or a Pipeline"
 )
-_MOST_JOBS = 256  # a file may not ask for more processes
+_MOST_JOBS = 256  # most processes that a file may ask for
 _WORDS = ("passthrough", "drop")
 _OUTPUT = "_sklearn_output_config"
 _ALWAYS = ("n_features_in_", "feature_names_in_", _OUTPUT)
@@ -33,9 +33,9 @@ _RARE = ("_infrequent_enabled", "_infrequent_indices", "_default_to_infrequent_m
 
 
 class Kept(NamedTuple):
-    """What is written of a transformer.
+    """What is written about a transformer.
 
-    `attributes` are those that fitting sets, `check` refuses values that make no sense.
+    `attributes` are those that fitting sets; `check` refuses values that are not valid.
     """
 
     kind: type
@@ -70,7 +70,7 @@ def _kept() -> dict[str, Kept]:
         ),
         Kept(MissingIndicator, ("features_", "_n_features", "_precomputed"), _check_indicator),
         Kept(FeatureHasher, (), _nothing),
-        Kept(FunctionTransformer, (), _check_identity),  # what "passthrough" is, fitted
+        Kept(FunctionTransformer, (), _check_identity),  # "passthrough", fitted
         Kept(
             ColumnTransformer,
             (
@@ -100,7 +100,7 @@ def is_pipeline(model: Any) -> bool:
 
 
 def describe_pipeline(pipeline: Any) -> tuple[Document, Arrays]:
-    """The steps of a pipeline, without what is in the last one; TypeError if they are no data."""
+    """The steps of a pipeline, without the content of the last; TypeError if they are not data."""
     writing = _Writing()
     *before, (last, _) = pipeline.steps
     steps = [[str(name), writing.named(str(name), each)] for name, each in before]
@@ -118,7 +118,7 @@ def _options(pipeline: Any) -> Document:
 
 
 class _Writing(Writer):
-    """Writes steps, and knows the way to the one it is at."""
+    """Writes steps, and knows the path to the current one."""
 
     def __init__(self) -> None:
         super().__init__(self._step)
@@ -126,7 +126,7 @@ class _Writing(Writer):
         self._within = ""  # and to the parameter
 
     def write(self, value: Any) -> Any:
-        if isinstance(value, UserList):  # as scikit-learn 1.6 has the columns of the remainder
+        if isinstance(value, UserList):  # the columns of the remainder in scikit-learn 1.6
             value = list(value.data)
         return super().write(value)
 
@@ -168,7 +168,7 @@ class _Writing(Writer):
     def _of_columns(self, name: str, step: Any, columns: Any) -> list[Any]:
         if callable(columns):
             what = f"step {'/'.join(self._way)}: the columns of {name!r} are chosen by"
-            raise TypeError(f"{what} {_called(columns)}, which is no data: list their names")
+            raise TypeError(f"{what} {_called(columns)}, which is not data: list their names")
         return [str(name), self.named(str(name), step), self.write(columns)]
 
     def _fitted(self, step: Any, kept: Kept, params: Document) -> Document:
@@ -200,7 +200,7 @@ class _Writing(Writer):
 
 
 def _called(value: Any) -> str:
-    """What to call something that cannot be written."""
+    """A name for something that cannot be written."""
     own = getattr(value, "__name__", None)
     if callable(value) and isinstance(own, str):
         return f"the function {own}"
@@ -217,7 +217,7 @@ def _is_identity(step: Any) -> bool:
 
 
 def restore_pipeline(written: Document, arrays: Arrays, model: Any) -> Any:
-    """The pipeline whose last step is the model; any exception where there is none."""
+    """The pipeline whose last step is the model; any exception if there is none."""
     from sklearn.pipeline import Pipeline
 
     reading = _Reading(arrays)
@@ -258,7 +258,7 @@ class _Reading(Reader):
             return pipeline
         kept = _kept().get(name) if isinstance(name, str) else None
         if kept is None:
-            raise BudgetronError("a step is of no known kind")
+            raise BudgetronError("a step has an unknown kind")
         given = {_text(key): self.read(each) for key, each in written["params"].items()}
         step = kept.kind(**given)
         step._validate_params()
@@ -290,7 +290,7 @@ class _Reading(Reader):
 
 def _require(sound: bool, what: str) -> None:
     if not sound:
-        raise BudgetronError(f"{what} make no sense")
+        raise BudgetronError(f"{what} are not valid")
 
 
 def _text(value: Any) -> str:
@@ -303,7 +303,7 @@ def _are(values: Any, kind: type) -> bool:
 
 
 def _check_parameters(step: Any) -> None:
-    """What scikit-learn looks at when it uses a parameter, or never."""
+    """Check what scikit-learn looks at only when it uses a parameter, or never."""
     dtype = getattr(step, "dtype", float)
     _require(isinstance(dtype, type | np.dtype | str), "types of numbers")
     _require(np.dtype(dtype).kind in "biuf", "types of numbers")
@@ -320,7 +320,7 @@ def _check_transforms(step: Any) -> None:
 
 
 def _width(step: Any) -> int:
-    """The number of features of a fitted step, and that its names are as many."""
+    """The number of features of a fitted step; checks that it has as many names."""
     config = getattr(step, _OUTPUT, {})
     _require(isinstance(config, dict) and set(config) <= {"transform"}, "settings of output")
     _require(set(config.values()) <= {"default", "pandas", "polars", None}, "settings of output")
@@ -333,7 +333,7 @@ def _width(step: Any) -> int:
     return int(width)
 
 
-# ---- what fitting sets must be -------------------------------------------------------------------
+# ---- checks of fitted attributes -----------------------------------------------------------------
 
 
 def _nothing(step: Any, width: int) -> None:
@@ -389,7 +389,7 @@ def _check_categories(step: Any, width: int) -> None:
 
 
 def _below(places: Any, size: int) -> bool:
-    """Whether these are places in something of this size, each once."""
+    """Whether these are distinct positions in something of this size."""
     return (
         isinstance(places, np.ndarray)
         and places.ndim == 1
@@ -444,8 +444,10 @@ def _check_imputer(step: Any, width: int) -> None:
     _require(sound and statistics.dtype.kind in "biufUO", "fillings")
     plain = (str, bool, int, float, type(None), np.generic)
     _require(all(isinstance(each, plain) for each in statistics.tolist()), "fillings")
-    for name in ("_fit_dtype", "_fill_dtype"):
-        _require(isinstance(getattr(step, name, np.dtype(float)), np.dtype), "types of numbers")
+    # Which of them there are depends on scikit-learn's version.
+    fitted = vars(_kept()["SimpleImputer"].kind().fit([[0.0]]))
+    for name in {"_fit_dtype", "_fill_dtype"} & fitted.keys():
+        _require(isinstance(getattr(step, name, None), np.dtype), "types of numbers")
     indicator = step.indicator_
     _require(
         indicator is None or type(indicator) is _kept()["MissingIndicator"].kind, "flags of gaps"

@@ -1,7 +1,7 @@
 """Parameters and labels as JSON, exactly and without trust.
 
-A float keeps every bit (JSON's shortest text reads back as the same number; infinities are named),
-a part is its class and its parameters, labels keep their type. Reading makes nothing but these.
+A float keeps every bit (JSON's shortest text reads back as the same number; infinities have names),
+a part is its class and its parameters, labels keep their type. Reading makes only these.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ PARTS: dict[str, type[Part]] = {
         *parts.BUDGETS,
     )
 }
-# Label types by the name they have in a file: of text as text, of Python objects as such.
+# Label types by their name in a file: text as text, Python objects as such.
 NUMBERS = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
 FLOATS = ("float16", "float32", "float64")
 
 
 def encode(value: Any) -> Any:
-    """A parameter's value as JSON; TypeError if there is no way to write it."""
+    """A parameter's value as JSON; TypeError if it cannot be written."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Part):
@@ -42,13 +42,13 @@ def encode(value: Any) -> Any:
         return {"float": repr(value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, dict):  # of weights by label
+    if isinstance(value, dict):  # weights by label
         return {"dict": [[encode(key), encode(inner)] for key, inner in value.items()]}
     raise TypeError(f"{type(value).__name__} cannot be written")
 
 
 def decode(value: Any) -> Any:
-    """What `encode` wrote; BudgetronError for anything else."""
+    """The value that `encode` wrote; raises BudgetronError for anything else."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, dict) and value.keys() == {"float"} and value["float"] in ("inf", "-inf"):
@@ -59,7 +59,7 @@ def decode(value: Any) -> Any:
         part, params = PARTS.get(value["part"]), value["params"]
         if part is not None and isinstance(params, dict):
             return part(**{name: decode(inner) for name, inner in params.items()})
-    raise BudgetronError("a parameter has a value of no known kind")
+    raise BudgetronError("a parameter has a value of an unknown kind")
 
 
 def encode_labels(labels: NDArray[Any]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def encode_labels(labels: NDArray[Any]) -> dict[str, Any]:
 
 
 def decode_labels(written: Any) -> NDArray[Any]:
-    """What `encode_labels` wrote; BudgetronError for anything else."""
+    """The labels that `encode_labels` wrote; raises BudgetronError for anything else."""
     if not isinstance(written, dict) or written.keys() != {"type", "values"}:
         raise BudgetronError("labels have no type")
     name, values = written["type"], written["values"]

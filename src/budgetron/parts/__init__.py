@@ -1,10 +1,9 @@
 """The parts a learner is made of, as frozen dataclasses.
 
-A part has all that Python knows of its parameters: their defaults, the values they may have, and
-the kernels the part goes with. Its fields are what the compiled core reads, by the same names; the
-core has no defaults, and refuses a name it does not know or misses. A part joins its family by the
-class it derives from, as `Budget` or `Update`; there is no other list. May use
-`budgetron.errors`.
+A part has all that Python knows about its parameters: defaults, allowed values, and the kernels
+that the part works with. The compiled core reads its fields, by the same names; the core has no
+defaults, and refuses an unknown or missing name. A part belongs to a family by its base class, such
+as `Budget` or `Update`; there is no other list. May use `budgetron.errors`.
 
 >>> Halve(size=10).spec()
 {'kind': 'halve', 'size': 10, 'ridge': 0.0005, 'norm': 0.0}

@@ -1,4 +1,4 @@
-"""Budgets: what happens to a new example, and to the stored ones, when there is no more room."""
+"""Budgets: what happens to a new example, and to the stored ones, when the budget is full."""
 
 from __future__ import annotations
 
@@ -30,14 +30,33 @@ class Budget(Part):
 
 @dataclass(frozen=True)
 class Unlimited(Budget):
-    """Store everything."""
+    """Store everything.
+
+    Examples
+    --------
+    >>> from budgetron.parts import Unlimited
+    >>> Unlimited()
+    Unlimited()
+    """
 
     kind: ClassVar[str] = "unlimited"
 
 
 @dataclass(frozen=True)
 class RemoveOldest(Budget):
-    """Full: the oldest leaves (Forgetron paper, section 3)."""
+    """Full: the oldest example leaves (Forgetron paper, section 3).
+
+    Parameters
+    ----------
+    size : int
+        Largest number of stored examples (B).
+
+    Examples
+    --------
+    >>> from budgetron.parts import RemoveOldest
+    >>> RemoveOldest()
+    RemoveOldest(size=100)
+    """
 
     size: int = parameter(100, SIZE)
     kind: ClassVar[str] = "remove-oldest"
@@ -45,7 +64,19 @@ class RemoveOldest(Budget):
 
 @dataclass(frozen=True)
 class RemoveRandom(Budget):
-    """Full: one of the stored, drawn uniformly, leaves (Cavallanti et al. 2007)."""
+    """Full: a stored example, drawn uniformly, leaves (Cavallanti et al. 2007).
+
+    Parameters
+    ----------
+    size : int
+        Largest number of stored examples (B).
+
+    Examples
+    --------
+    >>> from budgetron.parts import RemoveRandom
+    >>> RemoveRandom()
+    RemoveRandom(size=100)
+    """
 
     size: int = parameter(100, SIZE)
     kind: ClassVar[str] = "remove-random"
@@ -53,7 +84,19 @@ class RemoveRandom(Budget):
 
 @dataclass(frozen=True)
 class RemoveMargin(Budget):
-    """Full: the one that has the largest margin without itself leaves (Crammer et al. 2003)."""
+    """Full: the example with the largest margin without itself leaves (Crammer et al. 2003).
+
+    Parameters
+    ----------
+    size : int
+        Largest number of stored examples (B).
+
+    Examples
+    --------
+    >>> from budgetron.parts import RemoveMargin
+    >>> RemoveMargin()
+    RemoveMargin(size=100)
+    """
 
     size: int = parameter(100, SIZE)
     kind: ClassVar[str] = "remove-margin"
@@ -61,7 +104,19 @@ class RemoveMargin(Budget):
 
 @dataclass(frozen=True)
 class RemoveSmallest(Budget):
-    """Full: the one with the least abs(a_i) sqrt(k_ii) leaves (Wang, Crammer & Vucetic 2012)."""
+    """Full: the example with the least abs(a_i) sqrt(k_ii) leaves (Wang et al. 2012).
+
+    Parameters
+    ----------
+    size : int
+        Largest number of stored examples (B).
+
+    Examples
+    --------
+    >>> from budgetron.parts import RemoveSmallest
+    >>> RemoveSmallest()
+    RemoveSmallest(size=100)
+    """
 
     size: int = parameter(100, SIZE)
     kind: ClassVar[str] = "remove-smallest"
@@ -70,7 +125,19 @@ class RemoveSmallest(Budget):
 
 @dataclass(frozen=True)
 class Refuse(Budget):
-    """Full: nothing enters any more."""
+    """Full: no example is stored any more.
+
+    Parameters
+    ----------
+    size : int
+        Largest number of stored examples (B).
+
+    Examples
+    --------
+    >>> from budgetron.parts import Refuse
+    >>> Refuse()
+    Refuse(size=100)
+    """
 
     size: int = parameter(100, SIZE)
     kind: ClassVar[str] = "refuse"
@@ -78,7 +145,19 @@ class Refuse(Budget):
 
 @dataclass(frozen=True)
 class Absorb(Budget):
-    """Full: the new one replaces the one it stands in for best (Wang & Vucetic 2010, BPA-S)."""
+    """Full: a new example replaces the one it can replace best (Wang & Vucetic 2010, BPA-S).
+
+    Parameters
+    ----------
+    size : int
+        Largest number of stored examples (B).
+
+    Examples
+    --------
+    >>> from budgetron.parts import Absorb
+    >>> Absorb()
+    Absorb(size=100)
+    """
 
     size: int = parameter(100, SIZE)
     kind: ClassVar[str] = "absorb"
@@ -87,10 +166,25 @@ class Absorb(Budget):
 
 @dataclass(frozen=True)
 class Sample(Budget):
-    """Full: one drawn at random leaves, the others grow so that f stays the same on average.
+    """Full: a random example leaves, the others grow so that f stays the same on average.
 
-    `sampling` is "uniform", or "nonuniform" with small coefs likelier to leave; no coef may pass
+    `sampling` is "uniform", or "nonuniform": small coefs leave more often; no coef may exceed
     `clip` (BOGD paper, algorithm 1 and eq. 16).
+
+    Parameters
+    ----------
+    size : int
+        Largest number of stored examples (B).
+    sampling : {"uniform", "nonuniform"}
+        Which example leaves: all with the same probability, or small coefs more often.
+    clip : float
+        No coef may exceed this.
+
+    Examples
+    --------
+    >>> from budgetron.parts import Sample
+    >>> Sample()
+    Sample(size=100, sampling='uniform', clip=inf)
     """
 
     size: int = parameter(100, SIZE)
@@ -106,10 +200,23 @@ class Sample(Budget):
 
 @dataclass(frozen=True)
 class Project(Budget):
-    """Project onto the span of the stored examples what is near it (Projectron).
+    """Project a new example near the span of the stored ones onto this span (Projectron).
 
-    A newcomer at most ``threshold`` away is projected, and every one when there are ``size``
+    A new example at most ``threshold`` away is projected, and every one when there are ``size``
     examples; ``size`` 0 is no limit, a negative ``threshold`` none.
+
+    Parameters
+    ----------
+    size : int
+        Largest number of stored examples; 0 is no limit.
+    threshold : float
+        A row at most this far from the span of the stored examples is projected.
+
+    Examples
+    --------
+    >>> from budgetron.parts import Project
+    >>> Project()
+    Project(size=0, threshold=0.1)
     """
 
     size: int = parameter(0, SIZE_OR_NO_LIMIT)
@@ -120,7 +227,19 @@ class Project(Budget):
 
 @dataclass(frozen=True)
 class ProjectSmallest(Budget):
-    """Full: project the example with the least ``|a| sqrt(k(x, x))`` onto the others (BSGD)."""
+    """Full: project the example with the least ``|a| sqrt(k(x, x))`` onto the others (BSGD).
+
+    Parameters
+    ----------
+    size : int
+        Largest number of stored examples (B).
+
+    Examples
+    --------
+    >>> from budgetron.parts import ProjectSmallest
+    >>> ProjectSmallest()
+    ProjectSmallest(size=100)
+    """
 
     size: int = parameter(100, SIZE)
     kind: ClassVar[str] = "project-smallest"
@@ -132,6 +251,17 @@ class Merge(Budget):
     """Full: merge the example with the least ``|a|`` with the cheapest of its sign (BSGD).
 
     Only with the Gaussian kernel.
+
+    Parameters
+    ----------
+    size : int
+        Largest number of stored examples (B).
+
+    Examples
+    --------
+    >>> from budgetron.parts import Merge
+    >>> Merge()
+    Merge(size=100)
     """
 
     size: int = parameter(100, SIZE)
@@ -143,8 +273,23 @@ class Merge(Budget):
 class Halve(Budget):
     """Full: keep the half with the largest coefs and project the others onto it.
 
-    ``norm`` is what the result is rescaled to; 0 keeps the norm f had (Ahpatron paper, algorithm 2
+    ``norm`` is the norm of the result; 0 keeps the norm of f (Ahpatron paper, algorithm 2
     and theorem 6).
+
+    Parameters
+    ----------
+    size : int
+        Largest number of stored examples (B).
+    ridge : float
+        Regularisation of the projection.
+    norm : float
+        Norm of f afterwards; 0 keeps the norm that f had.
+
+    Examples
+    --------
+    >>> from budgetron.parts import Halve
+    >>> Halve()
+    Halve(size=100, ridge=0.0005, norm=0.0)
     """
 
     size: int = parameter(100, whole(2))

@@ -1,4 +1,4 @@
-"""Learners: the round, which is made of parts, and those that are a page of their own."""
+"""Learners: the round, which is made of parts, and the learners with their own page."""
 
 from __future__ import annotations
 
@@ -32,12 +32,18 @@ ANY_UPDATE = PartOf((*UPDATES, *REGRESSION_UPDATES))
 
 @dataclass(frozen=True)
 class Learner(Part):
-    """A whole learner."""
+    """A whole learner.
+
+    Parameters
+    ----------
+    kernel : Part
+        The kernel, from `budgetron.parts`.
+    """
 
     kernel: Part = required(PartOf(KERNELS))
 
     def kernels(self) -> tuple[str, ...]:
-        """The kernels that go with the other parts."""
+        """The kernels that work with the other parts."""
         needs = list(self.needs())
         return tuple(
             kernel.kind
@@ -46,7 +52,7 @@ class Learner(Part):
         )
 
     def check_fits(self) -> None:
-        """Raise BudgetronError where its parts, or their parameters, do not go together."""
+        """Raise BudgetronError if its parts, or their parameters, do not fit together."""
         for need in self.needs():
             if not getattr(self.kernel, need.quality):
                 raise BudgetronError(
@@ -58,7 +64,25 @@ class Learner(Part):
 
 @dataclass(frozen=True)
 class Round(Learner):
-    """The learner made of parts: decide, update, admit, keep within the norm ball."""
+    """The learner made of parts: decide, update, admit, keep within the norm ball.
+
+    Parameters
+    ----------
+    kernel : Part
+        The kernel, from `budgetron.parts`.
+    update : Part
+        When f changes, and what is added.
+    budget : Part
+        What happens when the budget is full.
+    radius : float
+        Norm ball: f is scaled back into it; infinite: none.
+
+    Examples
+    --------
+    >>> from budgetron.parts import Gaussian, PerceptronUpdate, RemoveOldest, Round
+    >>> Round(Gaussian(gamma=0.5), PerceptronUpdate(), RemoveOldest(50)).spec()["kind"]
+    'round'
+    """
 
     update: Part = required(ANY_UPDATE)
     budget: Part = parameter(Unlimited(), PartOf(BUDGETS))
@@ -78,6 +102,25 @@ class Fogd(Learner):
     """Gradient descent on random Fourier features (Lu et al. 2016, algorithm 1).
 
     ``seed`` and a feature's number decide that feature's frequencies.
+
+    Parameters
+    ----------
+    kernel : Part
+        The kernel, from `budgetron.parts`.
+    n_components : int
+        Number of random frequencies (D).
+    step : float
+        Size of a step.
+    loss : Part
+        The loss, from `budgetron.parts`.
+    seed : int
+        Seed of the frequencies.
+
+    Examples
+    --------
+    >>> from budgetron.parts import Fogd, Gaussian
+    >>> Fogd(Gaussian(gamma=0.5)).spec()["kind"]
+    'fogd'
     """
 
     n_components: int = parameter(400, SIZE)
@@ -90,7 +133,27 @@ class Fogd(Learner):
 
 @dataclass(frozen=True)
 class Nogd(Learner):
-    """Gradient descent on Nystrom features (Lu et al. 2016, algorithm 2)."""
+    """Gradient descent on Nystrom features (Lu et al. 2016, algorithm 2).
+
+    Parameters
+    ----------
+    kernel : Part
+        The kernel, from `budgetron.parts`.
+    rank : int
+        Dimensions of the feature map (r).
+    budget : int
+        Examples that the feature map is made from.
+    step : float
+        Size of a step.
+    loss : Part
+        The loss, from `budgetron.parts`.
+
+    Examples
+    --------
+    >>> from budgetron.parts import Gaussian, Nogd
+    >>> Nogd(Gaussian(gamma=0.5), rank=20).spec()["kind"]
+    'nogd'
+    """
 
     rank: int = required(SIZE)
     budget: int = parameter(100, SIZE)
@@ -106,6 +169,31 @@ class Avm(Learner):
 
     ``budget`` 0 opens cells without limit. ``width`` is the stream's number of features, by which
     the rectangles are sized.
+
+    Parameters
+    ----------
+    kernel : Part
+        The kernel, from `budgetron.parts`.
+    width : int
+        Number of features of the stream, by which rectangles are sized.
+    regularization : float
+        Weight of the norm of f in the objective (lambda).
+    delta : float
+        Diameter of a cell.
+    cover : {"sphere", "rectangle"}
+        Shape of a cell.
+    beta, rho : float
+        Row t is rounded to its core point with probability ``max(0, 1 - beta / t**rho)``.
+    budget : int
+        Largest number of core points; 0 is no limit.
+    loss : Part
+        The loss, from `budgetron.parts`.
+
+    Examples
+    --------
+    >>> from budgetron.parts import Avm, Gaussian
+    >>> Avm(Gaussian(gamma=0.5), width=3).spec()["kind"]
+    'avm'
     """
 
     width: int = required(SIZE)
@@ -126,6 +214,25 @@ class Forgetron(Learner):
 
     ``update`` says when it errs and what it adds; ``signed`` whether the coef of an example carries
     the sign f should have there, as in classification.
+
+    Parameters
+    ----------
+    kernel : Part
+        The kernel, from `budgetron.parts`.
+    size : int
+        Largest number of stored examples (B).
+    variant : {"basic", "self-tuned", "greedy"}
+        How much f shrinks, and which example leaves.
+    update : Part
+        When it errs, and what it adds.
+    signed : bool
+        Whether coefs carry the sign that f should have there, as in classification.
+
+    Examples
+    --------
+    >>> from budgetron.parts import Forgetron, Gaussian
+    >>> Forgetron(Gaussian(gamma=0.5)).spec()["kind"]
+    'forgetron'
     """
 
     size: int = parameter(100, SIZE)
@@ -138,7 +245,23 @@ class Forgetron(Learner):
 
 @dataclass(frozen=True)
 class ProjectronPlus(Learner):
-    """Projectron that learns from margin errors too, as far as its bound allows."""
+    """Projectron that learns from margin errors too, as far as its bound allows.
+
+    Parameters
+    ----------
+    kernel : Part
+        The kernel, from `budgetron.parts`.
+    size : int
+        Largest number of stored examples; 0 is no limit.
+    threshold : float
+        A row at most this far from the span of the stored examples is projected.
+
+    Examples
+    --------
+    >>> from budgetron.parts import Gaussian, ProjectronPlus
+    >>> ProjectronPlus(Gaussian(gamma=0.5)).spec()["kind"]
+    'projectron-plus'
+    """
 
     size: int = parameter(Project.size, SIZE_OR_NO_LIMIT)
     threshold: float = parameter(Project.threshold, Numbers(None, 1.0))
@@ -151,6 +274,27 @@ class Pomdr(Learner):
     """Optimistic mirror descent that halves its support (Li & Liao 2023).
 
     Until there are ``first`` examples, rows at most ``near`` from their span are projected.
+
+    Parameters
+    ----------
+    kernel : Part
+        The kernel, from `budgetron.parts`.
+    size : int
+        Largest number of stored examples (B).
+    radius : float
+        Norm ball: f is scaled back into it; infinite: none.
+    window : int
+        Rows that the guess of the next gradient is made from (M).
+    first : int
+        Examples of the first phase (B0).
+    near : float
+        In the first phase a row at most this far from their span is projected.
+
+    Examples
+    --------
+    >>> from budgetron.parts import Gaussian, Pomdr
+    >>> Pomdr(Gaussian(gamma=0.5)).spec()["kind"]
+    'pomdr'
     """
 
     size: int = parameter(100, whole(2))
@@ -163,15 +307,76 @@ class Pomdr(Learner):
 
 
 @dataclass(frozen=True)
+class Novelty(Learner):
+    """Densities of several widths over at most ``budget`` examples with masses.
+
+    A row adds its mass to the nearest example if their kernel value is at least ``near``. Masses
+    halve in 0.7 ``memory`` rows.
+
+    Parameters
+    ----------
+    kernel : Part
+        The Gaussian kernel, from `budgetron.parts`.
+    budget : int
+        Largest number of stored examples (B).
+    memory : float
+        Number of rows over which masses are forgotten.
+    near : float
+        Least kernel value with a stored example at which a row counts as that example.
+
+    Examples
+    --------
+    >>> from budgetron.parts import Gaussian, Novelty
+    >>> Novelty(Gaussian(gamma=0.5)).spec()["kind"]
+    'novelty'
+    """
+
+    budget: int = parameter(256, SIZE)
+    memory: float = parameter(5000.0, Numbers(1.0))
+    near: float = parameter(0.99, Numbers(0.0, 1.0, "right"))
+    kind: ClassVar[str] = "novelty"
+    need: ClassVar[Need | None] = Need("gaussian", "powers of a Gaussian are Gaussians")
+
+
+@dataclass(frozen=True)
 class Budgetron(Learner):
     """A Gaussian belief over the coefs of at most ``budget`` examples.
 
-    ``r`` is the variance of a sight, ``jitter`` what is added to k(x, x). ``replace`` is "never",
+    ``r`` is the variance of an observation, ``jitter`` is added to k(x, x). ``replace`` is "never",
     "always" or "auto", after a drift. ``admission`` says which rows are stored while there is room:
-    "mistake", "margin" (all with loss), or "error", which regresses. ``straight`` is the form of
-    the belief over w and c of f(x) = w.x + c + sum_i a_i k(x_i, x): "full", "diagonal", "none", or
-    "auto", what fits. No row makes the variance of f at it less than ``floor``. With ``reflex`` a
-    second mean, which never stops learning, has its share in the answer of a classifier.
+    "mistake", "margin" (all with loss), or "error" for regression. ``straight`` is the form of the
+    belief over w and c of f(x) = w.x + c + sum_i a_i k(x_i, x): "full", "diagonal", "none", or
+    "auto", what fits. No row reduces the variance of f at it below ``floor``. With ``reflex`` a
+    second mean, which never stops learning, contributes to the answer.
+
+    Parameters
+    ----------
+    kernel : Part
+        The kernel, from `budgetron.parts`.
+    budget : int
+        Largest number of stored examples (B).
+    r : float
+        Variance of an observation.
+    jitter : float
+        Number added to k(x, x).
+    replace : {"auto", "never", "always"}
+        Whether new examples replace stored ones; "auto": after a drift.
+    admission : {"mistake", "margin", "error"}
+        Which rows are stored while there is room; "error" is for regression.
+    straight : {"auto", "full", "diagonal", "none"}
+        Form of the belief over the straight part.
+    floor : float
+        Least variance of f at a row after it was learned.
+    reflex : bool
+        Whether a second mean, which never stops learning, contributes to the answer.
+    relevance : bool
+        Whether a metric is learned.
+
+    Examples
+    --------
+    >>> from budgetron.parts import Budgetron, Gaussian
+    >>> Budgetron(Gaussian(gamma=0.5)).spec()["kind"]
+    'budgetron'
     """
 
     budget: int = parameter(100, SIZE)

@@ -1,4 +1,4 @@
-"""What all parts share: parameters by name, their ranges, and what they need of a kernel."""
+"""The base of all parts: parameters by name, their ranges, and requirements on the kernel."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Spec = dict[str, Any]
 
 @dataclass(frozen=True)
 class Need:
-    """What a part needs of its kernel.
+    """A requirement of a part on its kernel.
 
     Parameters
     ----------
-    quality : "definite", "isotropic" or "gaussian", which a kernel has or has not (kernels.py)
-    why : the reason, as a message gives it
+    quality : "definite", "isotropic" or "gaussian", a property of kernels (kernels.py)
+    why : the reason, for a message
     what : the subject of the message, as "budget 'halve'"; empty in a class, filled in by `needs`
     """
 
@@ -31,12 +31,12 @@ class Need:
 
 @dataclass(frozen=True)
 class Part:
-    """Something the compiled core can build: a kind and its numbers."""
+    """A part that the compiled core can build: a kind and its numbers."""
 
     kind: ClassVar[str]
-    # What messages call its family: "budget".
+    # The name of its family in messages: "budget".
     family: ClassVar[str] = ""
-    # What it needs of its kernel; None: it goes with all.
+    # Its requirement on the kernel; None: all kernels work.
     need: ClassVar[Need | None] = None
 
     def spec(self) -> Spec:
@@ -55,7 +55,7 @@ class Part:
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """A part like this one but for these parameters; this one stays as it is."""
+        """A part with these parameters changed; this one does not change."""
         changes = {name: value for name, value in params.items() if "__" not in name}
         for name in changes:
             self._check_has(name)
@@ -69,7 +69,7 @@ class Part:
             part = changes.get(name, getattr(self, name))
             if not isinstance(part, Part):
                 raise BudgetronError(
-                    f"{name}={part!r} of {self!r} is no part: it has no parameters"
+                    f"{name}={part!r} of {self!r} is not a part: it has no parameters"
                 )
             changes[name] = part.set_params(**parts_params)
         return replace(self, **changes)
@@ -83,10 +83,10 @@ class Part:
     def __sklearn_clone__(self) -> Self:
         return self  # immutable: a copy would be the same
 
-    # ---- what its parameters may be, and what it goes with ---------------------------------------
+    # ---- allowed parameters and kernels ----------------------------------------------------------
 
     def check(self) -> None:
-        """Raise BudgetronError where a parameter, or one of a part inside, is out of its range."""
+        """Raise BudgetronError if a parameter, or one of a part inside, is out of its range."""
         from sklearn.utils._param_validation import validate_parameter_constraints
 
         params, name = self.get_params(deep=False), type(self).__name__
@@ -103,13 +103,13 @@ class Part:
                 value.check()
 
     def check_together(self) -> None:
-        """Raise BudgetronError where parameters, each within its range, do not go together."""
+        """Raise BudgetronError if parameters, each within its range, do not fit together."""
         for value in self.get_params(deep=False).values():
             if isinstance(value, Part):
                 value.check_together()
 
     def needs(self) -> Iterator[Need]:
-        """What it needs of its kernel, its parameters being what they are."""
+        """Its requirements on the kernel, with the current parameters."""
         if self.need is not None:
             what = f"{self.family} {self.kind!r}" if self.family else self.kind
             yield replace(self.need, what=what)
@@ -123,7 +123,7 @@ class PartOf:
 
 
 def family(base: type[Part]) -> tuple[type[Part], ...]:
-    """The parts that derive from `base`, in the order they are defined in."""
+    """The parts derived from `base`, in the order of their definition."""
     return tuple(base.__subclasses__())
 
 

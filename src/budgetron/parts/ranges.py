@@ -1,4 +1,4 @@
-"""Which values a parameter may have, said where the parameter stands: beside its default.
+"""The allowed values of a parameter, given beside its default.
 
 A range is one of the classes here, or a type (`str`), None, or a word of scikit-learn's validation
 ("boolean"). Nothing here needs scikit-learn until a value is checked.
@@ -16,7 +16,7 @@ LARGEST = 2**31 - 1  # a whole number of the core
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers between `low` and `high`, of which `closed` are included; None is no limit."""
+    """Numbers between `low` and `high`; `closed` says which ends are included; None: no limit."""
 
     low: float | None = None
     high: float | None = None
@@ -43,7 +43,7 @@ class OneOf:
         """The range as scikit-learn's validation reads it."""
         from sklearn.utils._param_validation import StrOptions
 
-        # Keys are a set that keeps its order: messages list the words as they were written.
+        # Keys are a set that keeps its order: messages list the words in the given order.
         return StrOptions(dict.fromkeys(self.words).keys())
 
 
@@ -71,7 +71,7 @@ def required(*ranges: Any) -> Any:
 
 
 def ranges_of(of: Field[Any]) -> tuple[Any, ...]:
-    """The ranges of a field; none where it has none."""
+    """The ranges of a field; none if it has none."""
     found: tuple[Any, ...] = of.metadata.get("ranges", ())
     return found
 

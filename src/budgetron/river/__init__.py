@@ -6,12 +6,11 @@
 >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
 Accuracy: 89.27%
 
-There is a class for every estimator, with the same name and parameters; it is made from the
-estimator, which does the learning (factory.py). What differs: ``seed`` stands for
-random_state, gamma="auto" means "median", since the width of the stream is not known, and what
-belongs to `fit` (n_epochs, shuffle, n_jobs) is not there. `TableEncoder` turns rows of words, dates
-and gaps into numbers before them. May use the catalogue, the estimators and
-what is below them.
+There is one class per estimator, with the same name and parameters; it is made from the estimator,
+which does the learning (factory.py). Differences: ``seed`` replaces random_state, gamma="auto"
+means "median", since the width of the stream is not known, and the parameters of `fit` (n_epochs,
+shuffle, n_jobs) are missing. `TableEncoder` turns rows of words, dates and gaps into numbers before
+them. May use the catalogue, the estimators and the layers below them.
 """
 
 from __future__ import annotations

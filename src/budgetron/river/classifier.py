@@ -1,4 +1,4 @@
-"""Classification the River way: labels and probabilities of one row or of a frame."""
+"""Classification with River's interface: labels and probabilities of one row or of a frame."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from budgetron.verdict import NotLearningWarning
 
 
 class RiverClassifier(RiverLearner, MiniBatchClassifier):
-    """A classifier of any number of classes, which join as they occur unless they are named.
+    """A classifier of any number of classes, which are added as they occur unless they are given.
 
-    Before any class is known `predict_one` answers None and `predict_proba_one` an empty dict, as
-    River's classifiers of several classes do; with ``classes`` there is an answer from the start.
+    Before any class is known `predict_one` returns None and `predict_proba_one` an empty dict, like
+    River's multiclass classifiers; with ``classes`` there is an answer from the start.
     """
 
     classes: Any
@@ -33,7 +33,7 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._labels: list[Any] = []  # of the classes the model knows
+        self._labels: list[Any] = []  # of the classes that the model knows
         if self.classes is not None and len(self._declared()) < 2:
             raise BudgetronError(
                 f"classes={self.classes!r} must name two labels or more, or be None"
@@ -48,7 +48,7 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
 
     @property
     def n_mistakes_(self) -> int:
-        """Wrong predictions among the rows learned, each made before the row was learned."""
+        """Number of wrong predictions, each made before the row was learned."""
         return self._estimator.n_mistakes_ if self._started else 0
 
     # ---- learning --------------------------------------------------------------------------------
@@ -58,8 +58,8 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
 
         Parameters
         ----------
-        x : features: name to finite number; one that is not there is 0, and with scale="auto"
-            one that is None or NaN is missing
+        x : features: name to finite number; a feature that is missing in the dict is 0, and with
+            scale="auto" one that is None or NaN is a missing value
         y : label
         w : weight, a number >= 0; a row of weight w moves f by w times as much
         """
@@ -70,7 +70,7 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         estimator = self._estimator
         try:
             code = None if estimator._changed else estimator._codes[y]
-        except (AttributeError, KeyError, TypeError):  # not started, or a label not seen yet
+        except (AttributeError, KeyError, TypeError):  # not started, or a new label
             code = None
         if code is None:
             self._learn(x, self._row(x), [y], [w])
@@ -80,7 +80,7 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
             w = product_one(w, by_class.of_one(y))
         try:
             estimator._engine.native.learn_named(self._names, x, code, w)
-        except NotLearningWarning:  # made an error by the user: the row has been learned
+        except NotLearningWarning:  # the user made it an error: the row has been learned
             if by_class is not None and w > 0:
                 by_class.count(y)
             raise
@@ -88,11 +88,11 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
             by_class.count(y)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
-        """Learn the rows of a frame, in their order; leaves the same bits as `learn_one` on each.
+        """Learn the rows of a frame, in order; gives the same bits as `learn_one` on each.
 
         Parameters
         ----------
-        X : pandas DataFrame of finite numbers, with scale="auto" also of missing ones
+        X : pandas DataFrame of finite numbers, with scale="auto" also of missing values
         y : pandas Series of labels
         w : weights, numbers >= 0; None for all 1
         """
@@ -112,10 +112,10 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
     # ---- deciding --------------------------------------------------------------------------------
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """The label of one row; None while no class is known."""
+        """Predict the label of one row; None while no class is known."""
         labels = self._labels
         if len(labels) < 2:
-            self._row(x)  # to refuse what it would refuse later
+            self._row(x)  # to refuse rows that learning would refuse
             return self._only_label()
         decision = self._estimator._engine.native.predict_named(self._names, x)
         if decision.__class__ is float:
@@ -123,13 +123,27 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         return labels[decision.argmax()]
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        """The probability of each class known; an empty dict while there is none."""
+        """The probability of each known class; an empty dict if there is none."""
         labels = self._labels
         if len(labels) < 2:
             self._row(x)
             return self._only_shares()
         shares = self._estimator._engine.native.probabilities_named(self._names, x)
         return dict(zip(labels, shares.tolist(), strict=True))
+
+    def predict_set_one(self, x: dict[Any, Any], coverage: float = 0.9) -> list[Any]:
+        """The set of labels that holds the row's own with this probability, in order.
+
+        All labels while too few rows were learned.
+        """
+        self._estimator._check_sets(coverage)
+        labels = self._labels
+        if len(labels) < 2:
+            self._row(x)
+            return labels or self._declared().tolist()
+        native = self._estimator._engine.native
+        members = native.answer_named(self._names, x, "set", float(coverage))
+        return [label for label, member in zip(labels, members, strict=True) if member]
 
     def predict_many(self, X: Any) -> Any:
         """The label of each row of a frame, as a Series."""
@@ -140,7 +154,7 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         return pd.Series(self._estimator._choose(self._decisions(self._rows(X))), index=X.index)
 
     def predict_proba_many(self, X: Any) -> Any:
-        """The probabilities of the classes known, a row for each row of the frame."""
+        """The probabilities of the known classes, one row per row of the frame."""
         import pandas as pd
 
         if len(self._labels) < 2:
@@ -150,14 +164,14 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
         return pd.DataFrame(shares, index=X.index, columns=self._labels)
 
     def _only_label(self) -> Any:
-        """The answer to any row while fewer than two classes were learned: as if f were 0."""
+        """The answer for any row while fewer than two classes were learned: as if f were 0."""
         labels = self._labels or self._declared().tolist()
         return labels[len(labels) == 2] if labels else None
 
     def _only_shares(self) -> dict[Any, float]:
         labels = self._labels or self._declared().tolist()
         shares = dict.fromkeys(labels, 1.0 / max(len(labels), 1))
-        if len(labels) > 1:  # the predicted one is the likeliest, always
+        if len(labels) > 1:  # the predicted class always has the largest
             shares[self._only_label()] = nextafter(1.0 / len(labels), 1.0)
         return shares
 
@@ -167,7 +181,7 @@ class RiverClassifier(RiverLearner, MiniBatchClassifier):
 
 
 def _as_array(labels: Any) -> NDArray[Any]:
-    """Labels as an array of whatever type they are of; BudgetronError where they are none."""
+    """Labels as an array of their type; BudgetronError if they are not labels."""
     check_labels(labels)
     for label in labels:
         if not isinstance(label, (str, bool, Real, np.bool_)):

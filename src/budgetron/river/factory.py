@@ -1,8 +1,8 @@
-"""River classes out of the estimators: one factory, a class for every estimator.
+"""Makes River classes from the estimators: one class per estimator.
 
-A River class is a dataclass, as its estimator is: a field is a parameter, so that signature, repr,
-cloning and defaults need no second list. Its docstring is the estimator's, with the parameters that
-River models have.
+A River class is a dataclass, like its estimator: a field is a parameter, so that signature, repr,
+cloning and defaults need no second list. Its docstring is the estimator's, with the parameters of
+River models.
 """
 
 from __future__ import annotations
@@ -10,32 +10,34 @@ from __future__ import annotations
 from dataclasses import field, fields, make_dataclass
 from typing import Any
 
-from budgetron.catalogue import CATALOGUE
+from budgetron.catalogue import ALL
 from budgetron.catalogue import make as make_estimator
 from budgetron.estimators._base.docstrings import Docstring
 from budgetron.estimators.custom import KernelClassifier
 from budgetron.river.classifier import RiverClassifier
+from budgetron.river.detector import RiverDetector
 from budgetron.river.model import RiverLearner
 from budgetron.river.regressor import RiverRegressor
 
-DROPPED = {"n_epochs", "shuffle", "n_jobs", "random_state"}  # what only `fit` and arrays need
+DROPPED = {"n_epochs", "shuffle", "n_jobs", "random_state"}  # only `fit` and arrays need these
 KINDS: dict[str, type[RiverLearner]] = {
     "classification": RiverClassifier,
     "regression": RiverRegressor,
+    "novelty": RiverDetector,
 }
 GAMMA = """\
     Width of the kernel. "median" is 1 / median squared distance between the first 200 rows, in
-    their units, and found anew when units change; "4*median" is four times that. "auto" means
+    their units; it is found again when units change. "4*median" is four times that. "auto" means
     "median", since the width of the stream is not known."""
 ADDED = """
 Parameters
 ----------
 classes : labels or None, default None
-    All labels there will be, another one is an error. None: classes join as they occur.
+    All labels there will be; any other is an error. None: classes are added as they occur.
 max_features : int or None, default None
-    The most features there may be; learning one more is an error. None: any number.
+    Largest number of features; learning one more is an error. None: any number.
 seed : int or None, default None
-    Seed of the model's generator; None is 0."""
+    Seed of the random generator; None is 0."""
 EXAMPLES = {
     "classification": """\
 >>> model.learn_one({"x": 1.0}, "yes")
@@ -44,26 +46,29 @@ EXAMPLES = {
     "regression": """\
 >>> model.predict_one({"x": 0.9})
 0.0""",
+    "novelty": """\
+>>> model.score_one({"x": 0.9})
+0.0""",
 }
 
 
 def river_classes(module: str) -> dict[str, type[RiverLearner]]:
     """The River class of every estimator, by name, as classes of `module`."""
     estimators: set[tuple[Any, str]] = {
-        (entry.estimator(task), task) for entry in CATALOGUE.values() for task in entry.tasks
+        (entry.estimator(task), task) for entry in ALL.values() for task in entry.tasks
     }
     estimators.add((KernelClassifier, "classification"))  # which has no paper, nor a catalogue name
     return {e.__name__: _river_class(e, task, module) for e, task in estimators}
 
 
 def make(name: str, task: str = "classification", **params: Any) -> Any:
-    """The River model called `name` in the catalogue.
+    """Make the River model called `name` in the catalogue.
 
     Parameters
     ----------
     name : str
         See ``budgetron.algorithms()``.
-    task : {"classification", "regression"}
+    task : {"classification", "regression", "novelty"}
     **params
         Its parameters.
 
@@ -76,9 +81,9 @@ def make(name: str, task: str = "classification", **params: Any) -> Any:
     """
     import budgetron.river
 
-    estimator = make_estimator(name, task)  # which tells what is wrong with the name
+    estimator = make_estimator(name, task)  # reports a wrong name
     river_class = getattr(budgetron.river, type(estimator).__name__)
-    return river_class(**CATALOGUE[name].fixed, **params)
+    return river_class(**ALL[name].fixed, **params)
 
 
 def _river_class(estimator: Any, task: str, module: str) -> type[RiverLearner]:
@@ -98,12 +103,12 @@ def _river_class(estimator: Any, task: str, module: str) -> type[RiverLearner]:
         repr=False,
         kw_only=True,
     )
-    made.__module__ = module  # where it can be imported, and pickle finds it
+    made.__module__ = module  # where pickle finds it
     return made
 
 
 def _document(estimator: Any, task: str, module: str) -> str:
-    """The estimator's docstring in terms of its River class."""
+    """The estimator's docstring for its River class."""
     document = Docstring.parse(estimator.__doc__)
     entries = {
         names: entry
@@ -117,6 +122,7 @@ def _document(estimator: Any, task: str, module: str) -> str:
         del added["classes"]
     name = estimator.__name__
     example = f"Examples\n--------\n>>> from {module} import {name}\n>>> model = {name}()\n"
-    sections = [each for each in document.sections if not each.startswith("Examples")]
+    left_out = ("Attributes", "Examples")  # the estimator inside has the attributes
+    sections = [each for each in document.sections if not each.startswith(left_out)]
     sections.append(example + EXAMPLES[task])
     return str(Docstring(document.head, entries | added, sections))

@@ -1,4 +1,4 @@
-"""Feature names and the numbers the core knows them by."""
+"""Feature names and their numbers in the core."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 
 from budgetron.errors import BudgetronError
 
-LARGEST = 2**31 - 1  # a feature number is below: CSR matrices must be able to hold it
+LARGEST = 2**31 - 1  # larger than any feature number: CSR matrices must be able to hold it
 
 
 class Names(dict[Any, int]):
-    """Name -> feature number: a plain dict that the core looks into, row by row.
+    """Name -> feature number: a plain dict that the core reads, row by row.
 
-    Numbers count up in the order in which names were first learned, those that came with one row in
-    their sorted order: sums over features then do not round by the order of the row's dict. Or they
-    are hashes of the names, for learners that draw something for each feature by its number: what
-    they draw must not depend on when a feature appears. Two names of one hash are one feature.
+    Numbers count up in the order in which names were first learned; names that came with one row
+    are sorted, so that the order of the row's dict does not change the rounding of sums. Or numbers
+    are hashes of the names, for learners that draw random numbers per feature: these must not
+    depend on when a feature appears. Two names with the same hash are one feature.
 
     Parameters
     ----------
     hashed : whether numbers are hashes
-    most : the most names there may be; None for any number
-    largest : feature numbers are below
+    most : largest number of names; None: any number
+    largest : larger than any feature number
     """
 
     def __init__(
@@ -39,11 +39,11 @@ class Names(dict[Any, int]):
         return _restored, (self.hashed, self.most, dict(self), self.largest)
 
     def unknown(self, names: Iterable[Any]) -> list[Any]:
-        """Those of the names that are not here."""
+        """Those of the names that are unknown."""
         return [name for name in names if name not in self]
 
     def fresh(self, unknown: list[Any], learning: bool) -> list[int]:
-        """Numbers for names that are not here; nothing is changed.
+        """Numbers for unknown names; changes nothing.
 
         Raises
         ------
@@ -70,7 +70,7 @@ def _restored(
 
 
 def _in_order(names: list[Any]) -> list[Any]:
-    """The names sorted; names of different types by type, then as they are written."""
+    """The names sorted; names of different types by type, then by their text."""
     try:
         return sorted(names)
     except TypeError:
@@ -78,9 +78,9 @@ def _in_order(names: list[Any]) -> list[Any]:
 
 
 def hashed(name: Any) -> int:
-    """A number below `LARGEST` that depends on the name alone, the same in every process.
+    """A number below `LARGEST` that depends only on the name, the same in every process.
 
-    Names that are equal as keys of a dict have the same: numbers are known by Python's own hash,
+    Names that are equal as keys of a dict have the same number: numbers use Python's own hash,
     which is the same for 1, 1.0 and True and, unlike that of text, the same everywhere.
     """
     if isinstance(name, str):

@@ -1,9 +1,9 @@
-"""What the River classifiers and regressors share: an estimator inside, and the way rows go.
+"""The base of the River classifiers and regressors: an estimator inside, and the path of rows.
 
 A River model holds the scikit-learn estimator of the same name, which has the parts, the classes
 and the compiled model. A row of known features goes straight to the compiled round: the core reads
-the dict itself (bindings/named_row.hpp). Batches, and rows with which something new comes (the
-first one, a class), go the estimator's own way, as sparse rows of a stream that grows.
+the dict itself (bindings/named_row.hpp). Batches, and rows with something new (the first row, a new
+class), go through the estimator, as sparse rows of a stream that grows.
 
 Subclasses are dataclasses made from the estimators' by factory.py.
 """
@@ -33,7 +33,7 @@ FLOAT64 = np.dtype(np.float64)
 
 
 class RiverLearner(Estimator):
-    """An estimator of this library behind River's interface."""
+    """An estimator of this library with River's interface."""
 
     gamma: float | str
     seed: int | None
@@ -51,16 +51,16 @@ class RiverLearner(Estimator):
         params = {name: self._as_estimators(name, getattr(self, name)) for name in self._shared()}
         self._estimator: Any = self._estimator_class(**params, random_state=self.seed)
         self._estimator._validate_params()
-        # What is drawn for a feature is drawn by its number, a hash of its name. But a model in
-        # bytes takes its memory by the width, and needs numbers below it.
+        # Random numbers of a feature depend on its number, a hash of its name. But a model in bytes
+        # allocates memory by the width, and needs numbers below it.
         drawn = not self._estimator._stores_examples and not self._estimator.in_bytes
-        flags = self._estimator.missing == "flag"  # whose numbers are above
+        flags = self._estimator.missing == "flag"  # flags have larger numbers
         self._names = Names(hashed=drawn, most=most, largest=FLAGS if flags else LARGEST_NUMBER)
 
     @classmethod
     @cache
     def _shared(cls) -> tuple[str, ...]:
-        """The parameters that are the estimator's."""
+        """The parameters of the estimator."""
         return tuple(f.name for f in fields(cls) if f.name not in cls._own)  # type: ignore[arg-type]
 
     @staticmethod
@@ -68,7 +68,7 @@ class RiverLearner(Estimator):
         return "median" if name == "gamma" and value == "auto" else value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set it; a parameter that is set later becomes the estimator's, as by its set_params."""
+        """Set it; a parameter set later goes to the estimator, as with its set_params."""
         super().__setattr__(name, value)
         if "_estimator" in self.__dict__ and name in self._shared():
             self._estimator.set_params(**{name: self._as_estimators(name, value)})
@@ -83,8 +83,8 @@ class RiverLearner(Estimator):
 
     @property
     def estimator(self) -> Any:
-        """The scikit-learn estimator that does the learning: the way to look inside, or to save."""
-        if self._started and not self._names.hashed:  # rows of one go past it
+        """The scikit-learn estimator that does the learning: use it to look inside, or to save."""
+        if self._started and not self._names.hashed:  # single rows bypass it
             known = max(self._estimator.n_features_in_, len(self._names))
             self._estimator.n_features_in_ = known
         return self._estimator
@@ -123,9 +123,9 @@ class RiverLearner(Estimator):
     # ---- among others ----------------------------------------------------------------------------
 
     def snapshot(self) -> Self:
-        """A copy as the model is now, which later learning does not change: for serving.
+        """A copy of the current model, which later learning does not change: for serving.
 
-        It answers, and if taught the same rows goes on, to the bit as the model does.
+        It answers, and if it learns the same rows continues, to the bit like the model.
 
         Examples
         --------
@@ -140,10 +140,10 @@ class RiverLearner(Estimator):
         return deepcopy(self, {id(self._estimator): self._estimator.snapshot()})
 
     def watch(self, listener: Listener | None = log) -> Self:
-        """Have `listener` called with every `budgetron.events.Event`: evictions, merges, drift.
+        """Call `listener` with every `budgetron.events.Event`: evictions, merges, drift.
 
-        By the thread that learns, after each row of `learn_one`. The default writes them to the
-        logger "budgetron"; None: nobody listens any more.
+        The thread that learns calls it, after each row of `learn_one`. The default writes events to
+        the logger "budgetron"; None removes the listener.
         """
         self._estimator.watch(listener)
         return self
@@ -154,7 +154,7 @@ class RiverLearner(Estimator):
         """Build the model; the first row has so many features."""
         estimator = self._estimator
         estimator._sparse = True
-        # Hashes say nothing of how many features there are; the first row has to.
+        # Hashes do not show how many features there are; the first row must.
         growing = self.max_features is None and not self._names.hashed
         estimator.n_features_in_ = max(1, features if growing else self.max_features or features)
         self._begin(estimator.n_features_in_, growing=growing)
@@ -163,9 +163,9 @@ class RiverLearner(Estimator):
         raise NotImplementedError
 
     def _learn_rows(self, names: Iterable[Any], rows: Any, y: Any, weights: Any) -> None:
-        """Learn rows (CSR) of these features the estimator's own way.
+        """Learn rows (CSR) of these features through the estimator.
 
-        What is refused changes nothing; rows of weight 0 are as if they had not come.
+        A refused call changes nothing; rows of weight 0 are ignored.
         """
         if weights is not None and len(weights) == len(y) == rows.shape[0]:
             weights = sample_weights(weights, len(y))
@@ -181,13 +181,13 @@ class RiverLearner(Estimator):
                 if not self._started:
                     self._start(len(self._names) + len(names))
                 batch = estimator._ready(rows, y, weights, growing=True)
-            # Before rows are learned, which Ctrl-C may end early.
+            # Before rows are learned, which Ctrl-C may interrupt.
             self._names.update(zip(names, numbers, strict=True))
             estimator._learn_rows(batch)
             estimator._engine.native.call_alarm()
 
     def _weight(self, x: dict[Any, Any], w: float) -> float:
-        """The weight of a row; one of weight 0 has to be valid, and no more becomes of it."""
+        """The weight of a row; a row of weight 0 must be valid, but is not learned."""
         if not 0 <= w <= LARGEST:
             raise BudgetronError(f"w={w!r} must be a number from 0 to {LARGEST:g}")
         if w == 0.0:
@@ -201,7 +201,7 @@ class RiverLearner(Estimator):
         return scipy.sparse.csr_array((values, indices, ends), shape=(1, _width(indices)))
 
     def _rows(self, X: Any) -> Any:
-        """The rows of a frame as CSR, zeros left out; the same numbers as row by row."""
+        """The rows of a frame as CSR, without zeros; the same numbers as row by row."""
         if not X.columns.is_unique:
             raise BudgetronError("X has two columns of the same name")
         unknown = self._names.unknown(X.columns)
@@ -218,9 +218,9 @@ def _width(indices: Any) -> int:
 
 
 def _numbers(X: Any, *, gaps: bool) -> Any:
-    """The frame's values as float64; BudgetronError names the feature where one is no number.
+    """The frame's values as float64; BudgetronError names a feature that is not a number.
 
-    `gaps`: some may be missing, which is NaN.
+    `gaps`: values may be missing (NaN).
     """
     if all(getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes):
         values = X.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -229,5 +229,5 @@ def _numbers(X: Any, *, gaps: bool) -> Any:
     names = Names()
     for name in X.columns:
         for value in X[name].tolist():
-            _core.named_row(names, {name: value}, gaps)  # which tells what is no number
+            _core.named_row(names, {name: value}, gaps)  # reports what is not a number
     return X.to_numpy(dtype=np.float64, na_value=np.nan)

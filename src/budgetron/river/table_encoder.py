@@ -1,9 +1,9 @@
 """The table encoder as a River transformer: rows are dicts, features have names.
 
 The first `infer_rows` rows are kept, and the encoding is inferred from them as by `partial_fit` of
-the scikit-learn transformer. A stream wants features from its first row on, so until then a
-provisional encoding serves, inferred anew after 1, 2, 4, 8, ... rows. From then on a row's features
-are to the bit those of the scikit-learn transformer.
+the scikit-learn transformer. A stream needs features from its first row on, so until then there is
+a provisional encoding, inferred again after 1, 2, 4, 8, ... rows. From then on a row's features
+equal those of the scikit-learn transformer to the bit.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from budgetron.tables.cells import KnownCells
 from budgetron.tables.encoding import NOT_A, Encoding
 from budgetron.tables.frames import column_of, table_of
 
-HEAD = """A table of mixed columns as numbers: words, dates, gaps, true and false, row by row.
+HEAD = """Turns rows of mixed columns into numbers: words, dates, gaps, booleans, row by row.
 
 The kind of each column is inferred from the first `infer_rows` rows, as by
 :class:`budgetron.TableEncoder`, whose features a row then has, by name; features that are 0 are
-left out. Until so many rows were learned the encoding is provisional: it is inferred anew after 1,
-2, 4, 8, ... rows. A column that is not in a row is a gap there."""
+left out. Until so many rows were learned the encoding is provisional: it is inferred again after 1,
+2, 4, 8, ... rows. A column that a row lacks is a gap there."""
 EXAMPLES = """\
 Examples
 --------
@@ -39,7 +39,7 @@ Examples
 
 
 class RiverTableEncoder(Transformer):
-    """A TableEncoder behind River's interface; its subclass has the parameters as fields."""
+    """A TableEncoder with River's interface; its subclass has the parameters as fields."""
 
     infer_rows: int
     strict: bool
@@ -62,11 +62,11 @@ class RiverTableEncoder(Transformer):
 
     @property
     def unparsed_(self) -> dict[str, int]:
-        """Of each column with such cells, how many cells could not be read."""
+        """Per column with such cells, the number of cells that could not be read."""
         return dict(self._unread)
 
     def learn_one(self, x: dict[Any, Any]) -> None:
-        """Look at a row, if it is one of the first."""
+        """Use a row to infer the columns, if it is one of the first."""
         if self._fixed:
             return
         self._rows.append(dict(x))
@@ -128,5 +128,5 @@ def river_table_encoder(module: str) -> type[RiverTableEncoder]:
         repr=False,
         kw_only=True,
     )
-    made.__module__ = module  # where it can be imported, and pickle finds it
+    made.__module__ = module  # where pickle finds it
     return made

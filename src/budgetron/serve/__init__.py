@@ -1,10 +1,11 @@
-"""Serving: a process that answers over HTTP, learns what it is told, survives and shows itself.
+"""Serving: a process that predicts and learns over HTTP, survives a crash, and has a status page.
 
-`running` has a server in a thread, for notebooks and tests; `budgetron serve` is the same as a
-command. Requests come in through app.py, their bodies become rows in bodies.py, tensors.py and
-rows.py, a served model (served.py) answers them. What is to be learned goes through one queue to
-one thread (writer.py), which writes the log (log.py), learns, and then acknowledges. May use the
-model files, the explanations, the streams' layouts and what is below them.
+`running` starts a server in a thread, for notebooks and tests; `budgetron serve` does the same as a
+command. app.py receives requests; bodies.py, tensors.py and rows.py turn bodies into rows; a served
+model (served.py) answers them. Rows to learn go through one queue to one thread (writer.py), which
+writes the log (log.py), learns, and then acknowledges. Messages of a source use the same queue
+(feeding.py). This folder may use the model files, the explanations, the streams, the sources and
+the layers below them.
 
 The extra `serve` brings what this package needs: starlette, uvicorn, msgspec, prometheus-client.
 """
@@ -21,14 +22,20 @@ __all__ = ["Settings", "running"]
 
 
 @contextmanager
-def running(models: Mapping[str, Any], settings: Settings | None = None) -> Iterator[str]:
-    """A server in a thread of this process while the block runs; its address.
+def running(
+    models: Mapping[str, Any],
+    settings: Settings | None = None,
+    sources: Mapping[str, str] | None = None,
+) -> Iterator[str]:
+    """Run a server in a thread of this process while the block runs; yields its address.
 
     Parameters
     ----------
     models : estimators of this package by name, fitted or not, or pipelines of a TableEncoder and
-        an estimator. They go on learning as they are: the server takes no copy
+        an estimator. The server takes no copy: these objects go on learning
     settings : None: loopback, a free port, and it learns
+    sources : sources of messages to learn, by model name, as for `budgetron run`: tail:FILE,
+        kafka://HOST/TOPIC and others
 
     Examples
     --------
@@ -38,13 +45,15 @@ def running(models: Mapping[str, Any], settings: Settings | None = None) -> Iter
     >>> model = budgetron.PerceptronClassifier(gamma=1.0)
     >>> with running({"xor": model}) as url:
     ...     xor = Client(url, "xor")
-    ...     told = xor.learn([[0, 0], [0, 1], [1, 0], [1, 1]] * 50, ["no", "yes", "yes", "no"] * 50)
-    ...     print(told.learned, xor.infer([[0, 1]]).labels)
+    ...     done = xor.learn([[0, 0], [0, 1], [1, 0], [1, 1]] * 50, ["no", "yes", "yes", "no"] * 50)
+    ...     print(done.learned, xor.infer([[0, 1]]).labels)
     200 ['yes']
     """
     from budgetron.serve.definition import Definition
+    from budgetron.serve.feeding import Feeding
     from budgetron.serve.server import Background
 
+    fed = {name: Feeding(source) for name, source in (sources or {}).items()}
     wanted = [Definition.of(name, model) for name, model in models.items()]
-    with Background(wanted, settings or Settings(learn=True)) as url:
+    with Background(wanted, settings or Settings(learn=True), fed) as url:
         yield url

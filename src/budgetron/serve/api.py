@@ -1,7 +1,7 @@
-"""What the addresses do: the Open Inference Protocol, and learn, explain, stats and file.
+"""The handlers: the Open Inference Protocol, and learn, explain, stats and file.
 
-Requests of a few rows are answered on the spot; larger ones in a thread, so that others need not
-wait for them.
+The event loop answers requests of a few rows itself; a thread answers larger ones, so that other
+requests need not wait.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from budgetron.serve.settings import Settings
 from budgetron.serve.writer import Task, Writer
 from budgetron.streams.table.roles import Layout
 
-SMALL = 16_384  # bytes of a body that is dealt with on the spot
+SMALL = 16_384  # largest body, in bytes, that the event loop handles itself
 EXPLAINED = 100  # rows of a request
 R = TypeVar("R")
 
@@ -36,8 +36,8 @@ class Api:
 
     Parameters
     ----------
-    writers : of the models, by name
-    settings, metrics, guard : of the server
+    writers : the writers of the models, by name
+    settings, metrics, guard : those of the server
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Api:
         name = asked.path["name"]
         writer = self._writers.get(name)
         if writer is None:
-            raise Refused(404, f"there is no model {name[:64]!r}; there are {self._names}")
+            raise Refused(404, f"there is no model {name[:64]!r}; the models are {self._names}")
         return writer
 
     @property
@@ -66,7 +66,7 @@ class Api:
         return Answer(to_json({"live": True}))
 
     async def ready(self, asked: Asked) -> Answer:
-        """Whether it predicts; what keeps it from learning is told too."""
+        """Whether it predicts, and what keeps it from learning."""
         problems = [
             {"model": name, "problem": what, "why": why}
             for name, each in self._writers.items()
@@ -74,18 +74,26 @@ class Api:
                 ("refuses to learn", each.failing),
                 ("writes no checkpoint", each.stale),
                 ("does not write rows that wait for a label", each.waiting.failing),
+                ("does not read its source", (each.source() or {}).get("problem")),
             )
             if why is not None
         ]
-        learns = self._settings.learn and all(w.failing is None for w in self._writers.values())
-        told = {"live": True, "ready": not self.stopping, "learning": learns, "problems": problems}
-        return Answer(to_json(told), status=503 if self.stopping else 200)
+        writers = self._writers.values()
+        learns = self._settings.learn or any(each.source() for each in writers)
+        learns = learns and all(each.failing is None for each in writers)
+        content = {
+            "live": True,
+            "ready": not self.stopping,
+            "learning": learns,
+            "problems": problems,
+        }
+        return Answer(to_json(content), status=503 if self.stopping else 200)
 
     async def server(self, asked: Asked) -> Answer:
-        """Which server it is."""
+        """The server's name and version."""
         extensions = ["rows", "arrow", "learn", "explain", "stats", "file"]
-        told = {"name": "budgetron", "version": budgetron.__version__, "extensions": extensions}
-        return Answer(to_json(told))
+        content = {"name": "budgetron", "version": budgetron.__version__, "extensions": extensions}
+        return Answer(to_json(content))
 
     async def models(self, asked: Asked) -> Answer:
         """The names of the models."""
@@ -98,16 +106,16 @@ class Api:
     async def model_ready(self, asked: Asked) -> Answer:
         """Whether a model predicts."""
         served = self._model(asked).served
-        told = {"name": served.name, "ready": served.learned and not self.stopping}
-        return Answer(to_json(told), status=200 if told["ready"] else 503)
+        content = {"name": served.name, "ready": served.learned and not self.stopping}
+        return Answer(to_json(content), status=200 if content["ready"] else 503)
 
     async def stats(self, asked: Asked) -> Answer:
-        """Counts of a model; with ?history=1 the curve too."""
+        """Counts of a model; with ?history=1 also the curve."""
         writer = self._model(asked)
-        told = overview(writer)
+        content = overview(writer)
         if asked.option("history"):
-            told["history"] = writer.served.monitor.history()
-        return Answer(to_json(told))
+            content["history"] = writer.served.monitor.history()
+        return Answer(to_json(content))
 
     async def metrics(self, asked: Asked) -> Answer:
         """For Prometheus."""
@@ -129,9 +137,12 @@ class Api:
         """The rows of a body, as objects or arrays."""
         if (rows is None) == (inputs is None):
             raise bad("send rows, or inputs as tensors")
-        found = list(rows or ()) if inputs is None else tensors.rows_of(inputs, served.reader)
-        if len(found) > self._settings.most_rows:
-            raise Refused(413, f"a request has at most {self._settings.most_rows:,} rows")
+        most = self._settings.most_rows
+        if inputs is not None:
+            return tensors.rows_of(inputs, served.reader, most)
+        found = list(rows or ())
+        if len(found) > most:
+            raise Refused(413, f"a request has at most {most:,} rows")
         return found
 
     async def infer(self, asked: Asked) -> Answer:
@@ -154,12 +165,12 @@ class Api:
             raise Refused(409, "the model has learned nothing yet: learn some rows first")
         X = served.reader.rows(found)
         labels, chances, classes = served.predict(X)
-        told: dict[str, Any] = {"model_name": served.name}
+        content: dict[str, Any] = {"model_name": served.name}
         if body.id is not None:
-            told["id"] = checked_id(body.id)
-            told["parameters"] = {"kept": self._keep(writer, asked, body.id, X)}
-        told["outputs"] = tensors.outputs(labels, chances, classes, body.outputs)
-        return Answer(to_json(told)), len(labels)
+            content["id"] = checked_id(body.id)
+            content["parameters"] = {"kept": self._keep(writer, asked, body.id, X)}
+        content["outputs"] = tensors.outputs(labels, chances, classes, body.outputs)
+        return Answer(to_json(content)), len(labels)
 
     def _inferred_arrow(self, writer: Writer, asked: Asked) -> tuple[Answer, int]:
         served = writer.served
@@ -172,23 +183,28 @@ class Api:
         return Answer(arrow.answer(labels, chances, classes), arrow.TYPES[0]), len(labels)
 
     def _keep(self, writer: Writer, asked: Asked, id: str, X: Any) -> bool:
-        """Keep rows for their label, if who asks may have them learned; whether they are kept."""
+        """Keep rows for their label, if the sender may learn; return whether they are kept."""
         key = key_of(id)
         if not self._settings.learn or key in writer.remembered:
             return False
         if not self._guard.shows_token(asked.scope):
             return False
         writer.waiting.keep(key, pack(X))
-        return True
+        return key in writer.waiting  # False if the rows are too large to wait
 
     # ---- learning --------------------------------------------------------------------------------
 
     async def learn(self, asked: Asked) -> Answer:
-        """Learn rows with labels, or the labels of rows that wait."""
+        """Learn rows with labels, or the labels of waiting rows."""
         if not self._settings.learn:
             raise Refused(403, "this server does not learn: start it with --learn")
         writer = self._model(asked)
-        if writer.served.reader.new:  # the first rows decide what rows are
+        source = writer.source()
+        if writer.served.reader.new and source is not None and "labels" not in source:
+            raise Refused(
+                409, "the first rows of this model come from its source: wait for them", 5
+            )
+        if writer.served.reader.new:  # the first rows fix the columns
             async with self._first[writer.served.name]:
                 if writer.served.reader.new:
                     return await self._learned(writer, asked)
@@ -197,9 +213,9 @@ class Api:
     async def _learned(self, writer: Writer, asked: Asked) -> Answer:
         work = self._tasks if not asked.arrow else self._tasks_of_arrow
         if len(asked.body) <= SMALL:
-            tasks, told = work(writer, asked)
+            tasks, content = work(writer, asked)
         else:
-            tasks, told = await asyncio.to_thread(work, writer, asked)
+            tasks, content = await asyncio.to_thread(work, writer, asked)
         done = [asyncio.wrap_future(writer.submit(task)) for task in tasks]
         waited = asyncio.gather(*done, return_exceptions=True)
         try:
@@ -207,11 +223,11 @@ class Api:
                 asyncio.shield(waited), timeout=self._settings.learn_seconds
             )
         except TimeoutError:
-            what = "it is not learned yet: ask again with the same id"
+            what = "it is not learned yet: send it again with the same id"
             raise Refused(503, what, 1) from None
         answers = []
         for result in results:
-            if isinstance(result, BaseException) and (len(results) == 1 or not _told(result)):
+            if isinstance(result, BaseException) and (len(results) == 1 or not _one_label(result)):
                 raise result
             if isinstance(result, BaseException):
                 answers.append({"status": "refused", "learned": 0, "error": str(result)})
@@ -219,13 +235,13 @@ class Api:
                 answers.append(result)
         durable = writer.log is not None and self._settings.durable
         rows = writer.served.learner.n_seen_ if writer.served.learned else 0
-        told = {"model_name": writer.served.name, **told, "rows": rows, "durable": durable}
+        content = {"model_name": writer.served.name, **content, "rows": rows, "durable": durable}
         if len(answers) == 1:
-            told |= answers[0]
+            content |= answers[0]
         else:
-            told["learned"] = sum(each["learned"] for each in answers)
-            told["results"] = answers
-        return Answer(to_json(told))
+            content["learned"] = sum(each["learned"] for each in answers)
+            content["results"] = answers
+        return Answer(to_json(content))
 
     def _tasks(self, writer: Writer, asked: Asked) -> tuple[list[Task], dict[str, Any]]:
         body = read(Learn, asked.body)
@@ -236,20 +252,23 @@ class Api:
             raise bad("send label, or labels")
         labels = body.labels if body.label is None else [body.label]
         if not labels:
-            raise bad("there is no label: send rows and labels, or id and label")
+            raise bad("the label is missing: send rows and labels, or id and label")
         labels = reader.labels(labels)
         if body.ids is not None:
-            if id is not None or body.rows is not None or len(body.ids) != len(labels):
-                raise bad("ids come with as many labels, and with nothing else")
+            if len(body.ids) > self._settings.most_rows:
+                raise Refused(413, f"a request has at most {self._settings.most_rows:,} ids")
+            alone = id is None and body.rows is None and body.inputs is None
+            if not alone or len(body.ids) != len(labels):
+                raise bad("send as many labels as ids, and nothing else")
             if len(set(body.ids)) < len(body.ids):
-                raise bad("an id stands twice in ids")
+                raise bad("ids has the same id twice")
             pairs = zip(body.ids, labels, strict=True)
             return [Task([label], key=_key(each), id=each) for each, label in pairs], {}
-        told = {} if id is None else {"id": id}
+        content = {} if id is None else {"id": id}
         if body.rows is None and body.inputs is None:
             if id is None:
                 raise bad("send rows and labels, or id and label")
-            return [Task(labels, key=_key(id), id=id)], told
+            return [Task(labels, key=_key(id), id=id)], content
         found = self._rows(served, body.rows, body.inputs)
         if len(found) != len(labels):
             raise bad(f"there are {len(found)} rows and {len(labels)} labels")
@@ -259,7 +278,7 @@ class Api:
             reader = type(reader)(served.learner, layout)
         packed = pack(reader.rows(found))
         key = b"" if id is None else _key(id)
-        return [Task(labels, packed, key, id or "", layout)], told
+        return [Task(labels, packed, key, id or "", layout)], content
 
     def _tasks_of_arrow(self, writer: Writer, asked: Asked) -> tuple[list[Task], dict[str, Any]]:
         reader = writer.served.reader
@@ -272,13 +291,13 @@ class Api:
             reader = type(reader)(writer.served.learner, layout)
         packed = pack(reader.table(table))
         key = b"" if id is None else _key(id)
-        told = {} if id is None else {"id": id}
-        return [Task(reader.labels(labels), packed, key, id or "", layout)], told
+        content = {} if id is None else {"id": id}
+        return [Task(reader.labels(labels), packed, key, id or "", layout)], content
 
     # ---- explaining ------------------------------------------------------------------------------
 
     async def explain(self, asked: Asked) -> Answer:
-        """Why rows are predicted as they are."""
+        """Explain the predictions for rows."""
         writer = self._model(asked)
         if asked.arrow:
             raise Refused(415, "explain takes JSON")
@@ -302,6 +321,6 @@ def _key(id: str) -> bytes:
     return key_of(id)
 
 
-def _told(error: BaseException) -> bool:
-    """Whether one of several labels is refused for its own sake; else the whole request is."""
+def _one_label(error: BaseException) -> bool:
+    """Whether only this one of several labels is refused; else the whole request is."""
     return isinstance(error, Refused) and error.status in (400, 404)

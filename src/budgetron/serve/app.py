@@ -1,4 +1,4 @@
-"""The ASGI application: which address leads where. No address is part of a file's name."""
+"""The ASGI application: it maps addresses to handlers. No address is used as a file name."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ PAGE = {
 
 
 class App:
-    """A server's application and what belongs to it.
+    """The application of a server and its parts.
 
     Parameters
     ----------
-    writers : of the models
-    settings : of the server
-    journal : where to tell what happens
+    writers : the writers of the models
+    settings : the settings of the server
+    journal : receives log messages
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class App:
             *(self._asset(path, *what) for path, what in PAGE.items()),
             self._get("/favicon.ico", "page", _no_icon),
         ]
-        handlers: Any = {HTTPException: _http_error}
+        handlers: Any = {HTTPException: _http_error, Exception: _mistake}
         self.asgi = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan)
 
     def _exchange(self, verb: str, handler: Any, **how: bool) -> Exchange:
@@ -87,7 +87,7 @@ class App:
         return Route(path, exchange, methods=["POST"])
 
     def _asset(self, path: str, file: str, kind: str) -> Route:
-        """A file of the page, read once, now."""
+        """Serve a file of the page; it is read once, now."""
         body = resources.files("budgetron.serve").joinpath("page", file).read_bytes()
 
         async def asset(asked: Asked) -> Answer:
@@ -119,13 +119,13 @@ class App:
                 await beating
 
     def stop(self) -> None:
-        """Requests are answered to their end; pages are closed, and health says so."""
+        """Finish open requests; close pages and report that the server stops."""
         self.api.stopping = True
         self.live.close()
 
 
 async def _no_icon(asked: Asked) -> Answer:
-    """Browsers ask for one."""
+    """Answer browsers, which ask for an icon."""
     return Answer(b"", "image/x-icon", 204)
 
 
@@ -134,8 +134,13 @@ def _response(body: bytes, status: int) -> Response:
     return Response(body, status, headers, "application/json")
 
 
+def _mistake(request: Request, error: Exception) -> Response:
+    """A bug outside `Exchange`, which Starlette raises again: uvicorn reports it."""
+    return _response(to_json({"error": "the server has a bug; its log says more"}), 500)
+
+
 def _http_error(request: Request, error: HTTPException) -> Response:
-    """What Starlette refuses: an address that leads nowhere, or another method."""
+    """Requests that Starlette refuses: an unknown address, or a wrong method."""
     text = {404: "there is nothing at this address", 405: "this address takes another method"}
     what = text.get(error.status_code, str(error.detail))
     return _response(to_json({"error": what}), error.status_code)

@@ -1,7 +1,7 @@
-"""Arrow IPC streams as request bodies and answers; pyarrow is of the extra `lab`.
+"""Arrow IPC streams as request bodies and answers; pyarrow comes with the extra `lab`.
 
-A small body must not become a large table. Compressed buffers are refused before they are read,
-and texts that stand once in the body and in many rows (dictionaries, views) count for every row.
+A small body must not become a large table. Compressed buffers are refused before they are read;
+a text that is stored once but used in many rows (dictionaries, views) counts once per row.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from budgetron.serve.errors import Refused, bad
 from budgetron.tables.frames import plain
 
-LONGEST_TEXTS = 64 * 2**20  # bytes of the texts of a column, row by row
+LONGEST_TEXTS = 64 * 2**20  # bytes of a column's texts, counted once per row
 DICTIONARY, BATCH = 2, 3  # kinds of messages that have buffers
 TYPES = ("application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file")
 
@@ -39,9 +39,9 @@ def table_in(body: bytes, most_rows: int) -> Any:
             table = pa.Table.from_batches(batches, stream.schema)
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError, struct.error) as error:
-        raise bad(f"the body is no Arrow IPC stream: {str(error)[:200]}") from None
+        raise bad(f"the body is not an Arrow IPC stream: {str(error)[:200]}") from None
     if len(set(table.column_names)) < len(table.column_names):
-        raise bad("two columns of the table have one name")
+        raise bad("two columns of the table have the same name")
     if not rows:
         raise bad("the table has no rows")
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -57,11 +57,11 @@ def table_in(body: bytes, most_rows: int) -> Any:
 
 
 def _is_compressed(metadata: Any) -> bool:
-    """Whether a message says that its buffers are compressed: read from its flatbuffer."""
+    """Whether a message's flatbuffer says that its buffers are compressed."""
     data = memoryview(metadata)
 
     def field(table: int, number: int) -> int:
-        """Where a field of a table is; 0 if it has none."""
+        """The position of a field of a table; 0 if it has none."""
         fields = table - struct.unpack_from("<i", data, table)[0]
         place = 4 + 2 * number
         if place >= struct.unpack_from("<H", data, fields)[0]:
@@ -70,7 +70,7 @@ def _is_compressed(metadata: Any) -> bool:
         return table + offset if offset else 0
 
     def there(place: int) -> int:
-        """The table that a field leads to."""
+        """The table that a field points to."""
         return int(place + struct.unpack_from("<I", data, place)[0])
 
     message = there(0)
@@ -87,7 +87,7 @@ def _is_compressed(metadata: Any) -> bool:
 
 
 def _text_bytes(column: Any) -> int:
-    """Bytes of the texts of an array, as often as rows have them; 0 if it holds no texts."""
+    """Bytes of an array's texts, counted once per row; 0 if it holds no texts."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -119,7 +119,7 @@ def _lengths(column: Any) -> Any:
 
 
 def taken_out(table: Any, label: str) -> tuple[Any, list[Any]]:
-    """The table without the label's column, and the labels."""
+    """The table without the label column, and the labels."""
     if label not in table.column_names:
         raise bad(f"there is no column {label!r} for the labels; name it: ?label=COLUMN")
     labels = table.column(label).to_pylist()
@@ -127,7 +127,7 @@ def taken_out(table: Any, label: str) -> tuple[Any, list[Any]]:
 
 
 def answer(labels: list[Any], chances: Any, classes: Any) -> bytes:
-    """Predictions as an Arrow IPC stream: `predict`, and a column for each class."""
+    """Predictions as an Arrow IPC stream: `predict`, and one column per class."""
     import pyarrow as pa
     from pyarrow import ipc
 

@@ -24,7 +24,7 @@ class Tensor(msgspec.Struct):
 
 
 class Wanted(msgspec.Struct):
-    """An output that is asked for."""
+    """A requested output."""
 
     name: str
     parameters: dict[str, Any] | None = None
@@ -41,7 +41,7 @@ class Infer(msgspec.Struct):
 
 
 class Learn(msgspec.Struct):
-    """Rows with labels; or the label of rows that wait under an id, or of several ids."""
+    """Rows with labels; or the label of rows that wait under an id; or labels for several ids."""
 
     rows: list[Row] | None = None
     inputs: list[Tensor] | None = None
@@ -52,7 +52,7 @@ class Learn(msgspec.Struct):
 
 
 class Explain(msgspec.Struct):
-    """Rows whose predictions are to be explained."""
+    """Rows whose predictions should be explained."""
 
     rows: list[Row] | None = None
     inputs: list[Tensor] | None = None
@@ -69,14 +69,14 @@ def read(kind: type[B], body: bytes) -> B:
     try:
         found: B = _DECODERS[kind].decode(body)  # type: ignore[assignment]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise bad(f"the body is not what is expected: {error}") from None
+        raise bad(f"the body does not fit: {error}") from None
     return found
 
 
 def checked_id(id: str | None) -> str | None:
-    """An id of a request; refused if it is empty or very long."""
+    """An id of a request; an empty or very long id is refused."""
     if id is not None and not 0 < len(id) <= LONGEST_ID:
-        raise bad(f"an id has 1 to {LONGEST_ID} characters")
+        raise bad(f"an id must have 1 to {LONGEST_ID} characters")
     return id
 
 

@@ -1,16 +1,16 @@
-"""What a request is refused with: a status and one line that says what to do."""
+"""Refused requests: an HTTP status and one line that says what to do."""
 
 from __future__ import annotations
 
 
 class Refused(Exception):
-    """A request that is not done; the model is as it was.
+    """A request that is refused; the model does not change.
 
     Parameters
     ----------
-    status : of HTTP
+    status : the HTTP status
     message : one line
-    retry : seconds after which to try again; None: it would be refused again
+    retry : seconds after which to try again; None: trying again is useless
     """
 
     def __init__(self, status: int, message: str, retry: int | None = None) -> None:

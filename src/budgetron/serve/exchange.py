@@ -1,4 +1,4 @@
-"""One request and its answer: the body within its limits, refusals as JSON, headers, counting."""
+"""One request and its answer: size limits, refusals as JSON, headers, metrics."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _TYPES = {kind: kind.encode() for kind in (JSON, *ARROW)}
 
 @dataclass(frozen=True)
 class Asked:
-    """A request that was let in.
+    """An admitted request.
 
     Attributes
     ----------
-    path : what its address names, as the model
-    body : all of it
-    arrow : whether it is an Arrow stream, else JSON
-    scope : of ASGI
+    path : the parameters in its address, such as the model
+    body : the whole body
+    arrow : whether it is an Arrow stream; else JSON
+    scope : the ASGI scope
     """
 
     path: dict[str, str]
@@ -43,18 +43,18 @@ class Asked:
     scope: Any
 
     def option(self, name: str) -> str | None:
-        """What the address says behind the question mark."""
+        """The query parameters of the address."""
         found = parse_qs(self.scope["query_string"].decode("latin-1")).get(name)
         return found[-1] if found else None
 
     def header(self, name: bytes) -> str:
-        """A header; empty if there is none."""
+        """A header; empty if it is missing."""
         return next((v.decode("latin-1") for k, v in self.scope["headers"] if k == name), "")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent back."""
+    """The answer to a request."""
 
     body: bytes
     kind: str = JSON
@@ -71,7 +71,7 @@ class Exchange:
 
     Parameters
     ----------
-    verb : what it is called in metrics and logs
+    verb : its name in metrics and logs
     handler : makes the answer
     guarded : it needs the token
     posts : it takes a body
@@ -99,7 +99,7 @@ class Exchange:
             answer = _refusal(Refused(400, str(error)))
         except Exception as error:
             self.journal.fault("a request failed", error, verb=self.verb)
-            answer = _refusal(Refused(500, "the server made a mistake; its log says more"))
+            answer = _refusal(Refused(500, "the server has a bug; its log says more"))
         await respond(send, answer)
         seconds = time.perf_counter() - start
         self.metrics.count(self.verb, answer.status, seconds)
@@ -147,11 +147,11 @@ def _is_arrow(scope: Any) -> bool:
     """Whether the body is Arrow, or else JSON; 415 for others."""
     headers = dict(scope["headers"])
     if headers.get(b"content-encoding", b"identity").lower() != b"identity":
-        raise Refused(415, "compressed bodies are not read: send them as they are")
+        raise Refused(415, "compressed bodies are not supported: send them uncompressed")
     kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
     if kind in (JSON, ARROW[0]):
         return bool(kind == ARROW[0])
-    raise Refused(415, f"the content type is {JSON} or {ARROW[0]}")
+    raise Refused(415, f"the content type must be {JSON} or {ARROW[0]}")
 
 
 def _refusal(refused: Refused) -> Answer:

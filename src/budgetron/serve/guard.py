@@ -1,4 +1,4 @@
-"""What every request passes: who may, from where, and the headers of every answer."""
+"""Checks of every request: token, host and origin; and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-# Of every answer. There is no header of CORS: pages of others read nothing.
+# In every answer. There is no CORS header, so pages of other sites can read nothing.
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", POLICY.encode()),
@@ -25,11 +25,11 @@ LOCAL = {"localhost", "127.0.0.1", "[::1]", "::1"}
 
 
 class Guard:
-    """Lets requests in.
+    """Admits requests.
 
     Parameters
     ----------
-    settings : of the server
+    settings : the settings of the server
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -37,10 +37,10 @@ class Guard:
         self._local = settings.local
 
     def check_origin(self, scope: Any) -> None:
-        """Refuse what a page of another site may have sent in its reader's name.
+        """Refuse a request that a page of another site may have sent in its reader's name.
 
-        On loopback, without a token, the host must be this machine by name: a site whose name was
-        made to point here is another one.
+        On loopback without a token, the Host header must name this machine: a foreign name that was
+        made to resolve to this machine is refused (DNS rebinding).
         """
         host = origin = b""
         for name, value in scope["headers"]:
@@ -49,20 +49,20 @@ class Guard:
             elif name == b"origin":
                 origin = value
         if self._token is None and self._local and _bare(host.decode("latin-1")) not in LOCAL:
-            what = "this server is for this machine: ask for localhost, or start it with --token"
+            what = "this server is for this machine: use localhost, or start it with --token"
             raise Refused(403, what)
         if origin and origin.partition(b"://")[2] != host:
-            raise Refused(403, "requests of other sites' pages are refused")
+            raise Refused(403, "requests from pages of other sites are refused")
 
     def check_token(self, scope: Any) -> None:
-        """Refuse what changes the model, or gives it away, without the token."""
+        """Refuse a request without the token that changes the model or downloads it."""
         if self._token is None and not self._local:
-            raise Refused(403, "this server has no token: it learns on loopback alone")
+            raise Refused(403, "this server has no token: it learns only on loopback")
         if not self.shows_token(scope):
             raise Refused(401, WRONG)
 
     def shows_token(self, scope: Any) -> bool:
-        """Whether a request shows the token, or none is needed; one that is wrong is refused."""
+        """Whether a request has the token, or needs none; a wrong token is refused."""
         if self._token is None:
             return self._local
         shown = b""

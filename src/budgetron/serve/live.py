@@ -1,4 +1,4 @@
-"""The page's live data: server-sent events, one a second, for as many pages as are allowed."""
+"""The page's live data: server-sent events, one per second, for a limited number of pages."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from budgetron.serve.writer import Writer
 
 
 def overview(writer: Writer) -> dict[str, Any]:
-    """All that the page shows of a model, but for the curve."""
+    """All that the page shows about a model, except the curve."""
     served, waiting = writer.served, writer.waiting
     monitor = served.monitor
     return {
         **served.stats(),
-        **served.pulse.told(),
+        **served.pulse.summary(),
         "calibration": monitor.calibration(),
         "mix": monitor.mix(),
         "features": monitor.features(),
@@ -26,6 +26,7 @@ def overview(writer: Writer) -> dict[str, Any]:
         "failing": writer.failing,
         "stale": writer.stale,
         "queued": writer.queued,
+        "source": writer.source(),
         "waiting": {
             "rows": len(waiting),
             "matched": waiting.matched,
@@ -37,13 +38,13 @@ def overview(writer: Writer) -> dict[str, Any]:
 
 
 class Live:
-    """Counts seconds, looks at decisions, and tells the pages.
+    """Counts seconds, explains decisions, and sends events to the pages.
 
     Parameters
     ----------
-    writers : of the models
-    settings : of the server
-    journal : where to tell what goes wrong
+    writers : the writers of the models
+    settings : the settings of the server
+    journal : receives log messages
     """
 
     def __init__(self, writers: Sequence[Writer], settings: Settings, journal: Journal) -> None:
@@ -54,28 +55,28 @@ class Live:
         self.viewers = 0
 
     async def run(self) -> None:
-        """Beat once a second, until it is cancelled."""
+        """Run once per second until it is cancelled."""
         while True:
             await asyncio.sleep(1)
             for writer in self._writers:
                 writer.served.pulse.beat()
             try:
                 await asyncio.to_thread(self._work)
-            except Exception as error:  # a bug: the next second is another try
-                self._journal.fault("what is done every second failed", error)
+            except Exception as error:  # a bug: try again in the next second
+                self._journal.fault("the work of a second failed", error)
             if self.viewers:
                 self._now = b""
             beat, self._beat = self._beat, asyncio.Event()
             beat.set()
 
     def _work(self) -> None:
-        """What takes a while: rows that wait are written, decisions explained."""
+        """The slow work: write waiting rows, explain decisions."""
         for writer in self._writers:
             writer.waiting.write()
             writer.served.look()
 
     def state(self) -> bytes:
-        """All models, as JSON; made once a second for all pages."""
+        """All models as JSON; made once per second for all pages."""
         if not self._now:
             models = [
                 {**overview(each), "history": each.served.monitor.history()}
@@ -86,16 +87,16 @@ class Live:
 
     @property
     def full(self) -> bool:
-        """Whether as many pages are open as may be."""
+        """Whether the largest number of pages is open."""
         return self.viewers >= self._settings.viewers
 
     def close(self) -> None:
-        """End all streams: the server stops."""
+        """End all event streams: the server stops."""
         self._closing = True
         self._beat.set()
 
     async def events(self) -> AsyncIterator[bytes]:
-        """What one page is told."""
+        """The events for one page."""
         self.viewers += 1
         try:
             self._now = b""

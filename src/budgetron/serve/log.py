@@ -1,14 +1,14 @@
-"""The log of what was learned since the last checkpoint, and the checkpoint: one model on disk.
+"""The write-ahead log of rows learned since the last checkpoint, and the checkpoint itself.
 
-In the folder of checkpoints a model NAME has
+The folder of checkpoints has these files for a model NAME:
 
-    NAME.btn                    a model file; in its document the number of the log record it ends
-                                before, and the ids it remembers
-    NAME.0000000000001234.log   records 1234, 1235, ...: what was learned, in this order
+    NAME.btn                    the checkpoint: a model file; its document has the number of the
+                                first log record after it, and the remembered ids
+    NAME.0000000000001234.log   records 1234, 1235, ...: the rows learned, in this order
     NAME.waiting                rows that wait for a label (waiting.py)
 
-A row is learned after its record is on disk, so the model is always that of the checkpoint and of
-the records behind it. A checkpoint begins a new log; the logs before it are then of no use.
+A row is learned after its record is on disk, so the model always equals the checkpoint plus the
+records after it. A checkpoint starts a new log; the older logs are no longer needed.
 """
 
 from __future__ import annotations
@@ -30,20 +30,22 @@ MAGIC = b"budgetron log 1\n"
 
 
 class Learned(msgspec.Struct, array_like=True, frozen=True):
-    """What a request had learned: a record of the log.
+    """A record of the log: what one request taught the model.
 
     Attributes
     ----------
     rows : as the model takes them
-    labels : of the rows
-    key : of the request's id; empty: it had none
-    layout : of a new model that learns a table, how it is read
+    labels : the labels of the rows
+    key : hash of the request's id; empty: it had none
+    layout : for a new model that learns a table, how to read it
+    place : position after the rows in the source they come from
     """
 
     rows: Packed
     labels: list[Any]
     key: bytes = b""
     layout: dict[str, Any] | None = None
+    place: dict[str, Any] | None = None
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -55,15 +57,15 @@ class Log:
 
     Parameters
     ----------
-    folder : which exists
-    name : of the model
-    durable : as of `Settings`
-    keep : logs before a checkpoint stay
+    folder : an existing folder
+    name : the name of the model
+    durable : as in `Settings`
+    keep : keep logs that are older than the checkpoint
 
     Attributes
     ----------
     position : number of the next record
-    torn : bytes of a record that was not finished when the process before was killed
+    torn : bytes of an unfinished record that a killed process left
     """
 
     def __init__(self, folder: Path, name: str, *, durable: bool, keep: bool) -> None:
@@ -76,7 +78,7 @@ class Log:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the log that is written to."""
+        """Bytes of the current log."""
         return 0 if self._open is None else self._open.size
 
     # ---- after a start ---------------------------------------------------------------------------
@@ -88,12 +90,12 @@ class Log:
         return read(self.place, max_bytes=2**62)
 
     def replay(self, position: int) -> Iterator[Learned]:
-        """What was learned behind a checkpoint's position; then the log is open to add to.
+        """The records after a checkpoint's position; afterwards the log is open for writing.
 
         Raises
         ------
         BudgetronError
-            If records are missing or damaged that cannot be those of the last moment.
+            If records are missing or damaged, other than a torn last one.
         """
         self.position = position
         files = self._files()
@@ -103,7 +105,7 @@ class Log:
                 continue
             try:
                 found = RecordFile(path, MAGIC, first, durable=self._durable)
-            except OSError as error:  # what it holds must not be passed over
+            except OSError as error:  # its records must not be skipped
                 why = (error.strerror or str(error)).lower()
                 what = "make it readable, put it back, or start in a new folder"
                 raise BudgetronError(f"{path}: {why}: {what}") from None
@@ -138,7 +140,7 @@ class Log:
     # ---- while serving ---------------------------------------------------------------------------
 
     def add(self, learned: Sequence[Learned]) -> None:
-        """Write records down; OSError if that fails, and then none of them counts."""
+        """Write records; raises OSError if that fails, and then none of them counts."""
         if self._open is None:
             self._begin()
         assert self._open is not None
@@ -146,19 +148,19 @@ class Log:
         self.position = self._open.end
 
     def probe(self) -> None:
-        """Try whether the log can be written to again; OSError if it cannot."""
+        """Try whether the log is writable again; raises OSError if not."""
         if self._open is None:
             self._begin()
         assert self._open is not None
         self._open.probe()
 
     def cut(self, model: Any, extra: dict[str, Any]) -> None:
-        """Write a checkpoint that ends before the next record, and begin a new log.
+        """Write a checkpoint that ends before the next record, and start a new log.
 
         Raises
         ------
         OSError
-            If it cannot be written: the checkpoint before and its log then still count.
+            If it cannot be written: the previous checkpoint and its log then still count.
         """
         write_whole(self.place, to_bytes(model, extra))
         before = self._open
@@ -180,16 +182,16 @@ class Log:
             sync_folder(self.folder)
 
     def close(self) -> None:
-        """No more is added."""
+        """Close the log."""
         if self._open is not None:
             self._open.close()
             self._open = None
 
 
 def learned_in(folder: str | os.PathLike[str], name: str) -> list[Learned]:
-    """All records of a model's logs that are in a folder, in their order; nothing is changed.
+    """Read all records of a model's logs in a folder, in order; changes nothing.
 
-    With `Settings.keep_logs` they are all that was ever learned there.
+    With `Settings.keep_logs` these are all rows that were ever learned there.
     """
     found: list[Learned] = []
     log = Log(Path(folder), name, durable=False, keep=True)

@@ -1,4 +1,4 @@
-"""Counts and times for Prometheus; what a model knows of itself is read when it is asked for."""
+"""Counters and times for Prometheus; the values of a model are read on request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Metrics:
 
     Parameters
     ----------
-    writers : of its models
+    writers : the writers of its models
     """
 
     def __init__(self, writers: Sequence[Writer]) -> None:
@@ -35,7 +35,7 @@ class Metrics:
         own: dict[str, Any] = {"registry": self._registry}
         self.requests = Counter(
             "budgetron_http_requests",
-            "Requests by what they ask and status.",
+            "Requests by verb and status.",
             ["verb", "code"],
             **own,
         )
@@ -51,7 +51,7 @@ class Metrics:
         )
         self.log_seconds = Histogram(
             "budgetron_log_write_seconds",
-            "Time to have a group of rows in the log.",
+            "Time to log a group of rows.",
             ["model"],
             buckets=SECONDS,
             **own,
@@ -69,7 +69,7 @@ class Metrics:
         self._known: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     def count(self, verb: str, code: int, seconds: float) -> None:
-        """A request was answered."""
+        """Count an answered request."""
         known = self._known.get((verb, code))
         if known is None:
             known = self.requests.labels(verb, str(code)), self.seconds.labels(verb)
@@ -78,21 +78,21 @@ class Metrics:
         known[1].observe(seconds)
 
     def text(self) -> bytes:
-        """All of them as Prometheus reads them."""
+        """All metrics in the format of Prometheus."""
         return generate_latest(self._registry)
 
 
 class Models:
-    """What models, logs and waiting rows say of themselves when they are asked."""
+    """Reads the values of models, logs and waiting rows on request."""
 
     def __init__(self, writers: Sequence[Writer]) -> None:
         self._writers = writers
 
     def collect(self) -> Iterator[Any]:
-        """The families of metrics, each with a sample for every model."""
+        """The families of metrics, each with one sample per model."""
         found: dict[str, Any] = {}
         for writer in self._writers:
-            for name, (text, value, total) in self._told(writer).items():
+            for name, (text, value, total) in self._values(writer).items():
                 kind = CounterMetricFamily if total else GaugeMetricFamily
                 full = f"budgetron_{name}"
                 if name not in found:
@@ -101,34 +101,47 @@ class Models:
         yield from found.values()
 
     @staticmethod
-    def _told(writer: Writer) -> dict[str, tuple[str, float, bool]]:
+    def _values(writer: Writer) -> dict[str, tuple[str, float, bool]]:
         stats, waiting, log = writer.served.stats(), writer.waiting, writer.log
         broken = writer.failing is not None
+        source = writer.source()
+        fed: dict[str, tuple[str, float, bool]] = {}
+        if source is not None:
+            fed = {
+                "source_rows": ("Rows learned from the source.", source["rows"], True),
+                "source_bad": ("Bad messages of the source.", source["bad"], True),
+                "source_failing": ("1 while it is not readable.", bool(source["problem"]), False),
+            }
+            if source["lag"] is not None:
+                text = f"{source['unit'].capitalize()} waiting in the source."
+                fed["source_lag"] = (text, source["lag"], False)
         return {
+            **fed,
             "rows_learned": ("Rows the model has learned.", stats["rows"], True),
             "rows_answered": ("Rows answered.", stats["answered"], True),
             "rows_learned_here": ("Rows learned by this server.", stats["rows_here"], True),
             "loss": ("Mistakes, or absolute errors, here.", stats["loss_here"], True),
-            "majority_loss": ("The same of the commonest label.", stats["majority_here"], True),
-            "last_label_loss": ("The same of the last label.", stats["last_label_here"], True),
+            "majority_loss": ("Loss of the most frequent label.", stats["majority_here"], True),
+            "last_label_loss": ("Loss of the last label.", stats["last_label_here"], True),
             "stored_examples": ("Examples the model stores.", stats["stored"], False),
             "memory_bytes": ("Bytes of the compiled model.", stats["memory_bytes"], False),
-            "budget_bytes": ("The most it may take.", stats["budget_bytes"] or 0, False),
-            "drifts": ("Changes of the stream it saw.", stats["drifts"], True),
-            "unit_changes": ("Changes of its units.", stats["unit_changes"], True),
+            "budget_bytes": ("Its limit in bytes, 0 if none.", stats["budget_bytes"] or 0, False),
+            "drifts": ("Drifts that the model detected.", stats["drifts"], True),
+            "unit_changes": ("Changes of the feature units.", stats["unit_changes"], True),
             "unread_cells": ("Cells that were not readable.", sum(stats["unread"].values()), True),
             "queued_rows": ("Rows that wait to be learned.", writer.queued, False),
             "repeated_requests": ("Retries of learned requests.", writer.repeats, True),
             "log_bytes": ("Bytes of the log.", 0 if log is None else log.bytes, False),
             "log_failing": ("1 while nothing can be learned.", broken, False),
-            "checkpoint_failing": ("1 while none can be written.", bool(writer.stale), False),
+            "checkpoint_failing": ("1 while none is written.", bool(writer.stale), False),
             "checkpoints": ("Checkpoints written.", writer.checkpoints, True),
             "replayed_rows": ("Rows learned again at the start.", writer.replayed, True),
             "waiting_rows": ("Requests that wait for a label.", len(waiting), False),
-            "waiting_bytes": ("Bytes of these.", waiting.bytes, False),
-            "waiting_failing": ("1 while they are not written.", bool(waiting.failing), False),
+            "waiting_labels": ("Labels that wait for a row.", waiting.labels, False),
+            "waiting_bytes": ("Bytes of all that waits.", waiting.size, False),
+            "waiting_failing": ("1 while these are not written.", bool(waiting.failing), False),
             "waiting_matched": ("Requests whose label came.", waiting.matched, True),
             "waiting_unmatched": ("Labels without a row.", waiting.unmatched, True),
-            "waiting_expired": ("Requests given up.", waiting.expired, True),
+            "waiting_expired": ("Requests whose time ran out.", waiting.expired, True),
             "waiting_lost": ("Requests lost in a crash.", waiting.lost, True),
         }

@@ -1,8 +1,8 @@
-"""What the page shows of a model: counted row by row while it learns, in bounded memory.
+"""The values that the page shows about a model: counted row by row, in bounded memory.
 
-Every row is answered before it is learned. Its loss (a mistake, or the absolute error) is compared
-with that of two guesses: the commonest label so far (the mean of the targets), and the label of the
-row before. A learner that is no better than these has learned nothing worth its memory.
+Every row is predicted before it is learned. Its loss (a mistake, or the absolute error) is compared
+with that of two baselines: the most frequent label so far (the mean of the targets), and the label
+of the previous row. A learner that does not beat them has learned nothing worth its memory.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 
 from budgetron.evaluate.curve import Curve
 
-BINS = 10  # of predicted probabilities
-DECAY = 0.9995  # of what is told of the last rows: half of it is of the last 1,400
+BINS = 10  # of the histogram of predicted probabilities
+DECAY = 0.9995  # per row, of statistics of recent rows: half the weight is on the last 1,400
 MARKS = 200
 MISTAKES = 8
-CLASSES = 200  # whose rows are counted
-COLUMNS = 1000  # whose changes are kept
+CLASSES = 200  # at most counted
+COLUMNS = 1000  # at most kept with their changes
 SHOWN = ("drift", "units", "rescale", "restart")  # events that the page marks
 
 
 class Reached(NamedTuple):
-    """Where a stream stood: sums over the rows so far, and how large the model was."""
+    """A point of the curve: sums over the rows so far, and the size of the model."""
 
     rows: float
     seconds: float
@@ -56,16 +56,16 @@ class Monitor:
         self._commonest: Any = None
         self._before: Any = None
         self._sum = 0.0
-        self._bins = np.zeros((3, BINS))  # weights, probabilities, right ones
+        self._bins = np.zeros((3, BINS))  # weights, probabilities, correct predictions
         self.marks: deque[tuple[int, str]] = deque(maxlen=MARKS)
         self.mistakes: deque[dict[str, Any]] = deque(maxlen=MISTAKES)
         self.columns: dict[str, float] = {}
-        self._scale = 1.0  # of a new row in decaying sums
+        self._scale = 1.0  # weight of a new row in decaying sums
 
     # ---- rows ------------------------------------------------------------------------------------
 
     def count(self, label: Any, prediction: Any, chance: float | None) -> bool:
-        """A row was answered and learned; whether it was a mistake.
+        """Count a row that was predicted and learned; return whether it was a mistake.
 
         `chance` is the probability of the predicted class; None: there was none.
         """
@@ -78,11 +78,11 @@ class Monitor:
         )
         if chance is not None:
             place = min(int(chance * BINS), BINS - 1)
-            self._bins[:, place] += (
-                self._scale,
-                self._scale * chance,
-                0.0 if wrong else self._scale,
-            )
+            rows, sure, right = self._bins
+            rows[place] += self._scale
+            sure[place] += self._scale * chance
+            if not wrong:
+                right[place] += self._scale
         if self.rows == self.curve.next:
             self.curve.add(self.reached())
         return wrong
@@ -101,7 +101,7 @@ class Monitor:
         return wrong
 
     def _target(self, target: float, prediction: float | None) -> bool:
-        """Of a regression: a mistake is an error larger than that of the mean."""
+        """In regression a mistake is an error larger than that of the mean."""
         mean = self._sum / max(self.rows - 1, 1)
         error = abs(target - (0.0 if prediction is None else prediction))
         guess = abs(target - mean)
@@ -118,28 +118,28 @@ class Monitor:
         self._scale = 1.0
 
     def event(self, event: Any) -> None:
-        """Something happened inside the model."""
+        """Count an event inside the model."""
         if event.kind in SHOWN:
             self.marks.append((int(event.round), event.kind))
 
     def moved(self, moves: dict[str, float]) -> None:
-        """A decision was explained: how far each column moved it."""
+        """Add an explained decision: how far each column moved it."""
         for name, change in moves.items():
             self.columns[name] = 0.95 * self.columns.get(name, abs(change)) + 0.05 * abs(change)
         if len(self.columns) > COLUMNS:
             kept = sorted(self.columns, key=lambda name: -self.columns[name])[: COLUMNS // 2]
             self.columns = {name: self.columns[name] for name in kept}
 
-    # ---- what is told ----------------------------------------------------------------------------
+    # ---- results ---------------------------------------------------------------------------------
 
     def reached(self) -> Reached:
-        """Where the stream stands now."""
+        """The current point of the curve."""
         size = self._learner.n_support_ if self._learner._stores_examples else 0
         taken = self._learner.memory_bytes_
         return Reached(self.rows, time.time(), self.loss, self.majority, self.last, size, taken)
 
     def calibration(self) -> list[list[float]]:
-        """Of each bin: its share of the last rows, mean probability, share of right ones."""
+        """For each bin: its share of recent rows, mean probability, share of correct ones."""
         weights, chances, right = self._bins
         total = weights.sum()
         return [
@@ -149,18 +149,18 @@ class Monitor:
         ]
 
     def mix(self) -> list[list[Any]]:
-        """The classes, the commonest first: label, rows, share of the last rows."""
+        """The classes, the most frequent first: label, rows, share of recent rows."""
         total = sum(self._recent.values()) or 1.0
         order = sorted(self.counts, key=lambda label: -self.counts[label])
         return [[each, self.counts[each], self._recent[each] / total] for each in order[:20]]
 
     def features(self) -> list[list[Any]]:
-        """The columns that moved decisions most: name, mean change of the last rows looked at."""
+        """The columns that moved decisions most: name, mean change over recent explained rows."""
         order = sorted(self.columns, key=lambda name: -self.columns[name])
         return [[name, self.columns[name]] for name in order[:15]]
 
     def history(self) -> dict[str, Any]:
-        """The curve, for drawing: of each point the sums so far."""
+        """The curve, for drawing: per point the sums so far."""
         points = [*self.curve.points, *([self.reached()] if self.rows else [])]
         return {
             "base": self.base,
@@ -168,10 +168,10 @@ class Monitor:
             "marks": [list(each) for each in self.marks],
         }
 
-    # ---- kept in checkpoints ---------------------------------------------------------------------
+    # ---- checkpoints -----------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """What `restore` goes on from, as JSON writes it."""
+        """The state for `restore`, as JSON."""
         self._rescale()
         return {
             "base": self.base,
@@ -187,7 +187,7 @@ class Monitor:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from such a state; an exception for others."""
+        """Continue from such a state; raises an exception for other data."""
         self.curve.restore(state, state["rows"])
         self.base, self.rows = state["base"], state["rows"]
         self.loss, self.majority, self.last, self._sum = state["sums"]

@@ -1,7 +1,7 @@
-"""Encoded rows as bytes, in the log and where they wait for a label, and back to the bit.
+"""Encoded rows as bytes, for the log and for waiting rows; unpacking restores every bit.
 
-Rows are kept as the model takes them, so that nothing that reads requests can change what a replay
-learns. Of rows with many zeros the others are written, with their places.
+Rows are kept as the model takes them, so that a change in how requests are read cannot change a
+replay. For rows with many zeros only the other values are written, with their indices.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import scipy.sparse
 
-WIDEST = 4096  # features up to which rows are dense in memory
+WIDEST = 4096  # rows with at most this many features are dense in memory
 
 
 class Packed(msgspec.Struct, array_like=True, frozen=True):
@@ -21,9 +21,9 @@ class Packed(msgspec.Struct, array_like=True, frozen=True):
     Attributes
     ----------
     rows, width : their shape
-    dtype : of the values, "f4" or "f8"
-    values : all, row by row, or those that are not 0
-    indices, ends : places of these, and where each row's end; empty: all values are there
+    dtype : type of the values, "f4" or "f8"
+    values : all values, row by row, or only those that are not 0
+    indices, ends : column indices of these values, and the end of each row; empty: all values
     """
 
     rows: int
@@ -35,12 +35,12 @@ class Packed(msgspec.Struct, array_like=True, frozen=True):
 
     @property
     def size(self) -> int:
-        """Bytes that it takes."""
+        """Size in bytes."""
         return len(self.values) + len(self.indices) + len(self.ends) + 200
 
 
 def pack(X: Any) -> Packed:
-    """Rows, a C-ordered array or CSR in its canonical format, as bytes."""
+    """Pack rows, a C-ordered array or canonical CSR, into bytes."""
     dense = isinstance(X, np.ndarray)
     rows, width = X.shape
     dtype = X.dtype.str[1:]
@@ -52,7 +52,7 @@ def pack(X: Any) -> Packed:
 
 
 def unpack(found: Packed) -> Any:
-    """The rows: an array, or CSR where they are very wide."""
+    """The rows: an array, or CSR if they are very wide."""
     values = np.frombuffer(found.values, found.dtype)
     shape = (found.rows, found.width)
     if not found.ends:

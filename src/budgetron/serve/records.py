@@ -1,9 +1,9 @@
-"""Records in a file to which is only added: each has its length and a checksum before it.
+"""An append-only file of records, each with its length and a checksum.
 
     record = length (u32) | CRC-32 of the payload and of its number (u32) | payload
 
-A process that is killed while it adds leaves a torn record at the end, which its checksum betrays.
-The number of a record is in its checksum, so that an old one in its place is none.
+A process that is killed while it appends leaves a torn record at the end; the checksum shows it.
+The checksum covers the record's number, so an old record in a wrong place is not valid.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ LARGEST = 2**30
 
 
 def framed(payload: bytes, number: int) -> bytes:
-    """A record as it stands in a file."""
+    """A record as bytes of the file."""
     return _HEAD.pack(len(payload), zlib.crc32(payload, number & 0xFFFFFFFF)) + payload
 
 
 def unframed(data: bytes, number: int, at: int = 0) -> Iterator[tuple[bytes, int]]:
-    """The payloads in `data` from a place on, each with where it ends; ends at what is torn."""
+    """The payloads in `data` from an offset on, each with its end; stops at a torn record."""
     while at + _HEAD.size <= len(data):
         length, check = _HEAD.unpack_from(data, at)
         start, end = at + _HEAD.size, at + _HEAD.size + length
@@ -40,28 +40,28 @@ def unframed(data: bytes, number: int, at: int = 0) -> Iterator[tuple[bytes, int
 
 
 class RecordFile:
-    """A file of records: read when it is made, opened for writing when something is added.
+    """A file of records: read when the object is made, opened for writing on the first append.
 
     Parameters
     ----------
-    path : of the file
-    magic : what the file begins with, 16 bytes
-    first : number of its first record, if it is new
-    durable : records are on disk when `add` returns; else they are with the system
+    path : the file
+    magic : the first 16 bytes of the file
+    first : number of its first record, if the file is new
+    durable : records are on disk when `add` returns; else the operating system has them
 
     Attributes
     ----------
-    first, end : number of the first record, and of the next
-    size : bytes of what is sound
-    torn : bytes at the end that were dropped when it was opened
+    first, end : numbers of the first record and of the next one
+    size : bytes of valid content
+    torn : bytes that were dropped at the end when the file was opened
     """
 
     def __init__(self, path: Path, magic: bytes, first: int, *, durable: bool) -> None:
         self.path, self._durable = path, durable
         self._handle = -1
         self.torn = 0
-        self._suspect = True  # nothing is added before the end is known to be sound
-        self._wanted = 4096  # bytes that could not be added
+        self._suspect = True  # nothing is appended before the end is known to be valid
+        self._wanted = 4096  # bytes of the last append that failed
         data = path.read_bytes() if path.exists() else b""
         self._start = START.pack(magic, first)
         self.first = self.end = first
@@ -78,18 +78,18 @@ class RecordFile:
             self.torn = len(data) - self.size
 
     def take(self) -> list[bytes]:
-        """The payloads that the file had when it was opened; once."""
+        """The payloads that the file had when it was opened; can be read once."""
         payloads, self.payloads = self.payloads, []
         return payloads
 
     def add(self, payloads: Sequence[bytes]) -> None:
-        """Add records, in one write and one sync.
+        """Append records, in one write and one sync.
 
         Raises
         ------
         OSError
-            If they are not all there: the file then ends before them, or is mended by the next
-            call before it adds anything.
+            If not all were written: the file then ends before them, or the next call repairs it
+            before it appends anything.
         """
         if self._suspect:
             self.mend()
@@ -101,14 +101,14 @@ class RecordFile:
         except OSError:
             self._suspect = True
             self._wanted = len(data)
-            with contextlib.suppress(OSError):  # else by the next call
+            with contextlib.suppress(OSError):  # otherwise the next call does
                 self.mend()
             raise
         self.size += len(data)
         self.end += len(payloads)
 
     def mend(self) -> None:
-        """End the file behind its last sound record; OSError if that cannot be done."""
+        """Cut the file after its last valid record; raises OSError if that fails."""
         if self._handle < 0:
             self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         os.ftruncate(self._handle, self.size)
@@ -120,9 +120,9 @@ class RecordFile:
         self._suspect = False
 
     def probe(self) -> None:
-        """Try whether there is room for what could not be added last; OSError if there is none.
+        """Try whether there is room for the last failed append; raises OSError if there is none.
 
-        What it writes is no record, and is gone when it returns.
+        The bytes it writes are not a record, and are removed before it returns.
         """
         self.mend()
         self._suspect = True
@@ -138,7 +138,7 @@ class RecordFile:
             left = left[os.write(self._handle, left) :]
 
     def close(self) -> None:
-        """No more is added."""
+        """Close the file."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1

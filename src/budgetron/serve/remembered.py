@@ -1,6 +1,6 @@
-"""Ids of requests that were learned, as many as there is room for: by these a retry is known.
+"""Ids of learned requests, up to a limit: they identify a retry.
 
-An id is kept as 12 bytes of its BLAKE2b hash, so that memory does not depend on its length. Two of
+An id is kept as 12 bytes of its BLAKE2b hash, so memory does not depend on its length. Two of
 100,000 ids have the same hash with a probability below 10^-18.
 """
 
@@ -16,12 +16,12 @@ BYTES = 12
 
 
 def key_of(id: str) -> bytes:
-    """What is kept of an id."""
+    """The hash of an id."""
     return hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=BYTES).digest()
 
 
 class Remembered:
-    """The last keys, at most so many; the oldest are forgotten first.
+    """The most recent keys, up to a limit; the oldest are forgotten first.
 
     Examples
     --------
@@ -53,14 +53,14 @@ class Remembered:
             self._known.remove(self._order.popleft())
 
     def state(self) -> str:
-        """All of them as text, for JSON."""
+        """All keys as text, for JSON."""
         return base64.b64encode(b"".join(self._order)).decode()
 
     def restore(self, state: str) -> None:
-        """Go on from such a text; BudgetronError, or binascii.Error, for others."""
+        """Continue from such a text; raises BudgetronError or binascii.Error for other text."""
         data = base64.b64decode(state, validate=True)
         if len(data) % BYTES:
-            raise BudgetronError("the ids are not whole")
+            raise BudgetronError("the ids are incomplete")
         self._known.clear()
         self._order.clear()
         for i in range(0, len(data), BYTES):

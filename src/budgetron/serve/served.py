@@ -1,6 +1,6 @@
-"""A model that is served: answers, learns what the writer hands it, explains, tells of itself.
+"""A model in service: it predicts, learns what the writer passes, explains, and reports counts.
 
-Any number of threads may ask while one learns: the compiled model lets them in between two rounds.
+Any number of threads may predict while one learns: the compiled model admits them between rows.
 """
 
 from __future__ import annotations
@@ -29,6 +29,14 @@ from budgetron.streams.table.roles import Layout
 
 UNLEARNED = "the model has learned nothing yet: learn some rows first"
 PLATFORM = "budgetron"
+# Seconds of the pause for answering threads after every row that is learned, and rows between two
+# pauses if many rows wait. While the learning thread sleeps, another thread gets Python's lock at
+# once; otherwise it waits a whole switch interval each time it has released the lock: four times
+# per answer.
+PAUSE, MANY = 20e-6, 4
+# Ratio of the time between two explained decisions to the time of one. Explaining does not sleep:
+# under load it has to stay well below the 1 % of the time that a 99th percentile leaves out.
+REST, REST_ASKED = 50, 500
 
 
 class Served:
@@ -36,13 +44,13 @@ class Served:
 
     Parameters
     ----------
-    definition : which one
+    definition : the model to serve
 
     Attributes
     ----------
     learner : the estimator
-    reader : makes its rows of requests
-    monitor, pulse : what is counted
+    reader : turns requests into its rows
+    monitor, pulse : the counters
     """
 
     def __init__(self, definition: Definition) -> None:
@@ -50,7 +58,7 @@ class Served:
         self.classes = definition.classes
         self.pulse = Pulse()
         self._recent: deque[tuple[Any, Any, Any, float | None, bool]] = deque(maxlen=64)
-        self._before: Any = None  # a snapshot by which rows since are explained
+        self._before: Any = None  # a snapshot that explains later rows
         self._looked = 0.0
         self._looking = threading.Lock()
         self.take(definition.learner, definition.layout)
@@ -65,22 +73,22 @@ class Served:
 
     @property
     def learned(self) -> bool:
-        """Whether it has an answer."""
+        """Whether it can predict."""
         return hasattr(self.learner, "_engine") and (
             self.regression or len(self.learner.classes_) > 0
         )
 
-    def read_by(self, layout: Layout) -> None:
-        """A new model learns a table that is read so."""
+    def read_by(self, layout: Layout | None) -> None:
+        """Set how a new model reads its table; None: nothing is known about its rows again."""
         self.layout = layout
         self.reader = Reader(self.learner, layout)
 
     # ---- answering -------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> tuple[list[Any], Any, Any]:
-        """Of each row the prediction; probabilities and classes, or None and None.
+        """The prediction for each row; probabilities and classes, or None and None.
 
-        The class with the largest probability is the one that is predicted, always.
+        The predicted class always has the largest probability.
         """
         learner = self.learner
         if not self.learned:
@@ -98,10 +106,10 @@ class Served:
                 chances = learner.predict_proba(X)
             if chances.shape[1] == len(classes):
                 return classes[chances.argmax(axis=1)].tolist(), chances, classes
-            time.sleep(0)  # a class has just joined, and is about to have its name
+            time.sleep(0)  # a class was just added, and is about to get its name
 
     def explain(self, X: Any, examples: int, raw: list[dict[str, Any]] | None) -> list[Any]:
-        """Why each row is predicted as it is, as plain data."""
+        """The reasons for the prediction of each row, as plain data."""
         if not self.learned:
             raise Refused(409, UNLEARNED)
         reasons = self._explainer(self.learner.snapshot(), X, examples)
@@ -115,22 +123,27 @@ class Served:
 
     # ---- learning: one thread at a time ----------------------------------------------------------
 
-    def learn(self, X: Any, labels: list[Any]) -> int:
-        """Learn rows that the reader made; how many of them were mistakes.
+    def learn(self, X: Any, labels: list[Any], hurry: bool = False) -> int:
+        """Learn rows that the reader made; return the number of mistakes.
+
+        While requests come it sleeps after every row; in a hurry after every MANY rows.
 
         Raises
         ------
         BudgetronError
-            If a label is none of the model's; nothing was learned then.
+            If the model does not have a label; nothing is learned then.
         """
         learner = self.learner
         known = self.learned and isinstance(X, np.ndarray)
         if known and not self.regression:
-            known = not learner._changed and all(self._knows(label) for label in labels)
+            known = not learner._changed and all(self.knows(label) for label in labels)
         if not known:
             return self._learn_at_once(X, labels)
         wrong = 0
-        for x, label in zip(X, labels, strict=True):
+        asked, few = self.pulse.asked_lately(), MANY if hurry else 1
+        for i, (x, label) in enumerate(zip(X, labels, strict=True)):
+            if asked and i % few == 0:
+                time.sleep(PAUSE)
             if self.regression:
                 prediction, chance = learner.learn_one(x, label), None
             else:
@@ -141,7 +154,10 @@ class Served:
             wrong += self._count(x, label, prediction, chance)
         return wrong
 
-    def _knows(self, label: Any) -> bool:
+    def knows(self, label: Any) -> bool:
+        """Whether the label is one of the model's classes; in regression any number is."""
+        if self.regression:
+            return True
         try:
             self.learner._codes[label]
         except (KeyError, TypeError):
@@ -149,14 +165,14 @@ class Served:
         return True
 
     def _learn_at_once(self, X: Any, labels: list[Any]) -> int:
-        """All rows in one call, which learns all or none: the first ones, or with a new class."""
+        """Learn all rows in one call, all or none: the first rows, or rows with a new class."""
         learner = self.learner
         first = not hasattr(learner, "_engine")
         if self.regression:
             answers = learner.prequential(X, np.array(labels)).tolist()
         else:
-            told = {"classes": self.classes} if first and self.classes is not None else {}
-            decisions = learner.prequential(X, np.array(labels), **told)
+            known = {"classes": self.classes} if first and self.classes is not None else {}
+            decisions = learner.prequential(X, np.array(labels), **known)
             answers = learner._choose(decisions).tolist()
         if first and self.layout is None:
             self.reader = Reader(learner, None)
@@ -173,13 +189,13 @@ class Served:
             self._recent.append((x, label, prediction, chance, wrong))
         return wrong
 
-    # ---- looking at decisions --------------------------------------------------------------------
+    # ---- explaining decisions --------------------------------------------------------------------
 
     def look(self) -> None:
-        """Explain a mistake and another row of the last second, for the page.
+        """Explain one mistake and one other row of the last second, for the page.
 
-        They are explained by a snapshot from before they were learned. Takes at most a fiftieth of
-        the time, however wide the rows are.
+        A snapshot from before they were learned explains them. This takes at most a fiftieth of the
+        time, and a 500th while requests come, however wide the rows are.
         """
         if not self.learned or time.monotonic() < self._looked:
             return
@@ -188,7 +204,7 @@ class Served:
         if not self._looking.acquire(blocking=False):
             return
         try:
-            start = time.monotonic()
+            start = time.thread_time()
             before, self._before = self._before, self.learner.snapshot()
             rows = [self._recent.popleft() for _ in range(len(self._recent))]
             if before is not None:
@@ -197,7 +213,8 @@ class Served:
                 for row in (wrong, other):
                     if row is not None:
                         self._explain_row(before, *row)
-            self._looked = time.monotonic() + 50 * (time.monotonic() - start)
+            rest = REST_ASKED if self.pulse.asked_lately() else REST
+            self._looked = time.monotonic() + rest * (time.thread_time() - start)
         finally:
             self._looking.release()
 
@@ -206,10 +223,10 @@ class Served:
     ) -> None:
         try:
             [reason] = self._explainer(learner, x[None, :], 1).reasons(x[None, :])
-        except (BudgetronError, ValueError):  # the snapshot knows fewer classes, or another width
+        except (BudgetronError, ValueError):  # the snapshot has fewer classes, or another width
             return
-        told = reason.to_dict()
-        self.monitor.moved({each["column"]: each["change"] for each in told["columns"]})
+        found = reason.to_dict()
+        self.monitor.moved({each["column"]: each["change"] for each in found["columns"]})
         if wrong and (self.regression or reason.prediction == prediction):
             self.monitor.mistakes.appendleft(
                 {
@@ -220,12 +237,12 @@ class Served:
                     "probability": chance,
                     "columns": [
                         {key: each[key] for key in ("column", "value", "change")}
-                        for each in told["columns"][:5]
+                        for each in found["columns"][:5]
                     ],
                 }
             )
 
-    # ---- what is told ----------------------------------------------------------------------------
+    # ---- results ---------------------------------------------------------------------------------
 
     def file(self) -> bytes:
         """A model file that `budgetron predict` reads."""
@@ -233,7 +250,7 @@ class Served:
         return to_bytes(self.learner, table or None)
 
     def metadata(self) -> dict[str, Any]:
-        """As the protocol has it; columns of a table are listed one by one."""
+        """The metadata of the protocol; a table's columns are listed one by one."""
         width = self.reader.width or -1
         if self.layout is None:
             inputs = [{"name": "rows", "datatype": "FP64", "shape": [-1, width]}]
@@ -255,7 +272,7 @@ class Served:
         return {"name": self.name, "platform": PLATFORM, "inputs": inputs, "outputs": outputs}
 
     def stats(self) -> dict[str, Any]:
-        """Counts of the model, and of what was learned here."""
+        """Counts of the model, and of the rows learned here."""
         learner, monitor = self.learner, self.monitor
         learned = hasattr(learner, "_engine")
         params = learner.get_params(deep=False)

@@ -1,4 +1,4 @@
-"""What a server is told when it starts: where it listens, what it keeps, and its limits."""
+"""The settings of a server: its address, what it keeps, and its limits."""
 
 from __future__ import annotations
 
@@ -9,26 +9,32 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Settings:
-    """All that decides how a server behaves, beside its models.
+    """All settings of a server, except its models.
 
     Parameters
     ----------
-    host, port : where it listens; port 0 is a free one
-    learn : whether it learns, or only answers
-    folder : of checkpoints, logs and rows that wait for a label; None: nothing is kept
-    durable : a row is on disk before it is acknowledged; False: it is with the system, which a
-        killed process loses nothing of, but a power cut does
-    token : who learns, labels or takes the file shows it; None: whoever is on this machine may
-    keep_logs : logs that a checkpoint has made needless stay in the folder
+    host, port : address to listen on; port 0 is a free one
+    learn : whether it learns, or only predicts
+    folder : folder for checkpoints, logs and waiting rows; None: nothing is kept
+    durable : a row is on disk before it is acknowledged; False: the operating system has it, which
+        survives a killed process, but not a power cut
+    token : needed to learn, to label and to download; None: everyone on this machine may
+    keep_logs : keep logs that a checkpoint has replaced
     every_rows, every_seconds : between two checkpoints, whichever comes first
-    most_body, most_rows : of a request, in bytes and rows
-    most_queued : rows that wait to be learned; more are refused
-    body_seconds, learn_seconds : the longest a head or a body, and an acknowledgement, take
-    drain_seconds : how long requests at work have to end after SIGTERM
-    waiting_bytes, waiting_seconds : of rows that wait for a label, all together and each
-    remembered : ids of learned requests, by which a retry is known
+    most_body, most_rows : limits of a request, in bytes and rows
+    most_queued : rows that may wait to be learned; more are refused
+    body_seconds, learn_seconds : time limit for a head or a body, and for an acknowledgement
+    drain_seconds : time that open requests have to finish after SIGTERM
+    waiting_bytes, waiting_seconds : memory of all waiting rows, and time that each may wait
+    remembered : number of ids of learned requests kept, to identify retries
     viewers : pages open at a time
-    access_log : a line for every request
+    access_log : write one line per request
+
+    Examples
+    --------
+    >>> from budgetron.serve import Settings
+    >>> Settings(learn=True, port=8123).every_rows
+    100000
     """
 
     host: str = "127.0.0.1"
@@ -54,7 +60,7 @@ class Settings:
 
     @property
     def local(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Whether only this machine can reach it."""
         if self.host == "localhost":
             return True
         try:

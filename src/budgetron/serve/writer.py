@@ -1,10 +1,10 @@
-"""The one thread that teaches a model: it takes what is queued, logs it, learns it, acknowledges.
+"""The one thread that teaches a model: it takes queued rows, logs, learns and acknowledges them.
 
-    take all that waits  ->  drop what was learned before  ->  log, one sync  ->  learn  ->  answer
+    take all that waits  ->  drop repeats  ->  log, one sync (group commit)  ->  learn  ->  answer
 
-A request is acknowledged after its rows are on disk and learned. The thread learns nothing that is
-not in the log, so a restart that replays the log has the same model, to the bit. Where the log
-cannot be written the model stays as it is and requests are refused, until it can be again.
+A request is acknowledged after its rows are on disk and learned. The thread learns only rows that
+are in the log, so a restart that replays the log has the same model, to the bit. If the log cannot
+be written, the model stays as it is and requests are refused until the log works again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from budgetron.serve.settings import Settings
 from budgetron.serve.waiting import Waiting
 from budgetron.streams.table.roles import Layout
 
-GROUP = 4096  # rows that are logged together
+GROUP = 4096  # rows logged together
+HURRY = 1000  # if more rows wait, answers get fewer pauses
 LARGEST_LOG = 256 * 2**20  # bytes after which a checkpoint is due
 
 
@@ -38,11 +39,12 @@ class Task:
 
     Parameters
     ----------
-    labels : of the rows
+    labels : the labels of the rows
     rows : encoded; None: they wait under the key
-    key : of the request's id; empty: it has none
-    id : as the user has it, to be named in an error
-    layout : of a new model, how its table is read
+    key : hash of the request's id; empty: it has none
+    id : the id itself, for error messages
+    layout : for a new model, how to read its table
+    place : position after the rows in the source they come from
     """
 
     labels: list[Any]
@@ -50,6 +52,7 @@ class Task:
     key: bytes = b""
     id: str = ""
     layout: Layout | None = None
+    place: dict[str, Any] | None = None
     done: Future[dict[str, Any]] = field(default_factory=Future)
 
     @property
@@ -64,27 +67,35 @@ class Writer:
     Parameters
     ----------
     served : the model
-    settings : of the server
-    journal : where to tell what happens
+    settings : the settings of the server
+    journal : receives log messages
+    labels : labels come from a source, maybe before their rows
 
     Attributes
     ----------
     failing : why nothing can be learned; None: it can
     stale : why no checkpoint can be written; None: it can
     waiting : rows that wait for a label
+    place : position in the source after the last row of the log; None: there is none
+    source : reports the state of the source; None: there is none
     on_group : called with the rows of a group and the seconds that the log took
     """
 
-    def __init__(self, served: Served, settings: Settings, journal: Journal) -> None:
+    def __init__(
+        self, served: Served, settings: Settings, journal: Journal, *, labels: bool = False
+    ) -> None:
         self.served, self._settings, self._journal = served, settings, journal
         self.remembered = Remembered(settings.remembered)
         self.failing: str | None = None
         self.stale: str | None = None
+        self._queued = 0
         self.repeats = 0
         self.replayed = 0
         self.checkpoints = 0
+        self.place: dict[str, Any] | None = None
+        self.source: Callable[[], dict[str, Any] | None] = lambda: None
         self.on_group: Callable[[int, float], None] = lambda rows, seconds: None
-        folder = settings.folder
+        self.folder = folder = settings.folder
         self.log: Log | None = None
         path = None
         if folder is not None:
@@ -97,13 +108,15 @@ class Writer:
             settings.waiting_bytes,
             settings.waiting_seconds,
             durable=settings.durable,
+            labels=labels,
         )
-        for key in [key for key in self.waiting.keys_waiting() if key in self.remembered]:
-            self.waiting.learned(key)
+        # A killed process may have learned a row before the file of waiting rows said so.
+        for key in [*self.waiting.keys_waiting(), *self.waiting.keys_of_labels()]:
+            if key in self.remembered:
+                self.waiting.learned(key)
         if self.waiting.lost:
             journal.warn("rows that waited for a label are lost", rows=self.waiting.lost)
         self._queue: deque[Task] = deque()
-        self._queued = 0
         self._wake = threading.Condition()
         self._stopping = False
         self._rows_since = 0
@@ -114,7 +127,7 @@ class Writer:
     # ---- after a start ---------------------------------------------------------------------------
 
     def _recover(self, log: Log) -> None:
-        """The model as it was: the checkpoint's, then what the log holds behind it."""
+        """Restore the model: the checkpoint, then the log records after it."""
         start = time.monotonic()
         position = 0
         found = log.checkpoint()
@@ -123,17 +136,18 @@ class Writer:
             extra = document.get("extra")
             kept = extra.get("serve") if isinstance(extra, dict) else None
             if not isinstance(kept, dict):
-                what = "a model, but no checkpoint of `budgetron serve`"
-                raise BudgetronError(f"{log.place}: {what}: name another folder")
+                what = "a model, but not a checkpoint of `budgetron serve`"
+                raise BudgetronError(f"{log.place}: {what}: choose another folder")
             if kept.get("origin") != self.served.origin:
                 what = "its checkpoint is of another model of this name"
-                raise BudgetronError(f"{log.place}: {what}: name another folder, or remove it")
+                raise BudgetronError(f"{log.place}: {what}: choose another folder, or remove it")
             table = extra.get("table") if isinstance(extra, dict) else None
             try:
                 self.served.take(learner, None if table is None else Layout.from_json(table))
                 self.remembered.restore(kept["recent"])
                 self.served.monitor.restore(kept["monitor"])
                 position = int(kept["position"])
+                self.place = kept.get("place")
             except (KeyError, ValueError, TypeError) as error:
                 raise BudgetronError(f"{log.place}: damaged: {error}") from None
         try:
@@ -154,15 +168,21 @@ class Writer:
             )
 
     def _apply(self, learned: Learned) -> dict[str, Any] | Refused:
-        """Learn a record, or say why it is refused: the same after a restart as at first.
+        """Learn a record, or return why it is refused: the same after a restart as at first.
 
-        A record that is refused leaves the model as it was, and its id is not remembered.
+        A refused record leaves the model as it was, and its id is not remembered.
         """
-        if learned.layout is not None and self.served.layout is None:
+        first = learned.layout is not None and self.served.layout is None
+        if first:
             self.served.read_by(Layout.from_json(learned.layout))
+        if learned.place is not None:
+            self.place = learned.place
         try:
-            wrong = self.served.learn(unpack(learned.rows), learned.labels)
+            hurry = self._queued > HURRY
+            wrong = self.served.learn(unpack(learned.rows), learned.labels, hurry)
         except BudgetronError as error:
+            if first and not hasattr(self.served.learner, "_engine"):
+                self.served.read_by(None)
             return bad(str(error))
         if learned.key:
             self.remembered.add(learned.key)
@@ -171,7 +191,7 @@ class Writer:
     # ---- requests --------------------------------------------------------------------------------
 
     def submit(self, task: Task) -> Future[dict[str, Any]]:
-        """Queue a request; what it returns is done when it has been learned, or refused."""
+        """Queue a request; the returned future is done when it has been learned or refused."""
         with self._wake:
             if self._stopping:
                 raise Refused(503, "the server is stopping: try again", 5)
@@ -189,7 +209,7 @@ class Writer:
         return self._queued
 
     def _take(self) -> list[Task]:
-        """What is queued, up to a number of rows; nothing after a while without any."""
+        """Take queued requests, up to a number of rows; none after a while without any."""
         with self._wake:
             if not self._queue and not self._stopping:
                 self._wake.wait(0.5)
@@ -210,15 +230,15 @@ class Writer:
                 elif self._stopping:
                     break
                 self._keep_up()
-            except Exception as error:  # a bug: the thread goes on, the requests are told
+            except Exception as error:  # a bug: the thread goes on, the requests get an error
                 self._journal.fault("a group was not learned", error, model=self.served.name)
                 for task in group:
                     if not task.done.done():
-                        task.done.set_exception(Refused(500, "the server made a mistake"))
+                        task.done.set_exception(Refused(500, "the server has a bug"))
         self._stop()
 
     def _commit(self, group: list[Task]) -> None:
-        """Log a group, learn it, and say so."""
+        """Log a group, learn it, and acknowledge it."""
         tasks: list[tuple[Task, Learned]] = []
         answers: list[tuple[Task, dict[str, Any] | Refused]] = []
         repeats: list[Task] = []
@@ -255,7 +275,7 @@ class Writer:
                 task.done.set_result(answer)
 
     def _found(self, task: Task) -> Learned | Refused:
-        """The record of a request, with the rows that waited if it brings none."""
+        """The record of a request, with the waiting rows if it brings none."""
         rows = task.rows
         if rows is None:
             rows = self.waiting.find(task.key)
@@ -264,11 +284,12 @@ class Writer:
                 return Refused(404, f"no row waits for a label under the id {task.id!r}")
             if rows.rows != len(task.labels):
                 return bad(f"{rows.rows} rows wait under the id, {len(task.labels)} labels came")
-        layout = None if task.layout is None else task.layout.to_json()
-        return Learned(rows, task.labels, task.key, layout)
+        new = task.layout is not None and self.served.layout is None
+        layout = task.layout.to_json() if new and task.layout is not None else None
+        return Learned(rows, task.labels, task.key, layout, task.place)
 
     def _logged(self, group: list[Learned]) -> bool:
-        """Whether the group is in the log, where there is one."""
+        """Write the group to the log, if there is one; return whether that worked."""
         if self.log is None:
             return True
         start = time.perf_counter()
@@ -296,7 +317,7 @@ class Writer:
     # ---- checkpoints -----------------------------------------------------------------------------
 
     def _keep_up(self) -> None:
-        """What is to be done now and then: a checkpoint, rows that wait, a log that failed."""
+        """Periodic work: a checkpoint, waiting rows, a log that failed."""
         now = time.monotonic()
         if self.log is None:
             return
@@ -314,7 +335,7 @@ class Writer:
             self._save(self.log)
 
     def _save(self, log: Log) -> None:
-        """Write a checkpoint; what keeps it from being written is told, and the log goes on."""
+        """Write a checkpoint; if that fails, report why and continue the log."""
         served = self.served
         extra: dict[str, Any] = {
             "serve": {
@@ -324,6 +345,8 @@ class Writer:
                 "monitor": served.monitor.state(),
             }
         }
+        if self.place is not None:
+            extra["serve"]["place"] = self.place
         if served.layout is not None:
             extra["table"] = served.layout.to_json()
         try:

@@ -1,9 +1,9 @@
-"""Where rows arrive one by one: growing files, sockets, standard input, Kafka, Redis.
+"""Sources whose rows arrive one by one: growing files, sockets, standard input, Kafka, Redis.
 
-A source hands over messages with a position (`protocol.py` is all there is to know of one); values
-of messages become rows in `values.py`, with the place behind each in `messages.py`, and a stream
-like any other in `stream.py`. `SCHEMES` has the sources by how their names begin. Another source is
-one file and one line there. Uses `streams`, and is used by `open_stream`.
+A source returns messages with a position (`protocol.py` is its whole interface); `values.py` turns
+messages into rows, `messages.py` adds the position after each row, and `stream.py` makes an
+ordinary stream. `SCHEMES` lists the sources by the prefix of their names. A new source is one file
+and one line there. Uses `streams`; `open_stream` uses this.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _redis(name: str, tell: Callable[[str], None]) -> Source:
     return RedisStream(Address.of(name))
 
 
-# How a source's name begins, and what opens it, given the name and who is told of it.
+# The prefix of a source's name, and a function of the name and `tell` that opens it.
 SCHEMES: dict[str, Callable[[str, Callable[[str], None]], Source]] = {
     "tail:": _tail,
     "stdin:": _standard_input,
@@ -65,6 +65,13 @@ SCHEMES: dict[str, Callable[[str, Callable[[str], None]], Source]] = {
 def is_live(name: str) -> bool:
     """Whether it names a source of messages.
 
+    Parameters
+    ----------
+    name : what a user names: a file, or a source
+
+    Examples
+    --------
+    >>> from budgetron.sources import is_live
     >>> is_live("tail:rows.jsonl"), is_live("rows.jsonl")
     (True, False)
     """
@@ -72,7 +79,7 @@ def is_live(name: str) -> bool:
 
 
 def without_password(name: str) -> str:
-    """A source's name as it may be shown and kept.
+    """A source's name without secrets, to show and to store.
 
     >>> without_password("redis://ann:secret@localhost/rows"), without_password("tail:a@b")
     ('redis://localhost/rows', 'tail:a@b')
@@ -81,7 +88,7 @@ def without_password(name: str) -> str:
 
 
 def open_sink(name: str) -> Sink:
-    """Where answers go: `kafka://HOST/TOPIC`, `redis://HOST/KEY`, or a file of JSON lines."""
+    """The sink for answers: `kafka://HOST/TOPIC`, `redis://HOST/KEY`, or a file of JSON lines."""
     if name.startswith("kafka://"):
         from budgetron.sources.kafka import KafkaAnswers
 
@@ -95,20 +102,21 @@ def open_sink(name: str) -> Sink:
     return LinesFile(name)
 
 
+def open_source(name: str, tell: Callable[[str], None]) -> Source:
+    """Open a source by its name; `tell` receives a line for people."""
+    scheme = next(each for each in SCHEMES if name.startswith(each))
+    return SCHEMES[scheme](name, tell)
+
+
 def _source(name: str, live: Live, label: Any) -> Source:
-    """The source, joined with that of the labels if these come later."""
-
-    def opened(name: str) -> Source:
-        scheme = next(each for each in SCHEMES if name.startswith(each))
-        return SCHEMES[scheme](name, live.tell)
-
-    join, rows = live.join, opened(name)
+    """The source, joined with the source of labels if these come later."""
+    join, rows = live.join, open_source(name, live.tell)
     if join is None:
         return rows
     from budgetron.sources.joining import Joined
 
     try:
-        labels = opened(join.source)
+        labels = open_source(join.source, live.tell)
     except BaseException:
         rows.close()
         raise
@@ -116,7 +124,29 @@ def _source(name: str, live: Live, label: Any) -> Source:
 
 
 def open_live(name: str, options: SourceOptions, position: Position) -> Any:
-    """The stream of a source of messages."""
+    r"""Open the stream of a source of messages; `open_stream` calls it for such names.
+
+    Parameters
+    ----------
+    name : as ``tail:rows.jsonl`` or ``kafka://HOST/TOPIC``
+    options : how rows are read
+    position : where to go on
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from budgetron.sources import open_live
+    >>> from budgetron.sources.messages import Live
+    >>> from budgetron.streams import SourceOptions
+    >>> file = Path(tempfile.mkdtemp()) / "rows.jsonl"
+    >>> _ = file.write_text('{"a": 1.5, "label": "no"}\n{"a": 2.5, "label": "yes"}\n')
+    >>> options = SourceOptions(label="label", live=Live(idle=0.01))
+    >>> stream = open_live(f"tail:{file}", options, 0)
+    >>> X, y = next(iter(stream))
+    >>> X.ravel().tolist(), y.tolist()
+    ([1.5, 2.5], ['no', 'yes'])
+    """
     from budgetron.sources.messages import Live, MessageBatches
     from budgetron.sources.stream import LiveStream
     from budgetron.sources.values import format_named
@@ -128,7 +158,7 @@ def open_live(name: str, options: SourceOptions, position: Position) -> Any:
     if live.join is not None:
         options = replace(options, label="label" if options.label is None else options.label)
         if options.format not in (None, "jsonl"):
-            what = "rows whose labels come later are JSON (--format jsonl)"
+            what = "late labels need JSON rows (--format jsonl)"
             raise StreamError(without_password(name), None, what)
     layout = options.layout
     known = () if layout is None else (each.name for each in layout.encoding.coded)

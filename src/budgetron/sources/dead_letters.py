@@ -1,8 +1,8 @@
-"""Messages that are no rows: counted, and kept in a file if one is named.
+"""Bad messages: counted, and kept in a file if one is given.
 
-The file has a line of JSON for each: where it was, what is wrong with it, and the message, as text
-or, if it is no UTF-8, as base64. A run that goes on from a checkpoint first cuts the file to what
-it was then, so that each message is in it once.
+The file has one JSON line per message: where it was, what is wrong with it, and the message, as
+text or, if it is not UTF-8, as base64. A run that resumes from a checkpoint first cuts the file to
+its size then, so that each message is in it once.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class DeadLetters:
 
     Parameters
     ----------
-    path : of the file
-    size : bytes of it to keep; what is behind them was written after the checkpoint. None: all
+    path : the file
+    size : bytes to keep; the rest was written after the checkpoint. None: all
     """
 
     def __init__(self, path: str | None, size: int | None = None) -> None:
@@ -54,7 +54,7 @@ class DeadLetters:
         self._do(lambda file: file.write(json.dumps(line).encode() + b"\n"))
 
     def flush(self) -> None:
-        """Hand what was written to the system: it outlives the process."""
+        """Flush what was written to the operating system: it outlives the process."""
         if self._file is not None:
             self._do(lambda file: file.flush())
 

@@ -1,11 +1,16 @@
-"""Rows whose labels come later, on a source of their own: joined by an id.
+"""Rows whose labels come later, from another source: joined by an id.
 
-A row waits until its label comes, a label until its row does; then the row, with the label in it,
-is a message like any other. What waits has a limit in bytes and one in seconds: whatever is oldest
-leaves first and is counted. Rows are read before labels; where so much waits that half of the limit
-is used and labels still come, no row is read.
+A row waits for its label, a label for its row; then the row with its label is a message like any
+other. Waiting entries have a limit in bytes and one in seconds: the oldest leaves first and is
+counted.
 
-All that waits is in the position: a run that is killed loses none of it and learns no row twice.
+The order is fixed. The two sources take turns: TURN rows, which are answered, then TURN labels;
+completed pairs are learned before the next turn. A source that was read to its end is skipped, so
+its turn may be shorter; while labels still come and waiting entries use half of the limit, no row
+is read. So a run over existing messages depends only on the messages, and a run resumed from a
+checkpoint ends like one that was never stopped.
+
+The position contains all waiting entries: a killed run loses none of them and learns no row twice.
 Messages of both sources are JSON.
 """
 
@@ -16,10 +21,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from budgetron._held import Held
 from budgetron.sources.protocol import Batch, Mark, Source
 from budgetron.streams.base import StreamError
 from budgetron.streams.table.json_lines import object_of
 
+TURN = 500  # messages of one source before the other gets its turn
+ROWS, LABELS = 0, 1
 COUNTS = ("joined", "rows_left", "labels_left", "answered", "wrong")
 
 
@@ -30,14 +38,14 @@ class Joined:
     ----------
     rows, labels : the sources
     id, label : keys of a row's id, in both, and of its label
-    most_bytes, seconds : how much may wait, and how long
+    most_bytes, seconds : limits of what may wait, and how long
 
     Attributes
     ----------
-    answer : is called with the ids and messages of rows that have come; what the model says to each
-    unanswered : ids of rows that came before somebody set `answer`
-    counts : pairs; rows and labels that left alone; answers made when the row came whose labels are
-        known by now, and how many of these were wrong
+    answer : called with the ids and messages of new rows; returns the model's answer for each
+    unanswered : ids of rows that came before `answer` was set
+    counts : pairs; rows and labels that left alone; answers given on arrival whose labels are known
+        by now, and how many of these were wrong
     """
 
     unit = "messages"
@@ -56,11 +64,14 @@ class Joined:
         self._rows, self._labels = rows, labels
         self._id, self._label = id, label
         self._most, self._seconds = most_bytes, seconds
-        self._waiting: dict[str, tuple[str, float, Any]] = {}  # id -> row, when, answer
-        self._early: dict[str, tuple[str, float]] = {}  # id -> label as JSON, when
+        # (rows or labels, id) -> the row and its answer, or the label, as JSON
+        self._held: Held[tuple[int, str], tuple[str, Any]] = Held(most_bytes, seconds)
         self._ready: list[tuple[str, bytes]] = []  # id and message
         self._marks: list[Mark | None] = [None, None]
-        self._bytes = 0
+        self._turn = ROWS  # the source whose turn it is
+        self._came: list[tuple[str, bytes]] = []  # in this turn: name and message
+        self._mark_of_turn: Mark | None = None
+        self._rows_came = 0
         self._ended = [False, False]
         self._more_labels = False
         self.counts = dict.fromkeys(COUNTS, 0)
@@ -69,17 +80,18 @@ class Joined:
 
     @property
     def waiting(self) -> int:
-        """Rows and labels whose other half has not come."""
-        return len(self._waiting) + len(self._early)
+        """Number of rows and labels whose counterpart has not come."""
+        return len(self._held)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether both sources are."""
+        return self._rows.at_end and self._labels.at_end
 
     def read(self, most: int, seconds: float) -> Batch | None:
-        if len(self._ready) < most:
-            full = self._more_labels and 2 * self._bytes > self._most
-            came = 0 if full else self._take_rows(most)
-            wait = 0.0 if came or self._ready else seconds
-            self._take_labels(most, wait)
-            self._let_go()
-        if not self._ready and all(self._ended):
+        if not self._ready:  # otherwise ready pairs are learned first, and then answer
+            self._take_turns(seconds)
+        if not self._ready and all(self._ended) and not self._came:
             return None
         lags = (self._rows.lag, self._labels.lag)
         self.lag = None if None in lags else sum(each or 0 for each in lags)
@@ -87,61 +99,80 @@ class Joined:
         ids = [id for id, _ in found]
         return Batch([value for _, value in found], self._mark(), lambda i: ids[i])
 
-    def _take_rows(self, most: int) -> int:
-        batch = None if self._ended[0] else self._rows.read(most, 0.0)
-        if batch is None:
-            self._ended[0] = True
-            return 0
-        self._marks[0] = batch.mark
-        now = time.time()
+    def _take_turns(self, seconds: float) -> None:
+        """One turn of rows and one of labels; an unfinished turn continues in the next call."""
+        if self._turn == ROWS:
+            full = self._more_labels and 2 * self._held.bytes > self._most
+            if not full and not self._gather(self._rows, seconds if not self._rows.at_end else 0.0):
+                return
+            self._rows_came = len(self._came)
+            self._use_rows()
+            self._turn = LABELS
+        if not self._gather(self._labels, 0.0 if self._rows_came else seconds):
+            return
+        self._more_labels = bool(self._came)
+        self._use_labels()
+        self._turn = ROWS
+        for (half, _), _ in self._held.leaving():
+            self.counts["rows_left" if half == ROWS else "labels_left"] += 1
+
+    def _gather(self, source: Source, seconds: float) -> bool:
+        """Read the messages of a turn; False: more are on their way."""
+        while len(self._came) < TURN and not self._ended[self._turn]:
+            wait = 0.0 if self._came and source.at_end else seconds
+            batch = source.read(TURN - len(self._came), wait)
+            if batch is None:
+                self._ended[self._turn] = True
+            elif batch.values:
+                self._mark_of_turn = batch.mark
+                self._came += [(batch.where(i), each) for i, each in enumerate(batch.values)]
+            else:
+                return source.at_end
+        if self._ended[self._turn] and not self._came:
+            time.sleep(min(seconds, 0.05))
+        return True
+
+    def _taken(self) -> list[tuple[str, bytes]]:
+        """End the turn; return its messages."""
+        if self._came:
+            self._marks[self._turn] = self._mark_of_turn
+        came, self._came = self._came, []
+        return came
+
+    def _use_rows(self) -> None:
         come: dict[str, bytes] = {}
-        for at, value in enumerate(batch.values):
+        for where, value in self._taken():
             id = self._id_of(value)
-            if id is None:  # no row: it is counted where rows are read
-                self._ready.append((batch.where(at), b"no id: " + value))
+            if id is None:  # not a row: it is counted where rows are read
+                self._ready.append((where, b"no id: " + value))
                 continue
             self.counts["rows_left"] += id in come
             come[id] = value
         answers = self.answer(list(come), list(come.values())) if come else []
         for (id, value), answer in zip(come.items(), answers, strict=True):
-            early = self._early.pop(id, None)
-            if id in self._waiting:  # the same id again: nobody could tell whose label it is
-                self._leave(id)
+            early = self._held.pop((LABELS, id))
+            if self._held.pop((ROWS, id)) is not None:
+                self.counts["rows_left"] += 1  # the same id again: its label is unclear
             if early is None:
-                self._waiting[id] = (value.decode(), now, answer)
-                self._bytes += len(value) + len(id)
+                self._hold(ROWS, id, value.decode(), answer)
             else:
-                self._bytes -= len(early[0]) + len(id)
                 self._join(id, value.decode(), answer, early[0])
-        return len(batch.values)
 
-    def _take_labels(self, most: int, seconds: float) -> None:
-        batch = None if self._ended[1] else self._labels.read(most, seconds)
-        self._more_labels = batch is not None and bool(batch.values)
-        if batch is None:
-            if not self._ended[1]:
-                self._ended[1] = True
-            elif not self._ready:
-                time.sleep(min(seconds, 0.05))
-            return
-        self._marks[1] = batch.mark
-        now = time.time()
-        for at, value in enumerate(batch.values):
+    def _use_labels(self) -> None:
+        for where, value in self._taken():
             id, found = self._id_of(value), object_of(value)
             if id is None or found is None or self._label not in found:
-                self._ready.append((batch.where(at), b"no label: " + value))
+                self._ready.append((where, b"no label: " + value))
                 continue
             label = json.dumps(found[self._label])
-            waiting = self._waiting.pop(id, None)
-            if waiting is not None:
-                self._bytes -= len(waiting[0].encode()) + len(id)
-                self._join(id, waiting[0], waiting[2], label)
+            row = self._held.pop((ROWS, id))
+            if row is not None:
+                self._join(id, row[0], row[1], label)
             else:
-                before = self._early.pop(id, None)
-                self._bytes += len(label) + len(id)
-                if before is not None:
-                    self._bytes -= len(before[0]) + len(id)
-                self._early[id] = (label, now)
+                self._hold(LABELS, id, label, None)
+
+    def _hold(self, half: int, id: str, text: str, answer: Any, age: float = 0.0) -> None:
+        self._held.put((half, id), (text, answer), len(text.encode()) + len(id), age)
 
     def _no_answer(self, ids: list[str], rows: list[bytes]) -> list[Any]:
         self.unanswered += ids
@@ -165,54 +196,35 @@ class Joined:
         message = {**json.loads(row), self._label: truth}
         self._ready.append((id, json.dumps(message).encode()))
 
-    def _let_go(self) -> None:
-        """Let what is too old, or too much, leave; the oldest first."""
-        now = time.time()
-        while self._waiting or self._early:
-            row = next(iter(self._waiting), None)
-            label = next(iter(self._early), None)
-            row_since = now if row is None else self._waiting[row][1]
-            label_since = now if label is None else self._early[label][1]
-            late = now - min(row_since, label_since) > self._seconds
-            if not late and self._bytes <= self._most:
-                return
-            if label is None or (row is not None and row_since <= label_since):
-                assert row is not None
-                self._leave(row)
-            else:
-                self._bytes -= len(self._early.pop(label)[0]) + len(label)
-                self.counts["labels_left"] += 1
-
-    def _leave(self, id: str) -> None:
-        self._bytes -= len(self._waiting.pop(id)[0].encode()) + len(id)
-        self.counts["rows_left"] += 1
-
     def _mark(self) -> Mark:
+        now = time.time()
         return {
-            "rows": self._marks[0],
-            "labels": self._marks[1],
-            "waiting": list(self._waiting.items()),
-            "early": list(self._early.items()),
-            "ready": [(id, value.decode(errors="replace")) for id, value in self._ready],
+            "rows": self._marks[ROWS],
+            "labels": self._marks[LABELS],
+            "turn": self._turn,
+            "more_labels": self._more_labels,
+            "held": [
+                [half, id, text, answer, now - age]
+                for (half, id), (text, answer), age in self._held.items()
+            ],
+            "ready": [[id, value.decode(errors="surrogateescape")] for id, value in self._ready],
             "counts": dict(self.counts),
         }
 
     def seek(self, mark: Mark) -> None:
+        now = time.time()
         try:
-            self._waiting = {
-                str(id): (str(row), float(when), answer)
-                for id, (row, when, answer) in mark["waiting"]
-            }
-            self._early = {
-                str(id): (str(label), float(when)) for id, (label, when) in mark["early"]
-            }
-            self._ready = [(str(id), str(value).encode()) for id, value in mark["ready"]]
+            for half, id, text, answer, when in mark["held"]:
+                self._hold(int(half), str(id), str(text), answer, age=now - float(when))
+            self._ready = [
+                (str(id), str(value).encode(errors="surrogateescape"))
+                for id, value in mark["ready"]
+            ]
             self.counts = {name: int(mark["counts"][name]) for name in COUNTS}
             self._marks = [mark["rows"], mark["labels"]]
+            self._turn, self._more_labels = int(mark["turn"]), bool(mark["more_labels"])
         except (KeyError, TypeError, ValueError):
-            raise StreamError(self.name, None, "the checkpoint has no place in it") from None
-        self._bytes = sum(len(row.encode()) + len(id) for id, (row, _, _) in self._waiting.items())
-        self._bytes += sum(len(label) + len(id) for id, (label, _) in self._early.items())
+            raise StreamError(self.name, None, "the checkpoint has no position in it") from None
         for source, each in zip((self._rows, self._labels), self._marks, strict=True):
             if each is not None:
                 source.seek(each)
@@ -223,7 +235,7 @@ class Joined:
 
 
 def _equal(answer: Any, truth: Any) -> bool:
-    """Whether a predicted label is the one that came: 1 is 1.0 and "1".
+    """Whether a predicted label equals the one that came: 1 is 1.0 and "1".
 
     >>> _equal(1, 1.0), _equal("a", "b"), _equal(1, "1")
     (True, False, True)

@@ -1,17 +1,18 @@
 """`kafka://HOST:PORT/TOPIC`, the messages of a Kafka topic, by confluent-kafka.
 
-Partitions are assigned by us and offsets are kept in our checkpoint: there is no consumer group,
-and nothing is committed to the server. A message is learned exactly once.
+We assign partitions and keep offsets in our checkpoint: there is no consumer group, and nothing is
+committed to the server. A message is learned exactly once.
 
 The order is fixed. Partitions take turns, from the lowest number on; a turn is TURN messages of one
-partition, in the order of their offsets. A partition of which all has been read is passed over, so
-its turn may be shorter. With `?order=strict` it is waited for instead: then the order depends on
-the messages alone, not on when they came. The position has the offset of every partition and how
-much of its turn the present one has used.
+partition, in the order of their offsets. A partition that was read to its end is skipped, so its
+turn may be shorter. With `?order=strict` we wait for it instead: then the order depends only on the
+messages, not on when they came. The position has the offset of every partition and how much of its
+turn the current one has used.
 """
 
 from __future__ import annotations
 
+import bisect
 import time
 from collections import deque
 from typing import Any
@@ -20,10 +21,13 @@ from budgetron.sources.protocol import ABSENT, Address, Batch, Gone, Mark
 from budgetron.streams.base import StreamError
 
 PORT = 9092
-TURN = 500  # messages of a partition before the next has its turn
-AHEAD = 20_000  # messages of a partition that are fetched ahead; then it is paused
-LOOK = 0.2  # seconds between two looks at how much waits
-CALLING = 10.0  # seconds until a server that does not answer is gone
+TURN = 500  # messages of one partition before the next gets its turn
+# Messages fetched at once: fewer objects than start a run of Python's garbage collector. Values
+# wait as bytes, which it never scans; it scans the client's objects.
+FETCHED = 500
+AHEAD = 20_000  # messages fetched ahead per partition; then it is paused
+LOOK = 0.2  # seconds between two checks of how much waits
+CALLING = 10.0  # seconds until a silent server counts as not reachable
 _QUIET = {"log_level": 0}  # librdkafka writes to standard error by itself
 
 
@@ -31,7 +35,7 @@ def _client(name: str) -> Any:
     try:
         import confluent_kafka
     except ImportError:
-        what = "takes confluent-kafka: pip install 'budgetron[kafka]'"
+        what = "needs confluent-kafka: pip install 'budgetron[kafka]'"
         raise StreamError(name, None, what) from None
     return confluent_kafka
 
@@ -59,7 +63,7 @@ class KafkaTopic:
     ----------
     address : `kafka://HOST:PORT,HOST:PORT/TOPIC`; settings are `from`, "start" (the default) or
         "end", where a run without a checkpoint begins; `order`, "turns" or "strict"; and
-        `partitions`, their numbers with commas between, all by default
+        `partitions`, their numbers separated by commas, all by default
     """
 
     unit = "messages"
@@ -75,7 +79,7 @@ class KafkaTopic:
         self._consumer = self._kafka.Consumer(
             {
                 "bootstrap.servers": _servers(address),
-                "group.id": "budgetron",  # asked for, never joined
+                "group.id": "budgetron",  # required, never joined
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
                 "auto.offset.reset": "error",
@@ -90,20 +94,41 @@ class KafkaTopic:
         except BaseException:
             self.close()
             raise
-        self._waiting: dict[int, deque[Any]] = {each: deque() for each in self._numbers}
-        self._ends: dict[int, int] = {}  # where a partition was found to end
+        # per partition, the values and offsets of fetched messages
+        self._waiting: dict[int, deque[bytes]] = {each: deque() for each in self._numbers}
+        self._offsets: dict[int, deque[int]] = {each: deque() for each in self._numbers}
+        self._ends: dict[int, int] = {}  # the known end of each partition
         self._paused: set[int] = set()
-        self._at, self._used = 0, 0  # whose turn it is, and how many messages of it are used
+        self._at, self._used = 0, 0  # partition whose turn it is; messages used in it
         self._assigned = False
         self._next_look = 0.0
+
+    @property
+    def at_end(self) -> bool:
+        """Whether all partitions have been read to their ends, as the server said."""
+        return all(self._over(each) for each in self._numbers)
+
+    def _over(self, number: int) -> bool:
+        """Whether a partition ends at our position, as the server said last.
+
+        An event reports this, but half a second later than the end offset that comes with messages;
+        that offset is not reached if the last records are not messages, as with transactions.
+        """
+        here = self._next[number]
+        if self._ends.get(number) == here:
+            return True
+        return bool(
+            self._consumer.get_watermark_offsets(self._place(number), cached=True)[1] == here
+        )
 
     def read(self, most: int, seconds: float) -> Batch | None:
         if not self._assigned:
             self._assign()
-        found: list[Any] = []
+        found: list[bytes] = []
+        names = _Names(self._mark(), self._numbers)
         until = time.monotonic() + seconds
         while len(found) < most:
-            self._take(found, most)
+            self._take(found, names, most)
             if found and not self._fetch(0.0):
                 break
             if not found and not self._fetch(max(0.0, min(0.05, until - time.monotonic()))):
@@ -114,42 +139,46 @@ class KafkaTopic:
         if not found:
             self._next_look = 0.0
         self._count_lag()
-        return Batch([each.value() or b"" for each in found], self._mark(), _names(found))
+        return Batch(found, self._mark(), names)
 
-    def _take(self, found: list[Any], most: int) -> None:
-        """Move messages that are here from the partitions whose turn it is."""
-        passed = 0  # partitions passed over, one after the other
+    def _take(self, found: list[bytes], names: _Names, most: int) -> None:
+        """Take fetched messages from the partitions whose turn it is."""
+        passed = 0  # partitions skipped in a row
         while len(found) < most and passed < len(self._numbers):
             number = self._numbers[self._at]
             waiting = self._waiting[number]
             if waiting:
                 passed = 0
                 count = min(len(waiting), most - len(found), TURN - self._used)
+                offsets = [self._offsets[number].popleft() for _ in range(count)]
+                names.add(len(found), number, offsets, self._used)
                 found += [waiting.popleft() for _ in range(count)]
-                self._next[number] = found[-1].offset() + 1
+                self._next[number] = names.last + 1
                 self._used += count
                 if self._used == TURN:
                     self._turn()
                 if number in self._paused and len(waiting) < AHEAD // 2:
                     self._paused.discard(number)
                     self._consumer.resume([self._place(number)])
-            elif self._ends.get(number) == self._next[number] and not self._strict:
+            elif not self._strict and self._over(number):
                 passed += 1
                 self._turn()
             else:
-                return  # it has messages that are not here yet
+                return  # it has messages that were not fetched yet
 
     def _turn(self) -> None:
         self._at = (self._at + 1) % len(self._numbers)
         self._used = 0
 
     def _fetch(self, seconds: float) -> bool:
-        """Have messages come from the server; whether some came, or the end of a partition."""
-        came = self._consumer.consume(4096, seconds)
+        """Fetch messages from the server; return whether some came, or the end of a partition."""
+        came = self._consumer.consume(FETCHED, seconds)
         for message in came:
             error = message.error()
             if error is None:
-                self._waiting[message.partition()].append(message)
+                number = message.partition()
+                self._waiting[number].append(message.value() or b"")
+                self._offsets[number].append(message.offset())
             elif error.code() == self._kafka.KafkaError._PARTITION_EOF:
                 self._ends[message.partition()] = message.offset()
             else:
@@ -168,8 +197,8 @@ class KafkaTopic:
         if error.code() in gone:
             number = message.partition()
             first, end = self._consumer.get_watermark_offsets(self._place(number), CALLING)
-            what = f"offset {self._next[number]} of partition {number} is not there: it has"
-            what += f" {first} to {end}; remove the checkpoint to start anew"
+            what = f"offset {self._next[number]} of partition {number} does not exist: it has"
+            what += f" {first} to {end}; remove the checkpoint to start again"
             raise StreamError(self.name, None, what)
         if error.fatal() or not error.retriable():
             raise StreamError(self.name, None, _plain(error))
@@ -226,7 +255,7 @@ class KafkaTopic:
         return asked
 
     def _begin(self, *, at_end: bool) -> dict[int, int]:
-        """The offset of every partition to begin at."""
+        """The offset of every partition to start from."""
         try:
             marks = {
                 each: self._consumer.get_watermark_offsets(self._place(each), CALLING)
@@ -252,10 +281,10 @@ class KafkaTopic:
             if not 0 <= used < TURN or min(offsets.values()) < 0:
                 raise ValueError
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise StreamError(self.name, None, "the checkpoint has no place in it") from None
+            raise StreamError(self.name, None, "the checkpoint has no position in it") from None
         if set(offsets) != set(self._numbers):
             before = ", ".join(map(str, sorted(offsets)))
-            what = f"its partitions were {before} at the checkpoint: name them (?partitions=)"
+            what = f"its partitions were {before} at the checkpoint: list them (?partitions=)"
             raise StreamError(self.name, None, what)
         self._next, self._at, self._used = offsets, at, used
 
@@ -263,18 +292,61 @@ class KafkaTopic:
         self._consumer.close()
 
 
-def _names(found: list[Any]) -> Any:
-    return lambda i: f"{found[i].partition()}:{found[i].offset()}"
+class _Names:
+    """The names of a batch's messages, partition and offset, and the mark after each.
+
+    Parameters
+    ----------
+    before : the mark before the first message
+    numbers : numbers of the partitions, in the order of their turns
+    """
+
+    def __init__(self, before: Mark, numbers: list[int]) -> None:
+        self._before, self._numbers = before, numbers
+        self._starts: list[int] = []
+        self._runs: list[tuple[int, list[int], int]] = []
+
+    def add(self, start: int, number: int, offsets: list[int], used: int) -> None:
+        """Add messages of a partition, from message `start` of the batch on.
+
+        `used` messages of its turn came before them.
+        """
+        self._starts.append(start)
+        self._runs.append((number, offsets, used))
+
+    def mark(self, count: int) -> Mark:
+        """The mark after so many messages of the batch."""
+        offsets, turn = dict(self._before["offsets"]), self._before["turn"]
+        for start, (number, run, used) in zip(self._starts, self._runs, strict=True):
+            taken = min(len(run), count - start)
+            if taken <= 0:
+                break
+            offsets[str(number)] = run[taken - 1] + 1
+            turn = [number, used + taken]
+            if turn[1] == TURN:
+                at = self._numbers.index(number) + 1
+                turn = [self._numbers[at % len(self._numbers)], 0]
+        return {"offsets": offsets, "turn": turn}
+
+    @property
+    def last(self) -> int:
+        """The offset of the last message."""
+        return self._runs[-1][1][-1]
+
+    def __call__(self, i: int) -> str:
+        at = bisect.bisect_right(self._starts, i) - 1
+        number, offsets, _ = self._runs[at]
+        return f"{number}:{offsets[i - self._starts[at]]}"
 
 
 def _topic(address: Address) -> str:
     if not address.path or "/" in address.path:
-        raise StreamError(address.name, None, "names no topic: kafka://HOST:PORT/TOPIC")
+        raise StreamError(address.name, None, "has no topic: kafka://HOST:PORT/TOPIC")
     return address.path
 
 
 def _plain(error: Any) -> str:
-    """What librdkafka says is wrong, without its own prefixes."""
+    """The error of librdkafka, without its own prefixes."""
     text = " ".join(str(error.str()).split())
     return text[:1].lower() + text[1:]
 
@@ -282,7 +354,7 @@ def _plain(error: Any) -> str:
 class KafkaAnswers:
     """Answers as messages of a topic, keyed by the id of their row.
 
-    Each arrives at least once: what a killed run sent behind its last checkpoint is sent again.
+    Each arrives at least once: a resumed run repeats what was sent after its last checkpoint.
     """
 
     def __init__(self, address: Address) -> None:
@@ -314,7 +386,7 @@ class KafkaAnswers:
                 try:
                     self._producer.produce(self._topic, line, id, on_delivery=self._delivered)
                     break
-                except BufferError:  # as much waits as may: so do we
+                except BufferError:  # its queue is full: wait
                     self._producer.poll(0.1)
         self._producer.poll(0)
 

@@ -1,17 +1,28 @@
-"""Bytes that come in pieces as lines: a message is a line, without its end."""
+"""Lines from pieces of bytes: a message is a line, without its end."""
 
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
-from budgetron.streams.base import StreamError
+LONGEST = 4 << 20  # bytes of a line; a longer one is not a row
+KEPT = 1024  # bytes before a position that identify it in a file
+# Replaces a line that is too long: neither JSON nor CSV, so it becomes a bad message.
+STAND_IN = b'"a line longer than %d MiB' % (LONGEST >> 20)
 
-LONGEST = 4 << 20  # bytes of a line; a longer one is no row
-KEPT = 1024  # bytes before a place in a file that it is known by
+
+class _Cut(NamedTuple):
+    """A line that was too long: its number from 0, its size, and its last bytes."""
+
+    number: int
+    size: int
+    end: bytes
 
 
 class Lines:
-    r"""Whole lines out of pieces of text; a line without its end waits for it.
+    r"""Whole lines from pieces of text; an incomplete line waits for its end.
+
+    A line that is longer than any row is replaced by a text that is not a row either.
 
     Attributes
     ----------
@@ -20,18 +31,19 @@ class Lines:
 
     Examples
     --------
-    >>> lines = Lines("log")
+    >>> lines = Lines()
     >>> lines.add(b"one\ntw")
     >>> lines.add(b"o\r\n\nthr")
     >>> lines.take(5), lines.taken, lines.last, lines.rest
     ([b'one', b'two', b''], 10, b'one\ntwo\r\n\n', b'thr')
     """
 
-    def __init__(self, name: str, last: bytes = b"") -> None:
-        self._name = name
+    def __init__(self, last: bytes = b"") -> None:
         self._whole: deque[bytes] = deque()
+        self._cut: deque[_Cut] = deque()  # those of the whole lines that were too long
+        self._given = 0  # lines taken
         self._rest: list[bytes] = []
-        self._length = 0  # of the rest
+        self._length = 0  # length of the rest
         self._unended = False  # the last line has no end
         self._returns = False  # lines may end with CR and LF
         self.taken = 0
@@ -42,32 +54,47 @@ class Lines:
 
     @property
     def rest(self) -> bytes:
-        """The line whose end has not come."""
+        """The incomplete line; if it is too long, its last bytes."""
         return b"".join(self._rest)
 
     def add(self, piece: bytes) -> None:
-        """More text; StreamError if a line is longer than any row."""
+        """More text."""
         self._returns = self._returns or b"\r" in piece
         head, end, tail = piece.rpartition(b"\n")
         if end:
-            text = self.rest + head
-            self._whole.extend(text.split(b"\n"))
-            self.forget_rest()
-        self._rest.append(tail)
-        self._length += len(tail)
-        if self._length > LONGEST:
-            what = f"a line is longer than {LONGEST >> 20} MiB: write a row a line"
-            raise StreamError(self._name, None, what)
+            first, *others = head.split(b"\n")
+            self._lengthen(first)
+            self._end_line()
+            if len(head) <= LONGEST:
+                self._whole.extend(others)
+            else:
+                for each in others:
+                    self._lengthen(each)
+                    self._end_line()
+        self._lengthen(tail)
 
-    def finish(self) -> None:
-        """No more text comes: what is left is a line too."""
-        if rest := self.rest:
-            self._whole.append(rest)
-            self._unended = True
+    def _lengthen(self, part: bytes) -> None:
+        self._rest.append(part)
+        self._length += len(part)
+        if self._length > LONGEST:
+            self._rest = [b"".join(self._rest)[-KEPT:]]
+
+    def _end_line(self) -> None:
+        text = self.rest
+        if self._length > LONGEST:
+            self._cut.append(_Cut(self._given + len(self._whole), self._length, text))
+            text = STAND_IN
+        self._whole.append(text)
         self.forget_rest()
 
+    def finish(self) -> None:
+        """End the text: the rest is a line too."""
+        if self._length:
+            self._end_line()
+            self._unended = True
+
     def forget_rest(self) -> None:
-        """The line whose end has not come will never be whole."""
+        """Drop the incomplete line, which will never be complete."""
         self._rest = []
         self._length = 0
 
@@ -78,11 +105,17 @@ class Lines:
             return found
         short = self._unended and not self._whole
         self.taken += sum(map(len, found)) + len(found) - short
-        at, size = len(found), 0
+        texts = found.copy()
+        while self._cut and self._cut[0].number < self._given + len(found):
+            cut = self._cut.popleft()
+            texts[cut.number - self._given] = cut.end
+            self.taken += cut.size - len(STAND_IN)
+        self._given += len(found)
+        at, size = len(texts), 0
         while at and size < KEPT:
             at -= 1
-            size += len(found[at]) + 1
-        ends = self.last + b"".join(each + b"\n" for each in found[at:])
+            size += len(texts[at]) + 1
+        ends = self.last + b"".join(each + b"\n" for each in texts[at:])
         self.last = (ends[:-1] if short else ends)[-KEPT:]
         if not self._returns:
             return found

@@ -1,4 +1,4 @@
-"""Answers as JSON lines in a file; a run that goes on first cuts it to what the checkpoint had."""
+"""Answers as JSON lines in a file; a resumed run first cuts it to its size at the checkpoint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from budgetron.streams.base import StreamError
 
 
 class LinesFile:
-    """A file that answers are added to, a line each."""
+    """A file to which answers are appended, one per line."""
 
     def __init__(self, path: str) -> None:
         self.name = path
@@ -37,7 +37,7 @@ class LinesFile:
         size = mark.get("bytes")
         there = self._file.tell()
         if type(size) is not int or not 0 <= size <= there:
-            what = f"has {there} bytes, and the checkpoint knows {size}: name another file"
+            what = f"has {there} bytes, but {size} at the checkpoint: choose another file"
             raise StreamError(self.name, None, what)
         self._file.truncate(size)
         self._file.seek(0, os.SEEK_END)

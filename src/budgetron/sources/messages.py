@@ -1,9 +1,9 @@
-"""Messages of a source as the batches of a table, with the place behind every row.
+"""Messages of a source as the batches of a table, with the position after every row.
 
-The position of a run is the source's mark behind a block of messages and the number of rows of the
-next block that were used: a later run seeks the mark, reads that block again and passes over these
-rows. Bad messages count when the rows behind them are used, so that each is counted, and kept in
-the file of dead letters, once.
+The position of a run is the source's mark after a block of messages and the number of rows of the
+next block that were used: a later run seeks the mark, reads that block again and skips these rows.
+Bad messages count when the rows after them are used, so that each is counted, and kept in the file
+of dead letters, once.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from budgetron.sources.dead_letters import DeadLetters
-from budgetron.sources.protocol import Batch
+from budgetron.sources.protocol import Batch, Gone
 from budgetron.sources.waiting import Patience
 from budgetron.streams.base import KEPT, StreamError
 
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from budgetron.sources.protocol import Mark, Source
-    from budgetron.sources.values import Format
+    from budgetron.sources.values import Format, Parsed
     from budgetron.streams.table import Wanted
 
-SECONDS = 0.2  # that a source is asked to wait: how soon a wish to stop is seen
-PATIENT = 5.0  # seconds after which it is said what is waited for
+SECONDS = 0.2  # wait of one read: how soon a request to stop is seen
+PATIENT = 5.0  # seconds after which it says what it waits for
 
 
 def _never() -> bool:
@@ -41,13 +42,13 @@ def _say_nothing(text: str) -> None: ...
 
 @dataclass(frozen=True)
 class Join:
-    """Where labels come from, and how they find their rows.
+    """The source of labels, and how they find their rows.
 
     Parameters
     ----------
     source : the source of labels
     id : key of a row's id, in both
-    most_bytes, seconds : how much may wait for its other half, and how long
+    most_bytes, seconds : limits of what may wait for its counterpart, and how long
     """
 
     source: str
@@ -58,15 +59,16 @@ class Join:
 
 @dataclass(frozen=True)
 class Live:
-    """What concerns sources of messages alone.
+    """Options only for sources of messages.
 
     Parameters
     ----------
-    idle : the stream ends when nothing has come for so many seconds; None: it never ends by itself
+    idle : the stream ends after so many seconds without a message; None: it never ends by itself
     dead_letters : file for bad messages; None: they are only counted
-    tell : takes a line for people: that a source is gone, or back
-    ids : `LiveStream.ids` is wanted
-    join : labels come later, on another source; None: they are in the rows
+    tell : receives a line for people: that a source is not reachable, or is back
+    ids : whether `LiveStream.ids` is needed
+    join : labels come later, from another source; None: they are in the rows
+    stop : the stream ends as soon as this returns True; `stop_when` sets another
     """
 
     idle: float | None = None
@@ -74,10 +76,11 @@ class Live:
     tell: Callable[[str], None] = _say_nothing
     ids: bool = False
     join: Join | None = None
+    stop: Callable[[], bool] = _never
 
 
 class _Block(NamedTuple):
-    """Messages whose rows are handed out: these are from `start` to before `end`."""
+    """Messages whose rows are used: those from `start` to before `end`."""
 
     start: int
     end: int
@@ -90,12 +93,12 @@ class MessageBatches:
 
     Parameters
     ----------
-    source : where messages come from
-    format : how they are read
-    live : when to end, and whom to tell
-    first : messages whose columns are the table's
+    source : the source of messages
+    format : how they are parsed
+    live : when to end, and how to report
+    first : messages that define the table's columns
     known : columns that are known beforehand
-    mark : as `mark_at` gave it, to go on behind it; None: from the start
+    mark : from `mark_at`, to continue after it; None: from the start
     """
 
     bytes_total: int | None = None
@@ -114,7 +117,7 @@ class MessageBatches:
         self.source = source
         self._format = format
         self.live = live
-        self._stop: Callable[[], bool] = _never
+        self._stop = live.stop
         self._came = time.monotonic()
         self._ended = False
         self._patience = Patience(self.name, live.tell, self._given_up)
@@ -123,7 +126,8 @@ class MessageBatches:
         self.malformed: deque[int] = deque()
         self._blocks: deque[_Block] = deque()
         self._pending: list[tuple[int, str, str, bytes]] = []
-        self._first: Batch | None = None
+        self._first: Batch | None = None  # read, but not used
+        self._parser: ThreadPoolExecutor | None = None
         self._mark: Mark | None = None
         self._skip = self._used = 0
         size = None
@@ -132,24 +136,24 @@ class MessageBatches:
                 self.names = [str(each) for each in mark["names"]]
                 self._mark, self._skip, size = mark["mark"], int(mark["skip"]), int(mark["dead"])
             except (KeyError, TypeError, ValueError):
-                raise StreamError(self.name, None, "the checkpoint has no place in it") from None
+                raise StreamError(self.name, None, "the checkpoint has no position in it") from None
             if self._mark is not None:
                 source.seek(self._mark)
         self._dead = DeadLetters(live.dead_letters, size)
-        self._mark_row = -1  # the row that the mark stands before; known when reading begins
+        self._mark_row = -1  # the row after the mark; known when reading begins
         if mark is None:
             self._first, tables = self._look(first)
             self.names = list(dict.fromkeys([*format.names(tables), *known]))
 
     def stop_when(self, asked: Callable[[], bool]) -> None:
-        """End the stream as soon as `asked` answers yes."""
+        """End the stream as soon as `asked` returns True."""
         self._stop = asked
 
     def read(self, wanted: Wanted, start: int, batch_rows: int) -> Iterator[Any]:
         raw = self._mark_row = start - self._skip
         self._used = start
         while (batch := self._next(batch_rows)) is not None:
-            tables, origin, bad = self._format.parse(batch.values, wanted)
+            tables, origin, bad = self._parsed(batch, wanted, batch_rows)
             block = _Block(raw, raw + len(origin), batch, origin)
             self._blocks.append(block)
             self._note(block, bad, start)
@@ -159,8 +163,32 @@ class MessageBatches:
                 yield from with_columns(table, wanted.needed).slice(skip).to_batches(batch_rows)
         self._dead.flush()
 
+    def _parsed(self, batch: Batch, wanted: Wanted, most: int) -> Parsed:
+        """The rows of a batch; while they are parsed, the messages after it are fetched.
+
+        Not if labels come later: then a row is answered when it is read, so all rows before it must
+        be learned by then.
+        """
+        if self.live.join is not None or self._first is not None:
+            return self._format.parse(batch.values, wanted)
+        if self._parser is None:
+            self._parser = ThreadPoolExecutor(1, "parse")
+        coming = self._parser.submit(self._format.parse, batch.values, wanted)
+        try:
+            if not self._ended and not self._stop():
+                ahead = self.source.read(most, 0.0)
+                self._ended = ahead is None
+                if ahead is not None and ahead.values:
+                    self._came = time.monotonic()
+                    self._first = ahead
+        except Gone:  # the next call reports it, and waits
+            pass
+        finally:
+            found = coming.result()
+        return found
+
     def _note(self, block: _Block, bad: list[tuple[int, str]], start: int) -> None:
-        """Keep bad messages until the rows behind them are used."""
+        """Keep bad messages until the rows after them are used."""
         for at, why in bad:
             row = block.start + int(np.searchsorted(block.origin, at))
             if self._skip and row <= start:
@@ -168,18 +196,18 @@ class MessageBatches:
             passed = self.n_bad + len(self._pending)
             self._pending.append((row, block.batch.where(at), why, block.batch.values[at]))
             self.malformed.append(row + passed + 1)
-        if not len(block.origin):  # all before it was used: else it would not be read yet
+        if not len(block.origin):  # all before it was used: otherwise it would not be read yet
             self.settle(self._used)
             self.mark_at(self._used)
 
     def refuse(self, row: int, why: str) -> None:
-        """A row, by its number from 0, is a bad one after all: its message is kept too."""
+        """Mark a row, by its number from 0, as bad later: its message is kept too."""
         block = next(each for each in self._blocks if row < each.end)
         at = int(block.origin[row - block.start])
         self._dead.write(block.batch.where(at), why, block.batch.values[at])
 
     def settle(self, row: int) -> None:
-        """All rows before this one were used: so count the bad messages among them."""
+        """All rows before this one were used: count the bad messages among them."""
         self._used = row
         used = sum(each[0] <= row for each in self._pending)
         for _, where, why, value in self._pending[:used]:
@@ -191,7 +219,7 @@ class MessageBatches:
         self._dead.flush()
 
     def where(self, rows: NDArray[np.int64]) -> list[str]:
-        """The ids of the messages that rows, by number from 0, came in."""
+        """The ids of the messages of rows, given by number from 0."""
         found = []
         blocks = iter(self._blocks)
         block = next(blocks)
@@ -202,7 +230,7 @@ class MessageBatches:
         return found
 
     def mark_at(self, row: int) -> dict[str, Any]:
-        """The position behind a row, as checkpoints keep it."""
+        """The position after a row, for checkpoints."""
         while self._blocks and self._blocks[0].end <= row:
             block = self._blocks.popleft()
             self._mark, self._mark_row = block.batch.mark, block.end
@@ -213,6 +241,17 @@ class MessageBatches:
             "dead": self._dead.size,
             "format": self._format.state(),
         }
+
+    def exact_mark(self, row: int) -> dict[str, Any] | None:
+        """The same without rows of a block to skip; None: the source has no such position there."""
+        found = self.mark_at(row)
+        if not found["skip"]:
+            return found
+        block = next(each for each in self._blocks if row < each.end)
+        behind = getattr(block.batch.where, "mark", None)
+        if behind is None:
+            return None
+        return {**found, "mark": behind(int(block.origin[row - block.start])), "skip": 0}
 
     def _next(self, most: int) -> Batch | None:
         """The next messages, however long they take; None at the end."""
@@ -241,7 +280,7 @@ class MessageBatches:
         return late or self._stop()
 
     def _look(self, rows: int) -> tuple[Batch, list[Any]]:
-        """The first messages, so many of which are rows, or all there are; and these rows."""
+        """The first messages, with so many rows or all there are; and these rows."""
         batches: list[Batch] = []
         tables: list[Any] = []
         found = 0
@@ -250,7 +289,7 @@ class MessageBatches:
             batches.append(batch)
             if time.monotonic() - begun > PATIENT:
                 begun = float("inf")
-                what = f"the first {rows:,} rows, which say what its columns are"
+                what = f"the first {rows:,} rows, to infer its columns"
                 self.live.tell(f"{self.name}: waiting for {what}")
             parsed = self._format.parse(batch.values, None)
             found += len(parsed.origin)
@@ -269,12 +308,14 @@ class MessageBatches:
         return None
 
     def close(self) -> None:
+        if self._parser is not None:
+            self._parser.shutdown()
         self.source.close()
         self._dead.close()
 
 
 def with_columns(table: Any, names: list[str]) -> Any:
-    """The columns of an Arrow table by these names; those it does not have are gaps."""
+    """The columns of an Arrow table by these names; missing columns are gaps."""
     import pyarrow as pa
 
     for name in names:

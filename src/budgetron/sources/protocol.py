@@ -1,8 +1,8 @@
 """The protocol of sources: batches of messages, each with a position that a checkpoint can keep.
 
-A source is a class with five members (`Source`). It hands over messages as bytes and knows nothing
-of columns, labels or models: `messages.py` makes rows of them. Another source is one file with such
-a class and one line in `SCHEMES` of this folder's `__init__.py`.
+A source is a class with seven members (`Source`). It returns messages as bytes and knows nothing
+about columns, labels or models: `messages.py` turns them into rows. A new source is one file with
+such a class and one line in `SCHEMES` of this folder's `__init__.py`.
 """
 
 from __future__ import annotations
@@ -17,24 +17,31 @@ from budgetron.streams.base import StreamError
 Mark: TypeAlias = dict[str, Any]
 
 
-ABSENT = "start the server, or name another host or port"  # of one that was never there
+ABSENT = "start the server, or choose another host or port"  # never reachable
 
 
 class Gone(Exception):
     """The source or sink cannot be reached just now; its text says why, in a few words.
 
-    Who asked tries again later: nothing is lost.
+    The caller tries again later: nothing is lost.
     """
 
 
 class Batch(NamedTuple):
-    """Messages in their order.
+    """Messages in order.
 
     Parameters
     ----------
     values : the messages
     mark : the position behind the last of them; a small dict that JSON can hold
     where : what message i of the batch is called, for people and as an id
+
+    Examples
+    --------
+    >>> from budgetron.sources import Batch
+    >>> batch = Batch([b'{"x": 1}', b'{"x": 2}'], {"line": 2}, lambda i: f"line {i + 1}")
+    >>> len(batch.values), batch.where(1)
+    (2, 'line 2')
     """
 
     values: list[bytes]
@@ -43,24 +50,27 @@ class Batch(NamedTuple):
 
 
 class Source(Protocol):
-    """Where messages come from.
+    """A source of messages.
 
-    The order of the messages behind a mark is always the same. How they are cut into batches means
-    nothing.
+    The order of the messages after a mark is always the same. The cut into batches has no meaning.
 
     Attributes
     ----------
-    name : what to call it, without passwords
-    lag : how much waits behind the last batch, so far as known; None: nobody knows
+    name : its name, without passwords
+    lag : how much waits after the last batch, as far as known; None: unknown
     unit : what the lag counts
+    at_end : an empty batch means that all messages were read; False: more are on their way
     """
 
     name: str
     lag: int | None
     unit: str
 
+    @property
+    def at_end(self) -> bool: ...
+
     def read(self, most: int, seconds: float) -> Batch | None:
-        """The next messages, at most `most`; what has come is handed over at once.
+        """The next messages, at most `most`; returns at once what has come.
 
         An empty batch if nothing came within so many seconds. None: the source has ended for good.
 
@@ -73,17 +83,17 @@ class Source(Protocol):
         """
 
     def seek(self, mark: Mark) -> None:
-        """Go on behind a mark of an earlier batch; called before the first `read`."""
+        """Continue after the mark of an earlier batch; called before the first `read`."""
 
     def close(self) -> None: ...
 
 
 class Sink(Protocol):
-    """Where answers go.
+    """A sink for answers.
 
     Attributes
     ----------
-    name : what to call it, without passwords
+    name : its name, without passwords
     """
 
     name: str
@@ -95,17 +105,27 @@ class Sink(Protocol):
         """Return when all that was written has arrived; Gone if it cannot be reached."""
 
     def mark(self) -> Mark:
-        """What a checkpoint keeps of it, once flushed."""
+        """What a checkpoint keeps about it, once flushed."""
 
     def seek(self, mark: Mark) -> None:
-        """Take back what was written behind a mark, where that can be done."""
+        """Remove what was written after a mark, if that is possible."""
 
     def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
 class Address:
-    """A source as a user names it: `SCHEME://HOST:PORT/PATH?setting=value`.
+    """The address of a source: `SCHEME://HOST:PORT/PATH?setting=value`.
+
+    Parameters
+    ----------
+    name : the whole address, without user and password
+    scheme : the part before ``://``
+    hosts : hosts with their ports, separated by commas
+    path : what follows the hosts, without slashes at the ends
+    user : None: no user is named
+    password : None: no password is given
+    settings : names and values behind the question mark
 
     Examples
     --------
@@ -139,20 +159,20 @@ class Address:
         )
 
     def host(self, default_port: int | None) -> tuple[str, int]:
-        """Host and port; an empty host is this machine alone."""
+        """Host and port; an empty host is this machine only."""
         host, _, port = self.hosts.rpartition(":") if ":" in self.hosts else (self.hosts, "", "")
         if not port and default_port is not None:
             return host.strip("[]") or "127.0.0.1", default_port
         if not port.isdigit() or not 0 < int(port) < 65536:
-            raise StreamError(self.name, None, f"names no port: {self.scheme}://HOST:PORT")
+            raise StreamError(self.name, None, f"has no port: {self.scheme}://HOST:PORT")
         return host.strip("[]") or "127.0.0.1", int(port)
 
     def check(self, **known: tuple[str, ...]) -> None:
-        """StreamError for a setting that is none of these, or has none of the values listed."""
+        """Raise StreamError for an unknown setting, or a value that is not listed."""
         for name, value in self.settings.items():
             if name not in known:
                 have = ", ".join(known) or "none"
                 raise StreamError(self.name, None, f"no setting {name!r}; there are {have}")
             if known[name] and value not in known[name]:
                 choice = " or ".join(known[name])
-                raise StreamError(self.name, None, f"{name} is {choice}, not {value!r}")
+                raise StreamError(self.name, None, f"{name} must be {choice}, not {value!r}")

@@ -1,6 +1,6 @@
 """`redis://HOST:PORT/KEY`, the entries of a Redis stream.
 
-The id of the last entry read is kept in our checkpoint; there is no consumer group, and nothing is
+Our checkpoint keeps the id of the last entry read; there is no consumer group, and nothing is
 acknowledged or deleted. An entry is learned exactly once.
 
 An entry's fields are the columns of a row. With `?field=NAME` the value of one field is the message
@@ -18,8 +18,8 @@ from budgetron.sources.protocol import ABSENT, Address, Batch, Gone, Mark
 from budgetron.streams.base import StreamError
 
 PORT = 6379
-CALLING = 5.0  # seconds until a server that does not answer is gone
-LOOK = 1.0  # seconds between two looks at the stream's length
+CALLING = 5.0  # seconds until a silent server counts as not reachable
+LOOK = 1.0  # seconds between two checks of the stream's length
 
 
 def _client(address: Address) -> Any:
@@ -28,12 +28,12 @@ def _client(address: Address) -> Any:
         from redis.backoff import NoBackoff
         from redis.retry import Retry
     except ImportError:
-        what = "takes redis: pip install 'budgetron[redis]'"
+        what = "needs redis: pip install 'budgetron[redis]'"
         raise StreamError(address.name, None, what) from None
     host, port = address.host(PORT)
     db = address.settings.get("db", "0")
     if not db.isdigit():
-        raise StreamError(address.name, None, f"db is a number, not {db!r}")
+        raise StreamError(address.name, None, f"db must be a number, not {db!r}")
     return redis.Redis(
         host=host,
         port=port,
@@ -50,12 +50,12 @@ def _client(address: Address) -> Any:
 
 def _key(address: Address) -> str:
     if not address.path:
-        raise StreamError(address.name, None, "names no stream: redis://HOST:PORT/KEY")
+        raise StreamError(address.name, None, "has no stream: redis://HOST:PORT/KEY")
     return address.path
 
 
 def ask(name: str, key: str, call: Callable[[], Any]) -> Any:
-    """What the server answers; Gone or StreamError if it does not."""
+    """The server's answer; Gone or StreamError if there is none."""
     import redis
 
     try:
@@ -63,7 +63,7 @@ def ask(name: str, key: str, call: Callable[[], Any]) -> Any:
     except redis.exceptions.BusyLoadingError as error:
         raise _gone(error) from None
     except redis.ResponseError as error:
-        what = f"{key} is no stream" if "WRONGTYPE" in str(error) else str(error)
+        what = f"{key} is not a stream" if "WRONGTYPE" in str(error) else str(error)
         raise StreamError(name, None, what) from None
     except redis.AuthenticationError as error:
         raise StreamError(name, None, str(error)) from None
@@ -86,6 +86,7 @@ class RedisStream:
     """
 
     unit = "messages"
+    at_end = True
 
     def __init__(self, address: Address) -> None:
         address.check(**{"field": (), "db": (), "from": ("start", "end")})
@@ -96,7 +97,7 @@ class RedisStream:
         self._field = None if field is None else field.encode()
         self._client = _client(address)
         self._last, self._read = "0-0", 0
-        self._before: int | None = None  # entries that were added before the first that is read
+        self._before: int | None = None  # entries added before the first one read
         self._next_look = 0.0
         try:
             found = self._info()
@@ -112,7 +113,7 @@ class RedisStream:
                 self._last = found["last-generated-id"].decode()
 
     def read(self, most: int, seconds: float) -> Batch | None:
-        # 0 milliseconds are for ever
+        # 0 milliseconds would mean for ever
         block = max(1, min(int(1000 * seconds), int(500 * CALLING)))
         found = ask(
             self.name,
@@ -143,15 +144,15 @@ class RedisStream:
             return b" ".join(each for pair in fields.items() for each in pair)
 
     def _look(self) -> None:
-        """Count what waits; see whether the stream is still the same one."""
+        """Count what waits; check that the stream is still the same."""
         self._next_look = time.monotonic() + LOOK
         found = self._info()
         if found is None:
             return
         newest = found["last-generated-id"].decode()
         if _number(newest) < _number(self._last):
-            what = f"has begun anew: its newest id is {newest}, and {self._last} was read; remove"
-            raise StreamError(self.name, None, f"{what} the checkpoint to start anew")
+            what = f"started again: its newest id is {newest}, but {self._last} was read; remove"
+            raise StreamError(self.name, None, f"{what} the checkpoint to start again")
         added = found.get("entries-added")
         if newest == self._last:
             self.lag = 0
@@ -159,7 +160,7 @@ class RedisStream:
             self.lag = max(0, int(added) - self._before - self._read)
 
     def _info(self) -> dict[str, Any] | None:
-        """What the server knows of the stream; None if there is none yet."""
+        """The server's information about the stream; None if it does not exist yet."""
         import redis
 
         def info() -> Any:
@@ -179,14 +180,14 @@ class RedisStream:
             _number(self._last)
             self._before = None if mark["before"] is None else int(mark["before"])
         except (KeyError, TypeError, ValueError):
-            raise StreamError(self.name, None, "the checkpoint has no place in it") from None
+            raise StreamError(self.name, None, "the checkpoint has no position in it") from None
 
     def close(self) -> None:
         self._client.close()
 
 
 def _number(id: str) -> tuple[int, int]:
-    """An entry's id as numbers, which have its order."""
+    """An entry's id as numbers, which sort like it."""
     milliseconds, _, sequence = id.partition("-")
     return int(milliseconds), int(sequence)
 
@@ -198,7 +199,7 @@ def _at(ids: list[str]) -> Any:
 class RedisAnswers:
     """Answers as entries of a stream with the fields `id` and `json`.
 
-    Each arrives at least once: what a killed run sent behind its last checkpoint is sent again.
+    Each arrives at least once: a resumed run repeats what was sent after its last checkpoint.
     """
 
     def __init__(self, address: Address) -> None:

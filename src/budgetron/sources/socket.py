@@ -1,13 +1,13 @@
 """`tcp://HOST:PORT`, lines on a TCP socket.
 
-We listen there, for one sender at a time; HOST is this machine alone (127.0.0.1) unless another one
-is named. With `?connect=yes` we call a server there, again and again if it goes away.
+We listen there, for one sender at a time; HOST is this machine only (127.0.0.1) unless another one
+is given. With `?connect=yes` we connect to a server there, again and again if it goes away.
 
-With `?replay=yes` the sender begins at its start on every connection: as many lines as were taken
-before are passed over, so a run that goes on from a checkpoint learns each line once. Without it
-what was sent while nobody listened is lost.
+With `?replay=yes` the sender starts from its beginning on every connection: the lines that were
+taken before are skipped, so a resumed run learns each line once. Without it, what was sent while
+nobody listened is lost.
 
-What is not learned yet stays in the socket: the sender waits when its buffers are full.
+Lines that are not learned yet stay in the socket: the sender waits when its buffers are full.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from budgetron.sources.standard_input import messages_in
 from budgetron.streams.base import StreamError
 
 PIECE = 1 << 16
-CALLING = 5.0  # seconds until a server that does not answer is gone
+CALLING = 5.0  # seconds until a silent server counts as not reachable
 
 
 class TcpLines:
@@ -36,7 +36,7 @@ class TcpLines:
         self._calls = address.settings.get("connect") == "yes"
         self._replay = address.settings.get("replay") == "yes"
         self._sender: socket.socket | None = None
-        self._lines = Lines(self.name)
+        self._lines = Lines()
         self._messages = 0
         self._pass_over = 0
         self._door: socket.socket | None = None
@@ -52,6 +52,11 @@ class TcpLines:
     def place(self) -> tuple[str, int]:
         """Host and port."""
         return self._place
+
+    @property
+    def at_end(self) -> bool:
+        """False while lines that were taken before are skipped."""
+        return not self._pass_over
 
     def read(self, most: int, seconds: float) -> Batch | None:
         if not self._lines:
@@ -72,7 +77,7 @@ class TcpLines:
             piece = self._sender.recv(PIECE)
         except TimeoutError:
             return
-        except OSError as error:  # it was killed: the last line may be half of one
+        except OSError as error:  # the sender was killed: the last line may be incomplete
             self._hang_up(whole=False)
             raise Gone((error.strerror or str(error)).lower()) from None
         self._lines.add(piece)
@@ -93,7 +98,7 @@ class TcpLines:
                 self._sender = self._door.accept()[0]
             except TimeoutError:
                 return False
-        self._lines = Lines(self.name)
+        self._lines = Lines()
         self._pass_over = self._messages if self._replay else 0
         return True
 

@@ -1,7 +1,7 @@
 """`stdin:`, the lines of standard input as messages.
 
-What writes there is taken to begin at its start again when a run goes on from a checkpoint: as many
-lines as were taken before are passed over.
+When a run resumes from a checkpoint, the writer is expected to start from its beginning again: the
+lines that were taken before are skipped.
 """
 
 from __future__ import annotations
@@ -29,10 +29,15 @@ class StandardInput:
         if stream is None:
             raise StreamError(self.name, None, "standard input is closed")
         self._handle = stream.fileno()
-        self._lines = Lines(self.name)
+        self._lines = Lines()
         self._messages = 0
         self._pass_over = 0
         self._ended = False
+
+    @property
+    def at_end(self) -> bool:
+        """False while lines that were taken before are skipped."""
+        return not self._pass_over
 
     def read(self, most: int, seconds: float) -> Batch | None:
         if not self._lines and not self._ended:
@@ -68,5 +73,5 @@ def messages_in(name: str, mark: Mark) -> int:
     """The number of messages before a mark."""
     number = mark.get("messages")
     if type(number) is not int or number < 0:
-        raise StreamError(name, None, "the checkpoint has no place in it")
+        raise StreamError(name, None, "the checkpoint has no position in it")
     return number

@@ -1,4 +1,4 @@
-"""Messages as a stream of rows: a table's stream, whose place is one in the source."""
+"""Messages as a stream of rows: a table's stream whose position is one in the source."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 
 class LiveStream(TableStream):
-    """Chunks (X, y) of messages; a bad one never ends the stream.
+    """Chunks (X, y) of messages; a bad message never ends the stream.
 
     Parameters
     ----------
-    open_messages : opens the source, given the mark to go on behind, or None
-    roles, chunk_rows, dtype, skip_bad, rows, position, gaps : as of `TableStream`; a position is 0
-        or a bookmark, and bad messages are passed over always
+    open_messages : opens the source, given the mark to continue after, or None
+    roles, chunk_rows, dtype, skip_bad, rows, position, gaps : as in `TableStream`; a position is 0
+        or a bookmark, and bad messages are always skipped
 
     Attributes
     ----------
-    lag : what waits in the source, so far as known, with its unit; empty: not known
-    ids : of the chunk taken last, if that is wanted, the first column that is carried, or what the
-        source calls the message of each row
+    lag : how much waits in the source, as far as known, with its unit; empty: not known
+    ids : for the last chunk, if wanted, the first carried column, or the source's name for the
+        message of each row
     """
 
     ids: list[str]
@@ -55,7 +55,7 @@ class LiveStream(TableStream):
         self._roles = roles or Roles()
         mark = position.get("source") if isinstance(position, Mapping) else None
         if rows_of(position) and not isinstance(mark, dict):
-            what = "a source of messages goes on from a bookmark, not from a number of rows"
+            what = "a source of messages resumes from a bookmark, not from a number of rows"
             raise StreamError("budgetron", None, what)
 
         def opened(mark: Any = mark) -> MessageBatches:
@@ -72,20 +72,46 @@ class LiveStream(TableStream):
         return {**super().bookmark, "source": mark}
 
     @property
+    def exact_bookmark(self) -> Bookmark | None:
+        """The bookmark with the source's own position after the last row, for others to continue.
+
+        None if the source has no position there.
+        """
+        mark = self._messages.exact_mark(self._raw)
+        return None if mark is None else {**super().bookmark, "source": mark}
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the source has been read to its end, as it said last."""
+        return self._messages.source.at_end
+
+    @property
     def lag(self) -> str:
+        lag, unit = self.behind
+        return "" if lag is None else f"lag {lag:,} {unit}"
+
+    @property
+    def behind(self) -> tuple[int | None, str]:
+        """How much waits in the source, as far as known, and its unit."""
         source = self._messages.source
-        return "" if source.lag is None else f"lag {source.lag:,} {source.unit}"
+        return source.lag, source.unit
+
+    def refuse(self, which: list[int], why: str) -> None:
+        """Mark rows of the last chunk, by their numbers in it, as bad later."""
+        for at in which:
+            self._note_bad_row(int(self._used[at]), StreamError(self.name, None, why))
+        self._position -= len(which)
 
     @property
     def joined(self) -> Joined | None:
-        """The source itself, if it joins rows with labels that come later."""
+        """The source itself, if it joins rows with late labels."""
         from budgetron.sources.joining import Joined
 
         source = self._messages.source
         return source if isinstance(source, Joined) else None
 
     def unlabelled(self, values: list[bytes]) -> tuple[Any, NDArray[np.intp]]:
-        """Rows of JSON messages that have no label yet: X, and the number of each row's message."""
+        """Rows of JSON messages without labels: X, and the number of each row's message."""
         from budgetron.sources.values import Json
 
         tables, origin, _ = Json().parse(values, None)
@@ -100,11 +126,11 @@ class LiveStream(TableStream):
         return X, origin
 
     def stop_when(self, asked: Callable[[], bool]) -> None:
-        """End the stream as soon as `asked` answers yes; it may be waiting for messages."""
+        """End the stream as soon as `asked` returns True; it may be waiting for messages."""
         self._messages.stop_when(asked)
 
     def _take(self, rows: int) -> Chunk | None:
-        self._messages.mark_at(self._raw)  # lets go of the messages used before
+        self._messages.mark_at(self._raw)  # releases the messages used before
         chunk = super()._take(rows)
         self._messages.settle(self._raw)
         if self._messages.live.ids and chunk is not None:

@@ -1,11 +1,11 @@
-"""`tail:FILE`, a file that grows: every line is a message, as soon as it is whole.
+"""`tail:FILE`, a file that grows: every line is a message, as soon as it is complete.
 
-A program that rotates its log moves FILE to FILE.1, FILE-20260131 or the like, often packs it (.gz)
-and begins FILE anew. The old file is read to its end first, then those that came between, oldest
-first, then FILE. A file that becomes shorter was emptied: it is read from its start.
+A program that rotates its log moves FILE to FILE.1, FILE-20260131 or the like, often compresses it
+(.gz) and starts a new FILE. The old file is first read to its end, then the files between, oldest
+first, then FILE. A file that becomes shorter was truncated: it is read from its start.
 
-The position is the byte behind the last line and a digest of the bytes at the file's start and
-before that place: by these a later run finds the file again, whatever it is called by then.
+The position is the byte after the last line and a digest of the bytes at the file's start and
+before that position: with these a later run finds the file again, whatever its name is by then.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from budgetron.sources.protocol import Batch, Gone, Mark
 from budgetron.streams.base import StreamError
 from budgetron.streams.source import BLOCK, Source
 
-POLL = 0.05  # seconds between two looks at the file
+POLL = 0.05  # seconds between two checks of the file
 _ROTATED = re.compile(r"[.-](\d[\d.-]*)(\.gz|\.xz|\.bz2|\.zst)?")
 
 
 class Tail:
-    """The lines of a file that grows, of those it was moved to, and of those that follow.
+    """The lines of a growing file, of the files it was moved to, and of those that follow.
 
     Parameters
     ----------
-    path : of the file
-    tell : takes a line for people
+    path : the file
+    tell : receives a line for people
     """
 
     unit = "bytes"
+    at_end = True
 
     def __init__(self, path: str, tell: Callable[[str], None] = lambda text: None) -> None:
         self.name = f"tail:{path}"
@@ -44,7 +45,7 @@ class Tail:
         self._tell = tell
         self._file: _Growing | _Finished | None = None
         self._messages = 0
-        self._left_at = 0.0  # when the file was seen to be moved, and at its end
+        self._left_at = 0.0  # when the file was found moved and read to its end
 
     def read(self, most: int, seconds: float) -> Batch | None:
         until = time.monotonic() + seconds
@@ -54,7 +55,7 @@ class Tail:
             file = self._file
             if not file.lines and not self._more(file):
                 if time.monotonic() >= until:
-                    return Batch([], self._mark(), str)
+                    return self._taken(file, 0)
                 time.sleep(POLL)
                 continue
             if file.lines:
@@ -72,7 +73,7 @@ class Tail:
             byte, check = int(mark["byte"]), str(mark["check"])
             self._messages = int(mark["messages"])
         except (KeyError, TypeError, ValueError):
-            raise StreamError(self.name, None, "the checkpoint has no place in it") from None
+            raise StreamError(self.name, None, "the checkpoint has no position in it") from None
         if not byte:
             return
         for path in reversed(self._files()):
@@ -80,7 +81,7 @@ class Tail:
             if found is not None:
                 self._file = found
                 return
-        what = "neither it nor a rotated copy has what was learned last: going on at its start"
+        what = "neither it nor a rotated copy has the last learned lines: continuing at its start"
         self._tell(f"{self.name}: {what}; rows between are lost")
 
     def close(self) -> None:
@@ -102,7 +103,7 @@ class Tail:
         return {"byte": file.byte, "check": file.check(), "messages": self._messages}
 
     def _more(self, file: _Growing | _Finished) -> bool:
-        """Read on; False if there is nothing to read now."""
+        """Read more; False if there is nothing to read now."""
         try:
             if file.more():
                 return True
@@ -110,20 +111,20 @@ class Tail:
             raise StreamError(self.name, None, str(error)) from None
         if isinstance(file, _Growing):
             if file.emptied():
-                self._tell(f"{self.name}: it became shorter: going on at its start")
+                self._tell(f"{self.name}: it became shorter: continuing at its start")
                 file.restart()
                 return True
             if not file.moved():
                 self._left_at = 0.0
                 return False
-            # Its writer may still write to it, until it learns of the new file.
+            # Its writer may still append to it, until it opens the new file.
             self._left_at = self._left_at or time.monotonic()
             if time.monotonic() - self._left_at < 2 * POLL:
                 return False
         return self._next(file)
 
     def _next(self, file: _Growing | _Finished) -> bool:
-        """Go on with the file that came next; False if there is none yet."""
+        """Continue with the next file; False if there is none yet."""
         files = self._files()
         ours = next((at for at, path in enumerate(files) if file.same(path)), None)
         if ours is None:
@@ -151,7 +152,7 @@ class Tail:
             rotated = _ROTATED.fullmatch(path.name.removeprefix(self._path.name))
             if rotated is None or not path.is_file():
                 continue
-            if rotated[2] and path.with_suffix("").exists():  # still being packed
+            if rotated[2] and path.with_suffix("").exists():  # still being compressed
                 continue
             number = int(rotated[1]) if rotated[1].isdigit() and len(rotated[1]) < 6 else 0
             found.append((path.stat().st_mtime_ns, -number, path))
@@ -159,15 +160,15 @@ class Tail:
 
 
 class _Growing:
-    """The file itself, which may grow, be emptied or be moved."""
+    """The file itself, which may grow, be truncated or be moved."""
 
     def __init__(self, path: Path, byte: int = 0, last: bytes = b"") -> None:
         self._path = path
         self._handle = os.open(path, os.O_RDONLY)
         if not path.is_file():
             self.close()
-            raise OSError("is no regular file")
-        self.lines = Lines(f"tail:{path}", last)
+            raise OSError("is not a regular file")
+        self.lines = Lines(last)
         self._start = self._read = byte  # where lines were first taken; how far it was read
         self._head = os.pread(self._handle, min(KEPT, byte), 0)
 
@@ -193,16 +194,16 @@ class _Growing:
         return self.size < self._read or self._replaced()
 
     def _replaced(self) -> bool:
-        """Whether it has been emptied and written anew."""
+        """Whether it was truncated and written again."""
         return os.pread(self._handle, len(self._head), 0) != self._head
 
     def restart(self) -> None:
-        self.lines = Lines(f"tail:{self._path}")
+        self.lines = Lines()
         self._start = self._read = 0
         self._head = b""
 
     def moved(self) -> bool:
-        """Whether its name is that of another file now."""
+        """Whether its name is now that of another file."""
         return self._path.exists() and not self.same(self._path)
 
     def same(self, path: Path) -> bool:
@@ -219,12 +220,12 @@ class _Growing:
 
 
 class _Finished:
-    """A rotated file, packed or not, which grows no more."""
+    """A rotated file, compressed or not, which no longer grows."""
 
     def __init__(self, path: Path, byte: int, head: bytes, last: bytes) -> None:
         self._source = Source(path)
         self._status = os.stat(path)
-        self.lines = Lines(f"tail:{path}", last)
+        self.lines = Lines(last)
         self._start = byte
         self._head = head
         if byte:
@@ -236,7 +237,7 @@ class _Finished:
 
     @property
     def size(self) -> int:
-        return self.byte  # of packed bytes nobody knows
+        return self.byte  # unknown for compressed bytes
 
     def more(self) -> bool:
         return self._take(self._source.read())
@@ -268,7 +269,7 @@ def _is_at(path: Path, file: _Growing | _Finished) -> bool:
 
 
 def _placed(path: Path, byte: int, check: str, *, growing: bool) -> _Growing | _Finished | None:
-    """The file at the place, if the bytes there are those of the check."""
+    """The file at the position, if the bytes there match the check."""
     try:
         with Source(path) as source:
             if source.bytes_total is not None and source.kind is None and source.bytes_total < byte:
@@ -277,12 +278,12 @@ def _placed(path: Path, byte: int, check: str, *, growing: bool) -> _Growing | _
         if _digest(head, last) != check:
             return None
         return _Growing(path, byte, last) if growing else _Finished(path, byte, head, last)
-    except (OSError, StreamError):  # not there, too short, or damaged
+    except (OSError, StreamError):  # missing, too short, or damaged
         return None
 
 
 def _ends(read: Callable[[], bytes], byte: int) -> tuple[bytes, bytes]:
-    """The first bytes of a text, and those before a place."""
+    """The first bytes of a text, and those before a position."""
     head = last = b""
     for piece in _pieces(read, byte):
         head = (head + piece)[:KEPT] if len(head) < KEPT else head
@@ -301,5 +302,5 @@ def _digest(head: bytes, last: bytes) -> str:
 
 
 def glob_escape(name: str) -> str:
-    """A file's name as a pattern that only it matches."""
+    """A file's name as a pattern that matches only it."""
     return re.sub(r"([*?[])", r"[\1]", name)

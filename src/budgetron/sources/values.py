@@ -1,7 +1,7 @@
-"""Values of messages as rows of a table: a JSON object, a line of CSV, or an Arrow stream each.
+"""Messages as rows of a table: each is a JSON object, a line of CSV, or an Arrow stream.
 
-Many messages are parsed at once; only where that fails one by one, to find the bad ones. How
-messages are cut into blocks makes no difference to the rows.
+Many messages are parsed at once; only if that fails one by one, to find the bad ones. The rows do
+not depend on how messages are cut into blocks.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Parsed(NamedTuple):
     Parameters
     ----------
     tables : Arrow tables, in order
-    origin : of each row, the number of its message in the block
-    bad : number of a message that is no row, and what is wrong with it
+    origin : for each row, the number of its message in the block
+    bad : number of a message that is not a row, and what is wrong with it
     """
 
     tables: list[Any]
@@ -51,39 +51,42 @@ class Format(Protocol):
         """The rows of a block; `wanted` None: all columns."""
 
     def names(self, tables: list[Any]) -> list[str]:
-        """The columns, by the rows of the first block."""
+        """Find the columns from the rows of the first block."""
 
     def state(self) -> Mark:
-        """What a checkpoint keeps, to read on alike."""
+        """What a checkpoint keeps, to read later messages the same way."""
 
 
 class Json:
-    """A JSON object a message; its keys are the columns."""
+    """One JSON object per message; its keys are the columns."""
 
     def parse(self, values: Sequence[bytes], wanted: Wanted | None) -> Parsed:
         import pyarrow as pa
 
+        label: str | None = getattr(wanted, "label", None)
         try:
             block = b"\n".join(values)
             str(block, "utf-8")
-            table = parsed(block) if block.strip() else None
+            table = parsed(block, label) if block.strip() else None
             if table is not None and table.num_rows == len(values):
                 return Parsed([table], np.arange(len(values)), [])
         except (UnicodeDecodeError, pa.ArrowException):
             pass
-        return self._one_by_one(values)
+        return self._one_by_one(values, label)
 
-    def _one_by_one(self, values: Sequence[bytes]) -> Parsed:
+    def _one_by_one(self, values: Sequence[bytes], label: str | None) -> Parsed:
         rows: list[dict[str, Any]] = []
         origin: list[int] = []
         bad: list[tuple[int, str]] = []
         for at, value in enumerate(values):
             row = object_of(value)
-            if row is not None:
+            if row is None:
+                bad.append((at, "is not a JSON object"))
+            elif label is not None and not _is_label(row.get(label)):
+                bad.append((at, "has a label that is not a text, a number, or true or false"))
+            else:
                 rows.append(row)
                 origin.append(at)
-            else:
-                bad.append((at, "is no JSON object"))
         tables = [table_of_objects(rows)] if rows else []
         return Parsed(tables, np.asarray(origin, np.intp), bad)
 
@@ -94,16 +97,25 @@ class Json:
         return {}
 
 
+def _is_label(value: Any) -> bool:
+    """Whether a JSON value may be a label, or a gap: it has no parts, and is valid text."""
+    try:
+        str(value).encode()
+    except ValueError:  # half a character, or a number with thousands of digits
+        return False
+    return not isinstance(value, list | dict)
+
+
 @dataclass
 class Csv:
-    """A line of CSV a message; the first may name the columns.
+    """One line of CSV per message; the first may name the columns.
 
-    A later line that is the header again (of a file that was begun anew) is no row.
+    A later line that repeats the header (of a file that was started again) is not a row.
 
     Parameters
     ----------
-    delimiter : None: the commonest of comma, semicolon, tab and bar in the first message
-    header : whether the first message names the columns; None: unless it has a number in it
+    delimiter : None: the most frequent of comma, semicolon, tab and bar in the first message
+    header : whether the first message names the columns; None: it does, unless it has a number
     columns : their names; empty: not known yet
     first : the header as it came; empty: there is none
     """
@@ -178,7 +190,7 @@ class Csv:
         except csv.Error:
             return "has a quotation mark that is never closed, or in the middle"
         if len(rows) != 1:
-            return "is no single line of CSV"
+            return "is not a single line of CSV"
         found, wanted = len(rows[0]), len(self.columns)
         return "" if found == wanted else f"has {found} fields, not {wanted}"
 
@@ -202,7 +214,7 @@ class Csv:
 
 
 class Arrow:
-    """An Arrow IPC stream or file a message, with any number of rows."""
+    """One Arrow IPC stream or file per message, with any number of rows."""
 
     def parse(self, values: Sequence[bytes], wanted: Wanted | None) -> Parsed:
         import pyarrow as pa
@@ -215,7 +227,7 @@ class Arrow:
                 table = self._table(value)
                 table.validate(full=True)
             except (pa.ArrowException, OSError, ValueError):
-                bad.append((at, "is no Arrow stream"))
+                bad.append((at, "is not an Arrow stream"))
                 continue
             origin.append(np.full(table.num_rows, at))
             if tables and tables[-1].schema == table.schema:
@@ -245,7 +257,7 @@ FORMATS: dict[str, Callable[..., Format]] = {"jsonl": Json, "csv": Csv, "arrow":
 def format_named(
     name: str, kind: str | None, delimiter: str | None, header: bool | None, state: Mark | None
 ) -> Format:
-    """The format of a source's messages, JSON unless it is said; `state` is of a checkpoint."""
+    """The format of a source's messages, JSON by default; `state` is from a checkpoint."""
     if kind not in (None, *FORMATS):
         what = f"messages are jsonl, csv or arrow (--format), not {kind}"
         raise StreamError(name, None, what)
@@ -254,6 +266,6 @@ def format_named(
             return Csv(delimiter, header)
         return Csv(str(state["delimiter"]), header, list(state["columns"]), str(state["first"]))
     if delimiter is not None or header is not None:
-        what = "--delimiter and --header are of CSV: add --format csv"
+        what = "--delimiter and --header are for CSV: add --format csv"
         raise StreamError(name, None, what)
     return FORMATS[kind or "jsonl"]()

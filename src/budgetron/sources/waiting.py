@@ -1,4 +1,4 @@
-"""Waiting for what goes away: growing pauses, one line when it goes and one when it is back."""
+"""Waiting for a server that is not reachable: growing pauses, a line when it goes and returns."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import TypeVar
 
 from budgetron.sources.protocol import Gone
 
-FIRST, LONGEST = 0.1, 30.0  # seconds of the pauses
+FIRST, LONGEST = 0.1, 30.0  # seconds of the first and the longest pause
 _Answer = TypeVar("_Answer")
 
 
 class Patience:
-    """Calls what may be gone until it answers.
+    """Repeats a call until the server answers.
 
     Parameters
     ----------
-    name : what is called
-    tell : takes a line for people
+    name : name of the server
+    tell : receives a line for people
     stop : whether to give up
 
     Examples
@@ -29,11 +29,11 @@ class Patience:
     ...     if isinstance(answer, Gone):
     ...         raise answer
     ...     return answer
-    >>> told = []
-    >>> Patience("redis://host/rows", told.append, lambda: False)(ask)
+    >>> lines = []
+    >>> Patience("redis://host/rows", lines.append, lambda: False)(ask)
     7
-    >>> told[0]
-    'redis://host/rows: gone (connection refused): waiting for it'
+    >>> lines[0]
+    'redis://host/rows: not reachable (connection refused): waiting for it'
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Patience:
         self._first = first
 
     def __call__(self, ask: Callable[[], _Answer]) -> _Answer | None:
-        """The answer; None if it was given up."""
+        """The answer; None if it gave up."""
         pause, since = self._first, 0.0
         while True:
             try:
@@ -51,7 +51,7 @@ class Patience:
             except Gone as gone:
                 if not since:
                     since = time.monotonic()
-                    self._tell(f"{self._name}: gone ({gone}): waiting for it")
+                    self._tell(f"{self._name}: not reachable ({gone}): waiting for it")
                 if not self._sleep(pause):
                     return None
                 pause = min(2 * pause, LONGEST)
@@ -62,7 +62,7 @@ class Patience:
             return answer
 
     def _sleep(self, seconds: float) -> bool:
-        """Sleep; False if it was to stop before."""
+        """Sleep; False if it was asked to stop before."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             if self._stop():

@@ -1,8 +1,8 @@
-"""Where rows come from: every stream iterates chunks (X, y), has a name and a resumable position.
+"""Sources of rows: a stream yields chunks (X, y), has a name, and can resume from a position.
 
 `open_stream` opens any source: LIBSVM, CSV, Parquet and npz files, standard input, arrays and
-tables in memory, data sets and synthetic streams by name. The protocol is `Stream`; what goes wrong
-in a source is a `StreamError`. May use `datasets`.
+tables in memory, data sets and synthetic streams by name. The protocol is `Stream`; an error in a
+source is a `StreamError`. May use `datasets`.
 """
 
 from budgetron.streams.arrays import ArrayStream

@@ -1,4 +1,4 @@
-"""Rows that are in memory already: NumPy arrays, SciPy matrices, and `.npz` files of them."""
+"""Rows in memory: NumPy arrays, SciPy matrices, and `.npz` files of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from budgetron.streams.base import Chunk, Position
 
-# The arrays of rows and labels an .npz file may hold, in the order they are joined.
+# The arrays of rows and labels that an .npz file may hold, in the order they are joined.
 PAIRS = (("X", "y"), ("X_train", "y_train"), ("X_test", "y_test"))
 
 
@@ -29,12 +29,12 @@ class ArrayStream(RowStream):
     Parameters
     ----------
     X : array or sparse matrix, (n, d)
-    y : labels or targets, (n,); None: there are none, and the chunks' y is NaN
-    name : what to call it
+    y : labels or targets, (n,); None: there are none, and the y of chunks is NaN
+    name : name of the stream
     chunk_rows : largest number of rows in a chunk
-    dtype : of the chunks' X
+    dtype : type of X in chunks
     rows : end after this many rows
-    position : rows to pass over first, or a bookmark
+    position : rows to skip first, or a bookmark
     gaps : a NaN is a missing value instead of an error
 
     Examples
@@ -67,7 +67,7 @@ class ArrayStream(RowStream):
         self._y = np.full(self._n, np.nan) if y is None else np.asarray(y)
         if self._y.shape != (self._n,):
             raise BudgetronError(
-                f"y must have shape ({self._n},) as X has rows, not {self._y.shape}"
+                f"y must have shape ({self._n},), one label per row of X, not {self._y.shape}"
             )
         self.n_features = int(self._X.shape[1])
         self._unsound = np.isinf if gaps else _not_finite
@@ -100,7 +100,7 @@ class ArrayStream(RowStream):
         if np.isnan(value):
             advice = 'scale="auto" treats it as a missing value, or fill it in'
         elif np.isinf(value):
-            advice = "no finite number: fill it in, or put NaN there if it is missing"
+            advice = "not a finite number: fill it in, or write NaN if it is missing"
         else:
             advice = (
                 f"out of range of {self.dtype.name}: take float64 (dtype, --dtype), or scale it"
@@ -119,16 +119,16 @@ def _csr(X: Any) -> Any:
 def load_npz(
     path: str | os.PathLike[str], label: str | None = None, part: str | None = None
 ) -> tuple[Any, NDArray[Any], list[str] | None]:
-    """Rows, labels and feature names of an `.npz` file; nothing in it is ever unpickled.
+    """Rows, labels and feature names of an `.npz` file; never unpickles anything.
 
     The file holds `X` and `y`, or `X_train`, `y_train` and perhaps `X_test`, `y_test`, which are
-    joined; `feature_names` may be there.
+    joined, and perhaps `feature_names`.
 
     Parameters
     ----------
     path : file name
-    label : array of the labels instead of `y`
-    part : "train" or "test": only these, where both are there; "2:5": only rows 2, 3 and 4
+    label : name of the array of labels, if not `y`
+    part : "train" or "test": only this part, if the file has both; "2:5": only rows 2, 3 and 4
     """
     name = os.fspath(path)
     span = _span(part)
@@ -137,7 +137,7 @@ def load_npz(
     try:
         held = np.load(path, allow_pickle=False)
         if not isinstance(held, np.lib.npyio.NpzFile):
-            raise StreamError(name, None, "is one array, not an .npz file of X and y")
+            raise StreamError(name, None, "is a single array, not an .npz file of X and y")
         with held:
             pairs = [(X, label or y) for X, y in PAIRS if X in held.files]
             if part is not None and span is None and len(pairs) > 1:
@@ -152,7 +152,7 @@ def load_npz(
             if span is not None:
                 if span.stop > len(X):
                     raise StreamError(
-                        name, None, f"has {len(X)} rows, and part {part!r} needs more"
+                        name, None, f"has {len(X)} rows, but part {part!r} needs more"
                     )
                 X, y = X[span], y[span]
             names = held["feature_names"].tolist() if "feature_names" in held.files else None
@@ -164,7 +164,7 @@ def load_npz(
         what = "does not fit into memory: cut it into files of fewer rows, or take CSV or Parquet"
         raise StreamError(name, None, what) from None
     except (ValueError, KeyError, EOFError, OverflowError, zipfile.BadZipFile) as error:
-        what = "is no sound .npz file of plain arrays (damaged, or pickled objects in it)"
+        what = "is not a valid .npz file of plain arrays (damaged, or it has pickled objects)"
         raise StreamError(name, None, what) from error
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise StreamError(name, None, f"X has shape {X.shape} and y {y.shape}: not rows and labels")
@@ -176,7 +176,7 @@ def load_npz(
 
 
 def count_npz(path: str | os.PathLike[str], part: str | None = None) -> int | None:
-    """How many rows `load_npz` would give, from the headers alone; None if they do not tell."""
+    """The number of rows that `load_npz` returns, from the headers; None if they do not say."""
     try:
         with zipfile.ZipFile(path) as archive:
             held = set(archive.namelist())
@@ -193,7 +193,7 @@ def count_npz(path: str | os.PathLike[str], part: str | None = None) -> int | No
 
 
 def _span(part: str | None) -> slice | None:
-    """The rows that a part written as START:STOP means; None if it is a name, or no such text."""
+    """The rows of a part written as START:STOP; None if it is a name, or invalid."""
     start, _, stop = (part or "").partition(":")
     if not (start.isdecimal() and stop.isdecimal() and int(start) < int(stop)):
         return None

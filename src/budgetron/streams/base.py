@@ -1,4 +1,4 @@
-"""The one protocol of all streams, the one error, and what the library's own streams share."""
+"""The protocol of all streams, their error class, and the base class of the library's streams."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 CHUNK_ROWS = 4096
 # How many bad rows keep their message.
 KEPT = 5
-# What bookmarks have a number of.
+# The entries of bookmarks that are numbers.
 _COUNTED = ("rows", "bad", "bad_before", "line", "byte", "features", "link")
 
 
 class StreamError(BudgetronError):
-    """What is wrong in a source; its text is `FILE:LINE: what is wrong`, on one line.
+    """An error in a source; its text is `FILE:LINE: what is wrong`, on one line.
 
     Parameters
     ----------
     name : the source as the user named it
-    line : the line it is about, from 1; None if it is about the source as a whole, or if `what`
-        names row and column
+    line : the line, from 1; None if the error is about the whole source, or if `what` names row
+        and column
     what : what is wrong
     """
 
@@ -52,49 +52,49 @@ class StreamError(BudgetronError):
 
 @runtime_checkable
 class Stream(Protocol):
-    """Rows in order, a chunk (X, y) at a time.
+    """Rows in order, one chunk (X, y) at a time.
 
-    Iterating goes on from the position; a chunk's rows count as read when it is handed out. How
-    rows are cut into chunks means nothing.
+    Iterating continues from the position; a chunk's rows count as read when it is returned. The
+    cut into chunks has no meaning.
     """
 
     @property
     def name(self) -> str:
-        """What to call it in a table or a message."""
+        """The name of the stream, for tables and messages."""
 
     @property
     def position(self) -> int:
-        """Rows read so far: a stream made anew with this position goes on behind them."""
+        """Rows read so far: a new stream with this position continues after them."""
 
     @property
     def bookmark(self) -> Bookmark:
         """The position with what makes it quick to find again; a small dict that JSON can hold."""
 
     def at(self, position: Position) -> Stream:
-        """The same stream made anew, to go on behind `position` rows or at a bookmark."""
+        """The same stream opened again, after `position` rows or at a bookmark."""
 
     def __iter__(self) -> Iterator[Chunk]: ...
 
 
 class RowStream:
-    """What the library's streams share: position, limit, bad rows, closing.
+    """The base class of the library's streams: position, limit, bad rows, closing.
 
-    A stream of one kind says how to `_take` the next rows.
+    A subclass implements `_take`, which returns the next rows.
 
     Parameters
     ----------
-    name : what to call it
-    again : makes the stream anew, given `position`
+    name : name of the stream
+    again : opens the stream again, given `position`
     chunk_rows : largest number of rows in a chunk
-    rows : the stream ends after this many rows, counted from its start; None: where it ends
-    dtype : float32 or float64, of X
+    rows : the stream ends after this many rows, counted from its start; None: no limit
+    dtype : type of X, float32 or float64
 
     Attributes
     ----------
     n_features : width of X so far; 0 if that is not known yet
-    grows : whether X may become wider as the stream goes on
-    n_bad, bad_messages : rows passed over because they were malformed, and the first few messages;
-        those before a bookmark are in the bookmark
+    grows : whether X may become wider later
+    n_bad, bad_messages : number of malformed rows that were skipped, and the first few messages;
+        a bookmark keeps those before it
     bytes_total, bytes_read : size of the file on disk (None: unknown), and how much of it was read
     """
 
@@ -128,7 +128,7 @@ class RowStream:
         self._position = 0
         self._n_bad = 0
         self._bad: list[str] = []
-        self._numbers: NDArray[np.int64] | None = None  # None: no row was passed over
+        self._numbers: NDArray[np.int64] | None = None  # None: no row was skipped
         self._taken = 0
 
     @property
@@ -149,13 +149,13 @@ class RowStream:
 
     @property
     def amount(self) -> int | None:
-        """How much there is to read, in bytes or rows; None: nobody knows."""
+        """How much there is to read, in bytes or rows; None: unknown."""
         return self._rows or self.bytes_total
 
     def amount_done(self, position: int, bytes_read: int) -> int:
-        """How much of `amount` lies before a place.
+        """How much of `amount` comes before a position.
 
-        Where only the first rows are wanted these count, or the bytes, which may end before.
+        With a row limit these are rows, or bytes, which may end earlier.
         """
         if not self._rows:
             return bytes_read
@@ -169,27 +169,27 @@ class RowStream:
 
     @property
     def skipped(self) -> str:
-        """What to tell a user of the rows passed over; empty if there are none."""
+        """A message about the skipped rows; empty if there are none."""
         if not self.n_bad:
             return ""
         rows = "row" if self.n_bad == 1 else "rows"
-        # The flag that the message names was given.
+        # The user has already set the flag that the message names.
         said = [each.removesuffix(", or add --skip-bad") for each in self.bad_messages[:1]]
         first = "".join(f"; the first: {each}" for each in said)
         return f"{self.n_bad} bad {rows} skipped{first}"  # an old bookmark has no messages
 
     @property
-    def told_of_columns(self) -> list[str]:
-        """What to tell a user of what a table's columns are taken for."""
+    def column_notices(self) -> list[str]:
+        """Messages about the inferred kinds of a table's columns."""
         return []
 
     @property
-    def told_of_cells(self) -> list[str]:
-        """What to tell a user of a table's values that could not be read."""
+    def cell_notices(self) -> list[str]:
+        """Messages about values of a table that could not be read."""
         return []
 
     def at(self, position: Position) -> Self:
-        """The same stream made anew, to go on behind `position` rows or at a bookmark."""
+        """The same stream opened again, after `position` rows or at a bookmark."""
         made: Self = self._again(position=position)
         return made
 
@@ -209,14 +209,14 @@ class RowStream:
 
     @property
     def carried(self) -> dict[str, list[Any]]:
-        """Of tables: the cells of the columns to carry, of the chunk taken last, as they came."""
+        """For tables: the cells of the carried columns, for the last chunk, unchanged."""
         return {}
 
     @property
     def row_numbers(self) -> NDArray[np.int64]:
-        """Of the chunk taken last, the number of each row in the source, from 1.
+        """The number of each row of the last chunk in the source, from 1.
 
-        Rows that were passed over have numbers too, which are left out. At the end there were
+        Skipped rows have numbers too, which are left out. At the end there were
         ``position + n_bad`` rows.
         """
         import numpy as np
@@ -226,7 +226,7 @@ class RowStream:
         return self._numbers
 
     def skim(self) -> Iterator[int]:
-        """Read on without using the rows (for `n_features`, or to count); yields rows per chunk."""
+        """Read without returning rows (for `n_features`, or to count); yields rows per chunk."""
         for _, y in self:
             yield len(y)
 
@@ -245,9 +245,7 @@ class RowStream:
 
     def _beyond_end(self, position: int, end: int) -> StreamError:
         self.close()
-        return StreamError(
-            self.name, None, f"position {position} is behind the end, which is {end}"
-        )
+        return StreamError(self.name, None, f"position {position} is after the end, which is {end}")
 
     def close(self) -> None:
         """Close the file, if there is one; rows not yet read are lost."""
@@ -260,12 +258,12 @@ class RowStream:
 
 
 def noted(**of_bad_rows: int | list[str] | dict[str, int]) -> Bookmark:
-    """What a bookmark keeps of bad rows and cells: counts and copied lists, if not 0 or empty."""
+    """The entries of a bookmark about bad rows and cells: counts and lists, if not 0 or empty."""
     return {name: copy(value) for name, value in of_bad_rows.items() if value}
 
 
 def messages_in(position: Position, name: str = "messages") -> list[str]:
-    """The messages of bad rows that a bookmark keeps under this name; none if it is an old one.
+    """The messages about bad rows in a bookmark; none if it is old.
 
     >>> messages_in({"rows": 3, "bad": 1, "messages": ["a.csv:2: no number"]}), messages_in(3)
     (['a.csv:2: no number'], [])
@@ -274,7 +272,7 @@ def messages_in(position: Position, name: str = "messages") -> list[str]:
 
 
 def rows_of(position: Position) -> int:
-    """The rows a position or a bookmark stands behind, checked.
+    """The number of rows before a position or bookmark, checked.
 
     >>> rows_of(3), rows_of({"rows": 3, "byte": 40})
     (3, 3)
@@ -286,18 +284,18 @@ def rows_of(position: Position) -> int:
 
 
 def checked_bookmark(written: Any) -> Bookmark:
-    """A bookmark out of a file, whose numbers are whole; BudgetronError for anything else.
+    """A bookmark from a file, with whole numbers; raises BudgetronError for anything else.
 
     >>> checked_bookmark({"rows": 3, "byte": 40})
     {'rows': 3, 'byte': 40}
     """
     if not isinstance(written, dict) or "rows" not in written:
-        raise BudgetronError("the bookmark names no row")
+        raise BudgetronError("the bookmark has no row")
     for name, number in written.items():
         counts = name.removeprefix("in_") in _COUNTED
         if counts and (type(number) is not int or not 0 <= number < 2**62):
-            raise BudgetronError(f"the bookmark's {name} is no number")
+            raise BudgetronError(f"the bookmark's {name} is not a number")
     cells = written.get("unparsed", {})
     if not isinstance(cells, dict) or not all(type(each) is int for each in cells.values()):
-        raise BudgetronError("the bookmark's unparsed are no numbers")
+        raise BudgetronError("the bookmark's unparsed are not numbers")
     return written

@@ -1,4 +1,4 @@
-"""Several streams one after the other, as one."""
+"""Several streams one after the other, as one stream."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 class ChainStream(RowStream):
-    """The rows of streams that are opened when their turn comes.
+    """The rows of several streams; each is opened when its turn comes.
 
     Parameters
     ----------
-    name : what to call it
-    links : what opens each, given `position`, and `layout` if they are tables
-    chunk_rows : largest number of rows in a chunk; the links' own
-    dtype : of X; the links' own
+    name : name of the stream
+    links : functions that open each stream, given `position`, and `layout` if they are tables
+    chunk_rows : largest number of rows in a chunk; that of the links
+    dtype : type of X; that of the links
     rows : end after this many rows
-    position : rows to pass over first, or a bookmark
+    position : rows to skip first, or a bookmark
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class ChainStream(RowStream):
         super().__init__(name, again, chunk_rows, rows, dtype)
         self._links = list(links)
         self._link = 0
-        self._before = 0  # bad rows of the links done with
-        self._read = 0  # bytes of the links done with
-        self._rows_before = 0  # of the links done with, bad ones too
+        self._before = 0  # bad rows of finished links
+        self._read = 0  # bytes of finished links
+        self._rows_before = 0  # rows of finished links, with bad ones
         behind = rows_of(position)
         inner: Position = 0
         if isinstance(position, Mapping) and "link" in position:
@@ -63,10 +63,10 @@ class ChainStream(RowStream):
                 if key.startswith("in_")
             }
             if self._link >= len(self._links) or "rows" not in inner:
-                what = "the bookmark stands in none of its files: they have changed"
+                what = "the bookmark is in none of its files: they have changed"
                 raise StreamError(name, None, what)
         self._layout: Layout | None = None
-        if self._link > 0:  # columns are what the first one says
+        if self._link > 0:  # the first link defines the columns
             with self._links[0](position=0) as first:
                 self._layout = first.layout
         self._stream = self._opened(inner)
@@ -128,7 +128,7 @@ class ChainStream(RowStream):
             self._stream = self._opened(0)
 
     def _opened(self, position: Position) -> RowStream:
-        """The link, which is read as the first one was."""
+        """Open the link with the layout of the first one."""
         known = {} if self._layout is None else {"layout": self._layout, "columns": None}
         return self._links[self._link](position=position, **known)
 
@@ -137,5 +137,5 @@ class ChainStream(RowStream):
         return self._stream.layout
 
     def close(self) -> None:
-        """Close the file that is open."""
+        """Close the open file."""
         self._stream.close()

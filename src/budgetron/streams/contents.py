@@ -1,11 +1,11 @@
-"""What a file is by its first bytes, where it is not what it is read as."""
+"""Recognises a file's format by its first bytes, if it is not the expected one."""
 
 from __future__ import annotations
 
 import re
 
 EXPORT = "export its table as CSV"
-# How files begin that are no text, what they are, and what to do with them.
+# First bytes of files that are not text, what they are, and what to do with them.
 _BEGINNINGS: tuple[tuple[bytes, str, str], ...] = (
     (b"%PDF", "a PDF", EXPORT),
     (b"\xd0\xcf\x11\xe0", "an old Office file", EXPORT),
@@ -19,18 +19,22 @@ _BEGINNINGS: tuple[tuple[bytes, str, str], ...] = (
     (b"\xff\xfe", "UTF-16, not UTF-8 text", "convert it: iconv -f utf16 -t utf8"),
     (b"\xfe\xff", "UTF-16, not UTF-8 text", "convert it: iconv -f utf16 -t utf8"),
 )
-# The same of texts, without the blanks before them.
+# The same for texts, after leading blanks.
 _TEXTS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
     (re.compile(rb"<(!doctype )?html", re.IGNORECASE), "a web page", "fetch the table itself"),
     (re.compile(rb"<\?xml"), "XML", EXPORT),
-    (re.compile(rb'\{\s*("|$)'), "JSON", "write an object a line and add --format jsonl"),
-    (re.compile(rb"\[\s*[{\[]"), "a JSON array", "write an object a line and add --format jsonl"),
+    (re.compile(rb'\{\s*("|$)'), "JSON", "write one object per line and add --format jsonl"),
+    (
+        re.compile(rb"\[\s*[{\[]"),
+        "a JSON array",
+        "write one object per line and add --format jsonl",
+    ),
 )
 _TABLE = re.compile(rb"[^\n,;\t|]*[,;\t|]")
 
 
 def looks_else(head: bytes, format: str) -> str | None:
-    """What a file that begins like this is, and what to do with it; None: it may be of the format.
+    """What a file with these first bytes is, and what to do; None: it may have the format.
 
     >>> looks_else(b"%PDF-1.7", "csv")
     'is a PDF: export its table as CSV'
@@ -49,7 +53,7 @@ def looks_else(head: bytes, format: str) -> str | None:
 
 
 def looks_like_table(head: bytes) -> bool:
-    """Whether the first line has fields as CSV text has.
+    """Whether the first line has fields like CSV text.
 
     >>> looks_like_table(b"name;age"), looks_like_table(b"1 1:0.5")
     (True, False)

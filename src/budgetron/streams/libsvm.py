@@ -1,9 +1,9 @@
 """LIBSVM text as a stream: `label index:value index:value ...`, indices from 1.
 
-The native parser (core/io/libsvm_parser.hpp) turns text into rows; here are the file around it, the
-chunks and the errors. Memory is constant: a block of text and a chunk of rows. A bookmark holds the
-byte behind the last row handed out, so that a plain file goes on there by a jump and a compressed
-one without being parsed again.
+The native parser (core/io/libsvm_parser.hpp) turns text into rows; this module has the file, the
+chunks and the errors. Memory is constant: one block of text and one chunk of rows. A bookmark holds
+the byte after the last row returned, so that a plain file resumes with a seek, and a compressed one
+without parsing again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,16 +41,18 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 1 << 20
 _MAX_INDEX = 2**31 - 1
 _HEAD = 4096
-# What is said of a first word that is no label, and a first line with an index:value after it.
+# The message about a first word that is not a label, and a first line that contains index:value.
 _NO_LABEL = re.compile("^label .* is not a number", re.DOTALL)
 _PAIR = re.compile(rb"[^\s,;|]+[ \t]+[0-9]+:")
 
 
 def read_as_libsvm(name: str, line: int | None = None) -> StreamError:
-    """What to say of a table whose format is neither given nor in its name."""
+    """The error for a table whose format is neither given nor in its name."""
     if name in ("-", "<stdin>"):
         what = "standard input is read as LIBSVM; add --format csv"
         return StreamError("<stdin>", line, what)
+    if Path(name).is_dir():
+        return StreamError(name, None, "is a folder; name a file in it")
     return StreamError(name, line, "is read as LIBSVM; add --format csv, or the format it has")
 
 
@@ -60,14 +63,14 @@ class LibsvmStream(RowStream):
     ----------
     path : file name, or "-"
     chunk_rows : largest number of rows in a chunk (a chunk also ends after about 1 MiB of text,
-        and, reading a pipe, with what has come)
-    dtype : float32 or float64, of X
-    skip_bad : pass over malformed lines and count them, instead of stopping at the first
+        and, when reading a pipe, with the rows that have come)
+    dtype : type of X, float32 or float64
+    skip_bad : skip malformed lines and count them, instead of stopping at the first
     n_features : width of X; a larger index is then an error. None: as wide as the largest index so
         far, so that later chunks may be wider
     rows : end after this many rows
     gaps : a value `nan` is a missing value, NaN in X, instead of an error
-    position : rows to pass over first, or the `bookmark` of an earlier stream over the same file
+    position : rows to skip first, or the `bookmark` of an earlier stream over the same file
 
     Attributes
     ----------
@@ -75,16 +78,16 @@ class LibsvmStream(RowStream):
     position : rows read so far
     bookmark : the position as rows, line, byte of the decompressed text, features, bad lines and
         the messages of the first of them
-    max_index : largest feature index read so far, from 1; 0 if none
+    max_index : largest feature index so far, from 1; 0 if none
     n_bad : malformed lines so far
-    bad_messages : the first few of them, as `FILE:LINE: what is wrong`
+    bad_messages : the first few messages about them, as `FILE:LINE: what is wrong`
     bytes_total, bytes_read : size of the file on disk (None: unknown), and how much of it was read
 
     Raises
     ------
     StreamError
-        By the constructor if the file cannot be opened; while iterating, after the chunk with the
-        rows before it, at a malformed line or where compressed data is damaged.
+        The constructor raises it if the file cannot be opened; iterating raises it at a malformed
+        line or damaged compressed data, after the chunk with the rows before it.
 
     Examples
     --------
@@ -112,16 +115,16 @@ class LibsvmStream(RowStream):
         self._width = n_features
         self.grows = n_features is None
         self._block = b""
-        self._head = b""  # the first bytes, in which a file of another format shows
-        self._used = 0  # of the block
-        self._start = 0  # of the text the parser sees, in the file
+        self._head = b""  # the first bytes, to recognise another format
+        self._used = 0  # bytes used of the block
+        self._start = 0  # position in the file of the text that the parser sees
         self._earlier_bad = 0
-        self._read = 0  # rows, bad ones too
+        self._read = 0  # rows, with bad ones
         self._ended = False
         self._error: StreamError | None = None
         mark = position if isinstance(position, Mapping) and "byte" in position else {}
         if mark.get("features", 0) > _MAX_INDEX:
-            raise StreamError(self.name, None, "has more features in this bookmark than there are")
+            raise StreamError(self.name, None, "has fewer features than this bookmark says")
         make = _core.LibsvmParser32 if self.dtype == np.float32 else _core.LibsvmParser64
         self._parser = make(
             skip_bad=skip_bad,
@@ -139,7 +142,7 @@ class LibsvmStream(RowStream):
             if not self._skim(behind - self._position):
                 raise self._beyond_end(behind, self._position)
 
-    # ---- what it says of itself --------------------------------------------------------------
+    # ---- properties --------------------------------------------------------------------------
 
     @property
     def bookmark(self) -> Bookmark:
@@ -166,7 +169,7 @@ class LibsvmStream(RowStream):
 
     @property
     def bad_messages(self) -> list[str]:
-        none = not self._position  # then all of it may be something else
+        none = not self._position  # then the whole file may have another format
         since = [
             str(self._complaint(line, what) if none else StreamError(self.name, line, what))
             for line, what in self._parser.bad
@@ -190,13 +193,13 @@ class LibsvmStream(RowStream):
         y, indptr, indices, values, passed = self._parser.take()
         self._number(taken, passed.reshape(-1, 2))
         width = self._width or max(self.max_index, 1)
-        # Of one dtype, or SciPy makes both int64; a chunk's bytes are far fewer than 2**31.
+        # Both of one dtype, or SciPy makes both int64; a chunk has far fewer than 2**31 bytes.
         X = csr_array((values, indices, indptr.astype(np.int32)), shape=(taken, width))
         X.has_canonical_format = True  # the parser sorts and refuses duplicates
         return X, y
 
     def _number(self, rows: int, passed: NDArray[np.int64]) -> None:
-        """Find the numbers of the rows taken, among which bad lines were passed over."""
+        """Find the numbers of the rows taken; skipped bad lines count too."""
         before, counts = passed.T
         bad = np.repeat(before, counts)
         self._numbers = self._read + np.arange(1, rows + 1)
@@ -204,7 +207,7 @@ class LibsvmStream(RowStream):
         self._read += rows + len(bad)
 
     def skim(self) -> Iterator[int]:
-        """Read on without making arrays (for `max_index`, or to count); yields rows per chunk."""
+        """Read without making arrays (for `max_index`, or to count); yields rows per chunk."""
         while rows := self._skim(self._room(self._chunk_rows)):
             yield rows
 
@@ -216,9 +219,9 @@ class LibsvmStream(RowStream):
         return read
 
     def _fill(self, max_rows: int) -> int:
-        """Parse the next chunk; the number of its rows, 0 at the end.
+        """Parse the next chunk; return the number of its rows, 0 at the end.
 
-        An error is raised only by the call that finds no row before it.
+        An error is raised only if there is no row before it.
         """
         parser = self._parser
         start = parser.bytes
@@ -238,7 +241,7 @@ class LibsvmStream(RowStream):
         return int(parser.rows)
 
     def _complaint(self, line: int, what: str) -> StreamError:
-        """What is wrong with a line; if it is the first, the file may be no LIBSVM text at all."""
+        """The error of a line; if it is the first, the file may not be LIBSVM text at all."""
         head = self._head.lstrip()
         if line == 1 and (other := looks_else(head, "libsvm")):
             return StreamError(self.name, line, other)
@@ -252,7 +255,7 @@ class LibsvmStream(RowStream):
         return StreamError(self.name, line, what)
 
     def _jump(self, mark: Mapping[str, Any]) -> None:
-        """Go on at a bookmark, which must stand at the start of a line."""
+        """Continue at a bookmark, which must be at the start of a line."""
         byte, behind_newline = mark["byte"], True
         try:
             if byte > 0:

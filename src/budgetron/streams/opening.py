@@ -1,4 +1,4 @@
-"""`open_stream`: one way in, whatever the rows lie in."""
+"""`open_stream`: one function to open any source of rows."""
 
 from __future__ import annotations
 
@@ -35,28 +35,48 @@ _ENDINGS = {
 
 @dataclass(frozen=True)
 class SourceOptions(Roles):
-    """How to read a source; what does not concern its format must be left as it is.
+    """How to read a source; options for other formats must keep their defaults.
 
-    What concerns tables (label, columns and their kinds) is as of `Roles`; of an npz file `label`
-    is the name of the labels' array, and `columns` and kinds are as of a table.
+    For an npz file `label` is the name of the array of labels; `columns` and kinds are as for a
+    table.
 
     Parameters
     ----------
+    label : name or number (from 0; -1 is the last) of the label column; None: the one column
+        called label, target, class or y; False: there is none, and y is NaN
+    columns : names or numbers of the features, in the order wanted; None: all but the label
+    types : the kinds of columns by name or number, as in `TableEncoder`; others are inferred
+    categorical, hashed : columns that are "category" and "hash"
+    hash_width : buckets of texts, hashed columns and columns of many categories
+    decimal, fill_gaps, strict : as of `TableEncoder`
+    ids : columns of which every value is another one are features too
+    labelled : False: labels are not looked at; the label's column, if there is one, is left out.
+        None: labels are read if there are any, else y is NaN
+    layout : how an earlier table was read; nothing is inferred
+    carry : columns whose cells are kept unchanged beside the rows, features or not
     format : "libsvm", "csv", "parquet", "arrow", "jsonl" or "npz"; None: by the file's ending, else
         libsvm
     delimiter : csv: None: the first line decides
-    part : npz: "train" or "test", where the file holds both, or rows from START to before STOP as
+    part : npz: "train" or "test", if the file has both, or rows from START to before STOP as
         "START:STOP"; None: all, one part after the other
-    header : csv: whether the first line names the columns; None: unless it has a number in it
+    header : csv: whether the first line names the columns; None: it does, unless it has a number
         that does not look like a name
     n_features : width of X, if known; more features are then an error
-    skip_bad : pass over malformed lines and rows, and count them
-    gaps : a missing number (an empty cell, NaN, NA, null, ?) is NaN in X; False: it makes its row a
-        bad one
+    skip_bad : skip malformed lines and rows, and count them
+    gaps : a missing number (an empty cell, NaN, NA, null, ?) is NaN in X; False: the row with it is
+        bad
     rows : end after this many rows
     chunk_rows : largest number of rows in a chunk
-    dtype : "float32" or "float64", of X
+    dtype : type of X, "float32" or "float64"
     live : sources of messages: a `budgetron.sources.messages.Live`; None: its defaults
+
+    Examples
+    --------
+    >>> from budgetron.streams import SourceOptions, open_stream
+    >>> table = {"age": [31, 54, 27, 60], "buys": ["no", "yes", "no", "yes"]}
+    >>> [(X, y)] = open_stream(table, SourceOptions(label="buys", dtype="float64"))
+    >>> X.dtype.name, y.tolist()
+    ('float64', ['no', 'yes', 'no', 'yes'])
     """
 
     format: str | None = None
@@ -80,23 +100,23 @@ class SourceOptions(Roles):
 def open_stream(
     source: Any, options: SourceOptions | None = None, *, position: Position = 0, **changes: Any
 ) -> RowStream:
-    """The stream of a source, whatever that is.
+    """Open the stream of a source of any kind.
 
     Parameters
     ----------
     source : a file name (LIBSVM text, .csv, .tsv, .parquet, .arrow, .feather, .jsonl, .npz; text
-        may be under .gz, .xz, .bz2 or .zst); "-", standard input; "synthetic:NAME,setting=value..."
-        (see `budgetron.streams.synthetic`); "data:NAME", a data set of `budgetron.datasets`;
-        "tail:FILE", "stdin:" and others of `budgetron.sources`; a pair (X, y) of arrays or sparse
-        matrices; a pandas, polars or Arrow table
+        may be compressed: .gz, .xz, .bz2 or .zst); "-", standard input;
+        "synthetic:NAME,setting=value..." (see `budgetron.streams.synthetic`); "data:NAME", a data
+        set of `budgetron.datasets`; "tail:FILE", "stdin:" and others of `budgetron.sources`; a pair
+        (X, y) of arrays or sparse matrices; a pandas, polars or Arrow table
     options : how to read it
-    position : rows to pass over first, or the bookmark of an earlier stream over the same source
+    position : rows to skip first, or the bookmark of an earlier stream over the same source
     **changes : options by name
 
     Raises
     ------
     StreamError
-        If the source cannot be opened, or an option does not go with its format.
+        If the source cannot be opened, or an option does not fit its format.
 
     Examples
     --------
@@ -146,14 +166,14 @@ def _live(name: str, options: SourceOptions, position: Position) -> RowStream:
     from budgetron.sources import open_live, without_password
 
     if options.live is None:
-        what = "has no end: `budgetron run` learns it; in Python say when it ends (live=)"
+        what = "has no end: use `budgetron run`, or in Python set when it ends (live=)"
         raise StreamError(without_password(name), None, what)
     stream: RowStream = open_live(name, options, position)
     return stream
 
 
 def format_of(name: str, given: str | None = None) -> str:
-    """The format of a file by its name, compression aside, unless it is given.
+    """The format of a file, given or from its name without compression.
 
     >>> format_of("rows.csv.gz"), format_of("a9a.xz")
     ('csv', 'libsvm')
@@ -176,12 +196,12 @@ def _common(options: SourceOptions, position: Position) -> dict[str, Any]:
 
 
 def _refuse(name: str, kind: str, options: SourceOptions, *unfit: str) -> None:
-    """An option that would be ignored is a misunderstanding."""
+    """Refuse an option that would be ignored."""
     plain = SourceOptions()
     for option in unfit:
         if getattr(options, option) != getattr(plain, option):
             flag = _FLAGS.get(option, "")
-            raise StreamError(name, None, f"{option}{flag} does not go with {kind}")
+            raise StreamError(name, None, f"{option}{flag} does not work with {kind}")
 
 
 _OF_COLUMNS = ("columns", "types", "categorical", "hashed", "decimal", "strict", "carry")
@@ -209,7 +229,7 @@ def _libsvm(source: Any, options: SourceOptions, position: Position) -> RowStrea
 
 
 def open_batches(name: str, kind: str, options: SourceOptions) -> Callable[[], Any]:
-    """What opens the table of a file, of one of the formats TABLES."""
+    """A function that opens the table of a file in one of the formats TABLES."""
     from budgetron.streams.table import ParquetBatches
     from budgetron.streams.table.arrow_file import ArrowBatches
     from budgetron.streams.table.csv_text import CsvBatches
@@ -279,7 +299,7 @@ def _arrays(
 
 
 def _says_columns(options: SourceOptions) -> bool:
-    """Whether arrays are to be read as a table."""
+    """Whether to read arrays as a table."""
     plain = SourceOptions()
     listed = (*_OF_COLUMNS, "layout")
     return any(getattr(options, each) != getattr(plain, each) for each in listed)
@@ -292,7 +312,7 @@ def _npz(name: str, options: SourceOptions, position: Position) -> RowStream:
         raise StreamError("<stdin>", None, "npz is not read from standard input: save it first")
     label = options.label
     if label is not None and not isinstance(label, str):
-        raise StreamError(name, None, f"label names the labels' array in an npz file, not {label}")
+        raise StreamError(name, None, f"label must name an array of the npz file, not {label}")
     X, y, names = load_npz(name, label, options.part)
     options = replace(options, label=None)
     if not _says_columns(options):
@@ -301,7 +321,7 @@ def _npz(name: str, options: SourceOptions, position: Position) -> RowStream:
 
 
 def _data_set(text: str, options: SourceOptions, position: Position) -> RowStream:
-    """The files of a data set, one after the other; what is not asked for is read as it should."""
+    """The files of a data set in order; options not given have the values that suit it."""
     from budgetron import datasets
     from budgetron.streams.chain import ChainStream
 

@@ -1,7 +1,7 @@
-"""Compressed bytes, unpacked a bounded piece at a time, whatever they unpack to.
+"""Decompression in pieces of bounded size, whatever they unpack to.
 
-One loop for xz, bz2 and zstd, over decompressors of one frame with the interface of Python's own.
-Memory is a piece and the decompressor's window, which is limited too.
+One loop for xz, bz2 and zstd, over decompressors of one frame with the interface of the standard
+library. Memory is one piece and the decompressor's window, which is limited too.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any, Protocol
 
 from budgetron.streams.base import StreamError
 
-# Of zstd's window, as the zstd command has it. A larger one is refused.
+# Largest window of zstd, as in the zstd command. A larger one is refused.
 _WINDOW_LOG = 27
-# Of xz's memory, which is its dictionary and a little: xz -9 has 64 MiB.
+# Memory limit of xz, mostly its dictionary: xz -9 has 64 MiB.
 _XZ_MOST = 136 << 20
-# Input of a call: where it is damaged, what the call unpacked before that is lost.
+# Input of one call: if it is damaged, what the call unpacked before the damage is lost.
 _PIECE = 8192
-_SKIPPED = b"\x2a\x4d\x18"  # behind their first byte, the magic of frames that hold no data
+_SKIPPED = b"\x2a\x4d\x18"  # bytes 1 to 3 of the magic of frames without data
 
 
 class Frame(Protocol):
-    """A decompressor of one frame, as the standard library has them."""
+    """A decompressor of one frame, as in the standard library."""
 
     @property
     def eof(self) -> bool: ...
@@ -37,16 +37,16 @@ class Frame(Protocol):
 
 
 def unpacker(name: str, kind: str, read: Callable[[int], bytes]) -> Callable[[int], bytes]:
-    """A function from n to the next unpacked bytes, a bounded number; none at the end.
+    """Return a function from n to the next unpacked bytes, a bounded number; none at the end.
 
-    It raises EOFError where the last frame is not whole, an OSError with a number where unpacking
-    takes too much memory, and whatever the decompressor raises where data is damaged.
+    It raises EOFError if the last frame is incomplete, an OSError with a number if unpacking needs
+    too much memory, and the decompressor's own error if data is damaged.
 
     Parameters
     ----------
-    name : of the source, for messages
+    name : name of the source, for messages
     kind : "xz", "bz2" or "zst"
-    read : the packed bytes
+    read : returns the packed bytes
     """
     new = {"xz": _xz, "bz2": _bz2, "zst": _zst}[kind](name)
     frame: Frame | None = None
@@ -107,15 +107,15 @@ def _zst(name: str) -> Callable[[], Frame]:
     try:
         import zstandard  # noqa: F401
     except ImportError:
-        what = "reading .zst takes pip install zstandard, or: zstd -dc FILE | budgetron run -"
+        what = "reading .zst needs pip install zstandard, or: zstd -dc FILE | budgetron run -"
         raise StreamError(name, None, what) from None
     return _ZstandardFrame
 
 
 class _ZstandardFrame:
-    """A decompressor of zstd by the package `zstandard`, whose own unpacks all its input at once.
+    """A zstd decompressor with the package `zstandard`, whose own unpacks all its input at once.
 
-    So it is handed one block of the format at a time: none unpacks to more than 128 KiB.
+    So it gets one block of the format at a time: no block unpacks to more than 128 KiB.
     """
 
     def __init__(self) -> None:
@@ -123,10 +123,10 @@ class _ZstandardFrame:
 
         window = 1 << _WINDOW_LOG
         self._inner = zstandard.ZstdDecompressor(max_window_size=window).decompressobj()
-        self._held = b""  # input that is no whole block yet
-        self._in_blocks = False  # behind the header
-        self._checksum = 0  # bytes behind the last block
-        self._skip: int | None = None  # bytes left of a frame that holds no data
+        self._held = b""  # input that is not a whole block yet
+        self._in_blocks = False  # after the header
+        self._checksum = 0  # bytes after the last block
+        self._skip: int | None = None  # bytes left of a frame without data
         self.needs_input = True
 
     @property
@@ -138,7 +138,7 @@ class _ZstandardFrame:
         return self._held
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        """What the next block holds, if all of it is there."""
+        """The content of the next block, if all of it has come."""
         self._held += data
         if self._skip is None and not self._in_blocks and self._holds_no_data():
             self._skip = 8 + int.from_bytes(self._held[4:8], "little")
@@ -158,12 +158,12 @@ class _ZstandardFrame:
         return self._inner.decompress(part)
 
     def _holds_no_data(self) -> bool:
-        """Whether it is a skippable frame, of which the length is there."""
+        """Whether it is a skippable frame whose length has come."""
         held = self._held
         return len(held) >= 8 and held[1:4] == _SKIPPED and held[0] >> 4 == 5
 
     def _header(self) -> int:
-        """The size of the header, so far as is known."""
+        """The size of the header, as far as known."""
         held = self._held
         if held[1:4] == _SKIPPED and held[0] >> 4 == 5:
             return 8
@@ -174,7 +174,7 @@ class _ZstandardFrame:
         return 5 + (1 - single) + (0, 1, 2, 4)[held[4] & 3] + content
 
     def _block(self) -> int:
-        """The size of the block that comes, with the checksum behind the last one."""
+        """The size of the next block, with the checksum after the last one."""
         if len(self._held) < 3:
             return 3
         head = int.from_bytes(self._held[:3], "little")

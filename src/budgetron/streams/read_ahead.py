@@ -1,6 +1,6 @@
-"""Reading while learning: a thread takes the next chunk of a stream while this one is used.
+"""Reading while learning: a thread reads the next chunk of a stream while this one is learned.
 
-Parsing and decompressing let go of Python's lock, as learning does, so on two cores they overlap.
+Parsing, decompressing and learning release Python's lock, so on two cores they overlap.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where a stream stood behind a chunk: what its attributes of these names were then.
+    """The position of a stream after a chunk: the values of its attributes then.
 
-    `ids` are those of the chunk's rows, of messages alone.
+    `ids` are those of the chunk's rows, only for messages.
     """
 
     name: str
@@ -29,17 +29,17 @@ class Place(NamedTuple):
 
 
 def read_ahead(stream: RowStream, *, waits: bool = False) -> Generator[tuple[Place, Chunk]]:
-    """The chunks of a stream and the place behind each, one chunk read ahead.
+    """The chunks of a stream and the position after each; one chunk is read ahead.
 
-    While chunks come the stream itself may be a chunk further than what was handed out, so its
-    place is asked of `Place`. An error is raised where the stream would have raised it: after the
-    chunks before it. Closing the iterator waits for the chunk that is being read.
+    The stream itself may be one chunk ahead, so use `Place` for its position. An error is raised
+    where the stream would have raised it: after the chunks before it. Closing the iterator waits
+    for the chunk that is being read.
 
     Parameters
     ----------
-    stream : what to read
-    waits : whether reading may wait for others (a pipe): then it is done here, in turn. A thread
-        that waits could not be stopped, and what has come is learned at once anyway
+    stream : the stream to read
+    waits : whether reading may wait for others (a pipe): then it is done in this thread. A waiting
+        thread could not be stopped, and rows that have come are learned at once anyway
 
     Examples
     --------
@@ -53,7 +53,7 @@ def read_ahead(stream: RowStream, *, waits: bool = False) -> Generator[tuple[Pla
 
     def take() -> tuple[Place, Chunk] | None:
         chunk = next(chunks, None)
-        return None if chunk is None else (_place(stream), chunk)
+        return None if chunk is None else (place_of(stream), chunk)
 
     if waits:
         yield from iter(take, None)
@@ -66,7 +66,8 @@ def read_ahead(stream: RowStream, *, waits: bool = False) -> Generator[tuple[Pla
             taken = coming.result()
 
 
-def _place(stream: RowStream) -> Place:
+def place_of(stream: RowStream) -> Place:
+    """The current position of a stream."""
     return Place(
         stream.name,
         stream.position,

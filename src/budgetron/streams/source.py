@@ -1,8 +1,7 @@
-"""The bytes of a source: a file or standard input, decompressed on the way, in blocks.
+"""The bytes of a source: a file or standard input, decompressed, in blocks.
 
-The first bytes say which compression it is, so a wrong or missing file ending does no harm and
-standard input works too. Memory is one block and the decompressor's own, whatever a block unpacks
-to.
+The first bytes show the compression, so a wrong or missing file ending does no harm, and standard
+input works too. Memory is one block and the decompressor's own, whatever a block unpacks to.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from budgetron.streams.packed import unpacker
 if TYPE_CHECKING:
     from typing import Self
 
-# Read in one go: large enough that the calls cost nothing, small enough to stay in cache.
+# Bytes per read: so large that calls cost nothing, so small that it stays in cache.
 BLOCK = 256 * 1024
 
 _MAGIC = {
@@ -38,8 +37,8 @@ class Source:
     Attributes
     ----------
     name : the path as given, or `<stdin>`
-    live : bytes come as someone produces them (a pipe): `read` hands over what is there
-    bytes_total : size of the file as it lies on disk, or None
+    live : someone is producing the bytes (a pipe): `read` returns what has come
+    bytes_total : size of the file on disk, or None
     bytes_read : bytes of it used so far, before decompression
     """
 
@@ -93,10 +92,10 @@ class Source:
             raise OSError(f"the .{self.kind} data is damaged: copy it again") from error
 
     def skip(self, count: int) -> bytes:
-        """Pass over `count` decompressed bytes; what was read behind them.
+        """Skip `count` decompressed bytes; return what was read after them.
 
-        Where the file allows it this is a jump, else the bytes are read and forgotten. To be called
-        before anything was read.
+        This is a seek if the file allows it; else the bytes are read and dropped. Call it before
+        anything is read.
 
         Raises
         ------
@@ -129,9 +128,9 @@ class Source:
         self.close()
 
     def _reader(self, head: bytes) -> tuple[Callable[[int], bytes], str | None]:
-        """How to read what starts with `head`, and the compression's name.
+        """How to read data that starts with `head`, and the compression's name.
 
-        read1, not read: that would lose the good bytes before the damage it finds.
+        Uses read1, not read: that would lose the good bytes before a damaged part.
         """
         kind = compression(head)
         if kind == "gz":
@@ -148,12 +147,12 @@ class Source:
 
 
 def compression(head: bytes) -> str | None:
-    """What the bytes that begin like this are compressed by; None: not at all."""
+    """The compression of data with these first bytes; None: not compressed."""
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
 
 
 class _Tape(io.RawIOBase):
-    """Raw bytes, counted, the first of which can be looked at before reading."""
+    """Raw bytes, counted; the first ones can be inspected before reading."""
 
     def __init__(self, read: Callable[[int], bytes | None]) -> None:
         self._source = read

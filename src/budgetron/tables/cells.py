@@ -1,7 +1,7 @@
-"""Cells one at a time: what each became is kept, so that one that comes again is looked up.
+"""Single cells: the features of each are cached, so that a repeated cell is looked up.
 
-A cell is encoded as a column of one row, which takes long beside a look into a dict: a category or
-a word that comes again costs that look alone.
+A cell is encoded as a column of one row, which is slow compared with a dict lookup: a repeated
+category or word only costs the lookup.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from typing import Any
 
 from budgetron.tables.encoding import Encoding
 
-KEPT = 20_000  # cells whose features are looked up
+KEPT = 20_000  # cells in the cache
 
-# Of a cell: its features by number, and whether it could not be read.
+# For a cell: its features by number, and whether it could not be read.
 Known = tuple[tuple[tuple[int, float], ...], bool]
 
 
 class KnownCells:
     """The features of cells of a table's columns, one cell at a time.
 
-    `KEPT` of them are kept at most; when there are more all are forgotten.
+    The cache has at most `KEPT` cells; when it is full it is emptied.
     """
 
     def __init__(self, encoding: Encoding) -> None:

@@ -8,12 +8,11 @@
 | Category | one per known category, one for gaps, buckets for all others |
 | Text | buckets of words; the values of a row have length 1 |
 
-A coding is plain data, frozen: it changes with no row, so that a cell becomes the same features
-whatever came before it. Cost: O(cells) in NumPy and Arrow; work in Python is per distinct text at
-most.
+A coding is plain data, frozen: no row changes it, so that a cell becomes the same features whatever
+came before it. Cost: O(cells) in NumPy and Arrow; Python work is at most per distinct text.
 
-`decode` is the way back, as far as there is one: from the features of a cell to what a person would
-write there. Features may be a little off, by rounding or because a learner has moved them.
+`decode` is the inverse, as far as there is one: from the features of a cell to what a person would
+write there. Features may be slightly off, by rounding or because a learner has clipped them.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ if TYPE_CHECKING:
     from budgetron.tables.parsing import Read
 
 _MICROSECONDS_A_DAY = 86_400_000_000
-# A longer text is no category of its own, and is not kept: it would make the encoder large.
+# A longer text is not its own category, and is not kept: it would make the encoder large.
 LONGEST = 200
-KEPT = 500  # texts of a column whose features are kept
+KEPT = 500  # texts of a column whose features are cached
 _ONE = np.ones(1)
 _ONE.flags.writeable = False
 OFF = 0.01  # how far a feature may be off and still be decoded
@@ -52,12 +51,12 @@ Cell: TypeAlias = float | bool | str | None
 
 
 class Cells(NamedTuple):
-    """Features of n cells, of each the same number m.
+    """Features of n cells, each with the same number m.
 
     `places` (n x m, or 1 x m if all cells have the same) are features of the column from 0,
-    `values` (n x m) theirs; `wrong` says which cells hold something that could not be read. Where
-    `ends` is not None the cells have different numbers of features: places and values are flat, and
-    those of cell i end at ends[i].
+    `values` (n x m) their values; `wrong` marks cells that could not be read. If `ends` is not None
+    the cells have different numbers of features: places and values are flat, and those of cell i
+    end at ends[i].
     """
 
     places: NDArray[np.int64]
@@ -72,7 +71,7 @@ class Cells(NamedTuple):
 
 
 def one_hot(places: NDArray[np.int64]) -> Cells:
-    """Cells of which each has one feature, of value 1; the ones take no memory."""
+    """Cells with one feature of value 1 each; the ones take no memory."""
     n = len(places)
     ones: NDArray[np.float64] = np.ndarray((n, 1), np.float64, _ONE, strides=(0, 0))
     return Cells(places[:, None], ones, np.zeros(n, bool))
@@ -80,9 +79,9 @@ def one_hot(places: NDArray[np.int64]) -> Cells:
 
 @dataclass(frozen=True)
 class Coding:
-    """What becomes of the cells of one column."""
+    """How the cells of one column become features."""
 
-    name: str  # of the column
+    name: str  # name of the column
     kind: ClassVar[str]
 
     @property
@@ -99,14 +98,14 @@ class Coding:
         raise NotImplementedError
 
     def decode(self, values: NDArray[np.float64]) -> Cell:
-        """What a cell with these features held; `values` are all of them, NaN where missing.
+        """What a cell with these features held; `values` are all of them, NaN for missing.
 
-        Of words that are hashed it is known only that there are some.
+        For hashed words it is only known that there are some.
         """
         return "(hashed)" if (np.nan_to_num(values) > OFF).any() else None
 
     def mended(self, values: NDArray[np.float64], cut: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """The features of a cell, of which a learner has cut some, as `decode` reads them."""
+        """The features of a cell, some of them clipped by a learner, for `decode`."""
         return values
 
     def to_dict(self) -> dict[str, Any]:
@@ -114,7 +113,7 @@ class Coding:
 
 
 def _dense(values: NDArray[np.float64], wrong: NDArray[np.bool_]) -> Cells:
-    """Cells of which each has all features."""
+    """Cells that have all features each."""
     if values.ndim == 1:
         values = values[:, None]
     return Cells(np.arange(values.shape[1])[None, :], values, wrong)
@@ -163,24 +162,24 @@ class Boolean(Coding):
         return _filled(booleans(column), self.fill)
 
     def decode(self, values: NDArray[np.float64]) -> Cell:
-        """True or False; a number between them, as a learner puts it for a gap, is a gap."""
+        """True or False; a number between them, with which a learner fills a gap, is a gap."""
         near = round(float(values[0])) if np.isfinite(values[0]) else -1
         return bool(near) if near in (0, 1) and abs(values[0] - near) <= OFF else None
 
 
 @dataclass(frozen=True)
 class Date(Coding):
-    """Days since `origin`, and where in the day, the week and the year.
+    """Days since `origin`, and the position in the day, the week and the year.
 
-    A place in a period, as a share s of it, is the point (sin 2 pi s, cos 2 pi s) on a circle:
+    A position in a period, as a share s of it, is the point (sin 2 pi s, cos 2 pi s) on a circle:
     23:59 is near 0:00.
 
     Parameters
     ----------
-    order : how dates that are text are written, one of ORDERS
+    order : format of dates that are text, one of ORDERS
     origin : microseconds since 1970 at which the elapsed time is 0
     parts : which of elapsed, hour, weekday and month there are
-    fill : elapsed time of a gap, which is in the middle of every circle; None: a gap is NaN
+    fill : elapsed time of a gap, which is at the centre of every circle; None: a gap is NaN
     """
 
     order: str = "ymd"
@@ -222,7 +221,7 @@ class Date(Coding):
         return _dense(columns, wrong)
 
     def decode(self, values: NDArray[np.float64]) -> Cell:
-        """The day, with its time where days have times; away from the circles it is a gap."""
+        """The day, with its time if days have times; a point off the circles is a gap."""
         points = values[1:].reshape(-1, 2)
         radii = np.sqrt((points**2).sum(axis=1))
         if np.isnan(values).any() or (np.abs(radii - 1) > OFF).any():
@@ -237,7 +236,7 @@ class Date(Coding):
         return str(stamp)[:16].replace("T", " ") if "hour" in self.parts else str(stamp)[:10]
 
     def mended(self, values: NDArray[np.float64], cut: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """A point that was cut is put back on its circle: the day lies in the elapsed time."""
+        """A clipped point is moved back to its circle: the day is in the elapsed time."""
         points, lost = values[1:].reshape(-1, 2).copy(), cut[1:].reshape(-1, 2).any(axis=1)
         points[lost] = (0.0, 1.0)
         return np.concatenate([values[:1], points.ravel()])
@@ -245,11 +244,11 @@ class Date(Coding):
 
 @dataclass(frozen=True)
 class Category(Coding):
-    """One feature per known category, one for gaps, and buckets that all others are hashed into.
+    """One feature per known category, one for gaps, and buckets into which others are hashed.
 
     Parameters
     ----------
-    categories : those with a feature of their own, sorted
+    categories : categories with their own feature, sorted
     others : number of buckets
     """
 
@@ -260,7 +259,7 @@ class Category(Coding):
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", tuple(self.categories))
         if list(self.categories) != sorted(set(self.categories)) or self.others < 1:
-            raise BudgetronError(f"the categories of column {self.name!r} make no sense")
+            raise BudgetronError(f"the categories of column {self.name!r} are not valid")
 
     @property
     def features(self) -> list[str]:
@@ -279,7 +278,7 @@ class Category(Coding):
 
     @cached_property
     def seen(self) -> dict[str, int]:
-        """The places of some texts as they were met, so that those that come again are quick."""
+        """A cache of the places of texts, for repeated ones."""
         return {}
 
     def encode(self, column: Any) -> Cells:
@@ -292,7 +291,7 @@ class Category(Coding):
         return one_hot(places[codes])
 
     def decode(self, values: NDArray[np.float64]) -> Cell:
-        """The category, "(other)" for one without a feature of its own, "(unknown)" for none."""
+        """The category, "(other)" for one without its own feature, "(unknown)" for none."""
         place = 0 if np.isnan(values).all() else int(np.nanargmax(values))
         if not values[place] > OFF:
             return "(unknown)"
@@ -330,7 +329,7 @@ class Category(Coding):
 
 @dataclass(frozen=True)
 class Text(Coding):
-    """Counts of words in lower case, hashed into buckets; a cell's counts have length 1.
+    """Counts of lower-case words, hashed into buckets; a cell's counts have length 1.
 
     A gap has no words.
     """
@@ -364,7 +363,7 @@ class Text(Coding):
         owner, place = cell // self.others, cell % self.others
         lengths = np.sqrt(np.bincount(owner, count.astype(np.float64) ** 2, len(texts)))
         value = count / lengths[owner]
-        # Spread from the distinct texts over the cells; a gap is the text of number len(texts).
+        # From the distinct texts to the cells; a gap is the text with number len(texts).
         sizes = np.append(np.bincount(owner, minlength=len(texts)), 0)
         starts = np.cumsum(sizes) - sizes
         per_cell = sizes[codes]
@@ -381,7 +380,7 @@ class Text(Coding):
 
 @dataclass(frozen=True)
 class Checksum(Text):
-    """Whole texts by zlib.crc32 of the column's name and theirs, as older files have them.
+    """Whole texts by zlib.crc32 of the column's name and theirs, as in older files.
 
     A gap has no bucket. See older.py.
     """
@@ -400,7 +399,7 @@ _ALL = (Number, Boolean, Date, Category, Text, Checksum)
 CODINGS: dict[str, type[Coding]] = {each.kind: each for each in _ALL}
 
 
-# What the fields of codings hold, as `to_dict` writes them.
+# Types of the fields of codings, as `to_dict` writes them.
 _FIELDS: dict[str, Callable[[Any], bool]] = {
     "name": lambda value: _is_word(value),
     "decimal": lambda value: isinstance(value, str),
@@ -419,7 +418,7 @@ def _is_word(value: Any) -> bool:
 
 
 def coding_of(found: Mapping[str, Any]) -> Coding:
-    """The coding as `to_dict` wrote it.
+    """Make the coding from the result of `to_dict`.
 
     Raises
     ------
@@ -430,5 +429,5 @@ def coding_of(found: Mapping[str, Any]) -> Coding:
     kind = CODINGS[given.pop("kind")]
     wrong = [name for name, value in given.items() if not _FIELDS[name](value)]
     if wrong:
-        raise BudgetronError(f"{wrong[0]} of a coding makes no sense")
+        raise BudgetronError(f"{wrong[0]} of a coding is not valid")
     return kind(**given)

@@ -1,8 +1,8 @@
-"""The encoding of a table: which features its columns become, and the features of any rows.
+"""The encoding of a table: the features of its columns, and the features of any rows.
 
-Inferred once, from some rows; from then on it changes with nothing. Features lie in the order of
-the table's columns, those of a column in the order of its coding (codings.py), unless the encoding
-says where each lies. An encoding is plain data: `to_dict` and `from_dict`.
+It is inferred once, from some rows, and never changes after that. Features are in the order of the
+table's columns, those of a column in the order of its coding (codings.py), unless the encoding says
+otherwise. An encoding is plain data: `to_dict` and `from_dict`.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from budgetron.tables.parsing import ORDERS, as_text, whole
 if TYPE_CHECKING:
     from budgetron.tables.codings import Cells
 
-# Bytes of an encoder: 64 MB hold half a million categories.
+# Largest encoder in bytes: 64 MB hold half a million categories.
 LARGEST = 64_000_000
-BLOCK = 4096  # rows that are put side by side at once: they lie in the cache
+BLOCK = 4096  # rows assembled at once: they fit into the cache
 NOT_A = {"number": "a number", "boolean": "true or false, yes or no", "date": "a date"}
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a user says of the columns; the rest is inferred.
+    """What a user says about the columns; the rest is inferred.
 
     Parameters
     ----------
     types : the kind of columns by name (kinds.KINDS, or "date:dmy" and the like)
     decimal : decimal point of numbers that are text: ".", "," or "auto"
-    limits : of categories and buckets
-    most_bytes : an encoding that takes more has fewer categories instead
+    limits : limits of categories and buckets
+    most_bytes : an encoding that takes more gets fewer categories instead
     """
 
     types: Mapping[str, str]
@@ -64,12 +64,12 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Encoding:
-    """The columns of a table and what becomes of them.
+    """The columns of a table and their codings.
 
     Parameters
     ----------
     columns : all columns of the table, in its order
-    places : of each feature in the order of the codings, where it lies; -1: nowhere; None: there
+    places : position of each feature in the order of the codings; -1: none; None: in order
     """
 
     columns: tuple[Column, ...]
@@ -79,13 +79,13 @@ class Encoding:
 
     @classmethod
     def infer(cls, tables: Sequence[Any], wishes: Wishes) -> Encoding:
-        """Decide on an encoding by rows, given as Arrow tables with the same names of columns.
+        """Infer an encoding from rows, given as Arrow tables with the same column names.
 
         Raises
         ------
         BudgetronError
-            If a wish names a column that is not there, no column is left, or the names of the
-            columns alone take more memory than allowed.
+            If a wish names an unknown column, no column is left, or the column names alone take
+            more memory than allowed.
         """
         names = tables[0].column_names
         for wish in wishes.types:
@@ -102,7 +102,7 @@ class Encoding:
                 )
             )
             if decimal == "auto" and any(_has_comma(each) for each in found.columns):
-                decimal = "auto,"  # of a table where one column says so: 1.234 is a thousand
+                decimal = "auto,"  # one column shows it for the table: 1.234 is a thousand
                 continue
             if found.memory_bytes <= wishes.most_bytes:
                 break
@@ -116,7 +116,7 @@ class Encoding:
             raise BudgetronError(f"{what}; say what they are (types, --numeric, --categorical)")
         return found
 
-    # ---- what it is --------------------------------------------------------------------------
+    # ---- properties --------------------------------------------------------------------------
 
     @cached_property
     def names(self) -> list[str]:
@@ -144,7 +144,7 @@ class Encoding:
 
     @cached_property
     def features(self) -> list[str]:
-        """The features' names, all different."""
+        """The unique names of the features."""
         names = [name for each in self.coded for name in each.features]
         if self.places is not None:
             by_place = dict(zip(self.places, names, strict=True))
@@ -155,14 +155,14 @@ class Encoding:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes that it takes, but for the features' names, which it makes when asked."""
+        """Its size in bytes, without the features' names, which are made on request."""
         size = sys.getsizeof
         total = 0
         for each in self.columns:
             total += size(each) + size(each.name) + size(each.kind) + size(each.why)
             total += size(each.examples) + sum(map(size, each.examples))
             known = getattr(each.coding, "categories", ())
-            # as Python objects and, to look them up, as an Arrow array
+            # as Python objects and, for lookups, as an Arrow array
             total += size(each.coding) + size(known)
             total += sum(size(text) + len(text.encode()) + 4 for text in known)
             seen = getattr(each.coding, "seen", {})
@@ -184,7 +184,7 @@ class Encoding:
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Encoding:
-        """As `to_dict` wrote it.
+        """Make it from the result of `to_dict`.
 
         Raises
         ------
@@ -213,13 +213,13 @@ class Encoding:
         except (TypeError, ValueError, LookupError, AttributeError):
             sound = False
         if not sound:
-            raise BudgetronError("what it says of the table's columns makes no sense")
+            raise BudgetronError("its description of the columns is not valid")
         return made
 
     def by_column(self, counts: Mapping[int, int]) -> dict[str, int]:
-        """Missing values of each column, by those of its features; of others, by their number.
+        """Missing values per column, from those of its features; other features by number.
 
-        A date without a value misses all its features: it counts once.
+        A missing date misses all its features: it counts once.
         """
         columns = [each.name for each in self.coded for _ in range(each.width)]
         if self.places is not None:
@@ -232,7 +232,7 @@ class Encoding:
         return found
 
     def read_by(self, decimal: str) -> Encoding:
-        """The same features of a table whose numbers have this decimal point."""
+        """The same features for a table whose numbers have this decimal point."""
         columns = (
             replace(each, coding=replace(each.coding, decimal=decimal))
             if isinstance(each.coding, Number)
@@ -262,7 +262,7 @@ class Encoding:
         return [_encoded(coding, whole(column)) for coding, column in pairs]
 
     def count(self, cells: Sequence[Cells], unread: Counter[str]) -> None:
-        """Add, of each column, the cells that could not be read."""
+        """Add the number of unreadable cells per column."""
         for coding, each in zip(self.coded, cells, strict=True):
             wrong = int(np.count_nonzero(each.wrong))
             if wrong:
@@ -291,7 +291,7 @@ class Encoding:
         Parameters
         ----------
         table : has at least the columns that become features, in any order
-        unread : of each column, the cells that could not be read; they are added
+        unread : unreadable cells per column; new ones are added
         strict : such a cell is an error
         """
         cells = self.cells(table)
@@ -307,7 +307,7 @@ class Encoding:
         """So many rows of `cells` as CSR."""
         width = self.starts[-1]
         parts = []
-        pending: list[tuple[int, Cells]] = []  # codings with as many features in every row
+        pending: list[tuple[int, Cells]] = []  # codings with equally many features per row
         for start, each in zip(self.starts, cells, strict=False):
             if each.ends is None:
                 pending.append((start, each))
@@ -321,7 +321,7 @@ class Encoding:
             parts.append(scipy.sparse.csr_array((values, indices, ends), shape=shape))
         parts += [_fixed(pending, rows, width, dtype)] if pending else []
         X = parts[0]
-        for part in parts[1:]:  # no two have a feature in common
+        for part in parts[1:]:  # no two share a feature
             X = X + part
         X.has_sorted_indices = True
         return X if self.places is None else _placed(X, self.places, self.width)
@@ -332,12 +332,12 @@ def _has_comma(column: Column) -> bool:
 
 
 def not_of_kind(coding: Coding, cell: Any) -> str:
-    """What is wrong with a cell that could not be read, an Arrow scalar."""
+    """The error of an unreadable cell, an Arrow scalar."""
     return f"holds {str(cell.as_py())[:40]!r}, not {NOT_A[coding.kind]}"
 
 
 def _placed(X: Any, places: Sequence[int], width: int) -> Any:
-    """The features of X where they lie; of several in one place the sum."""
+    """The features of X at their positions; several at one position are added."""
     at = np.array(places, np.int64)[X.indices]
     kept = at >= 0
     ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
@@ -357,10 +357,10 @@ def _encoded(coding: Coding, column: Any) -> Cells:
 
 
 def _fixed(found: list[tuple[int, Cells]], rows: int, width: int, dtype: Any) -> Any:
-    """CSR of codings with as many features in every row; zeros are left out.
+    """CSR of codings with the same number of features in every row; zeros are left out.
 
     A row's features are written one after the other, column by column for a block of rows, each
-    where the row's last one ends.
+    after the row's last one.
     """
     lengths = np.full(rows, sum(each.one_hot for _, each in found), np.int64)
     kept = [None if each.one_hot else each.values != 0 for _, each in found]
@@ -389,7 +389,7 @@ def _fixed(found: list[tuple[int, Cells]], rows: int, width: int, dtype: Any) ->
 
 
 def joined(columns: list[Any]) -> Any:
-    """The pieces of a column as one array; pieces of different types as text."""
+    """The chunks of a column as one array; chunks of different types as text."""
     import pyarrow as pa
 
     pieces = [whole(each) for each in columns]
@@ -412,7 +412,7 @@ def _plain_text(column: Any) -> Any:
 
 
 def column_hint(name: str, names: Sequence[str]) -> str:
-    """The column that was probably meant, or those that there are."""
+    """The nearest column name, or a list of names."""
     near = get_close_matches(name, names, n=1)
     if near:
         return f"did you mean {near[0]!r}?"
@@ -420,7 +420,7 @@ def column_hint(name: str, names: Sequence[str]) -> str:
 
 
 def _different(names: list[str]) -> list[str]:
-    """Names of which the second and later ones of the same text have a number behind them."""
+    """Unique names: repeated ones get a number."""
     taken = set(names)
     seen: Counter[str] = Counter()
     found = []

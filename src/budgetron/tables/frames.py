@@ -1,8 +1,7 @@
 """Any table as an Arrow table: pandas, polars, Arrow, dicts of arrays, NumPy arrays, dicts.
 
-Arrow is the one form in which columns are looked at, so that the same values become the same
-features wherever they come from. A column of Python objects of several types has no Arrow type: its
-values become text.
+Columns are only read as Arrow, so that the same values become the same features wherever they come
+from. A column of Python objects of several types has no Arrow type: its values become text.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ PANDAS_GAPS = ("NAType", "NaTType")
 
 
 def arrow() -> Any:
-    """The pyarrow module, or what to install."""
+    """The pyarrow module, or an error that says what to install."""
     try:
         import pyarrow
     except ImportError:
-        what = "encoding tables takes pyarrow: pip install 'budgetron[lab]'"
+        what = "encoding tables needs pyarrow: pip install 'budgetron[lab]'"
         raise BudgetronError(what) from None
     return pyarrow
 
@@ -33,28 +32,29 @@ def table_of(frame: Any, names: Sequence[str] | None = None) -> Any:
 
     Parameters
     ----------
-    frame : a pandas or polars frame, an Arrow table or record batch, whatever speaks Arrow's C
-        stream, a dict of columns, or a NumPy array with two dimensions
-    names : of the columns of an array, which has none; None: x0, x1, ...
+    frame : a pandas or polars frame, an Arrow table or record batch, any object with Arrow's C
+        stream interface, a dict of columns, or a NumPy array with two dimensions
+    names : column names for an array, which has none; None: x0, x1, ...
 
     Raises
     ------
     BudgetronError
-        If two columns have one name, the columns differ in length, or an array has another width.
+        If two columns have the same name, the columns differ in length, or an array has another
+        width.
     TypeError
         If it is none of these.
     """
     pa = arrow()
     refuse_lazy(frame)
     if scipy.sparse.issparse(frame):
-        raise TypeError("a sparse matrix holds numbers already: it takes no TableEncoder")
+        raise TypeError("a sparse matrix already holds numbers: it needs no TableEncoder")
     if isinstance(frame, pa.Table):
         table = frame
     elif isinstance(frame, pa.RecordBatch):
         table = pa.Table.from_batches([frame])
     elif isinstance(frame, Mapping):
         table = _of_columns(list(frame), [_of_any(each) for each in frame.values()])
-    elif hasattr(frame, "iloc") and hasattr(frame, "columns"):  # pandas: its index is no column
+    elif hasattr(frame, "iloc") and hasattr(frame, "columns"):  # pandas: its index is not a column
         columns = [_of_any(frame.iloc[:, j]) for j in range(frame.shape[1])]
         table = _of_columns(list(frame.columns), columns)
     elif hasattr(frame, "__arrow_c_stream__"):
@@ -70,8 +70,22 @@ def table_of(frame: Any, names: Sequence[str] | None = None) -> Any:
     return table
 
 
+def check_columns(wanted: Iterable[Any], columns: Iterable[Any]) -> None:
+    """BudgetronError if a table with these columns lacks one that is wanted.
+
+    >>> from budgetron.tables.frames import check_columns
+    >>> check_columns(["pay", "age"], ["age", "town"])
+    Traceback (most recent call last):
+    budgetron.BudgetronError: the table has no column 'pay'; it has ['age', 'town']
+    """
+    known = list(columns)
+    lacks = [each for each in wanted if each not in known]
+    if lacks:
+        raise BudgetronError(f"the table has no column {lacks[0]!r}; it has {known}")
+
+
 def is_frame(rows: Any) -> bool:
-    """Whether it is a table whose columns have names: of pandas, polars, Arrow, or a dict.
+    """Whether it is a table with named columns: pandas, polars, Arrow, or a dict.
 
     >>> is_frame({"age": [31, 45]}), is_frame([[31.0], [45.0]])
     (True, False)
@@ -85,7 +99,7 @@ def is_frame(rows: Any) -> bool:
 
 
 def refuse_lazy(frame: Any) -> None:
-    """Raise TypeError for a frame of polars that has yet to be computed."""
+    """Raise TypeError for a lazy polars frame."""
     if _is_lazy(frame):
         raise TypeError("a LazyFrame has no rows yet: call its .collect() first")
 
@@ -95,10 +109,10 @@ def _is_lazy(frame: Any) -> bool:
 
 
 def plain(rows: Any) -> Any:
-    """An Arrow table or record batch whose texts are of the type that all of Arrow can work on.
+    """An Arrow table or record batch whose texts have a type that all Arrow functions support.
 
-    polars writes its texts, and the values of its categories, as views, which cannot be picked by
-    their numbers, nor by what is true of them.
+    polars writes its texts, and the values of its categories, as views, which some functions of
+    Arrow (take, filter) do not support.
     """
     pa = arrow()
     for at, field in enumerate(rows.schema):
@@ -118,7 +132,7 @@ def plain(rows: Any) -> Any:
 
 
 def column_of(values: Iterable[Any]) -> Any:
-    """Python objects as an Arrow array; of several types, as text."""
+    """Python objects as an Arrow array; as text if they have several types."""
     pa = arrow()
     values = list(values)
     try:
@@ -143,7 +157,7 @@ def _of_any(column: Any) -> Any:
     dtype = getattr(column, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "OUS":
         return column_of(np.asarray(column, dtype=object).tolist())
-    if hasattr(column, "iloc"):  # of pandas: what it holds may be Arrow's already
+    if hasattr(column, "iloc"):  # pandas: it may already hold Arrow data
         column = column.array
     try:
         return pa.array(column, from_pandas=True)
@@ -169,7 +183,7 @@ def _of_array(frame: Any, names: Sequence[str] | None) -> Any:
 
 
 def _text(value: Any) -> str | None:
-    """A Python object as the text that Arrow's cast would make of it; None for a gap."""
+    """A Python object as the text that Arrow's cast would make; None for a gap."""
     if value is None or value != value or type(value).__name__ in PANDAS_GAPS:
         return None
     if isinstance(value, bool | np.bool_):

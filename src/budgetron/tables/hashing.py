@@ -1,4 +1,4 @@
-"""Buckets for texts: a hash that depends on the bytes alone, computed for a whole column at once.
+"""Buckets for texts: a hash that depends only on the bytes, computed for a whole column at once.
 
 The hash of the bytes b_0 ... b_(n-1) is the polynomial sum_i (b_i + 1) M^i modulo 2^64, with an odd
 M, mixed by the finaliser of splitmix64 (Steele, Lea & Flood 2014) so that all bits count. A seed,
@@ -26,8 +26,13 @@ def buckets(texts: Any, column: str, count: int) -> NDArray[np.int64]:
     >>> buckets(pa.array(["Rome", "Oslo", "Rome"]), "town", 1024)
     array([532,  83, 532])
     """
-    seed = np.uint64(_mixed(_polynomial(np.frombuffer(column.encode(), np.uint8))))
+    seed = np.uint64(column_seed(column))
     return (_mix(_hashes(texts) ^ seed) % np.uint64(count)).astype(np.int64)
+
+
+def column_seed(column: str) -> int:
+    """The seed that separates the buckets of a column from those of others."""
+    return _mixed(_polynomial(np.frombuffer(column.encode(), np.uint8)))
 
 
 def _hashes(texts: Any) -> NDArray[np.uint64]:

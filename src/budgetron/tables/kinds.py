@@ -1,15 +1,15 @@
-"""What kind of column this is, from the values of some of its rows.
+"""The kind of a column, inferred from the values of some of its rows.
 
 | kind | where |
 |---|---|
-| constant | all rows hold the same, or nothing; where more rows may come it is kept all the same |
+ constant | all rows hold the same, or nothing; if more rows may come it is kept |
 | number, boolean, date | 95 of 100 values or more read as such |
 | category or id | 1 of 100 values is a whole number that starts with 0 (a zip code) |
-| id | every value is another one: whole numbers without a hole, or words that are no text |
+ id | all values differ: whole numbers without a hole, or words that are not text |
 | text | several words, most of them another text each |
 | category | other words |
 
-A decision depends on how often each value occurs and not on where, so that the order of the rows
+The decision depends on how often each value occurs and not on where, so that the order of the rows
 makes no difference.
 """
 
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from budgetron.tables.parsing import Read
 
 KINDS = ("number", "category", "date", "boolean", "text", "id", "constant", "hash", "ignore")
-# A column is of a kind if this share of its values reads as such.
+# A column is of a kind if this share of its values can be read as such.
 MOST = 0.95
-# So many different values before a column may be called an id, or a text.
+# Least number of distinct values of an id or a text.
 MANY = 50
 # If this share of the values are digits that start with 0, they are codes: 00123 is not 123.
 CODES = 0.01
@@ -53,18 +53,18 @@ SHOWN_VALUES = 3  # examples of a column
 
 @dataclass(frozen=True)
 class Limits:
-    """What features may take, and what becomes of gaps.
+    """Limits of features, and what becomes of gaps.
 
     Parameters
     ----------
-    categories : most categories with a feature of their own, those that occur most often
-    least : a category that occurs in fewer rows is rare and shares the buckets of others
-    buckets : of texts, and of columns with more categories than that
-    few : buckets of columns with no more: for categories that no row had
-    fill : gaps in numbers and dates are the median of the rows looked at, and gaps of yes and no
+    categories : most categories with their own feature, the most frequent ones
+    least : a category in fewer rows is rare and shares the buckets of others
+    buckets : number of buckets of texts, and of columns with more categories than that
+    few : number of buckets of other columns: for categories that no row had
+    fill : gaps in numbers and dates become the median of the inspected rows, and gaps in booleans
         the mean; else NaN
-    more_rows : others come, so that what is constant or empty may vary later: it is kept
-    ids : columns of which every value is another one are kept
+    more_rows : more rows come, so that a constant or empty column may vary later: it is kept
+    ids : columns in which all values differ are kept
     """
 
     categories: int = 100
@@ -78,15 +78,15 @@ class Limits:
 
 @dataclass(frozen=True)
 class Column:
-    """A column as it was found.
+    """An inspected column.
 
     Parameters
     ----------
     name, kind : as in KINDS
-    coding : what becomes of it; None: it is left out
-    why : it is left out
-    rows, gaps, distinct : number of rows looked at, of those without a value, of different values
-    examples : of its values, the commonest first
+    coding : its coding; None: it is left out
+    why : why it is left out
+    rows, gaps, distinct : number of rows inspected, of those without a value, of distinct values
+    examples : some values, the most frequent first
     """
 
     name: str
@@ -100,17 +100,17 @@ class Column:
 
 
 def look(name: str, column: Any, wanted: str | None, decimal: str, limits: Limits) -> Column:
-    """Decide what an Arrow array of any type is, unless it is said.
+    """Find the kind of an Arrow array of any type, unless it is given.
 
     Parameters
     ----------
-    name : of the column
+    name : name of the column
     column : some of its rows
     wanted : one of KINDS, of which "hash" is a category without features of its own values;
-        "date:" with one of ORDERS behind it; None to decide
+        "date:" followed by one of ORDERS; None: infer it
     decimal : decimal point of numbers that are text: ".", "," or "auto"; "auto," prefers the comma
-        where values agree with both
-    limits : of categories and buckets
+        if values fit both
+    limits : limits of categories and buckets
     """
     import pyarrow as pa
 
@@ -134,12 +134,12 @@ def look(name: str, column: Any, wanted: str | None, decimal: str, limits: Limit
 
 
 def _median(ordered: Any) -> Any:
-    """The lower of the two in the middle: their mean may be too large to be a number."""
+    """The lower of the two middle values: their mean may be too large for a number."""
     return ordered[(len(ordered) - 1) // 2]
 
 
 class _Seen:
-    """The distinct values of a column with their counts: of numbers as such, of others as texts."""
+    """The distinct values of a column with counts: numbers as such, others as texts."""
 
     def __init__(
         self, name: str, column: Any, decimal: str, order: str | None, limits: Limits
@@ -180,13 +180,13 @@ class _Seen:
         return texts.take(by_text), counts[1:][by_text]
 
     def examples(self) -> tuple[str, ...]:
-        """Some values, the commonest first."""
+        """Some values, the most frequent first."""
         return tuple(t if len(t) <= SHOWN else t[:SHOWN] + "..." for t in self._common)
 
-    # ---- which kind --------------------------------------------------------------------------
+    # ---- kind --------------------------------------------------------------------------------
 
     def kind(self) -> tuple[str, str]:
-        """The kind, and why a column of it is left out."""
+        """The kind, and why a column of this kind is left out."""
         if self.distinct == 0:
             return "constant", "no values"
         if self.distinct == 1 and self.gaps == 0 and self.rows > 1:
@@ -194,7 +194,7 @@ class _Seen:
         return self.kind_of_values()
 
     def kind_of_values(self, *, ids: bool = True) -> tuple[str, str]:
-        """The kind of values there are, of none a number; `ids`: whether they may be an id."""
+        """The kind of these values, number if there are none; `ids`: whether they may be an id."""
         import pyarrow as pa
 
         kind = self._type
@@ -217,7 +217,7 @@ class _Seen:
         return ("category", "") if found[0] == "id" and not ids else found
 
     def _number_or_id(self) -> tuple[str, str]:
-        """Whole numbers, each once, without a hole between them: numbers of rows."""
+        """Whether they are whole numbers, each once, without a hole: row numbers."""
         if self.distinct < MANY or self.distinct < self.rows:
             return "number", ""
         values = self._numbers()
@@ -246,12 +246,12 @@ class _Seen:
         return "category", ""
 
     def _share(self, wrong: NDArray[np.bool_]) -> float:
-        """Of the rows with a value, those that are not wrong."""
+        """The rows with a valid value."""
         return 1.0 - float(self._words[1][wrong].sum()) / float(self._words[1].sum())
 
     @cached_property
     def _decimal(self) -> tuple[str, NDArray[np.bool_]]:
-        """The decimal point by which most values are numbers, and the values that are none."""
+        """The decimal point with which most values are numbers, and the values that are not."""
         said = self._said[0]
         ways: Iterable[str] = self._points if said is None else (said,)
         point, wrong = self._best(text_numbers, ways)
@@ -259,7 +259,7 @@ class _Seen:
 
     @property
     def _has_points(self) -> bool:
-        """Whether a value has a point or a comma; of the others every decimal point is right."""
+        """Whether a value has a point or a comma; for others every decimal point is right."""
         from pyarrow import compute
 
         return bool(compute.any(compute.match_substring_regex(self._words[0], "[.,]")).as_py())
@@ -274,14 +274,14 @@ class _Seen:
 
     @cached_property
     def _order(self) -> tuple[str, NDArray[np.bool_]]:
-        """The order by which most values are dates, and the values that are none."""
+        """The format in which most values are dates, and the values that are not."""
         said = self._said[1]
         return self._best(text_times, ORDERS if said is None else (said,))
 
     def _best(
         self, read: Callable[[Any, str], Read], ways: Iterable[str]
     ) -> tuple[str, NDArray[np.bool_]]:
-        """The first way to read by which the fewest values are wrong, and these values."""
+        """The first way to read with the fewest wrong values, and these values."""
         found: list[tuple[str, NDArray[np.bool_]]] = []
         for way in ways:
             found.append((way, read(self._words[0], way).wrong))
@@ -306,10 +306,10 @@ class _Seen:
         return self._category()
 
     def _with_fill(self, coding: Any, middle: Callable[[Any], Any]) -> Coding:
-        """The coding with what its gaps are filled by, if they are to be filled."""
+        """The coding with its fill value, if gaps are to be filled."""
         if not self.limits.fill:
             return coding  # type: ignore[no-any-return]
-        values = np.sort(coding.encode(self._column).values[:, 0])  # in one order: sums round alike
+        values = np.sort(coding.encode(self._column).values[:, 0])  # sorted: sums round equally
         values = values[~np.isnan(values)]
         filled: Coding = replace(coding, fill=float(middle(values)) if len(values) else 0.0)
         return filled

@@ -1,9 +1,8 @@
-"""Encodings of files that an older version wrote: numbers, then hashed words, then categories.
+"""Encodings of files of older versions: numbers, then hashed words, then categories.
 
 All hashed columns shared the same buckets, and each category had its feature in the order in which
-categories first appeared, those of several columns mixed. As an encoding that says where each
-feature lies these tables are read by the same machine as any other. A category that was not met has
-no feature.
+categories first appeared, several columns mixed. As an encoding with explicit positions of features
+these tables are read like any other. An unseen category has no feature.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def of_numbers(names: Sequence[str]) -> Encoding:
 
 
 def of_older(found: Mapping[str, Any]) -> Encoding:
-    """The encoding of a table as an older file describes it.
+    """The encoding of a table that an older file describes.
 
     Parameters
     ----------
@@ -35,7 +34,7 @@ def of_older(found: Mapping[str, Any]) -> Encoding:
     Raises
     ------
     BudgetronError
-        If it is no such description.
+        If it is not such a description.
 
     Examples
     --------
@@ -46,7 +45,7 @@ def of_older(found: Mapping[str, Any]) -> Encoding:
     try:
         numbers, hashed, words = (found[each] for each in ("numbers", "hashed", "categorical"))
         width, categories = found["hash_width"], found["categories"]
-        width = width if 0 < width <= 2**20 else 0  # none had more
+        width = width if 0 < width <= 2**20 else 0  # no file had more
         codings: list[Coding] = [Number(each) for each in numbers]
         places = list(range(len(numbers)))
         for name in hashed:
@@ -67,7 +66,7 @@ def of_older(found: Mapping[str, Any]) -> Encoding:
     except (TypeError, ValueError, AttributeError, LookupError):
         sound = False
     if not sound:
-        raise BudgetronError("what it says of the columns it learned makes no sense")
+        raise BudgetronError("its description of the columns is not valid")
     columns = tuple(Column(each.name, _KINDS[each.kind], each) for each in codings)
     return Encoding(columns, tuple(places) if hashed or words else None)
 

@@ -1,8 +1,8 @@
-"""Cells as numbers, yes or no, and points in time: a whole column at once.
+"""Cells as numbers, booleans, and points in time: a whole column at once.
 
-Each function takes an Arrow array of any type and returns values, NaN or NaT where there are none,
-and which cells hold something that could not be read: a gap ("", "?", NA, null, ...) has no value
-and is nothing wrong. Texts are read once per distinct text, so that what repeats costs little.
+Each function takes an Arrow array of any type and returns values, NaN or NaT if there are none, and
+which cells could not be read: a gap ("", "?", NA, null, ...) has no value and is not an error.
+Texts are parsed once per distinct text, so that repeated ones cost little.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# What people write where there is no value, without the spaces around it.
+# Texts that mean no value, without surrounding spaces.
 GAPS = (
     *("", "?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None"),
     *("NaN", "nan", "NAN", "-nan", "NaT"),
 )
-# A mark that stands alone is a gap too, unless a column has it for a category (labels + and -).
+# A single mark is a gap too, unless a column has it as a category (labels + and -).
 LONE = ("-", "--", ".", "\u2013", "\u2014")
 YES = ("true", "yes", "y", "t", "on")
 NO = ("false", "no", "n", "f", "off")
 
-# A number, and one whose thousands are apart: 1,234,567.8 or, with a decimal comma, 1.234.567,8.
+# A number, and one with separated thousands: 1,234,567.8 or, with a decimal comma, 1.234.567,8.
 _PLAIN = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _APART = " '\u2019\u00a0\u202f"
 _GROUPED = {
@@ -35,7 +35,7 @@ _GROUPED = {
     ",": rf"^[+-]?[0-9]{{1,3}}(?:[.{_APART}][0-9]{{3}})+(?:,[0-9]*)?$",
 }
 _COMMA = _PLAIN.replace(r"\.", ",")
-# What may stand before or behind a number: $1,234.50, -$5, 12 %, 1.234 EUR.
+# What may be before or after a number: $1,234.50, -$5, 12 %, 1.234 EUR.
 _MONEY = "USD EUR GBP CHF JPY CNY INR CAD AUD NZD SEK NOK DKK PLN CZK HUF BRL MXN ZAR TRY KRW RUB"
 _UNIT = rf"(?:(?:US|CA|AU|R)?[$]|[\x{{20AC}}\x{{A3}}\x{{A5}}\x{{20B9}}]|{'|'.join(_MONEY.split())})"
 _BEFORE = rf"^([+-]?) ?{_UNIT} ?([+-]?[0-9.,][^A-Za-z%]*)$"
@@ -54,8 +54,8 @@ _DATES = {
     "dby": rf"(?P<day>[0-9]{{1,2}})[-/ .]{_NAMED}[-/ ,.]+{_YEAR}",
     "bdy": rf"{_NAMED} (?P<day>[0-9]{{1,2}}),? {_YEAR}",
 }
-# How dates may be written, in the order in which they are preferred where several read as many:
-# day before month, unless a day above 12 says otherwise. RE2 takes the same expressions.
+# Formats of dates, in order of preference if several fit equally: day before month, unless a day
+# above 12 shows otherwise. RE2 takes the same expressions.
 ORDERS = {
     **{name: rf"^{date}(?:(?:T| +|, ){_TIME})?$" for name, date in _DATES.items()},
     "hms": rf"^{_TIME}$",
@@ -63,12 +63,12 @@ ORDERS = {
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MICROSECONDS = 1_000_000
 _DAY = 86_400 * _MICROSECONDS
-# int64 microseconds reach further; these years are what NumPy, pandas and Arrow all show.
+# int64 microseconds reach further; NumPy, pandas and Arrow can all show these years.
 _FIRST, _LAST = np.datetime64("0001-01-01", "us"), np.datetime64("9999-12-31T23:59:59", "us")
 
 
 class Read(NamedTuple):
-    """Values of a column's cells, and which cells hold something that is none."""
+    """Values of a column's cells, and which cells could not be read."""
 
     values: NDArray[Any]
     wrong: NDArray[np.bool_]
@@ -90,7 +90,7 @@ def is_text(kind: Any) -> bool:
 
 
 def whole(column: Any) -> Any:
-    """One Arrow array of a column that may lie in pieces, or in a dictionary of numbers."""
+    """One Arrow array of a column that may be in chunks, or in a dictionary of numbers."""
     import pyarrow as pa
 
     if isinstance(column, pa.ChunkedArray):
@@ -103,7 +103,7 @@ def whole(column: Any) -> Any:
 
 
 def as_text(column: Any) -> Any:
-    """The cells of a column without texts as texts; numbers without a fraction are whole ones."""
+    """The cells of a column that is not text as texts; whole numbers have no fraction."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -137,7 +137,7 @@ def dictionary_of(column: Any) -> tuple[NDArray[Any], Any]:
 
 
 def _codes(indices: Any) -> NDArray[Any]:
-    """The numbers of an Arrow array, -1 for null: by its memory, ten times as fast as Arrow's."""
+    """The numbers of an Arrow array, -1 for null: from its memory, ten times as fast as Arrow."""
     valid, data = indices.buffers()
     n, offset = len(indices), indices.offset
     kind = np.dtype(indices.type.to_pandas_dtype())
@@ -148,15 +148,15 @@ def _codes(indices: Any) -> NDArray[Any]:
 
 
 def words_of(column: Any, *, lone: bool = True) -> Words:
-    """The texts of a column of any type, without the spaces around them.
+    """The texts of a column of any type, without surrounding spaces.
 
-    `lone`: a mark that stands alone (LONE) is a gap.
+    `lone`: a single mark (LONE) is a gap.
     """
     import pyarrow as pa
     from pyarrow import compute
 
     codes, texts = dictionary_of(column)
-    # Two texts that differ by spaces alone are one, and gaps are none.
+    # Texts that differ only in spaces are one, and gaps are none.
     again = compute.utf8_trim_whitespace(texts).dictionary_encode()
     gap = compute.is_in(again.dictionary, pa.array([*GAPS, *LONE] if lone else GAPS)).to_numpy(
         zero_copy_only=False
@@ -170,7 +170,7 @@ def words_of(column: Any, *, lone: bool = True) -> Words:
 
 
 def _by_word(column: Any, read: Callable[[Any], Read]) -> Read:
-    """`read` on the distinct texts of a column, spread over its cells; NaN or NaT for gaps."""
+    """`read` for the distinct texts of a column, copied to its cells; NaN or NaT for gaps."""
     codes, texts = words_of(column)
     values, wrong = read(texts)
     absent = np.array(["nan" if values.dtype.kind == "f" else "NaT"]).astype(values.dtype)
@@ -179,7 +179,7 @@ def _by_word(column: Any, read: Callable[[Any], Read]) -> Read:
 
 
 def all_wrong(column: Any, absent: Any) -> Read:
-    """A column none of whose cells is of the kind asked for."""
+    """A column without any cell of the requested kind."""
     valid = column.is_valid().to_numpy(zero_copy_only=False)
     return Read(np.full(len(column), absent), valid)
 
@@ -188,7 +188,7 @@ def all_wrong(column: Any, absent: Any) -> Read:
 
 
 def numbers(column: Any, decimal: str = ".") -> Read:
-    """float64; what is not finite is no number."""
+    """float64; values that are not finite are not numbers."""
     import pyarrow as pa
 
     kind = column.type
@@ -214,7 +214,7 @@ def numbers(column: Any, decimal: str = ".") -> Read:
 
 
 def _plain_numbers(texts: Any) -> Read | None:
-    """Texts as numbers if all of them are such without a closer look; else None."""
+    """Texts as numbers if the fast parser can read all of them; else None."""
     import pyarrow as pa
 
     try:
@@ -254,11 +254,11 @@ def text_numbers(texts: Any, decimal: str) -> Read:
     return Read(np.where(wrong, np.nan, values), wrong)
 
 
-# ---- yes and no ----------------------------------------------------------------------------------
+# ---- booleans ------------------------------------------------------------------------------------
 
 
 def booleans(column: Any) -> Read:
-    """1 for yes, 0 for no; the numbers 1 and 0 stand for them too."""
+    """1 for yes, 0 for no; the numbers 1 and 0 count too."""
     import pyarrow as pa
 
     if is_text(column.type) or pa.types.is_dictionary(column.type):
@@ -282,7 +282,7 @@ def text_booleans(texts: Any) -> Read:
 
 
 def times(column: Any, order: str = "ymd") -> Read:
-    """datetime64[us], in UTC where a zone is given; `order` is one of ORDERS, for texts."""
+    """datetime64[us], in UTC if a zone is given; `order` is one of ORDERS, for texts."""
     import pyarrow as pa
 
     kind = column.type
@@ -316,7 +316,7 @@ def text_times(texts: Any, order: str) -> Read:
         return compute.coalesce(compute.struct_field(fields, name), pa.scalar(""))
 
     def number(name: str, least: int, most: int) -> NDArray[np.int64]:
-        """The field as whole numbers, 0 where there is none; out of range is not found."""
+        """The field as whole numbers, 0 if there is none; out of range is not found."""
         digits = compute.if_else(compute.equal(text(name), ""), "0", text(name))
         values: NDArray[np.int64] = digits.cast(pa.int64()).to_numpy(zero_copy_only=False)
         np.logical_and(found, (values >= least) & (values <= most), out=found)
@@ -359,7 +359,7 @@ def text_times(texts: Any, order: str) -> Read:
 
 
 def _offset(zones: Any) -> NDArray[np.int64]:
-    """Minutes east of Greenwich of zones as +02:00, -0530 and Z; 0 where there is none."""
+    """Minutes east of Greenwich of zones such as +02:00, -0530 and Z; 0 if there is none."""
     encoded = zones.dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     minutes = []

@@ -1,4 +1,4 @@
 """What all estimators share: validation, labels, weights, budgets in bytes, documentation.
 
-May use parts and _engine, and no family of learners.
+May use parts and _engine, but no family of learners.
 """

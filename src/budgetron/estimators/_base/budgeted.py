@@ -1,8 +1,8 @@
-"""The budget of an estimator: a number, or bytes that are turned into one; lowered while it learns.
+"""The budget of an estimator: a number, or bytes that become a number; it can be lowered later.
 
-Which parameter it is the estimators say; what fits into bytes is searched for in room.py. Of all
-parameters the budget alone can follow `set_params` in a model that has learned: the next call that
-learns lowers it, and refuses what else has changed.
+An estimator says which parameter is its budget; byte_budget.py finds what fits into bytes. The
+budget is the only parameter that a trained model takes over from `set_params`: the next call that
+learns lowers it, and refuses changes of other parameters.
 """
 
 from __future__ import annotations
@@ -18,37 +18,38 @@ from sklearn.utils._param_validation import Interval
 from budgetron import _core
 from budgetron._engine import Engine, Room
 from budgetron.errors import BudgetronError
-from budgetron.estimators._base.byte_budget import Shape, largest
+from budgetron.estimators._base.byte_budget import WARM_UP_SHARE, Shape, largest
 from budgetron.estimators._base.sharing import Shared, in_turn
 from budgetron.estimators._base.sizes import parse_bytes
 
 if TYPE_CHECKING:
     from budgetron.estimators._base.estimator import Origin
 
-# What `fit` and `predict` alone look at: it may change at any time.
-_MATTERS = 8_000_000  # bytes: to ask the system for less often costs more than it is worth
-METRIC_BYTES = 16  # of a feature
+# Only `fit` and `predict` use these parameters: they may change at any time.
+_MATTERS = 8_000_000  # bytes: returning less to the system costs more than it is worth
+METRIC_BYTES = 16  # bytes per feature
 _FREE = ("n_epochs", "shuffle", "n_jobs", "random_state")
 
 
 def _give_back(freed: int) -> None:
-    """What was freed goes back to the system, where it is so much that it matters."""
+    """Return freed memory to the system, if it is enough to matter."""
     if freed > _MATTERS:
         _core.give_back_memory()
 
 
 class Budgeted(Shared):
-    """What estimators have because of their budget.
+    """The part of an estimator that handles its budget.
 
     Parameters
     ----------
     budget : int or str
-        Largest number of stored examples (B). Text as "256KB" is the bytes of the whole model
-        instead (``budget_``: how many that are).
+        Largest number of stored examples (B). Text such as "256KB" is the size of the whole
+        model in bytes instead (``budget_``: the resulting number of examples).
     """
 
-    _budget_name: ClassVar[str] = "budget"  # the parameter that says how much is kept, if any does
+    _budget_name: ClassVar[str] = "budget"  # the parameter that is the budget, if any
     _stores_examples: ClassVar[bool]
+    _warm_up_share: ClassVar[int] = WARM_UP_SHARE  # in bytes
     _engine: Engine
     _origin: Origin
     _sparse: bool
@@ -57,7 +58,7 @@ class Budgeted(Shared):
     _build: Any
     _param_names: Any
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
-    _changed = False  # whether a parameter was set since the model was last held to them
+    _changed = False  # whether a parameter was set since the last check
 
     # ---- parameters set while it learns ----------------------------------------------------------
 
@@ -68,10 +69,10 @@ class Budgeted(Shared):
 
     @in_turn
     def _follow_params(self) -> None:
-        """Hold a model that has learned to its parameters, before it learns more.
+        """Apply changed parameters to a trained model, before it learns more.
 
-        A lower budget is applied; another parameter than it was made with is a
-        BudgetronError, and then nothing has changed.
+        A lower budget is applied; a change of any other parameter raises BudgetronError, and then
+        nothing changes.
         """
         made, now = self._origin.params, self.get_params(deep=False)
         had, wanted = self._apart_from_budget(made), self._apart_from_budget(now)
@@ -99,11 +100,11 @@ class Budgeted(Shared):
     def _refuse(self, name: str, value: Any, made: str) -> NoReturn:
         raise BudgetronError(
             f"{name}={value!r} was set, but the model has learned with {made}: "
-            "start anew (fit, or a new model), or set it back to learn on"
+            "start again (fit, or a new model), or set it back to continue"
         )
 
     def _apart_from_budget(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The parameters that a model cannot change once it has learned."""
+        """The parameters that a trained model cannot change."""
         but = {self._budget_name, *_FREE}
         return {name: value for name, value in params.items() if name not in but}
 
@@ -111,21 +112,21 @@ class Budgeted(Shared):
 
     @in_turn
     def lower_budget(self, budget: int | str) -> Self:
-        """Go on with a smaller budget, at once.
+        """Lower the budget, at once.
 
-        Stored examples leave by the learner's own rule, or the oldest where it has none; FOGD drops
-        its last frequencies. What is freed is given back. The parameter is set too, so that a clone
+        Stored examples leave by the learner's own rule, or the oldest if it has none; FOGD drops
+        its last frequencies. Freed memory is returned. The parameter is set too, so that a clone
         starts with it. A lower budget set by `set_params` is applied when the model learns again.
 
         Parameters
         ----------
         budget : int, or bytes as "64KB"
-            At most what it is now.
+            At most the current budget.
 
         Raises
         ------
         BudgetronError
-            If it is more than now, or too few bytes; then nothing has changed.
+            If it is more than now, or too few bytes; then nothing changes.
 
         Examples
         --------
@@ -142,10 +143,8 @@ class Budgeted(Shared):
         if isinstance(budget, str):
             limit = parse_bytes(budget, name)
             if origin.room.limit and limit > origin.room.limit:
-                raise BudgetronError(
-                    f"{name}={budget!r} is above the {origin.room.limit} bytes it has"
-                )
-            # A metric stays, and a model that is made within bytes has none.
+                raise BudgetronError(f"{name}={budget!r} is above its {origin.room.limit} bytes")
+            # A metric stays, but a model made for bytes has none.
             kept = METRIC_BYTES * native.relevance()[0].size
             lower = self._within(origin, limit - kept, classes, dtype, most=now or 2**31 - 1)
             lower = replace(lower, room=replace(lower.room, limit=limit))
@@ -155,7 +154,7 @@ class Budgeted(Shared):
                     f"{name}={budget!r} is neither a whole number nor bytes as '64KB'"
                 )
             if budget < self._least_budget or (now is not None and budget > now):
-                most = "" if now is None else f" and at most {now}, what it is now"
+                most = "" if now is None else f" and at most {now}, its current value"
                 raise BudgetronError(f"{name}={budget} must be at least {self._least_budget}{most}")
             lower = replace(origin, params=self._with_budget(origin.params, int(budget)))
         engine = self._build(lower, classes, dtype)
@@ -179,9 +178,9 @@ class Budgeted(Shared):
 
     @property
     def budget_(self) -> int | None:
-        """The budget in force: examples, of FOGD frequencies; None for no limit.
+        """The current budget: examples, for FOGD frequencies; None: no limit.
 
-        With a budget in bytes, how many they are enough for.
+        With a budget in bytes, the number that fits into them.
         """
         if not hasattr(self, "_origin"):
             raise NotFittedError(f"this {type(self).__name__} has not learned anything yet")
@@ -215,13 +214,19 @@ class Budgeted(Shared):
             return taken
 
         width = origin.width * (2 if origin.params.get("missing") == "flag" else 1)
-        shape = Shape(width, np.dtype(dtype).itemsize, self._sparse, self._stores_examples)
+        shape = Shape(
+            width,
+            np.dtype(dtype).itemsize,
+            self._sparse,
+            self._stores_examples,
+            self._warm_up_share,
+        )
         found = largest(limit, self._least_budget, most, shape, peak, self._budget_name)
         return sized(*found)
 
     @property
     def in_bytes(self) -> bool:
-        """Whether the budget is given in bytes: then width and classes must be known first."""
+        """Whether the budget is in bytes: then width and classes must be known first."""
         return isinstance(self._budget_in(self.get_params(deep=False)), str)
 
     @property

@@ -1,13 +1,13 @@
 """Budgets in bytes: the largest budget whose whole model fits.
 
-Nothing here knows what a learner keeps. A native model that is given room takes all the memory it
-will ever need when it is made, and says how much that is: so the largest budget is searched for, by
-making models. It depends on the parameters, the width, the classes and the dtype alone.
+This module does not know what a learner keeps. A native model with a room allocates all the memory
+it will ever need when it is made, and reports how much that is. The largest budget is found by
+search, making models. It depends only on the parameters, the width, the classes and the dtype.
 
-Sparse rows: how many different features the stored examples will have is not known in advance, and
+Sparse rows: the number of distinct features of the stored examples is not known in advance, and
 each takes a slot as long as the budget. There is room for `SLOTS_AN_EXAMPLE` times the budget, or
-the whole width if that is less, and for as many more as fit. Rows whose features find no slot meet
-a full budget.
+the whole width if that is less, and for as many more as fit. Before a row whose features find no
+slot is stored, examples leave until it fits.
 """
 
 from __future__ import annotations
@@ -19,67 +19,73 @@ from budgetron._engine import Room
 from budgetron.errors import BudgetronError
 
 SLOTS_AN_EXAMPLE = 64
-SLOTS_OF_A_MAP = 256  # where no examples are stored: other features are drawn when they occur
+SLOTS_OF_A_MAP = 256  # if no examples are stored: other features are drawn when they occur
 WARM_UP_ROWS = 200
-ENOUGH_ROWS = 50  # of a warm-up: more of them take an eighth of the bytes at most
-_PROBE = 16  # columns are taken in groups of so many
+ENOUGH_ROWS = 50  # rows of a warm-up: more rows take at most an eighth of the bytes
+_PROBE = 16  # columns come in groups of so many
 WARM_UP_SHARE = 4  # a warm-up takes at most a quarter of the bytes
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What is known of the rows before the first.
+    """What is known about the rows before the first one.
 
     Parameters
     ----------
     width : number of features
-    itemsize : bytes of a number
-    sparse : whether they come sparse
+    itemsize : bytes per number
+    sparse : whether they are sparse
     stores : whether the learner stores examples
+    share : up to ENOUGH_ROWS rows of a warm-up take at most 1/share of the bytes
     """
 
     width: int
     itemsize: int
     sparse: bool
     stores: bool
+    share: int = WARM_UP_SHARE
 
     def slots(self, budget: int) -> int:
-        """The slots that go with a budget."""
+        """The number of slots for a budget."""
         if not self.sparse:
             return self.width
         return min(self.width, SLOTS_AN_EXAMPLE * budget if self.stores else SLOTS_OF_A_MAP)
 
     def room(self, limit: int, slots: int) -> Room:
-        """Room for so many slots, and for a warm-up, whose memory is free after its rows."""
+        """A room with so many slots, and a warm-up, whose memory is freed after its rows."""
         values = min(self.width, SLOTS_AN_EXAMPLE) if self.sparse else self.width
-        numbers = 0 if values == self.width else 4  # of features; rows of full width have none
+        numbers = 0 if values == self.width else 4  # bytes of a feature number, if there are any
         a_row = values * (self.itemsize + numbers) + 64
 
-        def fits(rows: int) -> bool:  # its numbers, and the distances between all
-            share = WARM_UP_SHARE if rows <= ENOUGH_ROWS else 2 * WARM_UP_SHARE
-            return rows * a_row + 4 * rows * (rows - 1) <= limit // share
+        def most(share: int, limit_of_rows: int) -> int:  # numbers, and all distances
+            def fits(rows: int) -> bool:
+                return rows * a_row + 4 * rows * (rows - 1) <= limit // share
 
-        rows = _most(fits, 2, WARM_UP_ROWS)
+            return _most(fits, 2, limit_of_rows)
+
+        rows = most(self.share, ENOUGH_ROWS)
+        if rows == ENOUGH_ROWS:
+            rows = max(rows, most(2 * WARM_UP_SHARE, WARM_UP_ROWS))
         return Room(limit, slots, rows, rows * values)
 
 
 def largest(
     limit: int, least: int, most: int, shape: Shape, peak: Callable[[int, Room], int], name: str
 ) -> tuple[int, Room]:
-    """The largest budget whose model, at its peak, takes at most `limit` bytes, and its room.
+    """The largest budget whose model takes at most `limit` bytes at its peak, and its room.
 
     Parameters
     ----------
     limit : bytes
-    least, most : what the budget may be
-    shape : of the rows
-    peak : the bytes of a model with this budget and room
-    name : of the parameter, for the error
+    least, most : limits of the budget
+    shape : shape of the rows
+    peak : returns the bytes of a model with this budget and room
+    name : name of the parameter, for the error
 
     Raises
     ------
     BudgetronError
-        If the least budget takes more; it says how much.
+        If the smallest budget takes more; the message says how much.
     """
 
     def bytes_of(budget: int) -> int:
@@ -101,7 +107,7 @@ def largest(
 
 
 def _enough(needed: int, least: int, shape: Shape, peak: Callable[[int, Room], int]) -> int:
-    """The least limit that works: the warm-up grows with it, up to a quarter."""
+    """The smallest limit that works: the warm-up grows with it, up to a quarter."""
     low, high = needed // 2, 2 * needed
 
     def works(limit: int) -> bool:
@@ -116,11 +122,11 @@ def _enough(needed: int, least: int, shape: Shape, peak: Callable[[int, Room], i
 
 
 def _most_within(cost: Callable[[int], int], limit: int, least: int, most: int) -> int:
-    """The largest number from `least`, which is within the limit, to `most` that costs no more.
+    """The largest number from `least`, which fits, to `most` whose cost is within the limit.
 
-    To ask is to take the memory, so that what is asked about stays below the limit but for the last
-    steps. Costs grow with the number at most as its square: where it grows by no more than itself
-    the slope at most doubles, and is at most three times that of the step before.
+    Asking for a cost allocates the memory, so all numbers tried stay below the limit but for the
+    last steps. Costs grow at most as the square of the number: if the number at most doubles, the
+    slope at most doubles, and is at most three times that of the step before.
     """
     low, paid, slope = least, cost(least), 0.0
     step = min(_PROBE, most - low)

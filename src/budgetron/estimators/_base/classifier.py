@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from budgetron._batch import Batch
 from budgetron._engine import Floats
 from budgetron.errors import BudgetronError
+from budgetron.estimators._base.coverage import check_coverage
 from budgetron.estimators._base.estimator import OnlineEstimator
 from budgetron.estimators._base.plain import codes, comparable, numeric
 from budgetron.estimators._base.scikit import ClassifierMixin
@@ -32,11 +33,19 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     Parameters
     ----------
     class_weight : dict, "balanced" or None
-        Weight of each class's rows. "balanced" gives row t n_t / (K_t n_{y,t}): the rows and
-        classes so far, and the rows of its class, itself included.
+        Weights of the classes' rows. "balanced" gives row t the weight n_t / (K_t n_{y,t}),
+        from the rows and classes so far and the rows of its class, itself included.
+    sets : bool
+        Keep the quantiles of the margins so far that ``predict_set`` needs.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels seen so far, sorted; with ``fit`` or ``classes`` all there will be.
     """
 
     class_weight: dict[Any, float] | str | None = parameter(None, dict, OneOf("balanced"), None)
+    sets: bool = parameter(False, "boolean")
 
     _task: ClassVar[str] = "classification"
     _fitted: ClassVar[dict[str, type]] = {
@@ -49,16 +58,16 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     # ---- learning --------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Start anew and learn the rows `n_epochs` times, in their order or shuffled.
+        """Start again and learn the rows `n_epochs` times, in order or shuffled.
 
-        First goes over all rows once to settle what the data decide: the units of scale="auto" and
-        gamma="median". Then equals `partial_fit` over the rows in the order of all epochs, but
-        that only the first epoch says something of probabilities.
+        First goes over all rows once to set what depends on the data: the units of scale="auto" and
+        gamma="median". Then equals `partial_fit` over the rows in the order of all epochs, except
+        that only the first epoch is used to fit probabilities.
 
         Parameters
         ----------
         X : array or sparse matrix, shape (n, d)
-        y : labels, shape (n,); their distinct values are the classes, another one later is an error
+        y : labels, shape (n,); their distinct values are the classes, any other later is an error
         sample_weight : numbers >= 0, shape (n,); a row of weight w moves f by w times as much
         """
         y = labels(y)
@@ -66,29 +75,30 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the rows, in their order, after all learned before.
+        """Learn the rows, in order, after all rows learned before.
 
-        One call with n rows leaves the same bits as n calls with one row.
+        One call with n rows gives the same bits as n calls with one row.
 
         Parameters
         ----------
         X : array or sparse matrix, shape (n, d)
         y : labels, shape (n,)
-        classes : all labels there will be, in the first call. Without it classes join as they occur
+        classes : all labels there will be, in the first call. Without it classes are added as they
+            occur
         sample_weight : numbers >= 0, shape (n,); a row of weight w moves f by w times as much
         """
         self._learn(X, labels(y), sample_weight, classes=classes)
         return self
 
     def prequential(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Floats:
-        """Test, then train, row by row: each row's decision before it was learned.
+        """Test, then train, row by row: return the decision for each row before it was learned.
 
         Learns exactly as `partial_fit` does.
 
         Returns
         -------
-        decisions : (n,) for up to two classes, where >= 0 stands for ``classes_[1]``; else (n, K)
-            with -inf where a class had not been seen yet
+        decisions : (n,) for up to two classes, where >= 0 means ``classes_[1]``; else (n, K) with
+            -inf for a class that had not been seen yet
         """
         decisions = self._learn(X, labels(y), sample_weight, classes=classes, record=True)
         assert decisions is not None
@@ -102,29 +112,39 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         *,
         growing: bool = True,
         chances: Floats | None = None,
+        spans: tuple[Floats, float] | None = None,
     ) -> Floats:
         """`prequential` for streams whose width grows: a chunk may have more features.
 
-        `chances`, (n,), takes the probability that each row's own class had before the row was
-        learned; it stays as it is where the class was not known yet, or the only one.
+        `chances`, (n,), receives the probability of each row's own class before the row was
+        learned; it is unchanged if the class was not known yet, or was the only one. `spans`
+        receives two numbers per row, flat, the size of its set and whether its own class was in it,
+        and the coverage.
         """
         decisions = self._learn(
-            X, labels(y), None, classes=classes, record=True, growing=growing, chances=chances
+            X,
+            labels(y),
+            None,
+            classes=classes,
+            record=True,
+            growing=growing,
+            chances=chances,
+            spans=spans,
         )
         assert decisions is not None
         return decisions
 
     def learn_one(self, x: NDArray[Any], y: Any) -> float | Floats:
-        """Learn one row; the decision before it was learned.
+        """Learn one row; return the decision before it was learned.
 
-        The quick way in: x goes to the compiled round as it is. It must be a 1-d contiguous array
-        of the model's dtype, else TypeError, and of its width, else BudgetronError. NOT checked:
-        that it is finite (a row with an infinity, or a NaN without scale="auto", is predicted as it
-        may and not learned).
+        The fast path: x goes to the compiled round unchanged. It must be a 1-d contiguous array of
+        the model's dtype, else TypeError, and of its width, else BudgetronError. NOT checked: that
+        it is finite (a row with an infinity, or a NaN without scale="auto", gets some prediction
+        and is not learned).
         """
         try:
             code = self._codes[y]
-        except (AttributeError, KeyError, TypeError):  # not started, or a label not seen yet
+        except (AttributeError, KeyError, TypeError):  # not started, or a new label
             decisions = self.prequential(np.asarray(x)[None, :], np.array([y]))
             return decisions[0] if decisions.ndim > 1 else float(decisions[0])
         self._check_width(x)
@@ -144,12 +164,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             try:
                 decision = native.learn_one(x, code, self._class_weights.of_one(y))
             finally:  # a warning may be an error
-                if native.seen > seen:  # not where the row is not finite
+                if native.seen > seen:  # not if the row is not finite
                     self._class_weights.count(y)
         return decision
 
     def decision_one(self, x: NDArray[Any]) -> float | Floats:
-        """The decision on one row, under `learn_one`'s conditions."""
+        """The decision for one row, under `learn_one`'s conditions."""
         native = self._deciding
         self._check_width(x)
         decision: float | Floats = native.predict_one(x)
@@ -158,12 +178,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     # ---- deciding --------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Floats:
-        """f(x): (n,) for up to two classes, where >= 0 stands for ``classes_[1]``; else (n, K)."""
+        """f(x): (n,) for up to two classes, where >= 0 means ``classes_[1]``; else (n, K)."""
         self._deciding  # noqa: B018 (raises if nothing was learned)
         return _of_each(self._answer(self._rows(X))[0])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row; of tied classes the first, of two the second."""
+        """Predict the class of each row; of tied classes the first, of two the second."""
         self._deciding  # noqa: B018 (raises if nothing was learned)
         rows = self._rows(X)
         while True:
@@ -171,7 +191,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             decisions, known = self._answer(rows)
             if known == len(classes):
                 return self._choose(_of_each(decisions), classes)
-            time.sleep(0)  # in another thread a class has joined, and is about to have its name
+            time.sleep(0)  # another thread has added a class, and is about to name it
 
     def _choose(self, decisions: Floats, classes: NDArray[Any] | None = None) -> NDArray[Any]:
         classes = self.classes_ if classes is None else classes
@@ -187,18 +207,18 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class, (n, K), in the order of ``classes_``.
 
-        The predicted class has the largest, always; one that would only tie gets the next larger
-        float. A sigmoid of the decision, fitted while learning to the decisions made before each
-        row was learned, with one line for rows where the class is predicted and one for the others;
-        beyond two classes one sigmoid per class, normalised. Of rows that `fit` visits again only
-        the first visit counts. With `class_weight` or `sample_weight` probabilities are those of
-        the weighted stream.
+        The predicted class always has the largest; if it would only tie, it gets the next larger
+        float. The probability is a sigmoid of the decision, fitted during learning to the decisions
+        made before each row was learned, with one line for rows where the class is predicted and
+        one for the others; beyond two classes one sigmoid per class, normalised. If `fit` visits
+        rows again, only the first visit counts. With `class_weight` or `sample_weight` these are
+        the probabilities of the weighted stream.
 
         Raises
         ------
         NotFittedError
-            If no class is known yet: nothing was learned, or all rows had the weight 0. So do all
-            questions.
+            If no class is known yet: nothing was learned, or all rows had weight 0. All other
+            methods that predict do the same.
 
         Examples
         --------
@@ -213,8 +233,45 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         self._deciding  # noqa: B018 (raises if nothing was learned)
         return self._answer(self._rows(X), probabilities=True)[0]
 
+    def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Whether each class is in the set of the row, (n, K), in the order of ``classes_``.
+
+        The sets hold the row's class for at least the share `coverage` of all rows. The predicted
+        class is always in the set. Another class is in it if its margin reaches a threshold, which
+        follows the margins that the rows' own classes had before the rows were learned. For the
+        first rows, fewer than ``coverage/(1 - coverage)``, the set has all classes.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n, d)
+        coverage : float
+            Share of the rows whose class is in its set, from 0.01 to 0.995.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from budgetron import BudgetronClassifier
+        >>> X, y = make_classification(3000, n_informative=4, n_classes=3, random_state=0)
+        >>> model = BudgetronClassifier(sets=True).fit(X[:2000], y[:2000])
+        >>> sets = model.predict_set(X[2000:], coverage=0.95)
+        >>> sets.shape, bool(sets[range(1000), y[2000:]].mean() > 0.93)
+        ((1000, 3), True)
+        """
+        self._deciding  # noqa: B018 (raises if nothing was learned)
+        self._check_sets(coverage)
+        return self._covering(self._rows(X), "set", float(coverage))[0] > 0.0
+
+    def _check_sets(self, coverage: Any) -> None:
+        made = self._engine.intervals if hasattr(self, "_engine") else self.sets
+        if not made:
+            raise BudgetronError(
+                "predict_set needs a model made with sets=True, which counts margins while it "
+                "learns: start again with it"
+            )
+        check_coverage(coverage)
+
     def predict_log_proba(self, X: Any) -> Floats:
-        """The logarithm of `predict_proba`; -inf where that is 0."""
+        """The logarithm of `predict_proba`; -inf if that is 0."""
         with np.errstate(divide="ignore"):
             logs: Floats = np.log(self.predict_proba(X))
         return logs
@@ -235,7 +292,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 
     @property
     def n_mistakes_(self) -> int:
-        """Wrong predictions among the rows learned, each made before the row was learned."""
+        """Number of wrong predictions, each made before the row was learned."""
         return int(self._native.mistakes)
 
     # ---- inside ----------------------------------------------------------------------------------
@@ -251,10 +308,13 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         growing: bool = False,
         record: bool = False,
         chances: Floats | None = None,
+        spans: tuple[Floats, float] | None = None,
     ) -> Batch:
         first = self._starts(anew)
         batch = super()._ready(X, y, sample_weight, anew=anew, growing=growing, record=record)
         batch.chances = chances
+        if spans is not None:
+            batch.spans, batch.coverage = spans
         if first:
             closed = classes is not None
             known = np.unique(labels(classes, "classes")) if closed else y[:0]
@@ -275,7 +335,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return batch
 
     def _weigh(self, batch: Batch, by_class: ClassWeights, *, anew: bool) -> None:
-        """Multiply the weights by those of the classes; of classes that count rows, check them."""
+        """Multiply the weights by those of the classes; check class weights that count rows."""
         if not by_class.counts_rows:
             batch.weights = product(batch.weights, by_class.of_rows(batch.y))
         elif batch.weights is not None:
@@ -296,7 +356,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         closed: bool,
         growing: bool,
     ) -> None:
-        """Build the model for the classes known so far, all there will be if they are closed."""
+        """Build the model for the classes known so far, or all classes if they are closed."""
         self._closed: bool = closed
         self._know(known)
         self._class_weights: ClassWeights | None = None
@@ -330,7 +390,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 
     @property
     def _class_counts(self) -> NDArray[np.int64]:
-        """Rows learned of each class, where class_weight="balanced" counts them."""
+        """Rows learned per class, if class_weight="balanced" counts them."""
         if self._class_weights is None or not self._class_weights.counts:
             return np.zeros(0, dtype=np.int64)
         counts = [self._class_weights.counts.get(label, 0) for label in self.classes_.tolist()]
@@ -345,7 +405,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         self._codes = Codes(classes)
 
     def _join(self, label: Any) -> None:
-        """A class joins: it takes its place in the sorted order, the others keep what they have."""
+        """Add a class: it takes its place in the sorted order, the others keep what they have."""
         known, new = _may_join(self.classes_, np.array([label]))
         place = int(np.searchsorted(known, new)[0])
         after = np.insert(known.astype(np.result_type(known, new)), place, new[0])
@@ -358,7 +418,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
                 self._know(after)
 
     def _learn_rows(self, batch: Batch) -> Floats | None:
-        """Learn rows in runs between which a class joins (closed classes: one run)."""
+        """Learn rows in runs; a class is added between two runs (closed classes: one run)."""
         if self._class_weights is not None and self._class_weights.counts_rows:
             batch = replace(batch, weights=_balanced(batch, self._class_weights))
         joins = set() if self._closed else self._joining(batch.y, batch.weights)
@@ -378,7 +438,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 
     @contextmanager
     def _counting(self, run: Batch) -> Iterator[None]:
-        """Count the rows learned inside, as many as there were if learning ends early."""
+        """Count the rows learned inside; fewer if learning ends early."""
         by_class = self._class_weights
         if by_class is None or not by_class.counts_rows:
             yield
@@ -394,10 +454,10 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             by_class.count_rows(come)
 
     def _joining(self, y: NDArray[Any], weights: Floats | None) -> set[int]:
-        """The rows with which a class joins."""
+        """The rows with which a class is added."""
         if codes(y, self.classes_) is not None:
             return set()
-        # A row of weight 0 joins no class; it is only decided, whatever its code.
+        # A row of weight 0 adds no class; it only gets a decision, whatever its code.
         come = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         labels, firsts = np.unique(y[come], return_index=True)
         new = np.ones(len(labels), dtype=bool)
@@ -413,10 +473,10 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return np.asarray(codes, dtype=np.float64)
 
     def _assemble(self, runs: list[Run]) -> Floats:
-        """The decisions of all runs in terms of the classes known at the end."""
+        """The decisions of all runs for the classes known at the end."""
         final = self.classes_
         if len(final) <= 2:
-            # A class that was alone was learned as the positive one; it may have become the other.
+            # A single class was learned as the positive one; it may have become the other.
             turned = [
                 len(run.classes) == 1 < len(final) and run.classes[0] == final[0] for run in runs
             ]
@@ -444,15 +504,15 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 
 @dataclass(frozen=True)
 class Run:
-    """Rows learned with the same classes known."""
+    """Rows learned with the same known classes."""
 
     classes: NDArray[Any]
     decisions: Floats
-    joined: Any  # the label that joined with the first row, or None
+    joined: Any  # the label that was added with the first row, or None
 
 
 class Codes(dict[Any, float]):
-    """Label -> class code; a label is searched for when it is first asked for.
+    """Label -> class code; a label is looked up on first use.
 
     Parameters
     ----------
@@ -464,7 +524,7 @@ class Codes(dict[Any, float]):
         self.classes = classes
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Codes, (self.classes,)  # what was asked for is no part of the model
+        return Codes, (self.classes,)  # the cache is not part of the model
 
     def __missing__(self, label: Any) -> float:
         one = np.array([label])
@@ -482,20 +542,20 @@ def _same(classes: NDArray[Any], known: NDArray[Any]) -> bool:
 
 
 def _all_known(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Declared classes and labels of them, comparable; BudgetronError where one is not."""
+    """Declared classes and their labels, comparable; BudgetronError if one is not."""
     if codes(y, classes) is None:
         known = set(classes.tolist())
         strange = next((label for label in y.tolist() if label not in known), None)
         if strange is not None:
             raise BudgetronError(
                 f"label {strange!r} is not among the classes {classes.tolist()}; "
-                "name every class in the first call, or none to let classes join"
+                "pass every class in the first call, or none to add classes later"
             )
     return comparable(classes, y) or (classes, y)
 
 
 def _may_join(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Classes and labels that may be new, comparable; BudgetronError where they cannot be."""
+    """Classes and labels that may be new, comparable; BudgetronError if they cannot be."""
     pair = comparable(classes, y)
     if pair is None:
         one, other = y.tolist()[0], classes.tolist()[0]
@@ -513,7 +573,7 @@ def _may_join(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDA
 
 
 def _come(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
-    """The labels of rows that count: those of weight 0 are as if they had not come."""
+    """The labels of rows that count: rows of weight 0 are ignored."""
     return y if weights is None else y[weights > 0]
 
 
@@ -524,5 +584,5 @@ def _balanced(batch: Batch, by_class: ClassWeights) -> Floats:
 
 
 def _of_each(decisions: Floats) -> Floats:
-    """Decisions as they are given out: one number per row if there is one output."""
+    """Decisions as they are returned: one number per row if there is one output."""
     return decisions[:, 0] if decisions.shape[1] == 1 else decisions

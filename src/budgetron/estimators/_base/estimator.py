@@ -1,10 +1,10 @@
-"""What every estimator shares: parameters of the kernel, the engine's life, looking inside.
+"""The base of all estimators: kernel parameters, the life of the engine, looking inside.
 
-Estimators are dataclasses: a field is a parameter, its default stands in the class body, and
+Estimators are dataclasses: a field is a parameter, its default is in the class body, and
 scikit-learn reads both from the generated ``__init__``. An estimator names its own parameters, with
-the values they may have (parameters.py), and how they become parts (`_machine`); all else is here,
-in classifier.py and in regressor.py, also the words for parameters that all share (docstrings.py
-puts them together).
+their allowed values (parameters.py), and how they become parts (`_machine`); all else is here, in
+classifier.py and in regressor.py, also the descriptions of shared parameters (docstrings.py
+combines them).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -45,13 +45,17 @@ from budgetron.estimators._base.sharing import in_turn
 from budgetron.estimators._base.sizes import parse_bytes
 from budgetron.estimators._base.weights import sample_weights
 from budgetron.estimators._base.widths import RACE, WidthText, median_factor
+from budgetron.estimators._base.workers import Worker
 from budgetron.parts import KERNELS, Gaussian, Learner, Part, Polynomial, Spec
 from budgetron.parts.ranges import Numbers, OneOf, parameter, whole
 from budgetron.tables.frames import is_frame, refuse_lazy
 
-# Rows, and about how many values in them, that are gathered at a time where `fit` shuffles.
+if TYPE_CHECKING:
+    from budgetron.estimators.table_encoder import TableEncoder
+
+# Rows, and about how many values in them, that are gathered at a time when `fit` shuffles.
 PIECE, PIECE_VALUES = 8192, 2**18
-# With n_epochs="auto": so many rows are learned, or all so many times.
+# With n_epochs="auto": the number of rows to learn, or at most so many passes.
 EPOCH_ROWS, MOST_EPOCHS = 1000, 5
 LEAST_ROWS_A_THREAD = 256  # below, starting a thread costs more than it saves
 
@@ -63,15 +67,15 @@ PRECISION_MESSAGE = (
 
 @dataclass(frozen=True)
 class Origin:
-    """What an engine was built from; parameters that are set later are held to it (budgeted.py).
+    """What an engine was built from; later changes of parameters are checked against it.
 
     Parameters
     ----------
-    params : of the estimator, but for random_state, which became the seed; a budget in bytes has
-        become a number
-    width : of the first rows
+    params : parameters of the estimator, except random_state, which became the seed; a budget in
+        bytes has become a number
+    width : width of the first rows
     growing : whether later rows may be wider
-    room : what a budget in bytes has room for
+    room : memory layout of a budget in bytes
     """
 
     params: dict[str, Any]
@@ -82,12 +86,12 @@ class Origin:
 
 @dataclass(frozen=True)
 class TableRows:
-    """How a table is read for a model that was learned from one.
+    """How to read a table for a model that was learned from one.
 
     Parameters
     ----------
     encoder : a fitted TableEncoder, whose features are the model's
-    written : the same and the label, as the model file has them
+    written : the same and the label, as in the model file
     """
 
     encoder: Any
@@ -95,41 +99,50 @@ class TableRows:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OnlineEstimator(Parameters, Budgeted):
-    """A learner behind scikit-learn's interface; subclasses say what it is made of.
+class OnlineEstimator(Parameters, Worker, Budgeted):
+    """A learner with scikit-learn's interface; subclasses say which parts it has.
 
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "poly", "linear", "sigmoid"}
+        k(x, z): "rbf" is exp(-gamma ||x - z||^2), "laplacian" exp(-gamma ||x - z||_1), "poly"
+        (gamma x.z + coef0)^degree, "linear" x.z, "sigmoid" tanh(gamma x.z + coef0).
     gamma : float, "median", a multiple as "4*median", or "auto"
-        Width of the kernel. "median" is 1 / median squared distance between the first 200 rows, of
-        ``fit`` between 200 rows drawn from all, in their units, and found anew when units change;
-        "4*median" is four times that. "auto" is 1 / number of features, as "median" is for kernels
+        Width of the kernel. "median" is 1 / median squared distance between the first 200 rows (for
+        ``fit``, 200 rows drawn from all), in their units; it is found again when units change.
+        "4*median" is four times that. "auto" is 1 / number of features; so is "median" for kernels
         that do not depend on a distance.
     degree, coef0 : int, float
-        Of the polynomial kernel; coef0 of the sigmoid kernel too.
+        Parameters of the polynomial kernel; coef0 also of the sigmoid kernel.
     scale : {"auto", "standard", None}
         "auto" centres features and divides them, if they need it, by units that change when the
-        stream does; ``fit`` finds them from all rows before it learns the first. "standard" divides
-        them by their running standard deviations; None leaves them as they come. A paper's
-        guarantee is of None with a gamma that is a number.
+        stream does; ``fit`` finds them from all rows before it learns the first. "standard"
+        divides them by their running standard deviations; None leaves them unchanged. The
+        papers' guarantees hold for None with a numeric gamma.
     missing : {"mean", "flag"}
-        A NaN is a missing value where scale is "auto", and an error elsewhere. The running mean of
-        its feature stands in for it; with "flag" a further feature says that it was missing.
+        A NaN is a missing value if scale is "auto", and else an error. The running mean of its
+        feature replaces it; with "flag" an extra feature says that it was missing.
     average : {"last", "mean", "suffix"}
-        What ``predict`` answers with: the last hypothesis, the mean of all, or the mean of about
-        the last half. Examples that left take their share of the mean with them.
+        The hypothesis that ``predict`` uses: the last one, the mean of all, or the mean of
+        about the last half. Examples that leave take their share of the mean with them.
     n_epochs : int or "auto"
-        How often ``fit`` learns the rows. "auto" is once, and if it shuffles fewer than 1,000 rows
-        as often as it takes to have learned 1,000, at most five times.
+        How many times ``fit`` learns the rows. "auto" is once; if it shuffles fewer than 1,000
+        rows, as often as it takes to learn 1,000, at most five times.
     shuffle : bool
-        Whether ``fit`` learns them in a random order, a new one each time; ``partial_fit`` and
-        ``prequential`` keep the order.
+        Whether ``fit`` learns the rows in random order, a new one each time; ``partial_fit``
+        and ``prequential`` keep the order.
     n_jobs : int or None
         Threads of ``predict`` on many rows; None is 1, -1 all processors.
     random_state : int, RandomState instance or None
-        Seed of ``shuffle`` and of what the learner draws, if it draws anything. None is 0: the
-        same rows leave the same model.
+        Seed of ``shuffle`` and of the learner's random choices, if it has any. None is 0: the
+        same rows give the same model.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features of the rows learned so far.
+    feature_names_in_ : array of str
+        Names of the features, if the first rows were a frame with named columns.
     """
 
     kernel: str = parameter("rbf", OneOf(*(part.kind for part in KERNELS)))
@@ -148,7 +161,7 @@ class OnlineEstimator(Parameters, Budgeted):
 
     _task: ClassVar[str]
     _stores_examples: ClassVar[bool] = True
-    # What learning sets beside `_engine` and `_origin`, with its type: what a model file holds.
+    # Attributes that learning sets beside `_engine` and `_origin`, with types: in model files.
     _fitted: ClassVar[dict[str, type]] = {
         "n_features_in_": int,
         "feature_names_in_": np.ndarray,
@@ -156,7 +169,9 @@ class OnlineEstimator(Parameters, Budgeted):
         "_sparse": bool,
         "_warned": bool,
     }
-    # What makes rows of a frame, where the model was learned from a table: of a file of `run`.
+    # Those of them that a model may lack.
+    _optional: ClassVar[frozenset[str]] = frozenset({"feature_names_in_"})
+    # Turns a frame into rows, if the model was learned from a table: from a file of `run`.
     _table: ClassVar[TableRows | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -170,10 +185,10 @@ class OnlineEstimator(Parameters, Budgeted):
     @classmethod
     @cache
     def _param_names(cls) -> tuple[str, ...]:
-        return tuple(super()._get_param_names())  # from the signature, which takes its time
+        return tuple(super()._get_param_names())  # from the signature, which takes time
 
     def _machine(self, kernel: Part) -> Learner:
-        """The parts this estimator's parameters describe.
+        """The parts that this estimator's parameters describe.
 
         `_seed`, drawn from random_state, and `n_features_in_` are known by then.
         """
@@ -183,7 +198,7 @@ class OnlineEstimator(Parameters, Budgeted):
 
     def _kernel_part(self, width: int) -> Part:
         part = {part.kind: part for part in KERNELS}[self.kernel]
-        if isinstance(self.gamma, str):  # of "median" until there are distances
+        if isinstance(self.gamma, str):  # for "median" until there are distances
             gamma = (median_factor(self.gamma) or 1.0) / max(width, 1)
         else:
             gamma = float(self.gamma)
@@ -191,9 +206,9 @@ class OnlineEstimator(Parameters, Budgeted):
         return part(**{each.name: given[each.name] for each in fields(part)})
 
     def _preparation(self, width: int) -> Preparation:
-        """What happens to rows first; `width` is 0 where it grows with the stream."""
+        """The preparation of rows; `width` is 0 if it grows with the stream."""
         if self.missing == "flag" and self.scale != "auto":
-            raise BudgetronError(f'missing="flag" goes with scale="auto", not {self.scale!r}')
+            raise BudgetronError(f'missing="flag" needs scale="auto", not {self.scale!r}')
         factor = median_factor(self.gamma)
         rule = "fixed" if factor is None else "median"
         race = self.gamma == RACE
@@ -205,7 +220,7 @@ class OnlineEstimator(Parameters, Budgeted):
     def _start(
         self, width: int, classes: int, dtype: np.dtype[Any], *, growing: bool = False
     ) -> None:
-        """Build the engine; gamma "auto" is frozen here."""
+        """Build the engine; gamma "auto" is fixed here."""
         seed = 0 if self.random_state is None else self.random_state
         self._seed = int(check_random_state(seed).randint(2**31 - 1))
         params = self.get_params(deep=False)
@@ -226,9 +241,9 @@ class OnlineEstimator(Parameters, Budgeted):
         dtype: np.dtype[Any],
         refuse: Callable[[Spec], None] | None = None,
     ) -> Engine:
-        """The engine that this origin and `_seed` make, for the first time or out of a file.
+        """The engine for this origin and `_seed`, new or from a file.
 
-        `refuse` may raise at what is about to be built.
+        `refuse` may raise an error about what will be built.
         """
         twin = type(self)(**origin.params)
         twin._validate_params()
@@ -250,34 +265,40 @@ class OnlineEstimator(Parameters, Budgeted):
             preparation,
             twin.average,
             origin.room,
+            twin._keeps_intervals,
         )
 
+    @property
+    def _keeps_intervals(self) -> bool:
+        """Whether the model keeps what intervals or sets need."""
+        return bool(getattr(self, "intervals", False) or getattr(self, "sets", False))
+
     def _restored(self) -> None:
-        """The attributes of `_fitted` came out of a file: check them, and set what follows."""
-        self._changed = True  # perhaps: the file has the parameters as they were when it was saved
+        """Check the attributes of `_fitted` that came from a file, and set what follows."""
+        self._changed = True  # perhaps: the file has the parameters at the time of saving
         names = getattr(self, "feature_names_in_", None)
         if not 1 <= self.n_features_in_ < 2**31 or (
             names is not None and len(names) != self.n_features_in_
         ):
-            raise BudgetronError("n_features_in_ and feature_names_in_ do not go together")
+            raise BudgetronError("n_features_in_ and feature_names_in_ do not match")
         width, growing, room = self._origin.width, self._origin.growing, self._origin.room
-        # Rows of hashed features become wider than the first; a room was taken for one width.
+        # Rows of hashed features may be wider than the first; a room is for one width.
         if self.n_features_in_ < width or (room.slots and (growing or self.n_features_in_ > width)):
             raise BudgetronError("n_features_in_ is not the width that the model was made for")
         if not 0 <= self._seed < 2**31:
-            raise BudgetronError("_seed is no seed")
+            raise BudgetronError("_seed is not a seed")
         if names is not None and not all(isinstance(name, str) for name in names.tolist()):
             raise BudgetronError("feature_names_in_ are not all text")
 
-    # ---- learning: first all is checked, then all is learned ----------------------------------
+    # ---- learning: first check all, then learn all --------------------------------------------
 
     @in_turn
     def _learn(
         self, X: Any, y: Any, sample_weight: Any, /, *, anew: bool = False, **how: Any
     ) -> Floats | None:
-        """Learn rows; the decisions on them before, if these are recorded.
+        """Learn rows; return the decisions before learning, if they are recorded.
 
-        Where it ends early, by Ctrl-C or for want of memory, the rows before have been learned.
+        If it ends early, by Ctrl-C or lack of memory, the rows before have been learned.
         """
         with self._unchanged_if_refused():
             batch = self._ready(X, y, sample_weight, anew=anew, **how)
@@ -302,8 +323,8 @@ class OnlineEstimator(Parameters, Budgeted):
     ) -> Batch:
         """Check everything about a call and, the first time, build the model; learn nothing.
 
-        Changes attributes at most, which `_unchanged_if_refused` puts back, nothing inside them.
-        Subclasses build the model; here are the checks of parameters, rows, weights and numbers of
+        Changes at most attributes, which `_unchanged_if_refused` restores, and nothing inside them.
+        Subclasses build the model; this method checks parameters, rows, weights and the number of
         rows.
         """
         first = self._starts(anew)
@@ -323,7 +344,7 @@ class OnlineEstimator(Parameters, Budgeted):
         return Batch(rows, y, weights, record)
 
     def _learn_rows(self, batch: Batch) -> Floats | None:
-        """Learn the rows of a batch that `_ready` let through, once, in their order."""
+        """Learn the rows of a batch that `_ready` checked, once, in order."""
         raise NotImplementedError
 
     def _starts(self, anew: bool) -> bool:
@@ -331,7 +352,7 @@ class OnlineEstimator(Parameters, Budgeted):
         return anew or not hasattr(self, "_engine")
 
     def _passes(self, batch: Batch, *, anew: bool) -> Iterator[Batch]:
-        """The rows to learn, of `fit` over all epochs, and in pieces where it shuffles."""
+        """The rows to learn; for `fit` over all epochs, and in pieces if it shuffles."""
         epochs = self._epochs(len(batch.y)) if anew else 1
         if not (anew and self.shuffle):
             yield batch
@@ -343,18 +364,18 @@ class OnlineEstimator(Parameters, Budgeted):
             yield from _shuffled(replace(batch, calibrate=epoch == 0), generator)
 
     def _epochs(self, rows: int) -> int:
-        """How often `fit` learns so many rows.
+        """How many times `fit` learns so many rows.
 
-        One pass where it keeps their order, so that it equals `partial_fit`.
+        Once if it keeps their order, so that it equals `partial_fit`.
         """
         if isinstance(self.n_epochs, str):
             return min(MOST_EPOCHS, -(-EPOCH_ROWS // max(rows, 1))) if self.shuffle else 1
         return self.n_epochs
 
     def _surveyed(self, batch: Batch) -> Batch:
-        """The rows of `fit` after a first pass over them, which settles units and gamma.
+        """The rows of `fit` after a first pass over them, which sets units and gamma.
 
-        Their order is that of the first epoch if `fit` shuffles, and as random if it does not.
+        Their order is that of the first epoch if `fit` shuffles; else it is random too.
         """
         native = self._engine.native
         if not native.surveys:
@@ -367,13 +388,13 @@ class OnlineEstimator(Parameters, Budgeted):
         return replace(batch, surveyed=True)
 
     def _targets(self, y: NDArray[Any]) -> Floats:
-        """What the compiled model learns of labels or targets that `_ready` let through."""
+        """The labels or targets that `_ready` checked, as the compiled model learns them."""
         raise NotImplementedError
 
     def _answer(self, rows: Any, *, probabilities: bool = False) -> tuple[Floats, int]:
-        """The outputs of checked rows, (n, outputs), or probabilities, (n, classes); and classes.
+        """The outputs for checked rows, (n, outputs), or probabilities, (n, classes); and classes.
 
-        All rows were answered by so many classes.
+        All rows were answered with the same number of classes.
         """
         threads = rows.shape[0] // LEAST_ROWS_A_THREAD
         if threads > 1:
@@ -383,25 +404,35 @@ class OnlineEstimator(Parameters, Budgeted):
         )
         return answer
 
+    def _covering(self, rows: Any, what: str, coverage: float = 0.9) -> tuple[Floats, int]:
+        """Other answers for checked rows, "interval" or "set", and the classes."""
+        threads = rows.shape[0] // LEAST_ROWS_A_THREAD
+        if threads > 1:
+            threads = min(threads, effective_n_jobs(self.n_jobs), os.cpu_count() or 1)
+        answer: tuple[Floats, int] = self._engine.native.answer(
+            rows, what, coverage, max(threads, 1)
+        )
+        return answer
+
     @contextmanager
     def _unchanged_if_refused(self) -> Iterator[None]:
-        """A call that is refused leaves the estimator as it was."""
+        """A refused call leaves the estimator unchanged."""
         before = self.__dict__.copy()
         try:
             yield
-        except BaseException:  # Ctrl-C too
+        except BaseException:  # also Ctrl-C
             self.__dict__ = before
             raise
 
     def _check_width(self, x: NDArray[Any]) -> None:
-        """All that the one-row ways in look at."""
+        """The only check of the one-row methods."""
         if len(x) != self.n_features_in_:
             raise BudgetronError(f"x has {len(x)} features, the model {self.n_features_in_}")
 
     def _rows(self, X: Any, *, first: bool = False, growing: bool = False) -> Any:
         """X as the engine reads it: C-ordered array or `SparseRows`, of its dtype.
 
-        All finite, but for NaN where the model takes missing values.
+        All values are finite, except NaN if the model takes missing values.
         """
         if scipy.sparse.issparse(X):
             X = sparse_rows(X)  # before SciPy touches it
@@ -417,7 +448,7 @@ class OnlineEstimator(Parameters, Budgeted):
             return self._below_flags(X)
         X = X.matrix() if isinstance(X, SparseRows) else in_order(X, names, type(self).__name__)
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": dtype, "order": "C"}
-        how["ensure_all_finite"] = "allow-nan"  # which is looked for below
+        how["ensure_all_finite"] = "allow-nan"  # checked below
         try:
             if growing and not first and names is None:
                 rows = check_array(X, estimator=self, **how)
@@ -428,7 +459,7 @@ class OnlineEstimator(Parameters, Budgeted):
                     )
             else:
                 rows = validate_data(self, X, reset=first, **how)
-        except OverflowError:  # a whole number of Python
+        except OverflowError:  # a large Python integer
             raise BudgetronError(
                 "X has a number that is too large for float64; its numbers must be finite"
             ) from None
@@ -441,8 +472,8 @@ class OnlineEstimator(Parameters, Budgeted):
     def _encoded(self, X: Any, *, anew: bool = False) -> Any:
         """A frame as rows of features, if the model knows the columns of a table; else X.
 
-        Where it starts anew with rows that are no frame it forgets these columns. TypeError for a
-        frame that has yet to be computed.
+        If it starts again with rows that are not a frame, it forgets these columns. TypeError for a
+        lazy frame.
         """
         refuse_lazy(X)
         if self._table is None or not is_frame(X):
@@ -450,7 +481,7 @@ class OnlineEstimator(Parameters, Budgeted):
                 self.__dict__.pop("_table", None)
             return X
         rows = self._table.encoder.transform(X)
-        if not anew and rows.shape[1] < self.n_features_in_:  # of --n-features
+        if not anew and rows.shape[1] < self.n_features_in_:  # from --n-features
             rows.resize((rows.shape[0], self.n_features_in_))
         return rows
 
@@ -467,7 +498,7 @@ class OnlineEstimator(Parameters, Budgeted):
         return bool(self._engine.native.takes_gaps)
 
     def _is_wide(self, width: int) -> None:
-        """What scikit-learn notes of the first rows, if they have no names."""
+        """Set what scikit-learn sets for the first rows, if they have no names."""
         self.n_features_in_ = width
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -489,7 +520,7 @@ class OnlineEstimator(Parameters, Budgeted):
     # ---- looking inside --------------------------------------------------------------------------
 
     def explain(self, x: Any) -> Explanation:
-        """The stored examples behind the decision on one row, with their share in it.
+        """The stored examples behind the decision for one row, with their shares.
 
         Parameters
         ----------
@@ -499,11 +530,11 @@ class OnlineEstimator(Parameters, Budgeted):
         Returns
         -------
         explanation : Explanation
-            Its shares, and its constant, sum to what `decision_function` (of a regressor:
-            `predict`) answers, up to rounding. Merged examples count from the round of their
-            merger. With averaging ("mean" or "suffix" of AVM) coefs are the averaged ones; those of
-            NOGD are what its weights on features amount to; POMDR's last rows, from which it
-            guesses, have shares as well.
+            Its shares and its constant sum to the result of `decision_function` (for a
+            regressor `predict`), up to rounding. Merged examples have the round of their merge.
+            With averaging ("mean" or "suffix" of AVM) coefs are the averaged ones; those of
+            NOGD follow from its weights on features; POMDR's last rows, from which it guesses,
+            have shares too.
 
         Raises
         ------
@@ -523,7 +554,7 @@ class OnlineEstimator(Parameters, Budgeted):
         return self._explained(rows)
 
     def _explained(self, rows: SparseRows) -> Explanation:
-        """The explanation of one row that was checked."""
+        """The explanation of one checked row."""
         examples, rounds, kernels, shares, constant, features, straight, intercept = (
             self._native.explain(rows.indices, rows.values)
         )
@@ -547,27 +578,28 @@ class OnlineEstimator(Parameters, Budgeted):
 
     @property
     def _deciding(self) -> Any:
-        """The compiled model, to be asked; NotFittedError where it has no answer yet."""
+        """The compiled model, for predictions; NotFittedError if it has no answer yet."""
         return self._native
 
     @property
-    def table_encoder_(self) -> Any:
+    def table_encoder_(self) -> TableEncoder:
         """The `TableEncoder` of a model that was learned from a table by `budgetron run`."""
         if self._table is None:
             raise AttributeError(f"this {type(self).__name__} was not learned from a table")
-        return self._table.encoder
+        encoder: TableEncoder = self._table.encoder
+        return encoder
 
     @property
     def support_vectors_(self) -> Any:
-        """The stored examples, (n_support_, n_features_in_); sparse if the first batch was.
+        """The stored examples, ``(n_support_, n_features_in_)``; sparse if the first batch was.
 
-        With scaling these are the scaled values they entered with, not those of the stream. With
-        missing="flag" the flag of each feature follows all features: twice as many columns.
+        With scaling these are the scaled values at the time they were stored, not those of the
+        stream. With missing="flag" the flags follow all features: twice as many columns.
         """
         return self._shown_examples()
 
     def _shown_examples(self) -> Any:
-        """The stored examples as the learner was shown them."""
+        """The stored examples as the learner saw them."""
         return self._as_rows(*self._native.support())
 
     def _as_rows(self, indptr: Any, indices: Any, values: Any) -> Any:
@@ -577,20 +609,20 @@ class OnlineEstimator(Parameters, Budgeted):
         return rows if self._sparse else rows.toarray()
 
     def _columns(self, features: NDArray[Any]) -> tuple[NDArray[Any], int]:
-        """Columns of these features of the compiled model, flags last, and how many there are."""
+        """Columns of these features of the compiled model, flags last, and their number."""
         if flags := self._engine.preparation.flags:
             return with_flags_last(features, self.n_features_in_, flags)
         return features, max(self.n_features_in_, int(features.max(initial=-1)) + 1)
 
     @property
     def dual_coef_(self) -> Floats:
-        """Coefs of the stored examples: one row, or one a class beyond two classes."""
+        """Coefs of the stored examples: one row, or one per class beyond two classes."""
         coefs: Floats = self._native.coefs()
         return np.ascontiguousarray(coefs.T)
 
     @property
     def gamma_(self) -> float | None:
-        """The kernel's gamma in force; None for a kernel without.
+        """The current gamma of the kernel; None for a kernel without gamma.
 
         With gamma="median" it changes after rows 2, 4, 8, ..., 128 and 200, and with
         scale="auto" whenever units change.
@@ -606,12 +638,12 @@ class OnlineEstimator(Parameters, Budgeted):
 
     @property
     def scale_(self) -> str | None:
-        """The same as ``scaling_``, but of Budgetron: there it is what features are divided by."""
+        """The same as ``scaling_``, except for Budgetron: there it is each divisor."""
         return self.scaling_
 
     @property
     def unit_changes_(self) -> int:
-        """How often the units of scale="auto" have changed since the first 200 rows."""
+        """How many times the units of scale="auto" have changed since the first 200 rows."""
         return int(self._native.unit_changes)
 
     @property
@@ -621,10 +653,10 @@ class OnlineEstimator(Parameters, Budgeted):
 
     @property
     def missing_counts_(self) -> dict[Any, int]:
-        """Missing values of each feature that had any, by its name or else its number.
+        """Missing values of each feature that had any, by its name or number.
 
-        Of very many features the first that had any are counted one by one: at most as many as have
-        units of their own, but 64 at least. ``n_missing_`` counts all.
+        If there are very many features, only the first ones are counted one by one: at most as many
+        as have their own units, but at least 64. ``n_missing_`` counts all.
         """
         _, features, counts = self._native.gaps
         names = getattr(self, "feature_names_in_", None)
@@ -633,7 +665,7 @@ class OnlineEstimator(Parameters, Budgeted):
 
     @property
     def not_learning_(self) -> str | None:
-        """What `budgetron.NotLearningWarning` says of the model; None while there is no reason."""
+        """The text of `budgetron.NotLearningWarning` for the model; None if there is no reason."""
         verdict = self._native.verdict
         return None if verdict is None else self._engine.alarm.text(*verdict)
 
@@ -654,17 +686,17 @@ class OnlineEstimator(Parameters, Budgeted):
 
     @property
     def memory_bytes_(self) -> int:
-        """Bytes the compiled model holds: support, coefs, matrices, buffers and scratch.
+        """Bytes that the compiled model holds: support, coefs, matrices, buffers and scratch.
 
-        Buffers are as large as they have had to be so far. A model out of a file begins with those
-        that its state needs, so that it may hold less than the one that was saved, or more where
-        there is no budget. With a budget in bytes both hold the same.
+        Buffers have the largest size that was needed so far. A model from a file starts with the
+        buffers that its state needs, so it may hold less than the saved one, or more if there is no
+        budget. With a budget in bytes both hold the same.
         """
         return int(self._native.memory_bytes)
 
 
 def _shuffled(batch: Batch, generator: np.random.Generator) -> Iterator[Batch]:
-    """The rows in a random order, a piece gathered at a time; a copy of all is never made."""
+    """The rows in random order, gathered piece by piece; never copies all of them."""
     order = generator.permutation(len(batch.y))
     values = batch.rows.size / max(len(order), 1)
     step = min(PIECE, max(1, int(PIECE_VALUES / max(values, 1))))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from budgetron._engine import Floats
 
-SHOWN = 10  # examples in the text
+SHOWN = 10  # examples shown in the text
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,13 +21,13 @@ class Explanation:
     ----------
     classes : labels of the classes; None for a regressor
     examples : the n examples, an array or CSR matrix; with scaling as they were stored, scaled
-    rounds : when each was stored: how many rows had been learned before it, so 0 is the first row
+    rounds : when each was stored: the number of rows learned before it, so 0 is the first row
     kernels : k(x_i, x) of each
     shares : (n, outputs), coef times kernel value. Up to two classes and regression have one
-        output, where a share above 0 speaks for ``classes[1]``; more classes have one each
+        output, where a share above 0 votes for ``classes[1]``; more classes have one each
     constant : what a regressor adds to the shares: the centre of the targets (``target_units_``)
-    features : of the straight part, if the learner has one: the m features of the row that are not
-        0 and have a weight, as columns of ``examples``, those with the largest share first
+    features : the m features of the row that are not 0 and have a weight in the straight part, if
+        the learner has one, as columns of ``examples``; the largest share first
     straight : (m, outputs), weight times value of each
     intercept : (outputs,), what the straight part adds to every row
     """
@@ -44,14 +44,14 @@ class Explanation:
 
     @property
     def decision(self) -> Floats:
-        """f(x), one number an output: the sum of all shares, the intercept and the constant."""
+        """f(x), one number per output: the sum of all shares, the intercept and the constant."""
         total: Floats = self.shares.sum(axis=0) + self.constant
         if self.straight is not None:
             total = total + self.straight.sum(axis=0)
         return total if self.intercept is None else total + self.intercept
 
     def by_size(self) -> Explanation:
-        """The same, the largest share of any output first, the older of the tied."""
+        """The same, sorted by the largest share of any output; of tied ones the older first."""
         sizes = np.abs(self.shares).max(axis=1, initial=0.0)
         order = np.lexsort((self.rounds, -sizes))
         straight = np.zeros((0, 1)) if self.straight is None else self.straight

@@ -1,7 +1,7 @@
-"""Frames with named columns: pandas, polars, Arrow, whatever scikit-learn takes names from.
+"""Frames with named columns: pandas, polars, Arrow, and all others that scikit-learn supports.
 
-The names of the first frame become ``feature_names_in_``. Later frames are put in their order,
-where scikit-learn would raise; it still warns where only one of frame and model has names.
+The names of the first frame become ``feature_names_in_``. Later frames are put in this order, where
+scikit-learn would raise an error; it still warns if only one of frame and model has names.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from sklearn.utils.validation import _get_feature_names
 
 from budgetron.errors import BudgetronError
 
-SHOWN = 5  # names in an error
+SHOWN = 5  # names shown in an error
 
 
 def in_order(X: Any, names: NDArray[Any] | None, owner: str) -> Any:
-    """X with its columns in the order of `names`; as it is where X or the model has no names.
+    """X with its columns in the order of `names`; unchanged if X or the model has no names.
 
     Parameters
     ----------
     X : rows of any kind
-    names : of the model's features, if it has any
+    names : names of the model's features, if it has any
     owner : the model's class, for the error
 
     Raises
@@ -36,7 +36,7 @@ def in_order(X: Any, names: NDArray[Any] | None, owner: str) -> Any:
         return X
     try:
         columns = _get_feature_names(X)
-    except ValueError as error:  # of several lines: two columns of one name
+    except ValueError as error:  # several lines: two columns with the same name
         raise BudgetronError("X: " + " ".join(str(error).split())) from None
     if names is None or columns is None or np.array_equal(columns, names):
         return X
@@ -53,9 +53,9 @@ def in_order(X: Any, names: NDArray[Any] | None, owner: str) -> Any:
 
 
 def float_types(X: Any) -> list[Any]:
-    """The types a model may take its rows in: the first unless X is of one of the others.
+    """The dtypes that a model may take rows in: the first, unless X has one of the others.
 
-    scikit-learn sees the type of arrays and of pandas frames alone, others are asked here.
+    scikit-learn sees only the dtypes of arrays and pandas frames; others are found here.
     """
     select = getattr(type(X), "select", None)
     if select is not None and np.asarray(X[:0]).dtype == np.float32:

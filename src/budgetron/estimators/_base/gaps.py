@@ -1,9 +1,9 @@
-"""Missing values in rows: what a model without units says to them, and how flags are numbered.
+"""Missing values in rows: the error of models without units, and the numbers of flags.
 
-A NaN is a missing value, a gap, where scale is "auto": the compiled model puts the running mean in
-its place and counts it (core/model/gaps.hpp). With missing="flag" a row has a further feature for
-each of its gaps. Its number in the core is that of the feature, from `FLAGS` on; a model in bytes,
-which takes its memory by the width, numbers flags from the width on.
+A NaN is a missing value, a gap, if scale is "auto": the compiled model replaces it by the running
+mean and counts it (core/model/gaps.hpp). With missing="flag" a row has an extra feature for each of
+its gaps. Its number in the core is that of the feature plus `FLAGS`; a model in bytes, which
+allocates its memory by width, numbers flags from the width on.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from budgetron._csr import SparseRows
 from budgetron.errors import BudgetronError
 
-FLAGS = 2**30  # the first flag; features are below
+FLAGS = 2**30  # number of the first flag; features have smaller numbers
 
 ADVICE = 'scale="auto" treats it as a missing value'
-OLD = "this model is of an earlier version and takes no missing values: train it anew"
+OLD = "this model is from an earlier version and takes no missing values: train it again"
 
 
 def refuse_gaps(rows: Any, names: NDArray[Any] | None, advice: str = ADVICE) -> None:
@@ -54,7 +54,7 @@ missing value
 def with_flags_last(indices: NDArray[Any], width: int, first: int) -> tuple[NDArray[np.int64], int]:
     """Feature numbers of stored examples as columns: all features, then the flag of each.
 
-    Returns the columns and how many there are.
+    Returns the columns and their number.
 
     Examples
     --------

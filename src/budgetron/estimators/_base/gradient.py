@@ -1,4 +1,4 @@
-"""Learners that descend a loss: which one, for classification and for regression."""
+"""Learners that minimise a loss by gradient descent, for classification and regression."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ REGRESSION_LOSS = OneOf(*(part.kind for part in REGRESSION_LOSSES))
 
 
 def regression_loss(loss: str, epsilon: float) -> Part:
-    """The loss of this name; all but the absolute one have an epsilon."""
+    """The loss of this name; all except the absolute loss have an epsilon."""
     part = {part.kind: part for part in REGRESSION_LOSSES}[loss]
     return Absolute() if part is Absolute else part().set_params(epsilon=float(epsilon))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GradientClassifier(OnlineClassifier):
-    """A classifier that descends a loss.
+    """A classifier that minimises a loss.
 
     Parameters
     ----------
     loss : {"hinge", "smooth-hinge", "logistic"}
+        The loss of the margin y f(x) that a step descends.
     tau : float
         Width over which the smooth hinge rounds its kink.
     """
@@ -49,18 +50,18 @@ class GradientClassifier(OnlineClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GradientRegressor(TubeRegressor):
-    """A regressor that descends a loss.
+    """A regressor that minimises a loss.
 
     Parameters
     ----------
     step : float
-        Step size (eta); of the losses that move f by the sign of the error, in units of the
+        Step size (eta); for losses that move f by the sign of the error, in units of the
         targets' deviation (``target_scale``).
     loss : {"squared", "absolute", "epsilon-insensitive"}
-        Moves f by the error beyond epsilon, by the error's sign always, or by its sign beyond
-        epsilon.
+        Moves f by the error beyond epsilon, always by the sign of the error, or by its sign
+        beyond epsilon.
     epsilon : float
-        Errors up to this size are left alone, but by the absolute loss; in units of the targets'
+        Smaller errors do not change f, except with the absolute loss; in units of the targets'
         deviation (``target_scale``).
     """
 

@@ -1,8 +1,8 @@
-"""Parameters of estimators: fields with a default and the values they may have.
+"""Parameters of estimators: fields with a default and their allowed values.
 
-Most are a part's: ``ridge: float = of(Halve, "ridge")`` takes default and ranges from there. Others
-state their own, ``rule: str = parameter("bounded", OneOf("bounded", "aggressive"))``. What
-scikit-learn's validation reads is made of these fields.
+Most belong to a part: ``ridge: float = of(Halve, "ridge")`` takes default and ranges from there.
+Others state their own, ``rule: str = parameter("bounded", OneOf("bounded", "aggressive"))``.
+scikit-learn's validation uses these fields.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def of(part: type[Part], name: str, *also: Any, default: Any = MISSING) -> Any:
     ----------
     part, name : the part, and the name of its parameter
     *also : further ranges
-    default : instead of the part's
+    default : replaces the part's default
     """
     found = {field.name: field for field in fields(part)}[name]
     given = found.default if default is MISSING else default
@@ -33,7 +33,7 @@ def of(part: type[Part], name: str, *also: Any, default: Any = MISSING) -> Any:
 class Parameters:
     """Something whose fields have ranges, its own and those of its parents."""
 
-    _stated: ClassVar[dict[str, list[Any]]] = {}  # by the body of the class
+    _stated: ClassVar[dict[str, list[Any]]] = {}  # in the body of the class
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -1,9 +1,9 @@
-"""Which rows and labels are already what a model reads, so that no check need convert them.
+"""Recognises rows and labels that a model can read unchanged, so that no check has to convert them.
 
-scikit-learn's checks take half a millisecond per call whatever comes: they ask about frames, lists,
-pandas types and dtypes first. An array or CSR of the model's own dtype and width needs none of that
-but a look at its numbers, and goes past them; everything else goes through them, and what is wrong
-is said there. Of labels that go past, scikit-learn does not warn that most of them are different.
+scikit-learn's checks take half a millisecond per call for any input: they look for frames, lists,
+pandas types and dtypes first. An array or CSR of the model's own dtype and width only needs a look
+at its numbers, and skips them; everything else goes through them, and they report what is wrong.
+For labels that skip them, scikit-learn does not warn that most of them differ.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from budgetron._csr import SparseRows
 def plain_rows(X: Any, dtypes: list[Any], width: int | None = None, *, gaps: bool = False) -> bool:
     """Whether X is a C-ordered array or `SparseRows` of such a dtype, not empty, all finite.
 
-    `width` None: of any width. `gaps`: values may be missing (NaN).
+    `width` None: any width. `gaps`: values may be missing (NaN).
 
     Examples
     --------
@@ -43,7 +43,7 @@ def plain_rows(X: Any, dtypes: list[Any], width: int | None = None, *, gaps: boo
 
 
 def plain_labels(y: Any) -> bool:
-    """Whether y is an array of labels: text, truth values or whole numbers.
+    """Whether y is an array of labels: text, booleans or whole numbers.
 
     Examples
     --------
@@ -55,13 +55,13 @@ def plain_labels(y: Any) -> bool:
     if type(y) is not np.ndarray or y.ndim != 1 or y.size == 0:
         return False
     if y.dtype.kind == "f":
-        within = float(y.min()) > -(2**63) and float(y.max()) < 2**63  # which no NaN is
+        within = float(y.min()) > -(2**63) and float(y.max()) < 2**63  # false for NaN
         return within and bool((y == np.rint(y)).all())
     return y.dtype.kind in "biuU"
 
 
 def codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp] | None:
-    """The class codes of labels, or None if not all of them are among the classes.
+    """The class codes of labels, or None if not all of them are known classes.
 
     Examples
     --------
@@ -84,10 +84,11 @@ def codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp] | None:
 
 
 def comparable(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Both as NumPy can compare them without error; None where they have no type in common.
+    """Both in types that NumPy can compare without error; None if there is no common type.
 
-    NumPy compares numbers of two types in a third, for int64 with uint64 or float64 the latter,
-    where 2**53 and 2**53 + 1 are one. Then both become whole numbers of 64 bits, if these hold all.
+    NumPy compares numbers of two types in a third; for int64 with uint64 or float64 that is
+    float64, where 2**53 and 2**53 + 1 are equal. Then both become 64-bit integers, if these can
+    hold all.
 
     Examples
     --------
@@ -111,7 +112,7 @@ def comparable(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], ND
 
 
 def _hold(dtype: np.dtype[Any], *arrays: NDArray[Any]) -> bool:
-    """Whether numbers of this type can be exactly these."""
+    """Whether this type can hold these numbers exactly."""
     if dtype.kind == "f":
         most = 2 ** (np.finfo(dtype).nmant + 1)
         low, high = -most, most
@@ -135,6 +136,6 @@ def numeric(labels: NDArray[Any]) -> bool:
 
 
 def _finite(values: NDArray[Any]) -> bool:
-    """False also of numbers whose sum is too large: a closer look is for others to take."""
+    """False also for numbers whose sum is too large: the caller has to check these."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(values.sum()))

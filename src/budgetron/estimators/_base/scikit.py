@@ -1,10 +1,10 @@
-"""scikit-learn's base classes with types, and its checks with our error: the door to scikit-learn.
+"""scikit-learn's base classes with types, and its checks with our error: the link to scikit-learn.
 
-To a type checker a class of an untyped package is `Any`, and a dataclass derived from `Any` takes
+For a type checker a class of an untyped package is `Any`, and a dataclass derived from `Any` takes
 every keyword: `BudgetronClassifier(bugdet=3)` would pass. So type checkers see the classes below,
-which declare what is used of scikit-learn's own; at run time the names are scikit-learn's.
+which declare what we use; at run time the names are scikit-learn's own.
 
-What scikit-learn's checks refuse is a mistake of the user's, so their ValueError becomes a
+What scikit-learn's checks refuse is a user's mistake, so their ValueError becomes a
 `BudgetronError`. Their TypeError stays.
 """
 
@@ -37,11 +37,20 @@ if TYPE_CHECKING:
     class RegressorMixin:
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
 
+    class OutlierMixin:
+        def fit_predict(self, X: Any, y: Any = None) -> Any: ...
+
     class TransformerMixin:
         def fit_transform(self, X: Any, y: Any = None) -> Any: ...
 
 else:
-    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+    from sklearn.base import (
+        BaseEstimator,
+        ClassifierMixin,
+        OutlierMixin,
+        RegressorMixin,
+        TransformerMixin,
+    )
 
 
 def _refusing(check: Any) -> Callable[..., Any]:
@@ -58,11 +67,13 @@ check_classification_targets = _refusing(multiclass.check_classification_targets
 check_consistent_length = _refusing(validation.check_consistent_length)
 check_random_state = _refusing(utils.check_random_state)
 column_or_1d = _refusing(validation.column_or_1d)
+num_samples = _refusing(validation._num_samples)
 validate_data = _refusing(validation.validate_data)
 
 __all__ = [
     "BaseEstimator",
     "ClassifierMixin",
+    "OutlierMixin",
     "RegressorMixin",
     "TransformerMixin",
     "check_array",
@@ -70,5 +81,6 @@ __all__ = [
     "check_consistent_length",
     "check_random_state",
     "column_or_1d",
+    "num_samples",
     "validate_data",
 ]

@@ -1,9 +1,9 @@
-"""An estimator among threads and onlookers: taking turns, snapshots, listeners.
+"""An estimator used by several threads: locks, snapshots, listeners.
 
-The compiled model lets threads in by itself: any number that predict, or one that learns, row by
-row of a prediction and a few hundred rows of a batch at a time. What an estimator keeps beside it
-(classes, widths) is guarded here: calls that learn take turns (`_turn`), and a snapshot waits for
-its turn.
+The compiled model has a shared lock: any number of threads may predict, one row at a time, or one
+may learn, a few hundred rows of a batch at a time. This module guards what an estimator keeps
+beside it (classes, widths): calls that learn hold an exclusive lock (`_turn`), and a snapshot waits
+for it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from budgetron.events import Listener, Relay, log
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S", bound="Shared")
-_PRIVATE = ("_turn_lock", "_listener")  # of this estimator alone: not copied, pickled or saved
+_PRIVATE = ("_turn_lock", "_listener")  # not copied, pickled or saved
 
 
 def in_turn(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """A method of an estimator that only one thread at a time is in."""
+    """A method of an estimator that only one thread at a time may run."""
 
     @wraps(method)
     def waiting(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -38,17 +38,17 @@ def in_turn(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P
 
 
 class Shared(BaseEstimator):
-    """What estimators have because others use and watch them."""
+    """The part of an estimator that lets others use and watch it."""
 
     _engine: Engine
     _listener: Relay | None = None
 
     @property
     def _turn(self) -> Any:
-        """A lock held by whoever learns, or copies what others learn.
+        """A lock for calls that learn, or copy what others learn.
 
-        A process that forks while another thread holds it would leave the child a lock that nobody
-        gives back: each process has its own. Whether the model is sound there the core knows.
+        A process that forks while another thread holds it would leave the child a lock that is
+        never released: each process has its own. The core knows whether the model is valid there.
         """
         process, lock = self.__dict__.setdefault("_turn_lock", (os.getpid(), threading.RLock()))
         if process != os.getpid():
@@ -72,11 +72,11 @@ class Shared(BaseEstimator):
 
     @in_turn
     def snapshot(self) -> Self:
-        """A copy as the model is now, which later learning does not change: for serving.
+        """A copy of the current model, which later learning does not change: for serving.
 
-        Its answers are the model's own to the bit, and if it is taught the same rows it goes on to
-        the bit as the model does. It has its own memory, as much as the model. Nobody watches it.
-        While another thread learns it waits for that call to end.
+        Its answers equal the model's to the bit; if it learns the same rows, it stays equal to the
+        bit. It has its own memory, as much as the model, and no listener. While another thread
+        learns, it waits for that call to end.
 
         Examples
         --------
@@ -93,17 +93,17 @@ class Shared(BaseEstimator):
         return deepcopy(self, known)
 
     def watch(self, listener: Listener | None = log) -> Self:
-        """Have `listener` called with every event inside: evictions, merges, drift.
+        """Call `listener` with every event inside the model: evictions, merges, drift.
 
         The thread that learns calls it, every 256 rows of a batch and at its end. It may look into
         the model. If it raises, the batch is first learned to its end, without further calls. A
-        watched model learns to the bit what it would have learned; a listener is no part of what is
-        saved, pickled, cloned or copied. There is one at a time.
+        watched model learns the same, to the bit; the listener is not saved, pickled, cloned or
+        copied. There is one at a time.
 
         Parameters
         ----------
         listener : called with each `budgetron.events.Event`; the default writes them to the logger
-            "budgetron", drift as INFO, the rest as DEBUG. None: nobody listens any more.
+            "budgetron", drift as INFO, the rest as DEBUG. None removes the listener.
 
         Examples
         --------
@@ -125,7 +125,7 @@ class Shared(BaseEstimator):
         return self
 
     def _watched(self, engine: Engine) -> Engine:
-        """The engine, with whoever listens to this estimator."""
+        """The engine, with the listener of this estimator."""
         if self._listener is not None:
             engine.native.listen(self._listener)
         return engine

@@ -19,17 +19,17 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?i?b)\s*", re.IGNORECASE)
 
 
 def parse_bytes(text: str, name: str = "size") -> int:
-    """The bytes a text says, rounded down.
+    """The number of bytes that a text means, rounded down.
 
     Parameters
     ----------
     text : a number and a unit: B, KB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of 1024)
-    name : of the parameter, for the error
+    name : name of the parameter, for the error
 
     Raises
     ------
     BudgetronError
-        If the text is no size.
+        If the text is not a size.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def parse_bytes(text: str, name: str = "size") -> int:
     match = _SIZE.fullmatch(text)
     if match is None or match[2].lower() not in _UNITS:
         raise BudgetronError(
-            f"{name}={text!r} is no size: give a number of bytes as '256KB' (256,000), '256KiB' "
+            f"{name}={text!r} is not a size: give a number of bytes as '256KB' (256,000), '256KiB' "
             "(262,144), or with B, MB, MiB, GB, GiB"
         )
     whole, _, fraction = str(match[1]).partition(".")

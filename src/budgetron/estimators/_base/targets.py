@@ -1,7 +1,7 @@
-"""Labels and numbers to learn from, out of whatever y is; what is missing is refused by its row.
+"""Labels and numbers to learn from, converted from any y; a missing one is refused with its row.
 
-Labels are of one kind: text, or numbers and truth values. None, NaN, NaT and pandas' NA are no
-labels: NumPy cannot put them in an order with the others.
+Labels are of one kind: text, or numbers and booleans. None, NaN, NaT and pandas' NA are not labels:
+NumPy cannot sort them with the others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 def labels(y: Any, what: str = "Input y") -> NDArray[Any]:
-    """Y as a 1-d array of labels that a classifier of ours takes: no fractions, no bytes."""
+    """Y as a 1-d array of labels that our classifiers take: no fractions, no bytes."""
     found = any_labels(y, what)
     if not plain_labels(found):
         check_classification_targets(found)
@@ -35,7 +35,7 @@ def any_labels(y: Any, what: str = "Input y", first: int = 0) -> NDArray[Any]:
     Parameters
     ----------
     y : an array, a list or a Series
-    what : how to call it in an error
+    what : its name in an error
     first : the number of its first row
 
     Raises
@@ -55,7 +55,7 @@ def any_labels(y: Any, what: str = "Input y", first: int = 0) -> NDArray[Any]:
     given = y
     if isinstance(y, list | tuple):
         y = told_apart(y, what, first)
-        if y.dtype.kind == "U":  # of which NumPy makes text, whatever else there is
+        if y.dtype.kind == "U":  # NumPy turns everything into text then
             check_labels(given, what, first)
     found: NDArray[Any] = y if plain_labels(y) else column_or_1d(y, warn=True)
     if found.dtype.kind == "O":
@@ -67,7 +67,7 @@ def any_labels(y: Any, what: str = "Input y", first: int = 0) -> NDArray[Any]:
 
 
 def check_labels(values: Iterable[Any], what: str = "Input y", first: int = 0) -> None:
-    """Raise BudgetronError where a label is missing, or text is among other labels."""
+    """Raise BudgetronError if a label is missing, or text is mixed with other labels."""
     one: Any = None
     for row, value in enumerate(values, start=first):
         if _missing(value):
@@ -85,7 +85,7 @@ def check_labels(values: Iterable[Any], what: str = "Input y", first: int = 0) -
 
 
 def told_apart(given: Sequence[Any], what: str = "Input y", first: int = 0) -> NDArray[Any]:
-    """The array NumPy makes of labels, unless it rounds whole numbers: then one that does not.
+    """The array that NumPy makes from labels, or one that does not round large integers.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def told_apart(given: Sequence[Any], what: str = "Input y", first: int = 0) -> N
     >>> told_apart([2**53 + 1, 5.0]).tolist(), told_apart([2**63 + 5, 2]).dtype
     ([9007199254740993, 5], dtype('uint64'))
     """
-    with as_budgetron_error():  # lists of several lengths
+    with as_budgetron_error():  # lists of different lengths
         found: NDArray[Any] = np.asarray(given)
     if found.dtype.kind != "f" or found.ndim != 1 or not (np.abs(found) >= 2.0**53).any():
         return found
@@ -111,13 +111,13 @@ def told_apart(given: Sequence[Any], what: str = "Input y", first: int = 0) -> N
 
 
 def numbers(y: Any, first: int = 0) -> Floats:
-    """Y as a 1-d array of finite float64; BudgetronError names the row that is none."""
+    """Y as a 1-d array of finite float64; a BudgetronError names the row that is not."""
     if y is None:
         raise BudgetronError("this regressor requires y to be passed, but the target y is None")
     y = column_or_1d(y, warn=True)
     try:
         if y.dtype.kind in "mM":
-            raise TypeError("a date is no number")
+            raise TypeError("a date is not a number")
         targets: Floats = np.ascontiguousarray(y, dtype=np.float64)
         finite = np.isfinite(targets)
     except (TypeError, ValueError, OverflowError):
@@ -127,7 +127,7 @@ def numbers(y: Any, first: int = 0) -> Floats:
 
 
 def number(y: Any) -> float:
-    """One target as a finite float; BudgetronError if it is none."""
+    """One target as a finite float; BudgetronError if it is not one."""
     try:
         target = float(y)
     except (TypeError, ValueError, OverflowError):
@@ -147,7 +147,7 @@ def _check_rows(
 
 
 def _missing(value: Any) -> bool:
-    """None, NaN, NaT or NA, whose comparison with itself is not even a truth value."""
+    """Whether it is None, NaN, NaT or NA, whose comparison with itself is not even a boolean."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
@@ -160,7 +160,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """A value in an error: as NumPy's and Python's own are written, NaN as scikit-learn does."""
+    """A value for an error: as NumPy and Python write it, NaN as scikit-learn does."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

@@ -1,8 +1,8 @@
-"""How much a row counts: sample_weight and class_weight become one number per row.
+"""The weight of a row: sample_weight and class_weight become one number per row.
 
-A row of weight w moves f by w times as much as it would: whatever the update adds for it is
-multiplied by w. What does not depend on the row stays: decays, norm balls, BOGD's largest coef. A
-row of weight 0 is as if it had not come.
+A row of weight w moves f by w times as much: what the update adds for it is multiplied by w. What
+does not depend on the row stays: decays, norm balls, BOGD's largest coef. A row of weight 0 counts
+as if it had not come.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from budgetron._engine import Floats
 from budgetron.errors import BudgetronError, as_budgetron_error
 
-# Beyond, squares of coefs overflow.
+# Above this, squares of coefs overflow.
 LARGEST = 1e100
 
 
 def sample_weights(sample_weight: Any, count: int, *, some: bool = False) -> Floats | None:
-    """One number from 0 to LARGEST per row, None if none were given; one number is for all rows.
+    """One number from 0 to LARGEST per row, None if none were given; a scalar is for all rows.
 
     `some`: not all of them may be 0.
     """
@@ -30,12 +30,12 @@ def sample_weights(sample_weight: Any, count: int, *, some: bool = False) -> Flo
     try:
         with as_budgetron_error():  # text
             weights: Floats = np.ascontiguousarray(np.asarray(sample_weight, dtype=np.float64))
-    except OverflowError:  # a whole number of Python
+    except OverflowError:  # a large Python integer
         raise BudgetronError(f"a sample weight is not a number from 0 to {LARGEST:g}") from None
     if np.asarray(sample_weight).ndim == 0:
         weights = np.full(count, float(weights[0]))
     if weights.shape != (count,):
-        raise BudgetronError(f"sample_weight has the shape {weights.shape}, for {count} rows")
+        raise BudgetronError(f"sample_weight has shape {weights.shape}, but there are {count} rows")
     _check(weights)
     if some and not weights.any():
         raise BudgetronError("Sample weights must contain at least one non-zero number.")
@@ -52,7 +52,7 @@ def product(rows: Floats | None, classes: Floats) -> Floats:
 
 
 def product_one(row: float, of_class: float) -> float:
-    """The same of one row."""
+    """The same for one row."""
     weight = row * of_class
     if weight > LARGEST:
         _check(np.array([weight]))
@@ -67,11 +67,11 @@ def _check(weights: Floats) -> None:
 
 
 class ClassWeights:
-    """The weights of labels as they come.
+    """The weights of labels as rows come.
 
     Parameters
     ----------
-    rule : a weight for each label (those not named: 1), or "balanced": n_t / (K_t n_{y,t}), from
+    rule : a weight for each label (others: 1), or "balanced": n_t / (K_t n_{y,t}), from
         the rows 1..t, the classes among them and the rows of the label y of row t
     """
 
@@ -83,10 +83,10 @@ class ClassWeights:
                         f"class_weight[{label!r}]={weight!r} must be a number from 0 to {LARGEST:g}"
                     )
         self.rule = rule
-        self.counts: dict[Any, int] = {}  # rows seen of each label; of "balanced" only
+        self.counts: dict[Any, int] = {}  # rows seen per label; only for "balanced"
 
     def check(self, classes: NDArray[Any]) -> None:
-        """Raise BudgetronError where a label named is none of these, all there will be."""
+        """Raise BudgetronError if a named label is not one of these, which are all."""
         if isinstance(self.rule, dict):
             known = set(classes.tolist())
             for label in self.rule:
@@ -98,7 +98,7 @@ class ClassWeights:
 
     @property
     def counts_rows(self) -> bool:
-        """Whether weights depend on the rows that have come: "balanced"."""
+        """Whether weights depend on the rows so far: "balanced"."""
         return not isinstance(self.rule, dict)
 
     @property
@@ -107,7 +107,7 @@ class ClassWeights:
         return sum(self.counts.values())
 
     def of_one(self, label: Any) -> float:
-        """The weight of a next row with this label; `count` it when it has come."""
+        """The weight of a next row with this label; call `count` when it has come."""
         if isinstance(self.rule, dict):
             return float(self.rule.get(label, 1.0))
         before = self.counts.get(label, 0)
@@ -115,21 +115,21 @@ class ClassWeights:
         return (self.seen + 1) / (classes * (before + 1))
 
     def count(self, label: Any) -> None:
-        """A row with this label has come."""
+        """Count a row with this label."""
         if self.counts_rows:
             self.counts[label] = self.counts.get(label, 0) + 1
 
     def count_rows(self, y: NDArray[Any]) -> None:
-        """Rows with these labels have come."""
+        """Count rows with these labels."""
         if self.counts_rows:
             labels, numbers = np.unique(y, return_counts=True)
             for label, number in zip(labels.tolist(), numbers.tolist(), strict=True):
                 self.counts[label] = self.counts.get(label, 0) + number
 
     def of_rows(self, y: NDArray[Any], counted: NDArray[np.bool_] | None = None) -> Floats:
-        """The weights of the next rows; rows not `counted` are as if they had not come.
+        """The weights of the next rows; rows not `counted` are ignored.
 
-        Changes nothing: `count_rows` when they have come.
+        Changes nothing: call `count_rows` when the rows have come.
         """
         if isinstance(self.rule, dict):
             labels, codes = np.unique(y, return_inverse=True)
@@ -143,7 +143,7 @@ class ClassWeights:
         )
         names = labels.tolist()
         before = np.array([self.counts.get(name, 0) for name in names], dtype=np.int64)
-        # How many rows of its label there are up to each row of this call.
+        # The number of rows of its label up to each row of this call.
         grouped = np.argsort(codes, kind="stable")
         starts = np.cumsum(numbers) - numbers
         own = np.empty(len(y), dtype=np.int64)

@@ -8,13 +8,13 @@ from typing import Any
 
 from sklearn.utils._param_validation import StrOptions
 
-RACE = "race"  # the median's gamma, its 4-fold and its 16-fold: the best one stays
+RACE = "race"  # the median's gamma, 4 times and 16 times it: the best one stays
 
 _MULTIPLE = re.compile(r"(?:(?P<factor>[^*]*)\*)?\s*median\s*")
 
 
 def median_factor(gamma: Any) -> float | None:
-    """How many times the gamma of the median rule a value begins with; None if it is no such text.
+    """The multiple of the median rule's gamma that a text means; None if it is no such text.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def median_factor(gamma: Any) -> float | None:
 
 
 class _Words(StrOptions):  # type: ignore[misc]
-    """As scikit-learn's validation reads it, which knows no range beside its own."""
+    """For scikit-learn's validation, which knows only its own ranges."""
 
     def is_satisfied_by(self, val: Any) -> bool:
         if super().is_satisfied_by(val):
@@ -48,7 +48,7 @@ class _Words(StrOptions):  # type: ignore[misc]
 
 
 class WidthText:
-    """The range of such texts; "race" is one where learners can race."""
+    """The range of such texts; "race" is allowed if learners can race."""
 
     def __init__(self, *, races: bool = False) -> None:
         self.races = races

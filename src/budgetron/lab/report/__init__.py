@@ -1,7 +1,7 @@
-"""What a comparison leaves in its folder: tables, records, figures and a page, from templates.
+"""The files that a comparison writes: tables, records, figures and a page, from templates.
 
 `write` makes about.json, table.md, records and checkpoints as CSV and Parquet, the figures, and
-report.html, one page that needs nothing else, for a laptop and for a phone, light and dark.
+report.html, a single page without other files, for laptop and phone, light and dark.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def write(
     facts["conclusion"] = found.conclusion
     facts["failed"] = [{"what": what, "cells": cells} for what, cells in failed.items()]
     facts["warnings"] = [{"what": what, "cells": n} for what, n in found.warnings.items()]
-    drawn = figures.draw(folder / "figures", found.summary, pool)
+    drawn = figures.draw(folder / "figures", found.summary, pool.here)
     sections = [
         {
             "id": f"stream-{number}",
@@ -64,7 +64,7 @@ def write(
 
 
 def render(template: str, package: str = "budgetron.lab.report", /, **given: Any) -> str:
-    """A template of the package's folder `templates` with what it shows."""
+    """A template of the package's folder `templates`, filled in."""
     text: str = _environment(package).get_template(template).render(**given)
     return text
 
@@ -85,7 +85,7 @@ def _environment(package: str) -> Any:
 
 
 def _printable(value: Any) -> Any:
-    """Of what a template shows: no control character. What is markup already, it has cleaned."""
+    """Text for a template, without control characters. Markup is already clean."""
     return shown(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 

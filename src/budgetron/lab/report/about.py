@@ -1,4 +1,4 @@
-"""What a record must say to be run again: command, versions, machine, settings, streams."""
+"""What is needed to run a comparison again: command, versions, machine, settings, streams."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _packages() -> dict[str, str]:
 
 
 def _processor() -> str:
-    """The processor's name, where the system tells."""
+    """The processor's name, if the system knows it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,9 +1,9 @@
 """All figures of the laboratory, in one style, as PNG and SVG.
 
-A learner has the same colour, dash and marker in every figure of a comparison. Colours are Okabe
-and Ito's, which differ for colour-blind people too, without black; beyond seven learners dashes and
-markers do, and of many only the best seven have a colour. The background is transparent and the ink
-of a middle tone, so that a figure reads on a light and on a dark page.
+A learner has the same colour, dash and marker in every figure of a comparison. Colours are those of
+Okabe and Ito, which colour-blind people can tell apart, without black; beyond seven learners dashes
+and markers differ too, and of many learners only the best seven have a colour. The background is
+transparent and the ink has a middle tone, so that a figure is readable on light and dark pages.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from pathlib import Path
 from typing import Any
 
 from budgetron._text import shown
+from budgetron.estimators._base.sizes import parse_bytes
 from budgetron.lab.statistics import ERRORS, Line, columns
 from budgetron.lab.workers import Workers
 
 INK = "#7d838c"
-GREY = "#a3a8b0"  # of lines that are only there to show where the others are
+GREY = "#a3a8b0"  # for lines that only show where the others are
 _COLOURS = ("#2a85c4", "#d95f02", "#109e77", "#c76ba0", "#d99000", "#46aee0", "#8c6bb1")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 _MARKERS = "osD^vPX*"
-_MOST = 14  # learners with a style of their own; of more only the best have one
-_GREATEST = 1e100  # error that is drawn: Matplotlib's own sums overflow
-_LONGEST = 50  # letters of a stream's name in that of its files
+_MOST = 14  # learners with their own style; of more learners only the best have one
+_GREATEST = 1e100  # largest error that is drawn: Matplotlib's sums would overflow
+_LONGEST = 50  # letters of a stream's name in its file names
 _STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 10,
@@ -64,7 +65,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class _Job:
-    """For a worker: what to make with what, and where it goes."""
+    """For a worker: what to draw, and where to write it."""
 
     stream: str
     drawn: Drawn
@@ -76,6 +77,7 @@ def draw(
     folder: Path, summary: Mapping[str, Sequence[Line]], pool: Workers
 ) -> dict[str, list[Drawn]]:
     """Stream -> its figures, drawn in parallel."""
+    folder = folder.absolute()  # a worker may have been started elsewhere
     folder.mkdir(parents=True, exist_ok=True)
     stems = file_names(summary)
     jobs = [
@@ -96,10 +98,10 @@ def draw(
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
-    """A file name for each of these names, readable, and no two alike.
+    """A unique, readable file name for each of these names.
 
-    Not even where the file system takes upper and lower case, or the two ways to write an accent,
-    for the same.
+    They also differ on file systems that ignore case, or treat the two ways to write an accent as
+    the same.
 
     Examples
     --------
@@ -121,7 +123,7 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def _folded(name: str) -> str:
-    """What a file system may take a name for."""
+    """The form in which a file system may compare a name."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
@@ -147,7 +149,7 @@ def _beside(stem: Path, kind: str) -> Path:
 
 
 def _thin(line: Line) -> Line:
-    """With what its curve needs of the records: they go from process to process."""
+    """With only the part of the records that its curve needs: they go between processes."""
     names = ("rows", ERRORS[line.task][0])
     points = [
         [{name: point[name] for name in names} for point in record["checkpoints"]]
@@ -168,7 +170,7 @@ def _draw(job: _Job) -> bool:
 _AMOUNTS = {
     "stored": ("stored examples", "Error against stored examples, after the last row"),
     "bytes": ("memory of the model", "Error against memory, after the last row"),
-    "time": ("time a row", "Error against time"),
+    "time": ("time per row", "Error against time"),
 }
 
 
@@ -200,7 +202,7 @@ def _curves(chosen: Sequence[Line], lines: Sequence[Line], title: str) -> Any:
 
 
 def _over(statistic: Callable[[Sequence[float]], float], values: Sequence[float]) -> float:
-    """Of an error's repeats; nan, which is not drawn, if one diverged."""
+    """The mean of an error's repeats; nan, which is not drawn, if one diverged."""
     return statistic(values) if all(map(_drawable, values)) else math.nan
 
 
@@ -211,7 +213,7 @@ def _drawable(value: float) -> bool:
 def _amounts(lines: Sequence[Line], name: str, axis_label: str, title: str) -> Any:
     """Error after the last row against an amount."""
     figure, (axis,) = sheet([title])
-    if not _scatter(axis, lines, name, axis_label, styles(lines)):
+    if not scatter(axis, lines, name, axis_label, styles(lines)):
         return None
     add_legend(figure)
     return figure
@@ -222,11 +224,12 @@ def draw_panels(
     summary: Mapping[str, Sequence[Line]],
     strong: Sequence[str] = (),
     most: float = 15.0,
+    against: str = "bytes",
 ) -> None:
-    """Error against memory, one panel per stream, in one figure.
+    """Error against memory, or another amount, one panel per stream, in one figure.
 
     `strong` are the learners with a colour; none: the best. Panels show errors up to so many times
-    the least one.
+    the least one. `against` is "stored", "bytes" or "time".
     """
     every = [line for lines in summary.values() for line in lines]
     looks = styles(every, strong)
@@ -236,7 +239,7 @@ def draw_panels(
         if not _drawable(least):
             continue
         shown = [line for line in lines if line.mean <= most * least or not line.reference]
-        _scatter(axis, shown, "bytes", _AMOUNTS["bytes"][0], looks)
+        scatter(axis, shown, against, _AMOUNTS[against][0], looks)
         axis.set_yscale("log")
         axis.set_ylim(0.9 * least, min(most * least, 1.1 * max(line.mean for line in shown)))
         label_log(axis.yaxis)
@@ -244,15 +247,18 @@ def draw_panels(
     save(figure, path)
 
 
-def _scatter(
+def scatter(
     axis: Any, lines: Sequence[Line], name: str, axis_label: str, looks: Mapping[str, Look]
 ) -> bool:
-    """The budgets of a learner are joined by a line; False if there is nothing to show."""
+    """Errors against an amount: "stored", "bytes", "time" or "budget".
+
+    The budgets of a learner are joined by a line; False if there is nothing to show.
+    """
     points: dict[str, list[tuple[float, Line]]] = {}
     for line in lines:
         if not _drawable(line.mean):
             continue
-        amount = line.microseconds / 1e6 if name == "time" else line.means[name]
+        amount = _amount(line, name)
         if line.reference:
             axis.axhline(line.mean, label=line.algorithm, **looks[line.algorithm].without("marker"))
         elif math.isfinite(amount) and amount > 0:
@@ -272,8 +278,20 @@ def _scatter(
     axis.set_xlabel(axis_label)
     axis.set_ylabel(ERRORS[lines[0].task][1])
     if points:
-        label_log(axis.xaxis, {"bytes": "B", "time": "s"}.get(name, ""))
+        sized = name == "budget" and any(isinstance(line.budget, str) for line in lines)
+        label_log(axis.xaxis, "B" if sized else {"bytes": "B", "time": "s"}.get(name, ""))
     return bool(points)
+
+
+def _amount(line: Line, name: str) -> float:
+    """What a line is drawn at; nan if it has no such amount."""
+    if name == "time":
+        return line.microseconds / 1e6
+    if name != "budget":
+        return line.means[name]
+    if line.budget is None:
+        return math.nan
+    return parse_bytes(line.budget) if isinstance(line.budget, str) else line.budget
 
 
 def sheet(titles: Sequence[str], across: int = 2) -> tuple[Any, list[Any]]:
@@ -310,7 +328,7 @@ def add_legend(figure: Any) -> None:
 
 
 class Look(dict[str, Any]):
-    """How a learner is drawn; `others` if it has no style of its own."""
+    """The style of a learner; `others` if it has none."""
 
     others = False
 
@@ -362,7 +380,7 @@ def _legend_text(line: Line, looks: Mapping[str, Look]) -> str:
 
 
 def label_log(axis: Any, unit: str = "") -> None:
-    """Of a logarithmic axis: numbers like 200 and 5 kB, not powers of ten, and at least three."""
+    """Ticks of a logarithmic axis: numbers like 200 and 5 kB, at least three."""
     from matplotlib.ticker import EngFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
     low, high = axis.get_view_interval()
@@ -380,7 +398,7 @@ def label_log(axis: Any, unit: str = "") -> None:
 
 
 def thousands() -> Any:
-    """Labels of ticks with commas: 20,000."""
+    """Tick labels with commas: 20,000."""
     from matplotlib.ticker import FuncFormatter
 
     return FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 10 else f"{value:g}")
@@ -388,7 +406,7 @@ def thousands() -> Any:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Matplotlib's own settings and ours, whatever this process has."""
+    """Matplotlib's own settings and ours, whatever this process has set."""
     import matplotlib
 
     with matplotlib.rc_context():
@@ -398,9 +416,9 @@ def style() -> Iterator[None]:
 
 
 def save(figure: Any, path: Path) -> None:
-    """As PATH.png, which lays it out, and PATH.svg.
+    """Save as PATH.png, which computes the layout, and PATH.svg.
 
-    By the canvases, for `savefig` draws each twice.
+    Uses the canvases, since `savefig` draws each twice.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -415,7 +433,7 @@ def save(figure: Any, path: Path) -> None:
 
 
 def save_as(figure: Any, path: Path) -> None:
-    """As this one file, whose name says as what, on white."""
+    """Save as this one file, on white; its ending gives the format."""
     form = path.suffix[1:].lower()
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with _plain_text(figure):
@@ -424,7 +442,7 @@ def save_as(figure: Any, path: Path) -> None:
 
 @contextmanager
 def _plain_text(figure: Any) -> Iterator[None]:
-    """Our settings, and texts as they are: no markup in them, and no control character."""
+    """Our settings, and plain texts: without markup and control characters."""
     from matplotlib.text import Text
 
     with style():

@@ -38,7 +38,7 @@ _FURTHER = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A cell of a table: its text, what it is sorted by, and whether it is the best."""
+    """A cell of a table: its text, its sort key, and whether it is the best."""
 
     text: str
     value: float | str = ""
@@ -65,7 +65,7 @@ class Grid:
 
 
 def pivot(lines: Sequence[Line]) -> Grid:
-    """A row per algorithm, the best first, a column per budget; references have all columns."""
+    """One row per algorithm, the best first, one column per budget; references have all columns."""
     budgets = columns(lines)
     rows = []
     for algorithm in algorithms(lines):
@@ -77,7 +77,7 @@ def pivot(lines: Sequence[Line]) -> Grid:
 
 
 def detail(lines: Sequence[Line], positive: str | None) -> Grid:
-    """A row per setup, with everything that was measured."""
+    """One row per setup, with all measurements."""
     further = _FURTHER[lines[0].task]
     of = f" of {positive}" if positive is not None else ", mean over classes"
     heads = [head + of if name == "f1" else head for name, head, *_ in further]
@@ -106,7 +106,7 @@ def detail(lines: Sequence[Line], positive: str | None) -> Grid:
 
 
 def amounts(line: Line) -> dict[str, Entry]:
-    """What a learner held and took."""
+    """Memory and time of a learner."""
     stored, held = line.means["stored"], line.means["bytes"]
     return {
         "stored": Entry("–" if math.isnan(stored) else f"{stored:,.0f}", stored),
@@ -116,7 +116,7 @@ def amounts(line: Line) -> dict[str, Entry]:
 
 
 def rich_table(title: str, lines: Sequence[Line], failed: Sequence[tuple[str, Any]] = ()) -> Any:
-    """One stream's table for the terminal; `failed` are the setups that have no line."""
+    """One stream's table for the terminal; `failed` are the setups without a line."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -146,7 +146,7 @@ def _error(line: Line | None) -> Entry:
 
 
 def write_records(folder: Path, records: Sequence[Record]) -> None:
-    """`records`: a row per cell, after its last row; `checkpoints`: a row per checkpoint."""
+    """`records`: one row per cell, after its last row; `checkpoints`: one row per checkpoint."""
     final = [_flat(record, record["checkpoints"][-1]) for record in records]
     every = [_flat(record, point) for record in records for point in record["checkpoints"]]
     for name, rows in (("records", final), ("checkpoints", every)):
@@ -163,7 +163,7 @@ def _flat(record: Record, point: dict[str, float]) -> dict[str, Any]:
 
 
 def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """As Parquet, and as CSV that no spreadsheet takes for formulas; empty where there is none.
+    """Write Parquet, and CSV that no spreadsheet takes for formulas; empty if there are no rows.
 
     Text has no control character.
     """

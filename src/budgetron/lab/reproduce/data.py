@@ -1,4 +1,4 @@
-"""The rows of an experiment: those of `budgetron.datasets`, or a stream made from a seed."""
+"""The rows of an experiment: those of `budgetron.datasets`, or a stream from a seed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Split(NamedTuple):
     """Rows to learn in this order, and rows to predict afterwards, which may be none.
 
-    `total` is the length of the stream they are the beginning of; None: they are all of it.
+    `total` is the length of the whole stream, of which they are the start; None: they are all of
+    it.
     """
 
     X: Any
@@ -41,12 +42,12 @@ def missing(data_set: Set) -> str | None:
     absent = [name for name in _names(data_set) if not datasets.here(name)]
     by_hand = [name for name in absent if any(file.by_hand for file in datasets.named(name)[1])]
     if by_hand:
-        return f"not here, and made by hand: budgetron data list {' '.join(by_hand)} tells how"
+        return f"not here, and made by hand: budgetron data list {' '.join(by_hand)} says how"
     return f"not here; fetch it: budgetron data get {' '.join(absent)}" if absent else None
 
 
 def permuted(data_set: Set, seed: int) -> Split:
-    """The set's rows in the order `default_rng(seed).permutation`, or the seed's own stream."""
+    """The set's rows in the order `default_rng(seed).permutation`, or the stream of the seed."""
     if data_set.fixed:
         seed = 0
     return _permuted(replace(data_set, published=()), _places(data_set), seed)
@@ -72,7 +73,7 @@ def _places(data_set: Set) -> tuple[Path, ...]:
 
 @lru_cache(maxsize=1)
 def _load(data_set: Set, places: tuple[Path, ...]) -> tuple[Any, NDArray[Any], int]:
-    """All rows in file order, prepared; and how many of them are to be learned."""
+    """All rows in file order, prepared; and how many of them to learn."""
     parts = [_read(data_set, name) for name in _names(data_set)]
     if data_set.nonzero:
         parts = [_nonzero(*part) for part in parts]
@@ -110,7 +111,7 @@ def _permuted(data_set: Set, places: tuple[Path, ...], seed: int) -> Split:
 
 
 def balanced(y: NDArray[Any], seed: int) -> NDArray[Any]:
-    """All rows of the smaller of two classes and as many of the other, drawn and in random order.
+    """All rows of the smaller of two classes and as many of the other, drawn at random.
 
     Examples
     --------
@@ -138,10 +139,10 @@ def half_of(classes: list[Any], seed: int) -> list[Any]:
 
 
 def scaled(X: Any, how: str) -> Any:
-    """Every column onto [0, 1] ("unit"), [-1, 1] ("both"), or to mean 0 and deviation 1.
+    """Scale every column to [0, 1] ("unit"), [-1, 1] ("both"), or to mean 0 and deviation 1.
 
-    A constant column becomes 0. "whole" takes all columns onto [0, 1] together, as for pixels.
-    Sparse rows become dense, except with "unit" where no value is negative: then zeros stay zeros.
+    A constant column becomes 0. "whole" scales all columns to [0, 1] together, as for pixels.
+    Sparse rows become dense, except with "unit" if no value is negative: then zeros stay zeros.
 
     Examples
     --------
@@ -172,7 +173,7 @@ def scaled(X: Any, how: str) -> Any:
 
 
 def _unit_sparse(X: Any, low: NDArray[Any]) -> Any:
-    """Onto [0, 1]: a column whose least value is above 0 has no implicit zero to move."""
+    """To [0, 1]: a column whose least value is above 0 has no implicit zero to move."""
     width = X.max(axis=0).toarray().ravel() - low
     values = (X.data - low[X.indices]) / np.where(width > 0, width, 1.0)[X.indices]
     return csr_array((values, X.indices, X.indptr), shape=X.shape)

@@ -12,7 +12,7 @@ from budgetron.lab.reproduce.report import Results, measured
 from budgetron.lab.reproduce.runner import Measured
 from budgetron.lab.reproduce.tables import Figure, Row, Table
 
-# What a run itself has to show; any other axis is a parameter the lines sweep.
+# What a run itself can show; any other axis is a parameter that the lines sweep.
 _OF_A_RUN = ("rows", "value", "seconds", "stored")
 
 Line = tuple[Row, Measured]
@@ -77,7 +77,7 @@ def _along(figure: Figure, ours: Measured) -> list[tuple[float, float, float, fl
 
 
 def _ends(figure: Figure, lines: list[Line]) -> list[tuple[float, float, float, float]]:
-    """A point a line: where each value of the swept parameter ended."""
+    """One point per line: the result for each value of the swept parameter."""
     points = []
     for row, ours in lines:
         seen = [float(getattr(o, figure.y)) for o in ours.outcomes]

@@ -25,19 +25,19 @@ from budgetron.lab.reproduce.tables import Params, Row
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# A run is looked at this many times on its way, for the figures.
+# Number of checkpoints of a run, for the figures.
 CHECKPOINTS = 20
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave.
+    """The result of a run.
 
     Attributes
     ----------
-    value : the protocol's; None if the run was stopped at its limit
+    value : value of the protocol; None if the run was stopped at its limit
     stored : examples at the end
-    seconds : learning, with the predictions before each row if there are any
+    seconds : time for learning, with the predictions before each row if there are any
     test_seconds : predicting the test rows
     curve : (rows, value, seconds) so far, at the checkpoints
     """
@@ -97,7 +97,7 @@ def batch(row: Row, setting: Params, rows: Split, seed: int) -> Outcome:
 def validation(
     row: Row, setting: Params, rows: Split, seed: int, *, count: int, task: str
 ) -> Outcome:
-    """Of the first `count` rows: learn four fifths, then predict the others; the error there."""
+    """With the first `count` rows: learn four fifths, predict the others; the error there."""
     count = min(count, len(rows.y))
     cut = 4 * count // 5
     part = Split(rows.X[:cut], rows.y[:cut], rows.X[cut:count], rows.y[cut:count])
@@ -109,17 +109,17 @@ def validation(
 
 @dataclass(frozen=True)
 class Protocol:
-    """A way to run a line; what its value is called and how it is written."""
+    """A way to run a line; the name and the format of its value."""
 
     run: Callable[[Row, Params, Split, int], Outcome]
     value: str
     digits: int = 2
     more_is_better: bool = False
     task: str = "classification"
-    references: tuple[str, ...] = ()  # what looks at no feature and can be run so
+    references: tuple[str, ...] = ()  # baselines without features that can be run this way
 
     def loss(self, value: float) -> float:
-        """The less, the better."""
+        """The smaller, the better."""
         return -value if self.more_is_better else value
 
 
@@ -134,7 +134,7 @@ PROTOCOLS = {
 
 
 def machine(row: Row, setting: Params, rows: Split, seed: int, task: str = "classification") -> Any:
-    """The learner of a line with its parameters, formulas worked out for these rows."""
+    """The learner of a line with its parameters, with formulas computed for these rows."""
     formulas = {**row.params, **setting}
     p = _perceptron_stores(rows, formulas["gamma"]) if needs_p(formulas) else None
     T = rows.total or len(rows.y)
@@ -144,7 +144,7 @@ def machine(row: Row, setting: Params, rows: Split, seed: int, task: str = "clas
     return as_printed(row.learner, task, random_state=seed, **params)
 
 
-# The last rows asked for, and what the answer was: several lines of a table have the same.
+# The last rows asked for and the result: several lines of a table have the same.
 _asked: tuple[Split, float, int] | None = None
 
 
@@ -162,7 +162,7 @@ def _stream(
     learn: Callable[[Any, NDArray[Any]], float],
     summary: Callable[[float, int], float],
 ) -> Outcome:
-    """Through the rows in order; `learn` gives what a chunk adds to the total of `summary`."""
+    """Go through the rows in order; `learn` returns what a chunk adds to the total of `summary`."""
     edges = np.linspace(0, len(rows.y), CHECKPOINTS + 1).astype(int)
     curve = []
     total = seconds = 0.0

@@ -1,4 +1,4 @@
-"""Ours beside theirs: a verdict on every line, a conclusion, a page of Markdown, JSON."""
+"""Ours beside theirs: a verdict on every line, a conclusion, a Markdown page, JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from budgetron.lab.reproduce.protocols import PROTOCOLS, Protocol
 from budgetron.lab.reproduce.runner import FAILED, Measured, Result
 from budgetron.lab.reproduce.tables import Row, Set, Table
 
-# Worse, and better, begin at this many published standard deviations.
+# Number of published standard deviations from which a result is worse, or better.
 BAR = 3.0
 
 Results = Sequence[Result]
@@ -67,7 +67,7 @@ def failed(table: Table, results: Results) -> list[str]:
 
 
 def conclusion(results: Results, protocol: Protocol) -> str:
-    """How the lines stand to the paper's and to what looks at no feature, in one sentence."""
+    """How the lines compare with the paper's and with the baselines, in one sentence."""
     lines = [(each, row, ours) for each, row, ours in measured(results) if not row.reference]
     if not lines:
         return "Nothing was run."
@@ -92,7 +92,7 @@ def conclusion(results: Results, protocol: Protocol) -> str:
 
 
 def markdown(table: Table, results: Results) -> str:
-    """The whole table, with what differs and what was not run below it."""
+    """The whole table; below it the differences, and what was not run."""
     protocol = PROTOCOLS[table.protocol]
     rows = [row for data_set in table.sets for row in data_set.published]
     timed = any(row.seconds is not None for row in rows)

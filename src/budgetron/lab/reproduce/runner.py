@@ -1,7 +1,7 @@
 """Runs of a paper's table: one learner, one setting, one seeded permutation each.
 
-`measure` settles the grids of a set's lines, then runs every line on its permutations. A run is a
-cell of the laboratory (`lab.cells`): what the store has already is not run again.
+`measure` chooses from the grids of a set's lines, then runs every line on its permutations. A run
+is a cell of the laboratory (`lab.cells`): what the store already has is not run again.
 """
 
 from __future__ import annotations
@@ -9,10 +9,17 @@ from __future__ import annotations
 import math
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
-from multiprocessing import get_all_start_methods, get_context, get_start_method, set_start_method
+from multiprocessing import (
+    current_process,
+    get_all_start_methods,
+    get_context,
+    get_start_method,
+    set_start_method,
+)
 from multiprocessing.connection import Connection
 from traceback import format_exception
 from typing import Any
@@ -27,7 +34,7 @@ from budgetron.lab.statistics import deviation, mean
 from budgetron.lab.store import Record, Store, key_of
 from budgetron.lab.workers import Workers
 
-# Of a set, what does not change its rows.
+# Fields of a set that do not change its rows.
 _NO_PART_OF_THE_ROWS = (
     "published",
     "name",
@@ -38,20 +45,20 @@ _NO_PART_OF_THE_ROWS = (
 )
 
 
-# How the reason begins where a run failed.
+# The prefix of the reason if a run failed.
 FAILED = "failed: "
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Ours, for one line of a table: the setting chosen from the grid, an outcome per seed."""
+    """Ours, for one line of a table: the setting chosen from the grid, one outcome per seed."""
 
     chosen: Params
     outcomes: tuple[Outcome, ...]
 
     @property
     def values(self) -> list[float]:
-        """Of the runs that ended within their limit."""
+        """The outcomes of runs that ended within their limit."""
         return [outcome.value for outcome in self.outcomes if outcome.value is not None]
 
     @property
@@ -68,7 +75,7 @@ class Measured:
         return deviation(self.values)
 
     def of(self, name: str) -> float:
-        """The mean of what else an outcome has: stored, seconds, test_seconds."""
+        """The mean of another field of outcomes: stored, seconds, test_seconds."""
         return mean([getattr(outcome, name) for outcome in self.outcomes])
 
 
@@ -82,10 +89,10 @@ class Run(Work):
 
     Attributes
     ----------
-    number : of the run on the same rows; each has other random choices of the learner
-    validation : try the setting on this many rows only, or this part of them, of which a fifth is
+    number : number of the run on the same rows; each has its own seed of the learner
+    validation : try the setting only on this many rows, or this share of them, of which a fifth is
         held out
-    prefix : try it on this many rows only, by the table's own protocol
+    prefix : try it only on this many rows, by the table's own protocol
     """
 
     data_set: Set
@@ -99,7 +106,7 @@ class Run(Work):
 
     @property
     def learner_seed(self) -> int:
-        """Of the learner's random choices; in the first run the seed of the rows."""
+        """Seed of the learner; in the first run the seed of the rows."""
         return self.seed + 1_000_000 * self.number
 
     @property
@@ -136,16 +143,17 @@ class Run(Work):
         return asdict(self.outcome())
 
     def outcome(self) -> Outcome:
-        """With a limit, from a process of its own that can be stopped."""
+        """With a limit, in its own process, which can be stopped."""
         if self.row.limit is None or self.validation is not None:
             return _run(self, _rows(self))
-        # A worker of loky names loky's method to what it starts, which knows only Python's own.
+        # A loky worker passes loky's start method to its children, which know only Python's own.
         if get_start_method(allow_none=True) not in (None, *get_all_start_methods()):
             set_start_method("spawn", force=True)
         context = get_context("spawn")
         ours, theirs = context.Pipe(duplex=False)
         process = context.Process(target=_send, args=(theirs, self), daemon=True)
-        process.start()
+        with _no_daemon():
+            process.start()
         theirs.close()
         try:
             found = ours.recv()
@@ -161,9 +169,21 @@ class Run(Work):
         raise found
 
 
+@contextmanager
+def _no_daemon() -> Iterator[None]:
+    """Dask workers are daemons, which may not start processes; ours ends with its run."""
+    settings = current_process()._config  # type: ignore[attr-defined]
+    before = settings.get("daemon")
+    settings["daemon"] = False
+    try:
+        yield
+    finally:
+        settings["daemon"] = before
+
+
 def _send(connection: Connection, job: Run) -> None:
-    """Two messages: the rows are there, or why not; and what the run gave."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started it
+    """Send two messages: the rows are ready, or why not; and the result of the run."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the parent handles Ctrl-C
     try:
         rows = _rows(job)
         connection.send(None)
@@ -201,14 +221,14 @@ def _run(job: Run, rows: data.Split) -> Outcome:
 
 @dataclass(frozen=True)
 class Lab:
-    """Where runs happen: processes, what is finished, what is called as runs end."""
+    """Where runs happen: processes, the store, and callbacks."""
 
     pool: Workers
     store: Store
     progress: Callable[[int, int], None] = lambda done, total: None
 
     def outcomes(self, runs: Sequence[Run]) -> list[Outcome | str]:
-        """Of every run, from the store or by running it now; or why it failed."""
+        """The outcome of every run, from the store or by running it now; or why it failed."""
         failures = finish(runs, self.store, self.pool, self.progress)
         failed = {failure.cell.key: failure.what for failure in failures}
         return [
@@ -225,7 +245,7 @@ def measure_table(
     tune: bool = False,
     begin: Callable[[str], None] = lambda title: None,
 ) -> list[Result]:
-    """Every set of a table, with the lines of what looks at no feature below its own.
+    """Every set of a table, with the lines of the baselines below its own.
 
     `begin` is called with the title of each set before it is run; the rest is as for `measure`.
     """
@@ -250,9 +270,9 @@ def measure(
 
     Parameters
     ----------
-    permutations : seeds 0, 1, ..., and runs per seed. Where the set or the line names a number,
-        this is the most; None: as the table says, `PERMUTATIONS` where it says nothing
-    tune : choose from the grids anew, instead of taking what the table says was chosen
+    permutations : seeds 0, 1, ..., and runs per seed. If the set or the line gives a number, this
+        is the maximum; None: as the table says, else `PERMUTATIONS`
+    tune : choose from the grids again, instead of using the table's choice
     """
     rows = [row for row in data_set.published if row.not_run is None]
     chosen = _choose(table, data_set, rows, lab, tune=tune)
@@ -280,7 +300,7 @@ def measure(
 
 
 def _mean(runs: Sequence[Outcome]) -> Outcome:
-    """Of a seed's run, or of several their means, without a curve."""
+    """The outcome of a seed's run, or the means of several, without a curve."""
     if len(runs) == 1:
         return runs[0]
     all_of = Measured({}, tuple(runs))

@@ -39,10 +39,10 @@ from budgetron.errors import BudgetronError
 
 Params = dict[str, Any]
 
-# Seeded orders of the rows, or streams, where a table does not say how many.
+# Number of seeded row orders, or streams, if a table does not say.
 PERMUTATIONS = 10
 
-# What a quick table has: no set with more rows; a machine with a limit is stopped sooner.
+# Limits of a quick table: rows per set, and seconds of a machine with a limit.
 QUICK_ROWS = 70_000
 QUICK_SECONDS = 60.0
 
@@ -56,20 +56,20 @@ class Row:
     algorithm : the paper's name
     learner : ours, or one of `baselines`
     params : settings, possibly formulas
-    grid : settings of which one is chosen
-    chosen : what that was when the table was last tuned; taken unless tuning is asked for
-    validation : on which rows, if not on those of the set or the table
-    table : number of the table it stands in
+    grid : settings to choose from
+    chosen : the choice when the table was last tuned; used unless tuning is asked for
+    validation : rows for the choice, if not those of the set or the table
+    table : number of its table
     mean, sd : as published; None if only a figure shows them
     sd_ours : the paper gives no deviation; `sd` is ours over many streams
     stored : number of stored examples as published
     seconds, test_seconds : as published, for learning and for predicting the test rows
-    permutations : how many, if not as many as the set has
-    runs : per permutation, each with other random choices of the learner; their mean counts
+    permutations : number of permutations, if not that of the set
+    runs : runs per permutation, each with its own seed of the learner; their mean counts
     limit : seconds after which a run is stopped
-    not_run : why this line alone is not run
-    reason : why ours differs, where it does
-    reference : no line of the paper: it looks at no feature
+    not_run : why only this line is not run
+    reason : why ours differs, if it does
+    reference : not a line of the paper: a baseline that uses no feature
     """
 
     algorithm: str
@@ -104,15 +104,15 @@ class Set:
 
     Attributes
     ----------
-    name : as the paper has it
-    rows : how many
+    name : name in the paper
+    rows : number of rows
     files : data sets of `budgetron.datasets`, "covtype", or parts of them, "a9a/train"; taken one
         after the other
     test : those to predict after learning `files`
-    first : at most so many rows of each, the first ones
+    first : use at most so many rows of each, the first ones
     nonzero : rows whose features are all 0 are left out
-    holdout : the part of the rows, the last of each permutation, to predict instead
-    dtype : of the rows
+    holdout : share of the rows, the last of each permutation, to predict instead
+    dtype : type of the rows
     scale : "unit", features in [0, 1]; "both", in [-1, 1]; "standard", mean 0 and deviation 1;
         "whole", in [0, 1] by the least and the largest of all features
     factor : the scaled features are multiplied by this
@@ -120,11 +120,11 @@ class Set:
     above : the label is whether the target is above this
     against : the label is whether the class is this one
     balanced : each seed draws as many rows of the larger class as the smaller one has
-    halves : the classes are split into two halves of equal number, another split for each seed
+    halves : the classes are split into two equal halves, another split for each seed
     flip : no files, but two Gaussian clouds with this much label noise
-    fixed : the permutation is always the first; seeds differ in the learner only
-    permutations : how many, if not `PERMUTATIONS`
-    validation : on which rows settings are chosen, if not on those of the table
+    fixed : the permutation is always the first; seeds only change the learner
+    permutations : number of permutations, if not `PERMUTATIONS`
+    validation : rows on which settings are chosen, if not those of the table
     preparation : what was done to the rows
     not_run : why the set cannot be run at all
     """
@@ -155,12 +155,12 @@ class Set:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure drawn from the runs of a table: a panel a set, a curve an algorithm.
+    """A figure drawn from the runs of a table: one panel per set, one curve per algorithm.
 
     Attributes
     ----------
     number : as in the paper
-    x, y : "rows", "value", "seconds" or "stored", as a run goes on or at its end; or a parameter
+    x, y : "rows", "value", "seconds" or "stored", during a run or at its end; or a parameter that
         the lines of the file sweep. A line without a budget is placed at what it stored
     colour : what the colour of a map over x and y shows; without it there are curves
     spread : "range" fills between the least and the largest of the permutations
@@ -225,7 +225,7 @@ class Table:
         return replace(self, sets=sets, tables=(number,))
 
     def quick(self) -> Table:
-        """Cut down so that one permutation takes minutes; a set that is left out says why."""
+        """Reduced so that one permutation takes minutes; a set that is left out says why."""
         return replace(self, sets=tuple(map(_quick, self.sets)))
 
 
@@ -290,7 +290,7 @@ def _set(entry: dict[str, Any], algorithms: dict[str, Any]) -> Set:
 
 
 def _rows(line: dict[str, Any], algorithms: dict[str, Any], common: Params) -> Iterator[Row]:
-    """The line; if its algorithm sweeps over parameters, one for each of their combinations."""
+    """The line; if its algorithm sweeps over parameters, one line per combination of them."""
     algorithm = dict(algorithms[line["algorithm"]])
     fixed, own = algorithm.pop("params", {}), line.pop("params", {})
     params = {**common, **fixed, **own}

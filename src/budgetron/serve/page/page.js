@@ -294,10 +294,18 @@ function tiles(model) {
     ["answer time", time(model.latency_p50), model.latency_p99 ? `99 %: ${time(model.latency_p99)}` : ""],
     ["stored examples", count(model.stored), typeof model.budget === "number" ? `of ${count(model.budget)}` : ""],
     ["memory", bytes(model.memory_bytes), of],
-    ["wait for a label", count(model.waiting.rows),
-      `${count(model.waiting.matched)} came, ${count(model.waiting.unmatched)} had no row`],
     ["drifts", count(model.drifts), `${count(model.unit_changes)} changes of units`],
   ];
+  if (state.learns || !model.source || model.source.labels) {
+    entries.push(["wait for a label", count(model.waiting.rows),
+      `${count(model.waiting.matched)} came, ${count(model.waiting.unmatched)} had no row`]);
+  }
+  if (model.source) {
+    const { lag, unit, rows, bad, ended } = model.source;
+    const waits = unit === "bytes" ? bytes : count;
+    entries.push(["wait in the source", lag === null ? (ended ? "ended" : "–") : waits(lag),
+      `${count(rows)} rows learned, ${count(bad)} bad messages`]);
+  }
   $("tiles").replaceChildren(...entries.map(([name, value, more]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value, element("small", {}, more)))));
 }
@@ -306,10 +314,16 @@ function problems(model) {
   const found = [];
   if (model.failing) found.push(`Nothing can be learned: ${model.failing}.`);
   if (model.stale) found.push(`No checkpoint can be written: ${model.stale}.`);
+  if (model.source && model.source.problem) found.push(`The source is not read: ${model.source.problem}.`);
   if (model.waiting.lost) found.push(`${count(model.waiting.lost)} rows that waited for a label were lost in a crash.`);
   if (model.warning) found.push(model.warning);
   $("problems").hidden = !found.length;
   $("problems").replaceChildren(...found.map((text) => element("li", {}, text)));
+}
+
+function read({ name, labels }) {
+  if (!labels) return name;
+  return name === labels ? `labels of ${labels}` : `${name} with the labels of ${labels}`;
 }
 
 function chosen() {
@@ -328,7 +342,8 @@ function draw() {
     return link;
   }));
   const budget = model.budget === null ? "" : `, budget ${model.budget}`;
-  const learns = state.learns ? "learns what it is told" : "does not learn";
+  const from = [...(state.learns ? ["what it is told"] : []), ...(model.source ? [read(model.source)] : [])];
+  const learns = from.length ? `learns ${from.join(" and ")}` : "does not learn";
   $("about").textContent = `${model.estimator}${budget}, ${model.task}; ${learns}`;
   problems(model);
   tiles(model);

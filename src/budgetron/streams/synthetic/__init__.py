@@ -1,10 +1,10 @@
-"""Streams made from a seed: nothing to download, any length, known noise.
+"""Streams generated from a seed: no download, any length, known noise.
 
 `SyntheticStream` draws from a concept (concepts.py) without end; `synthetic` makes one from a text
 such as `sea` or `checkerboard,drift=abrupt,at=5000`. `two_gaussians` is the Forgetron paper's
-finite stream. Rows are drawn in blocks of a fixed size, each with a generator of its own made from
-the seed and the block's number: the same rows come in chunks of any size, and any position is as
-near as the first.
+finite stream. Rows are drawn in blocks of a fixed size; each block has its own generator, made from
+the seed and the block's number. So the rows do not depend on the chunk size, and any position is
+reached as fast as the first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from budgetron.streams.base import Chunk, Position
     from budgetron.streams.synthetic.concepts import Concept
 
-# Rows drawn at once. Part of what a seed means: another number gives other rows.
+# Rows drawn at once. This number is part of a seed's meaning: another one gives other rows.
 _BLOCK = 1024
 
 
@@ -38,11 +38,11 @@ class SyntheticStream(RowStream):
     ----------
     concept : what to draw from
     seed : the same seed gives the same rows
-    name : what to call it
+    name : name of the stream
     chunk_rows : rows in a chunk; the rows themselves do not depend on it
-    dtype : of X
+    dtype : type of X
     rows : end after this many rows; None: never
-    position : rows to pass over first, or a bookmark
+    position : rows to skip first, or a bookmark
 
     Examples
     --------
@@ -111,17 +111,17 @@ _SEA_THRESHOLDS = (8.0, 9.0, 7.0, 9.5)
 
 
 def synthetic(text: str, **options: Any) -> SyntheticStream:
-    """The synthetic stream a text names: a concept, then `name=value` settings.
+    """Make the synthetic stream that a text describes: a concept, then `name=value` settings.
 
     The concepts are gaussians, hyperplane, sea and checkerboard. Settings are the concept's own
     (such as `flip`), `seed`, `rows`, and `drift`: abrupt (with `at`), gradual (`at`, `over`) or
-    recurring (`every`). Under drift the concept and the same with its labels turned round follow
-    each other; sea goes through its four thresholds.
+    recurring (`every`). With drift the concept and the same concept with opposite labels
+    alternate; sea goes through its four thresholds.
 
     Parameters
     ----------
     text : such as `checkerboard,drift=abrupt,at=5000,rows=10000,seed=1`
-    **options : of `SyntheticStream`
+    **options : options of `SyntheticStream`
 
     Examples
     --------
@@ -155,7 +155,7 @@ def synthetic(text: str, **options: Any) -> SyntheticStream:
 
 
 def _made(name: str, make: Any, settings: dict[str, Any], also: tuple[str, ...] = ()) -> Any:
-    """The concept; `also` are settings of the stream, named where one is not known."""
+    """Make the concept; `also` are settings of the stream, listed if one is unknown."""
     kinds = {f.name: f.type for f in fields(getattr(make, "func", make))}
     for setting, value in settings.items():
         known = [*(each for each in kinds if each != "concepts"), *also]
@@ -170,7 +170,7 @@ def _made(name: str, make: Any, settings: dict[str, Any], also: tuple[str, ...] 
 def _setting(pair: str) -> tuple[str, str]:
     name, equals, value = pair.partition("=")
     if not equals or not value:
-        raise BudgetronError(f"a setting is name=value, not {pair!r}")
+        raise BudgetronError(f"a setting must be name=value, not {pair!r}")
     return name.strip(), value.strip()
 
 
@@ -218,6 +218,13 @@ def two_gaussians(
     -------
     X : (2 n_per_class, 2) float64
     y : (2 n_per_class,) labels -1 and 1
+
+    Examples
+    --------
+    >>> from budgetron.streams import two_gaussians
+    >>> X, y = two_gaussians(100)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((200, 2), [-1, 1])
     """
     if n_per_class < 1:
         raise BudgetronError(f"n_per_class must be at least 1, not {n_per_class}")

@@ -1,8 +1,8 @@
-"""Concepts: where synthetic rows and labels come from, and how one concept drifts into another.
+"""Concepts: how synthetic rows and labels are drawn, and how one concept drifts into another.
 
-A concept draws n rows with the row numbers `t`. It keeps nothing between calls: what it draws
-depends on `t` and the generator alone, so that a stream can be entered anywhere. Labels are -1
-and 1; `flip` is the probability that a label is turned round, which no learner can undercut.
+A concept draws n rows with the row numbers `t`. It keeps no state: the rows depend only on `t` and
+the generator, so that a stream can start anywhere. Labels are -1 and 1; `flip` is the probability
+that a label is inverted; no learner can have a lower mistake rate.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Concept(Protocol):
         """Features of a row."""
 
     def draw(self, t: NDArray[np.int64], random: Generator) -> Drawn:
-        """A row and a label for each row number in `t`."""
+        """Draw one row and one label per row number in `t`."""
 
 
 def _flipped(y: NDArray[Any], flip: float, random: Generator) -> NDArray[np.float64]:
@@ -45,8 +45,8 @@ def _check_flip(flip: float) -> None:
 class Gaussians:
     """The Forgetron paper's two clouds: means (1, 1) and (-1, -1), deviations 0.2 and 2.
 
-    Dekel, Shalev-Shwartz & Singer 2008, section 8, as `two_gaussians`, but with the class of each
-    row drawn, since an endless stream cannot be shuffled.
+    Dekel, Shalev-Shwartz & Singer 2008, section 8, as `two_gaussians`, but the class of each row is
+    drawn, since an endless stream cannot be shuffled.
     """
 
     flip: float = 0.05
@@ -66,7 +66,7 @@ class Hyperplane:
     """A hyperplane through the middle of the cube [-1, 1]^d that turns once in `period` rows.
 
     Its normal turns in the plane of the first two axes; the gradual drift of Hulten, Spencer &
-    Domingos, KDD 2001, in a form whose state is the row number. `period` 0: it stands still.
+    Domingos, KDD 2001, in a form whose state is the row number. `period` 0: it does not move.
     """
 
     width: int = 10
@@ -82,7 +82,7 @@ class Hyperplane:
 
     def draw(self, t: NDArray[np.int64], random: Generator) -> Drawn:
         X = random.uniform(-1, 1, (len(t), self.width))
-        # turned by whole numbers first: exact however long the stream is
+        # reduced by whole numbers first: exact however long the stream is
         angle = 2 * np.pi * (t % self.period) / self.period if self.period else np.zeros(len(t))
         y = np.where(X[:, 0] * np.cos(angle) + X[:, 1] * np.sin(angle) >= 0, 1.0, -1.0)
         return X, _flipped(y, self.flip, random)
@@ -90,7 +90,7 @@ class Hyperplane:
 
 @dataclass(frozen=True)
 class Sea:
-    """x0 + x1 <= threshold, of three features uniform in [0, 10] (Street & Kim, KDD 2001).
+    """x0 + x1 <= threshold, with three features uniform in [0, 10] (Street & Kim, KDD 2001).
 
     Their stream goes through the thresholds 8, 9, 7 and 9.5 with 10 % of the labels flipped.
     """
@@ -129,7 +129,7 @@ class Checkerboard:
 
 @dataclass(frozen=True)
 class Inverted:
-    """A concept with its labels turned round: the hardest drift there is."""
+    """A concept with inverted labels: the hardest drift there is."""
 
     concept: Concept
 
@@ -147,7 +147,7 @@ class Inverted:
 
 @dataclass(frozen=True)
 class _Drift:
-    """Concepts of equal width, one of them chosen for every row."""
+    """Concepts of equal width; every row is drawn from one of them."""
 
     concepts: tuple[Concept, ...]
 
@@ -155,7 +155,7 @@ class _Drift:
         object.__setattr__(self, "concepts", tuple(self.concepts))
         widths = sorted({each.width for each in self.concepts})
         if not self.concepts or len(widths) > 1:
-            raise BudgetronError(f"concepts must have one width, not {widths}")
+            raise BudgetronError(f"concepts must have the same width, not {widths}")
 
     @property
     def width(self) -> int:
@@ -179,7 +179,7 @@ class _Drift:
 
 @dataclass(frozen=True)
 class Abrupt(_Drift):
-    """The next concept from one row to the next, at each of the row numbers `at`.
+    """A switch to the next concept at each of the row numbers `at`.
 
     Examples
     --------
@@ -204,10 +204,9 @@ class Abrupt(_Drift):
 
 @dataclass(frozen=True)
 class Gradual(_Drift):
-    """From the first concept to the second: more and more rows come from the new one.
+    """A gradual change from the first concept to the second.
 
-    The probability of the new one rises in a straight line from 0 to 1 over `over` rows around
-    `at`.
+    The probability of the second rises linearly from 0 to 1 over `over` rows around `at`.
     """
 
     at: int = 5000
@@ -227,7 +226,7 @@ class Gradual(_Drift):
 
 @dataclass(frozen=True)
 class Recurring(_Drift):
-    """The concepts in turn, each for `every` rows, and again from the first."""
+    """The concepts in turn, each for `every` rows, then from the first again."""
 
     every: int = 5000
 

@@ -1,7 +1,7 @@
 """Tables as streams: CSV and Parquet files, and pandas, polars or Arrow tables in memory.
 
-pyarrow reads; encoder.py makes rows of the columns. Memory is a batch of rows: a block of
-CSV text, a row group's pages of Parquet.
+pyarrow reads; encoder.py turns columns into rows. Memory is one batch of rows: a block of CSV text,
+or a row group's pages of Parquet.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from budgetron.streams.base import (
 from budgetron.streams.contents import looks_else, looks_like_table
 from budgetron.streams.packed import BY_HAND
 from budgetron.streams.source import compression
-from budgetron.streams.table import told
+from budgetron.streams.table import notices
 from budgetron.streams.table.columns import suggested_label
 from budgetron.streams.table.encoder import Encoder
 from budgetron.streams.table.first_rows import first_rows, looked_at
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
 
 class Wanted(Protocol):
-    """What a reader is asked for: which columns, and which of them hold numbers.
+    """The columns that a reader should read, and which of them hold numbers.
 
-    The numbers may become known while reading: they are asked for again before every block.
+    Which columns hold numbers may become known while reading: it is asked again before each block.
     """
 
     @property
@@ -58,18 +58,18 @@ class Wanted(Protocol):
 
     @property
     def words(self) -> Sequence[str]:
-        """Columns of few different texts, which may come as Arrow dictionaries."""
+        """Columns with few distinct texts, which may come as Arrow dictionaries."""
 
     @property
     def kept(self) -> Sequence[str]:
-        """Columns that are not read but handed on."""
+        """Columns that are passed on unread."""
 
 
 class Batches(Protocol):
     """An open table: its columns' names, and its rows as Arrow record batches.
 
-    `n_bad` rows of the wrong length so far are in no batch; `bad_messages` is about the first, and
-    `malformed` has their numbers, from 1, until someone takes them out.
+    `n_bad` rows so far had a wrong length and are in no batch; `bad_messages` is about the first of
+    them, and `malformed` has their numbers, from 1, until a caller takes them out.
     """
 
     name: str
@@ -86,31 +86,39 @@ class Batches(Protocol):
         """Batches of the wanted columns from row `start` on; StreamError if they are damaged."""
 
     def line_of(self, row: int) -> int | None:
-        """The line of the text that a row, from 1, starts in; None if there are none."""
+        """The line of the text in which a row, from 1, starts; None if there are no lines."""
 
     def close(self) -> None: ...
 
 
 class TableStream(RowStream):
-    """Chunks (X, y) of a table, whose columns are what the first rows say unless they are said.
+    """Chunks (X, y) of a table; the first rows decide the kinds of columns that are not given.
 
     Parameters
     ----------
-    open_batches : opens the table; called again by `at`
-    roles : which column is what
+    open_batches : opens the table; `at` calls it again
+    roles : the role of each column
     chunk_rows : largest number of rows in a chunk
-    dtype : of X
-    skip_bad : pass over bad rows, and count them
-    gaps : a missing number is NaN in X; False: it makes its row a bad one
+    dtype : type of X
+    skip_bad : skip bad rows, and count them
+    gaps : a missing number is NaN in X; False: the row with it is bad
     rows : end after this many rows
-    position : rows to pass over first, or a bookmark
+    position : rows to skip first, or a bookmark
 
     Raises
     ------
     StreamError
-        By the constructor if the table cannot be opened or lacks a column; while iterating, after
-        the rows before it, for a bad row: without a label, or with a value that is not of its
-        column's kind where `strict` or a missing one where not `gaps`.
+        The constructor raises it if the table cannot be opened or lacks a column. Iterating raises
+        it at a bad row, after the rows before it: a row without a label, with a value of another
+        kind than its column if `strict`, or with a missing value if not `gaps`.
+
+    Examples
+    --------
+    >>> from budgetron.streams import open_stream  # which makes one of a file or a frame
+    >>> table = {"town": ["Rome", "Oslo"] * 3, "buys": ["yes", "no"] * 3}
+    >>> stream = open_stream(table, label="buys")
+    >>> type(stream).__name__, [X.shape for X, y in stream]
+    ('TableStream', [(6, 11)])
     """
 
     _infer_rows = INFER_ROWS
@@ -140,14 +148,14 @@ class TableStream(RowStream):
             names = self._batches.names
             likely = partial(self._likely_label, open_batches)
             self._encoder = Encoder(self.name, names, roles, self.dtype, gaps=gaps, likely=likely)
-            self._raw = 0  # rows of the table used up, good or not
+            self._raw = 0  # rows of the table used, good or bad
             self._passed = 0  # malformed rows before them
             self._carried: dict[str, list[Any]] = {}
             self._pending: Any = None
             self._error: StreamError | None = None
             self._unread: Counter[str] = Counter()
             passed = 0 if isinstance(position, int) else position.get("bad", 0)
-            # rows passed over are known only by reading what comes before
+            # skipped rows are only known after reading what comes before
             if not skip_bad or not isinstance(position, int):
                 self._raw = behind + passed
                 self._position, self._n_bad = behind, passed
@@ -158,7 +166,7 @@ class TableStream(RowStream):
                     self._unread.update(position.get("unparsed", {}))
             self._reader = self._batches.read(self._encoder, self._raw, chunk_rows)
             if self._encoder.encoding is None:
-                self._infer(open_batches, may_be_empty=not roles.labelled)
+                self._infer(open_batches, may_be_empty=roles.labelled is False)
             if self._position < behind:
                 self._pass_over(behind)
         except StreamError:
@@ -204,34 +212,34 @@ class TableStream(RowStream):
 
     @property
     def label(self) -> Label | None:
-        """What the labels are, by the first rows; None: there are none."""
+        """What the labels are, from the first rows; None: there are none."""
         return self._encoder.labels
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What the columns are."""
+        """The columns with their kinds."""
         encoding = self._encoder.encoding
         return () if encoding is None else encoding.columns
 
     @property
     def unparsed(self) -> dict[str, int]:
-        """Of each column, the cells so far that were not of its kind; they were read as gaps."""
+        """Per column, the cells so far that were not of its kind; they were read as gaps."""
         return dict(self._unread)
 
     @property
-    def told_of_columns(self) -> list[str]:
-        return told.of_columns(self.name, self.columns)
+    def column_notices(self) -> list[str]:
+        return notices.of_columns(self.name, self.columns)
 
     @property
-    def told_of_cells(self) -> list[str]:
+    def cell_notices(self) -> list[str]:
         damaged = getattr(self._batches, "undecoded", {})
         return [
-            *told.of_unparsed(self.name, self.columns, self._unread, self._position),
-            *told.of_undecoded(self.name, damaged),
+            *notices.of_unparsed(self.name, self.columns, self._unread, self._position),
+            *notices.of_undecoded(self.name, damaged),
         ]
 
     def _take(self, rows: int) -> Chunk | None:
-        """The next rows; a bad one ends the chunk before it and is raised by the next call."""
+        """The next rows; a bad row ends the chunk before it, and the next call raises its error."""
         if self._error is not None:
             raise self._error
         while True:
@@ -264,11 +272,11 @@ class TableStream(RowStream):
                 return chunk
 
     def _note_bad_row(self, row: int, error: StreamError) -> None:
-        """A row of the batches, by its number from 0, is a bad one."""
+        """Mark a row of the batches, by its number from 0, as bad."""
         self._note_bad(error)
 
     def _numbered(self, rows: int) -> NDArray[np.int64]:
-        """The numbers of the next rows of the batches; malformed rows, which are in none, count."""
+        """The numbers of the next rows of the batches; malformed rows, in no batch, count too."""
         malformed = self._batches.malformed
         numbers = np.empty(rows, np.int64)
         start = 0
@@ -288,7 +296,7 @@ class TableStream(RowStream):
         return self._carried
 
     def _infer(self, open_batches: Callable[[], Batches], *, may_be_empty: bool) -> None:
-        """Decide what the columns are, by the first rows; these are read again, or kept."""
+        """Infer the columns from the first rows, which are read again, or kept."""
         encoder = self._encoder
         if self._raw:
             encoder.infer(first_rows(open_batches, self._infer_rows, encoder.needed).to_batches())
@@ -307,7 +315,7 @@ class TableStream(RowStream):
         self._reader = chain(kept, self._reader)
 
     def _likely_label(self, open_batches: Callable[[], Batches]) -> str | None:
-        """The column that is probably the label, by the first rows, if they can be read."""
+        """The probable label column, from the first rows, if they can be read."""
         try:
             if self._batches.bytes_total is None and not isinstance(self._batches, FrameBatches):
                 return self._batches.names[-1]  # a pipe
@@ -324,7 +332,7 @@ class TableStream(RowStream):
         return self._pending
 
     def _pass_over(self, position: int) -> None:
-        """Read on to a position, for the count of good rows."""
+        """Read up to a position, to count good rows."""
         while self._position < position:
             chunk = self._take(min(self._chunk_rows, position - self._position))
             if chunk is None:
@@ -337,7 +345,7 @@ class TableStream(RowStream):
 
 
 class FrameBatches:
-    """A table in memory: pandas, polars, Arrow, or anything that speaks Arrow's C stream."""
+    """A table in memory: pandas, polars, Arrow, or any object with Arrow's C stream interface."""
 
     bytes_total: int | None = None
     bytes_read = 0
@@ -375,7 +383,7 @@ class FrameBatches:
 
 
 class ParquetBatches:
-    """A Parquet file, a row group after the other; row groups before the start are not read."""
+    """A Parquet file, one row group after the other; row groups before the start are not read."""
 
     n_bad = 0
     bad_messages: list[str]
@@ -428,7 +436,7 @@ class ParquetBatches:
 
 
 def refuse_packed(path: str, title: str) -> None:
-    """Say what to do with a file of a format that is read from its end and was packed again."""
+    """Say what to do with a compressed file of a format that is read from its end."""
     with open(path, "rb") as file:
         packed = compression(file.read(8))
     if packed is not None:
@@ -438,7 +446,7 @@ def refuse_packed(path: str, title: str) -> None:
 
 def check_start(name: str, start: int, end: int) -> None:
     if start > end:
-        what = f"position {start} is behind the end, which is {end}"
+        what = f"position {start} is after the end, which is {end}"
         raise StreamError(name, None, what)
 
 
@@ -447,7 +455,7 @@ def arrow(name: str) -> Any:
     try:
         import pyarrow
     except ImportError:
-        what = "reading tables takes pyarrow: pip install 'budgetron[lab]'"
+        what = "reading tables needs pyarrow: pip install 'budgetron[lab]'"
         raise StreamError(name, None, what) from None
     return pyarrow
 
@@ -462,7 +470,7 @@ def unreadable(name: str, title: str, magic: bytes, error: BaseException) -> Str
     except OSError as reason:  # a folder
         return StreamError(name, None, str(reason.strerror).lower())
     damaged = f"is damaged, or an incomplete copy of a{'n'[: title == 'Arrow']} {title} file"
-    what = looks_else(head, title.lower()) or f"is no {title} file"
+    what = looks_else(head, title.lower()) or f"is not a{'n'[: title == 'Arrow']} {title} file"
     if not head:
         what = "is empty"
     elif head.startswith(magic):
@@ -473,10 +481,10 @@ def unreadable(name: str, title: str, magic: bytes, error: BaseException) -> Str
 
 
 def off_main(call: Callable[[], Any]) -> Any:
-    """Call in another thread than the main one, where pyarrow takes over SIGINT and SIGTERM.
+    """Call in a thread other than the main one, where pyarrow takes over SIGINT and SIGTERM.
 
-    There it stops in the middle even where the signal's handler goes on. Python's own handlers run
-    while the main thread waits here.
+    There it would stop in the middle even if the signal's handler continues. Python's own handlers
+    run while the main thread waits here.
     """
     if threading.current_thread() is not threading.main_thread():
         return call()

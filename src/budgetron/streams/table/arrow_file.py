@@ -1,4 +1,4 @@
-"""Arrow files and streams (Feather, .arrow, .ipc) as batches, mapped into memory."""
+"""Arrow files and streams (Feather, .arrow, .ipc) as batches, memory-mapped."""
 
 from __future__ import annotations
 

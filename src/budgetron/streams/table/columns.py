@@ -1,4 +1,4 @@
-"""Which of a table's columns is the label and which are features, by name or by number."""
+"""Which of a table's columns is the label and which are features, by name or number."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from budgetron.streams.table.roles import Column, Roles
     from budgetron.tables.kinds import Column as Found
 
-# Names a label goes by where none was named.
+# Usual names of a label column, if none was given.
 LABELS = ("label", "target", "class", "y")
-FEW = 20  # different values that may be classes
-LISTED = 100  # names in a message
-COMPARED = 1000  # names that a name is compared with, if it is none of them
-# A table with more columns is refused: all that is kept of a column would take too much memory.
+FEW = 20  # at most so many distinct values may be classes
+LISTED = 100  # most names in a message
+COMPARED = 1000  # most names that an unknown name is compared with
+# A table with more columns is refused: what is kept per column would take too much memory.
 MOST_COLUMNS = 100_000
 TOO_WIDE = f"has more than {MOST_COLUMNS:,} columns: keep fewer, or write it as LIBSVM text"
 
 
 def check_names(source: str, names: Sequence[str]) -> None:
-    """Refuse a table with too many columns, or with two of one name."""
+    """Refuse a table with too many columns, or with two of the same name."""
     if len(names) > MOST_COLUMNS:
         raise StreamError(source, None, TOO_WIDE)
     doubled = min((each for each, count in Counter(names).items() if count > 1), default=None)
@@ -40,8 +40,8 @@ class Columns:
     Parameters
     ----------
     source : its name, for messages
-    names : of the columns
-    likely : says which one is probably the label; asked where none is found
+    names : names of the columns
+    likely : returns the probable label column; called if none is found
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Columns:
         self._likely = likely
 
     def label(self, roles: Roles) -> str | None:
-        """The label's column; None: there is none."""
+        """The label column; None: there is none."""
         if roles.label is False:
             return None
         if roles.label is not None:
@@ -67,11 +67,11 @@ class Columns:
             return usual[0]
         if not usual and not roles.labelled:
             return None
-        what = "which column is the label? Name it, or its number from 0, with label (--label); "
+        what = "which column is the label? Pass its name or number (from 0) with label (--label); "
         raise StreamError(self._source, None, what + self._all())
 
     def kinds(self, roles: Roles) -> dict[str, str]:
-        """The kinds that are said, by name."""
+        """The given kinds, by column name."""
         said = list((roles.types or {}).items())
         said += [(each, "category") for each in roles.categorical]
         said += [(each, "hash") for each in roles.hashed]
@@ -87,7 +87,7 @@ class Columns:
         return list(dict.fromkeys(self.find(each) for each in columns))
 
     def find(self, column: Column, *, label: bool = False) -> str:
-        """The name of the column; `label`: it is the label, so all columns are listed."""
+        """The name of the column; `label`: it is the label, so the error lists all columns."""
         if column in self._known:
             return str(column)
         try:
@@ -96,14 +96,14 @@ class Columns:
             near = get_close_matches(str(column), self.names[:COMPARED], n=1)
             hint = f"did you mean {near[0]!r}?" if near else self._listed(self.names, 8)
             if self.names == [str(i) for i in range(len(self.names))]:
-                hint = f"columns go by number, 0 to {len(self.names) - 1} (or --header)"
+                hint = f"columns have numbers, 0 to {len(self.names) - 1} (or add --header)"
             elif label:
                 hint = self._all(near[0] if near else None)
             what = f"there is no column {column!r}; {hint}"
             raise StreamError(self._source, None, what) from None
 
     def _all(self, near: str | None = None) -> str:
-        """All columns, that first which is probably the label."""
+        """List all columns, the probable label first."""
         first = near or self._likely()
         rest = [each for each in self.names if each != first]
         hint = "" if near is None else f"did you mean {near!r}? "
@@ -115,10 +115,10 @@ class Columns:
 
 
 def suggested_label(columns: Sequence[Found]) -> tuple[str, str]:
-    """The column that is probably the label, and why.
+    """The probable label column, and why.
 
-    One called label, target, class or y; else the last one of few different values, if it is at an
-    end of the table; else the last one. A column of one value or none, or of ids, is no last one.
+    One called label, target, class or y; else the last one with few distinct values, if it is the
+    first or last column; else the last one. Constant or empty columns and ids do not count as last.
     """
     usual = [each for each in columns if each.name.strip().lower() in LABELS]
     if usual:

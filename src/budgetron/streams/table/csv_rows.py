@@ -1,4 +1,4 @@
-"""Where rows of CSV text end: a newline ends a row unless it stands inside quotation marks."""
+"""Where rows of CSV text end: a newline ends a row unless it is inside quotation marks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ QUOTE = 0x22
 
 
 def rows_end(text: bytes, delimiter: str) -> int:
-    r"""Where the last whole row of `text` ends, behind its newline; 0 if no row is whole.
+    r"""Where the last whole row of `text` ends, after its newline; 0 if no row is whole.
 
     Parameters
     ----------
-    text : starts where a row starts
-    delimiter : between fields
+    text : starts at the start of a row
+    delimiter : the separator of fields
 
     Examples
     --------
@@ -33,7 +33,7 @@ def rows_end(text: bytes, delimiter: str) -> int:
     if not _alternate(letters, quotes, delimiter):
         whole = _whole_rows(delimiter).match(text)
         return whole.end() if whole else 0
-    # From the end: what stands behind an even number of marks is outside of them.
+    # From the end: a position after an even number of marks is outside quotation marks.
     end = len(text)
     for i in range(len(quotes), -1, -1):
         start = int(quotes[i - 1]) if i else 0
@@ -49,7 +49,7 @@ def unclosed(text: bytes, delimiter: str) -> int:
     Parameters
     ----------
     text : a row without its end
-    delimiter : between fields
+    delimiter : the separator of fields
 
     Examples
     --------
@@ -63,9 +63,9 @@ def unclosed(text: bytes, delimiter: str) -> int:
 def _alternate(letters: NDArray[np.uint8], quotes: NDArray[np.intp], delimiter: str) -> bool:
     """Whether quotation marks open and close in turn.
 
-    So it is if every second one, from the first on, starts a field or directly follows the one
-    before it (two of them in a quoted field stand for one). One in the middle of an unquoted field
-    means nothing, and breaks the turns.
+    They do if every second one, from the first on, starts a field or directly follows the one
+    before it (two marks in a quoted field mean one). A mark in the middle of an unquoted field
+    means nothing, and breaks the order.
     """
     opening = quotes[2::2] if quotes[0] == 0 else quotes[::2]
     may_come_before = np.zeros(256, dtype=bool)
@@ -74,12 +74,13 @@ def _alternate(letters: NDArray[np.uint8], quotes: NDArray[np.intp], delimiter: 
 
 
 def _field(delimiter: str) -> tuple[bytes, bytes]:
-    """Patterns of a field and of what stands between two of them.
+    """Patterns of a field and of a separator.
 
-    The group is atomic, (?>...): repeated by *+, another one matches too much in Python 3.11.2.
+    Groups are repeated in atomic groups, (?>(?:...)*): those repeated by *+ match too much in
+    Python 3.11.2.
     """
     between = re.escape(delimiter.encode())
-    field = rb'(?>"(?:[^"]++|"")*+"|(?!"))[^' + between + rb"\r\n]*+"
+    field = rb'(?>"(?>(?:[^"]++|"")*)"|(?!"))[^' + between + rb"\r\n]*+"
     return field, rb"[" + between + rb"\r]"
 
 
@@ -87,11 +88,11 @@ def _field(delimiter: str) -> tuple[bytes, bytes]:
 def _whole_rows(delimiter: str) -> re.Pattern[bytes]:
     """Matches as many whole rows as there are; about 10 times as slow as counting marks."""
     field, between = _field(delimiter)
-    return re.compile(rb"(?:(?:" + field + between + rb")*+" + field + rb"\n)*+")
+    return re.compile(rb"(?>(?:(?>(?:" + field + between + rb")*)" + field + rb"\n)*)")
 
 
 @lru_cache(maxsize=8)
 def _fields(delimiter: str) -> re.Pattern[bytes]:
-    """Matches as many whole fields of a row as there are, with what stands behind each."""
+    """Matches as many whole fields of a row as there are, each with its separator."""
     field, between = _field(delimiter)
-    return re.compile(rb"(?:" + field + between + rb")*+")
+    return re.compile(rb"(?>(?:" + field + between + rb")*)")

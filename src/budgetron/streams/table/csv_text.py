@@ -1,13 +1,12 @@
 """CSV text as Arrow batches: the first line decides delimiter and header, pyarrow reads the rest.
 
-Columns that are numbers are read as such whatever the first rows look like, so that a column does
-not change its type in mid-file; all others are read as text. A block with a word among the numbers
-is read again as text.
+Columns of numbers are always parsed as numbers, so that a column does not change its type in the
+middle of a file; all others are read as text. A block with a word among the numbers is read again
+as text.
 
-pyarrow parses one block of whole rows after the other, each from memory of its own. It never reads
-from a Python file: its reader reads ahead on a thread that may still be in Python's `read` when the
-reader has failed or was left alone, and a thread that is in Python when Python ends aborts the
-process.
+pyarrow parses one block of whole rows after the other, each from its own memory. It never reads
+from a Python file: its reader reads ahead in a thread that may still be in Python's `read` when the
+reader has failed or was dropped; a thread that is in Python when Python ends aborts the process.
 """
 
 from __future__ import annotations
@@ -40,11 +39,12 @@ from budgetron.tables.parsing import GAPS
 if TYPE_CHECKING:
     from budgetron.streams.table import Wanted
 
-# Parsed at once: large enough that starting the parser costs little, small enough for the cache.
+# Bytes parsed at once: so large that starting the parser costs little, so small that it stays in
+# cache.
 _BLOCK = 1 << 20
-# A longer row is refused: not a table, or a quotation mark that is never closed.
+# A longer row is refused: it is not a table, or a quotation mark is never closed.
 _LONGEST = 4 << 20
-# Beyond this row nobody waits for its line to be counted.
+# After this row the line is not counted: it would take too long.
 _FAR = 1_000_000
 _NOTHING = [*GAPS, " ?"]
 NOT_UTF8 = "is not UTF-8 text: iconv -f latin1 -t utf8"
@@ -61,12 +61,12 @@ class CsvBatches:
     Parameters
     ----------
     path : file name, or "-"
-    delimiter : None: the commonest of comma, semicolon, tab and bar in the first line
-    header : whether the first line names the columns; None: it does unless it has a number in it
-        that is no name by the rows behind it (header.py). Without a header columns go by their
-        numbers, from 0
-    skip_bad : pass over rows with too few or too many fields
-    lone : there may be one column only; else that is taken for a wrong delimiter
+    delimiter : None: the most frequent of comma, semicolon, tab and bar in the first line
+    header : whether the first line names the columns; None: it does, unless it has a number
+        that is not a name, as the rows after it show (header.py). Without a header the names of
+        columns are their numbers, from 0
+    skip_bad : skip rows with too few or too many fields
+    lone : a single column is allowed; else it is taken for a wrong delimiter
     """
 
     def __init__(
@@ -88,9 +88,9 @@ class CsvBatches:
         self.n_bad = 0
         self.bad_messages: list[str] = []
         self.malformed: deque[int] = deque()
-        self.undecoded: Counter[str] = Counter()  # of each column, cells that are not UTF-8
-        self._rows_parsed = 0  # of any length
-        self._passed = 0  # of the wrong length
+        self.undecoded: Counter[str] = Counter()  # per column, cells that are not UTF-8
+        self._rows_parsed = 0  # rows of any length
+        self._passed = 0  # rows of the wrong length
         try:
             line, rest = self._first_line()
             self._delimiter = delimiter or max(DELIMITERS, key=line.count)
@@ -108,14 +108,14 @@ class CsvBatches:
             self.names = fields if self._header else [str(i) for i in range(len(fields))]
             self._rest = rest if self._header else line.encode() + b"\n" + rest
             if self._header and second_header(fields, rest, self._delimiter):
-                what = "row 1 is a second header: delete it, or --no-header for columns by number"
+                what = "row 1 is a second header: delete it, or add --no-header"
                 raise StreamError(self.name, None, what)
         except StreamError:
             self.close()
             raise
-        except csv.Error:  # a name of more than 128 KiB
+        except csv.Error:  # a name with more than 128 KiB
             self.close()
-            what = "is no CSV text: is a quotation mark never closed?"
+            what = "is not CSV text: is a quotation mark never closed?"
             raise StreamError(self.name, 1, what) from None
 
     @property
@@ -152,7 +152,7 @@ class CsvBatches:
         check_start(self.name, start, rows)
 
     def _without_damage(self, table: Any, kept: Sequence[str]) -> Any:
-        """The rows of a block that is not all UTF-8: such cells are null, and counted."""
+        """The rows of a block that is not all UTF-8: bad cells are null, and counted."""
         import pyarrow as pa
         from pyarrow import compute
 
@@ -168,7 +168,7 @@ class CsvBatches:
         return table
 
     def _texts(self, block: memoryview, wanted: Wanted) -> Any:
-        """A block none of whose columns are numbers."""
+        """A block without columns of numbers."""
         import pyarrow as pa
 
         try:
@@ -177,7 +177,7 @@ class CsvBatches:
             raise self._stream_error(error) from error
 
     def _blocks(self) -> Iterator[memoryview]:
-        """Whole rows of the text, about a block at a time; of a pipe, those that have come."""
+        """Whole rows of the text, about one block at a time; from a pipe, those that have come."""
         text, ended, failed = self._rest, False, None
         unfinished = 0  # bytes of a row whose end has not come
         while not ended:
@@ -185,7 +185,7 @@ class CsvBatches:
             while not ended and size < unfinished + (1 if self._source.live else _BLOCK):
                 try:
                     parts.append(self._read())
-                except OSError as error:  # of the rows before it nothing is lost
+                except OSError as error:  # the rows before it are not lost
                     failed, ended = error, True
                 else:
                     ended = not parts[-1]
@@ -207,7 +207,7 @@ class CsvBatches:
             raise StreamError(self.name, None, f"row {self._rows_parsed + 1} or later: {failed}")
 
     def _unclosed(self, text: bytes, what: str) -> StreamError:
-        """What is wrong with the row that comes next; the line is that of its last field."""
+        """The error of the next row; the line is that of its last field."""
         row = self._rows_parsed + 1
         line = self.line_of(row)
         if line is not None:
@@ -215,7 +215,7 @@ class CsvBatches:
         return StreamError(self.name, line, f"row {row} {what}")
 
     def _parsed(self, block: memoryview, wanted: Wanted, *, numbers: bool = True) -> Any:
-        """The rows of a block; those of the wrong length are counted, or an error."""
+        """The rows of a block; rows of the wrong length are counted, or raise an error."""
         wrong: list[Any] = []
         passes = partial(_pass_over, wrong) if self._skip_bad else None
         try:
@@ -227,10 +227,10 @@ class CsvBatches:
         return table
 
     def line_of(self, row: int) -> int | None:
-        """Counted by reading the file again: rows may span lines, and blank lines are no rows.
+        """Found by reading the file again: rows may span lines, and blank lines are not rows.
 
-        None where that would take long, cannot be done, or would not tell: rows of the wrong length
-        that were passed over are not counted as rows.
+        None if that would take long, is impossible, or gives no answer: skipped rows of the wrong
+        length are not counted as rows.
         """
         if self._skip_bad or self._source.bytes_total is None or row > _FAR:
             return None
@@ -257,10 +257,10 @@ class CsvBatches:
         return self._source.read()
 
     def _first_line(self) -> tuple[str, bytes]:
-        """The first line that is not blank, and what was read behind it."""
+        """The first line that is not blank, and the text that was read after it."""
         block = b""
         while (b"\n" not in block.lstrip() and len(block) < _LONGEST) or (
-            len(block) < 4096 and not self._source.live  # no tiny first batch
+            len(block) < 4096 and not self._source.live  # avoids a tiny first batch
         ):
             try:
                 more = self._read()
@@ -272,14 +272,14 @@ class CsvBatches:
         if other := looks_else(block[:4096], "csv"):
             raise StreamError(self.name, None, other)
         if b"\0" in block[:1000]:
-            what = "byte 0x00 has no place in CSV text: is the copy damaged?"
+            what = "byte 0x00 is not allowed in CSV text: is the copy damaged?"
             raise StreamError(self.name, 1, what)
         block = block.removeprefix(b"\xef\xbb\xbf")
         text = without_comments(block.lstrip(b"\r\n"))
         self._above = block.count(b"\n") - text.count(b"\n")
         line, end, rest = text.partition(b"\n")
         if b"\r" in line.rstrip(b"\r") and b'"' not in line:
-            what = "lines end with CR alone: convert them: tr '\\r' '\\n'"
+            what = "lines end with CR only: convert them: tr '\\r' '\\n'"
             raise StreamError(self.name, None, what)
         if max(line.count(each.encode()) for each in DELIMITERS) >= MOST_COLUMNS:
             raise StreamError(self.name, 1, TOO_WIDE)
@@ -294,7 +294,7 @@ class CsvBatches:
             raise StreamError(self.name, 1, what) from None
 
     def _count(self, wrong: list[Any]) -> None:
-        """Rows of the wrong length, but for those that a bookmark has counted."""
+        """Rows of the wrong length, without those that a bookmark has counted."""
         self._passed += len(wrong)
         self.malformed += (self._rows_parsed + row.number for row in wrong if row.number)
         for row in wrong[max(0, len(wrong) - (self._passed - self.n_bad)) :]:
@@ -305,10 +305,10 @@ class CsvBatches:
                 self.bad_messages.append(f"{self.name}: {where} {what}")
 
     def _stream_error(self, error: BaseException) -> StreamError:
-        """Arrow's complaint as ours: `FILE: row N, column C ...`."""
+        """Arrow's error in our form: `FILE: row N, column C ...`."""
         found = _COMPLAINT.match(str(error))
         if found is None or (found["row"] is None and found["column"] is None):
-            what = f"row {self._rows_parsed + 1} or later is no CSV text"
+            what = f"row {self._rows_parsed + 1} or later is not CSV text"
             return StreamError(self.name, None, what)
         row = None if found["row"] is None else self._rows_parsed + int(found["row"])
         where = [] if row is None else [f"row {row}"]
@@ -319,7 +319,7 @@ class CsvBatches:
         if fields and self._skip_bad:
             where, what = [f"row {self._rows_parsed + 1} or later"], NOT_UTF8
         elif fields:
-            what = f"has {fields[2]} fields, not {fields[1]}: mend it, or add --skip-bad"
+            what = f"has {fields[2]} fields, not {fields[1]}: correct it, or add --skip-bad"
         elif "UTF8" in what:
             what = NOT_UTF8
         line = None if row is None else self.line_of(row)
@@ -340,11 +340,11 @@ def parsed_rows(
     Parameters
     ----------
     block : the text
-    names : of its columns
-    delimiter : between fields
-    wanted : which of the columns, and which of them hold numbers
-    pass_over : answers "skip" for a row of the wrong length; None: that is an ArrowInvalid
-    numbers : False: those that hold numbers are read as text too
+    names : names of its columns
+    delimiter : the separator of fields
+    wanted : the columns to read, and which of them hold numbers
+    pass_over : returns "skip" for a row of the wrong length; None: that is an ArrowInvalid
+    numbers : False: columns of numbers are read as text too
     """
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
@@ -358,7 +358,7 @@ def parsed_rows(
         null_values=_NOTHING,
         strings_can_be_null=True,
     )
-    # Arrow's own memory: a Python object would be let go by whichever thread is the last.
+    # Arrow's own memory: any thread might be the last to release a Python object.
     memory = pa.allocate_buffer(len(block))
     memoryview(memory).cast("B")[:] = block
     read = arrow_csv.ReadOptions(use_threads=False, column_names=names, block_size=len(block))

@@ -1,4 +1,4 @@
-"""From a table's rows to chunks: features by an encoding, inferred or known, and labels."""
+"""From a table's rows to chunks: features by a known or inferred encoding, and labels."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from budgetron.streams.base import Chunk
     from budgetron.tables.codings import Cells
 
-_DENSE = {"number", "boolean", "date"}  # kinds without features that are mostly 0
+_DENSE = {"number", "boolean", "date"}  # kinds whose features are rarely 0
 _WORDS = ("category", "hash", "text")
 ABSENT = (
     'has no value: scale="auto" (--scale auto) treats it as missing; or fill it in, leave the '
-    "column out (columns, --columns) or pass over such rows (skip_bad, --skip-bad)"
+    "column out (columns, --columns) or skip such rows (skip_bad, --skip-bad)"
 )
-UNREAD = 'scale="auto" (--scale auto) treats it as missing, skip_bad (--skip-bad) passes over it'
+UNREAD = 'scale="auto" (--scale auto) treats it as missing, skip_bad (--skip-bad) skips it'
 
 
 class Encoded(NamedTuple):
-    """A chunk of a batch's good rows, and what else there is to say of the batch.
+    """A chunk of a batch's good rows, and what else is known about the batch.
 
-    `good` says which rows they are, `bad` what is wrong with the others, `unread` how many cells of
-    good rows could not be read, by column.
+    `good` marks these rows, `bad` has the errors of the others, `unread` has the number of
+    unreadable cells in good rows, by column.
     """
 
     chunk: Chunk
@@ -48,24 +48,24 @@ class Encoded(NamedTuple):
 class Encoder:
     """Turns batches of one table into chunks (X, y), once it has an encoding.
 
-    X is dense if all columns are numbers, dates, or yes and no; else CSR.
+    X is dense if all columns are numbers, dates or booleans; else CSR.
 
     Parameters
     ----------
-    name : of the source, for messages
-    names : of the table's columns
-    roles : what they are for
-    dtype : of X
-    gaps : a missing number is NaN; False: it makes its row a bad one
-    likely : says which column is probably the label
+    name : name of the source, for messages
+    names : names of the table's columns
+    roles : their roles
+    dtype : type of X
+    gaps : a missing number is NaN; False: the row with it is bad
+    likely : returns the probable label column
 
     Attributes
     ----------
-    label : the label's column; None: there is none
+    label : the label column; None: there is none
     labels : what the labels are; None: not known yet, or there are none
     encoding : None: not known yet
     kept : columns to carry
-    numbers, words : columns that hold numbers, and columns of few different texts, so far as known
+    numbers, words : columns of numbers, and columns with few distinct texts, as far as known
     """
 
     def __init__(
@@ -82,19 +82,20 @@ class Encoder:
         self._gaps = gaps
         self._dtype = dtype
         self._strict = roles.strict
+        self._optional = roles.labelled is None  # a row without a label is a row
         columns = Columns(name, names, likely)
         label = columns.label(roles)
-        self.label = label if roles.labelled else None
+        self.label = None if roles.labelled is False else label
         chosen = None if roles.columns is None else columns.find_all(roles.columns)
         if self.label is not None and self.label in (chosen or ()):
-            what = f"column {self.label!r} is the label, so it cannot be among the features as well"
+            what = f"column {self.label!r} is the label, so it cannot be a feature too"
             raise StreamError(name, None, f"{what}: leave it out of columns (--columns)")
         self._features = chosen or [each for each in names if each != label]
         if not self._features or chosen == []:
             raise StreamError(name, None, "no column is left for the features")
         self.kept = columns.find_all(roles.carry)
         self._label_wish: str | None = None
-        self._renamed: dict[str, str] = {}  # names of the encoding -> names in the table
+        self._renamed: dict[str, str] = {}  # names in the encoding -> names in the table
         self.labels: Label | None = None
         self.encoding: Encoding | None = None
         self.numbers: list[str] = []
@@ -116,7 +117,7 @@ class Encoder:
             raise StreamError(name, None, str(error)) from None
 
     def _types(self, columns: Columns, roles: Roles) -> dict[str, str]:
-        """The kinds that are said, by name; that of the label is kept apart."""
+        """The given kinds, by column name; without that of the label."""
         types = columns.kinds(roles)
         features = frozenset(self._features)
         for name, kind in types.items():
@@ -125,19 +126,19 @@ class Encoder:
                 raise StreamError(self._name, None, what)
         wish = None if self.label is None else types.pop(self.label, None)
         if wish is not None and wish not in ("number", *_WORDS):
-            what = f"column {self.label!r} is the label: it is a number or a category, not {wish}"
+            what = f"column {self.label!r} is the label: take number or category, not {wish}"
             raise StreamError(self._name, None, what)
         self._label_wish = "category" if wish in _WORDS else wish
         return {each: kind for each, kind in types.items() if each in features}
 
     def _read_as(self, layout: Layout, columns: Columns, chosen: list[str] | None) -> None:
-        """Take the encoding of an earlier table, and what its labels were."""
+        """Use the encoding of an earlier table, and the kind of its labels."""
         known = layout.encoding
         self._renamed = dict(layout.renamed or {})
         if chosen is not None:
             learned = [each.name for each in known.coded]
             if len(learned) != len(chosen):
-                what = f"{len(learned)} columns were learned, and {len(chosen)} are given for them"
+                what = f"{len(learned)} columns were learned, but {len(chosen)} are given"
                 raise BudgetronError(f"{what} (columns, --columns)")
             self._renamed = dict(zip(learned, chosen, strict=True))
         before = {here: name for name, here in self._renamed.items()}
@@ -147,7 +148,7 @@ class Encoder:
         self._take(known if self._wishes.decimal == "auto" else known.read_by(self._wishes.decimal))
 
     def infer(self, batches: Sequence[Any]) -> None:
-        """Decide what the columns are, by the first rows."""
+        """Infer the columns from the first rows."""
         import pyarrow as pa
 
         tables = [pa.Table.from_batches([each]) for each in batches]
@@ -169,8 +170,8 @@ class Encoder:
         self.encoding = encoding
         coded = encoding.coded
         self._features = [self._here(each.name) for each in coded]
-        # Numbers with a decimal point may be read as such; the others are read as text.
-        # So is what is carried: 007 stays 007.
+        # Numbers with a decimal point may be parsed as numbers; all others are read as text.
+        # Carried cells are read as text too: 007 stays 007.
         plain = [each.name for each in coded if each.to_dict().get("decimal") == "."]
         self.numbers = [self._here(each) for each in plain if self._here(each) not in self.kept]
         self.words = [self._here(each.name) for each in coded if each.kind == "category"]
@@ -191,7 +192,7 @@ class Encoder:
 
     @property
     def width(self) -> int:
-        """Of X; 0 if it is not known yet."""
+        """The width of X; 0 if it is not known yet."""
         return 0 if self.encoding is None else self.encoding.width
 
     @property
@@ -200,7 +201,7 @@ class Encoder:
         return None if self.encoding is None else Layout.of(self.encoding, self.labels)
 
     def encode(self, batch: Any, numbers: NDArray[np.int64]) -> Encoded:
-        """Rows of an Arrow record batch, which have these numbers in messages."""
+        """Rows of an Arrow record batch; `numbers` are their row numbers in messages."""
         import pyarrow as pa
 
         assert self.encoding is not None
@@ -242,7 +243,7 @@ class Encoder:
     def _check(
         self, coding: Any, cells: Cells, column: Any, wrong: Callable[[int, str], None]
     ) -> None:
-        """Tell of cells that make their row a bad one."""
+        """Report cells that make their row bad."""
         if self._strict:
             for i in np.nonzero(cells.wrong)[0].tolist():
                 wrong(i, not_of_kind(coding, column[i]))
@@ -254,9 +255,9 @@ class Encoder:
     def _read_labels(self, table: Any, wrong: Callable[[int, str], None]) -> NDArray[Any]:
         if self.label is None:
             return np.full(table.num_rows, np.nan)
-        self._look_at_labels(self._label_of(table))  # of an older file, which did not keep it
+        self._look_at_labels(self._label_of(table))  # an older file, which did not keep it
         assert self.labels is not None
-        return self.labels.read(table.column(self.label), wrong)
+        return self.labels.read(table.column(self.label), wrong, optional=self._optional)
 
     def _rows(self, cells: list[Cells], rows: int) -> Any:
         assert self.encoding is not None
@@ -272,6 +273,6 @@ class Encoder:
 
 
 def _in_range(values: NDArray[Any]) -> NDArray[Any]:
-    """Values of which none is infinite: what has no place in float32 is the largest that has."""
+    """Finite values: what is too large for float32 becomes its largest number."""
     most = np.finfo(values.dtype).max
     return np.clip(values, -most, most, out=values)

@@ -1,4 +1,4 @@
-"""The first rows of a table with all its columns: what kinds of columns are inferred from."""
+"""The first rows of a table with all columns, from which the kinds are inferred."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class AsTheyAre:
 def first_rows(
     open_batches: Callable[[], Batches], rows: int, columns: list[str] | None = None
 ) -> Any:
-    """An Arrow table of the first `rows` rows, or of all there are; the table is closed again.
+    """An Arrow table of the first `rows` rows, or fewer if there are fewer; closes the table.
 
     Parameters
     ----------
     open_batches : opens the table
-    rows : how many
-    columns : by name; None: all
+    rows : number of rows
+    columns : columns by name; None: all
 
     Raises
     ------
@@ -65,13 +65,13 @@ def first_rows(
 
 
 def looked_at(source: str, table: Any, roles: Roles) -> list[Column]:
-    """What the columns of an Arrow table are, by its rows or as it is said.
+    """The kinds of the columns of an Arrow table, inferred from its rows or given.
 
     Parameters
     ----------
     source : its name, for messages
     table : rows with all columns
-    roles : kinds that are said, and the decimal point
+    roles : given kinds, and the decimal point
     """
     names = table.column_names
     types = Columns(source, names).kinds(roles)

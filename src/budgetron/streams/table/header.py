@@ -1,4 +1,4 @@
-"""What the first lines of CSV text say: names or numbers, which delimiter, a second header."""
+"""What the first lines of CSV text contain: names or numbers, the delimiter, a second header."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from budgetron.tables.parsing import GAPS
 
 DELIMITERS = ",;\t|"
 _RARE = " ~^:#"
-_ROWS = 20  # of the first, that are looked at
-_LEAST = 3  # rows of numbers behind a second header
-_SHOWN = 24  # characters of a line
+_ROWS = 20  # of the first rows, inspected
+_LEAST = 3  # rows of numbers after a second header
+_SHOWN = 24  # characters of a line in messages
 
 
 def is_number(text: str) -> bool:
-    """Whether Python reads it as a number."""
+    """Whether Python can parse it as a number."""
     try:
         float(text)
     except ValueError:
@@ -26,11 +26,11 @@ def is_number(text: str) -> bool:
 
 
 def are_names(fields: Sequence[str], text: bytes, delimiter: str) -> bool:
-    r"""Whether the first line names the columns, by the rows behind it.
+    r"""Whether the first line names the columns, judged by the rows after it.
 
-    It does if there is no number in it. With whole numbers beside words it does too (town,2019) if
-    no word occurs again in its column, and either one of them stands above numbers and the numbers
-    are fewer, years, or 1, 2, 3, ...; or the numbers are years that stand above other numbers.
+    It does if it has no number. With whole numbers beside words (town,2019) it also does if
+    no word occurs again in its column, and either a word is above numbers and the numbers are
+    fewer, years, or 1, 2, 3, ...; or the numbers are years above other numbers.
 
     >>> are_names(["town", "2019"], b"Rome,17\nOslo,35\n", ",")
     True
@@ -62,7 +62,7 @@ def _is_year(text: str) -> bool:
 def without_comments(text: bytes) -> bytes:
     r"""The text without the lines above its header that start with #.
 
-    One that has as many delimiters as the line behind it is the header, and loses its #.
+    A line with as many delimiters as the line after it is the header; its # is removed.
 
     >>> without_comments(b"# of 2024\na,b\n1,2\n"), without_comments(b"# a,b\n1,2\n")
     (b'a,b\n1,2\n', b'a,b\n1,2\n')
@@ -80,9 +80,9 @@ def without_comments(text: bytes) -> bytes:
 
 
 def second_header(names: Sequence[str], text: bytes, delimiter: str) -> bool:
-    r"""Whether the row behind the header is another header: its names again, or units.
+    r"""Whether the row after the header is another header: the names again, or units.
 
-    It is if two columns or more hold numbers in the rows behind it and words in this row, and no
+    It is if at least two columns hold numbers in the rows after it and words in this row, and no
     column holds numbers in both.
 
     >>> second_header(["a", "b"], b"m,s\n1,2\n3,4\n5,6\n", ",")
@@ -108,13 +108,13 @@ def second_header(names: Sequence[str], text: bytes, delimiter: str) -> bool:
 
 
 def lone_column(line: str, text: bytes, delimiter: str | None) -> str:
-    r"""What to say of a first line without a delimiter.
+    r"""The message about a first line without a delimiter.
 
     Parameters
     ----------
     line : the first
     text : what follows
-    delimiter : as the user said it; None: none of DELIMITERS is in the line
+    delimiter : as the user gave it; None: none of DELIMITERS is in the line
 
     >>> lone_column("a~b", b"1~2\n", None)
     "there is but one column in 'a~b': add --delimiter '~'"
@@ -138,7 +138,7 @@ def lone_column(line: str, text: bytes, delimiter: str | None) -> str:
 
 
 def _rows(text: bytes, delimiter: str) -> list[list[str]]:
-    """The first rows, but for the last, which may be cut; none if they are no CSV text."""
+    """The first rows, without the last, which may be cut; none if they are not CSV text."""
 
     def lines() -> Iterator[str]:
         whole, newline, _ = text[: 1 << 18].rpartition(b"\n")

@@ -1,9 +1,9 @@
-"""JSON lines as batches: one object per line, its keys the columns; pyarrow parses block by block.
+"""JSON lines as batches: one object per line, keys are columns; pyarrow parses block by block.
 
-The keys of the first block are the columns. A key that a line does not have is a gap. Types are
-those of a block: a column may be whole numbers in one block and decimals in the next. A column of
-several types in one block has no Arrow type: its values become text. The keys of an object within
-an object are columns too (user.age), and a list is the text of its parts.
+The keys of the first block are the columns. A key that a line lacks is a gap. Types are found per
+block: a column may have whole numbers in one block and decimals in the next. A column of several
+types in one block has no Arrow type: its values become text. The keys of nested objects are columns
+too (user.age), and a list becomes the text of its parts.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from budgetron.streams.base import KEPT, StreamError
 from budgetron.streams.contents import looks_else, looks_like_table
 from budgetron.streams.source import Source
@@ -23,14 +25,16 @@ from budgetron.tables.frames import column_of
 if TYPE_CHECKING:
     from budgetron.streams.table import Wanted
 
-_BLOCK = 1 << 20  # as of CSV
+_BLOCK = 1 << 20  # as for CSV
 _LONGEST = 4 << 20
+_DEEPEST = 64  # nested objects and lists: Arrow's parser crashes at thousands
+_OTHERS = bytes(set(range(256)) - set(b'{}[]"'))
 
 
 class JsonBatches:
     """Rows of JSON lines: a file, plain or compressed, or "-" for standard input.
 
-    `skip_bad`: pass over lines that are no JSON objects.
+    `skip_bad`: skip lines that are not JSON objects.
     """
 
     def __init__(self, path: str | os.PathLike[str], skip_bad: bool = False) -> None:
@@ -51,11 +55,11 @@ class JsonBatches:
             if other := looks_else(block[:4096], "jsonl"):
                 raise StreamError(self.name, None, other)
             if block.lstrip()[:1] not in b"{[" and looks_like_table(block[:4096]):
-                raise StreamError(self.name, None, "is no JSON: is it CSV text (--format csv)?")
+                raise StreamError(self.name, None, "is not JSON: is it CSV text (--format csv)?")
             self._first = self._parsed(block)
             if self._passed and not self._first.num_columns:
                 raise StreamError(
-                    self.name, None, "row 1 is no JSON object: write an object a line"
+                    self.name, None, "row 1 is not a JSON object: write one object per line"
                 )
         except StreamError:
             self.close()
@@ -99,7 +103,7 @@ class JsonBatches:
         check_start(self.name, start, rows)
 
     def _lines(self) -> Iterator[bytes]:
-        """Whole lines, about a block at a time; of a pipe, those that have come."""
+        """Whole lines, about one block at a time; from a pipe, those that have come."""
         text, ended = b"", False
         while not ended:
             parts, size = [text], len(text)
@@ -114,7 +118,7 @@ class JsonBatches:
             text = text[end:]
             if len(text) > _LONGEST:
                 what = f"row {self._rows + 1} or later is longer than {_LONGEST >> 20} MiB"
-                raise StreamError(self.name, None, f"{what}: write an object a line")
+                raise StreamError(self.name, None, f"{what}: write one object per line")
 
     def _parsed(self, block: bytes) -> Any:
         import pyarrow as pa
@@ -133,7 +137,7 @@ class JsonBatches:
             return self._mixed(block)
 
     def _mixed(self, block: bytes) -> Any:
-        """A block that Arrow refuses: columns of several types, or a line that is no object."""
+        """A block that Arrow refuses: columns of several types, or a line that is not an object."""
         import pyarrow as pa
 
         rows: list[dict[str, Any]] = []
@@ -152,10 +156,10 @@ class JsonBatches:
             raise StreamError(self.name, None, what) from None
 
     def _pass_over(self, number: int) -> None:
-        """Count a line that is no object, but for a bookmark's; or end there."""
-        what = f"row {number} is no JSON object"
+        """Count a line that is not an object, unless a bookmark has; or raise an error."""
+        what = f"row {number} is not a JSON object"
         if not self._skip_bad:
-            raise StreamError(self.name, None, f"{what}: write an object a line")
+            raise StreamError(self.name, None, f"{what}: write one object per line")
         self.malformed.append(number)
         self._passed += 1
         if self._passed > self.n_bad:
@@ -170,28 +174,57 @@ class JsonBatches:
         self._source.close()
 
 
-def parsed(block: bytes) -> Any:
-    """An Arrow table of the objects in UTF-8 text; ArrowException if they are not all alike."""
+def parsed(block: bytes, label: str | None = None) -> Any:
+    """An Arrow table of the objects in UTF-8 text.
+
+    ArrowException if they are not all alike, or the column named `label` holds objects or lists.
+    """
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
+    if _too_deep(block):
+        raise pa.ArrowInvalid("objects are nested too deeply")
     read = arrow_json.ReadOptions(use_threads=False, block_size=len(block) + 1)
     memory = pa.allocate_buffer(len(block))
     memoryview(memory).cast("B")[:] = block
-    return _flat(off_main(lambda: arrow_json.read_json(pa.BufferReader(memory), read)))
+    table = off_main(lambda: arrow_json.read_json(pa.BufferReader(memory), read))
+    if label in table.column_names and pa.types.is_nested(table.schema.field(label).type):
+        raise pa.ArrowInvalid("a label is an object or a list")
+    return _flat(table)
 
 
 def object_of(text: bytes) -> dict[str, Any] | None:
-    """The JSON object that a text is; None if it is none.
+    """Parse a JSON object from text; None if it is not one, or is nested too deeply.
 
     >>> object_of(b'{"a": 1}'), object_of(b"[1]"), object_of(b"{")
     ({'a': 1}, None, None)
     """
     try:
-        row = json.loads(text)
+        row = None if _too_deep(text) else json.loads(text)
     except (ValueError, RecursionError):
         return None
     return row if type(row) is dict else None
+
+
+def _too_deep(text: bytes) -> bool:
+    r"""Whether objects and lists, on one or several lines, are nested too deeply.
+
+    >>> _too_deep(b'{"a": "%s"}' % (b"[" * 99)), _too_deep(b'{"a\\"":\n' * 99)
+    (False, True)
+    """
+    if text.count(b"{") + text.count(b"[") <= _DEEPEST:
+        return False
+    if b"\\" in text:
+        text = text.replace(rb"\\", b"").replace(rb"\"", b"")
+    text = text.translate(None, _OTHERS).replace(b'""', b"").replace(b"{}", b"")
+    if len(text) < _DEEPEST:
+        return False
+    signs = np.frombuffer(text, np.uint8)
+    quotes = signs == ord('"')
+    outside = ~quotes & (np.cumsum(quotes) % 2 == 0)
+    opening = (signs == ord("{")) | (signs == ord("["))
+    depth = np.cumsum(np.where(opening, 1, -1) * outside)
+    return int(depth.max()) >= _DEEPEST
 
 
 def table_of_objects(rows: list[dict[str, Any]]) -> Any:
@@ -204,7 +237,7 @@ def table_of_objects(rows: list[dict[str, Any]]) -> Any:
 
 
 def _flat(table: Any) -> Any:
-    """The table with a column for every key of inner objects, and lists as text."""
+    """The table with one column per key of nested objects, and lists as text."""
     import pyarrow as pa
 
     while any(pa.types.is_struct(each.type) for each in table.schema):

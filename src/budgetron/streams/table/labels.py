@@ -1,4 +1,4 @@
-"""The labels of a table: numbers or words, which task they are for, and how they are read."""
+"""The labels of a table: numbers or words, their task, and how they are read."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from budgetron.tables.parsing import as_text, is_text, numbers, whole
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CLASSES = 20  # numbers with more different values are a target, not classes
-MOST_CLASSES = 200  # more are hardly classes: learning them would take long, and learn nothing
+CLASSES = 20  # numbers with more distinct values are a target, not classes
+MOST_CLASSES = 200  # more are rarely classes: learning them would take long, and learn nothing
 LONGEST_LABEL = 1000  # characters
 AS_WORDS = "keep labels as words by naming their column in categorical (--categorical)"
-# The least number with so many digits.
+# The smallest number with so many digits.
 _POWERS = np.concatenate([[0.0], 10.0 ** np.arange(300)])
 ABSENT = "has no value: fill it in, or add --skip-bad"
 
 
 @dataclass(frozen=True)
 class Label:
-    """What the labels are, by some rows.
+    """What the labels are, judged by some rows.
 
     Parameters
     ----------
-    name : of the column
+    name : name of the column
     numeric : they are numbers, else words
     decimal : decimal point of numbers that are text
-    said : that they are words was said
-    rows, distinct : of the rows looked at, how many, and how many different labels
+    said : the user said that they are words
+    rows, distinct : number of rows inspected, and of distinct labels in them
     whole : all of them are whole numbers
     """
 
@@ -49,11 +49,11 @@ class Label:
 
     @classmethod
     def by(cls, name: str, column: Any, wanted: str | None, decimal: str = "auto") -> Label:
-        """Look at the labels of some rows, an Arrow array.
+        """Inspect the labels of some rows, an Arrow array.
 
         Parameters
         ----------
-        wanted : "category" or "number" if that is said
+        wanted : "category" or "number" if the user said so
         decimal : decimal point of numbers that are text, or "auto"
         """
         import pyarrow as pa
@@ -79,7 +79,7 @@ class Label:
 
     @classmethod
     def from_json(cls, found: Any) -> Label:
-        """As `to_json` wrote it.
+        """Make it from the result of `to_json`.
 
         Raises
         ------
@@ -88,22 +88,22 @@ class Label:
         """
         kinds = {"name": str, "numeric": bool, "decimal": str}
         if not isinstance(found, dict) or found.keys() != kinds.keys():
-            raise BudgetronError("what it says of the label makes no sense")
+            raise BudgetronError("its description of the label is not valid")
         if not all(type(found[name]) is kind for name, kind in kinds.items()):
-            raise BudgetronError("what it says of the label makes no sense")
+            raise BudgetronError("its description of the label is not valid")
         return cls(**found)
 
-    # ---- which task --------------------------------------------------------------------------
+    # ---- task --------------------------------------------------------------------------------
 
     @property
     def task(self) -> str:
-        """Of numbers regression, unless they are few and whole."""
+        """Regression for numbers, unless they are few and whole."""
         many = self.distinct > CLASSES or not self.whole
         return "regression" if self.numeric and many and not self.said else "classification"
 
     @property
     def sentence(self) -> str:
-        """How the task was found; empty where nobody would ask: it was said, or of two numbers."""
+        """How the task was found; empty if obvious: it was given, or there are two numbers."""
         if self.said or (self.numeric and self.task == "classification" and self.distinct < 3):
             return ""
         if not self.numeric:
@@ -120,8 +120,12 @@ class Label:
 
     # ---- reading -----------------------------------------------------------------------------
 
-    def read(self, column: Any, wrong: Callable[[int, str], None]) -> NDArray[Any]:
-        """The labels of an Arrow array; what is wrong with a row is told by its number from 0.
+    def read(
+        self, column: Any, wrong: Callable[[int, str], None], *, optional: bool = False
+    ) -> NDArray[Any]:
+        """The labels of an Arrow array; `wrong` gets each bad row, by its number from 0.
+
+        With `optional` a row without a label is not bad: its label is NaN, or no text.
 
         Raises
         ------
@@ -133,9 +137,10 @@ class Label:
         column = whole(column)
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
-        return self._numbers(column, wrong) if self.numeric else self._words(column, wrong)
+        found = self._numbers if self.numeric else self._words
+        return found(column, wrong, "" if optional else ABSENT)
 
-    def _words(self, column: Any, wrong: Callable[[int, str], None]) -> NDArray[Any]:
+    def _words(self, column: Any, wrong: Callable[[int, str], None], absent: str) -> NDArray[Any]:
         import pyarrow as pa
 
         if not is_text(column.type):
@@ -146,53 +151,61 @@ class Label:
                     f"column {self.name!r} holds {column.type}, not labels"
                 ) from None
         for i in np.nonzero(column.is_null().to_numpy(zero_copy_only=False))[0].tolist():
-            wrong(i, ABSENT)
+            if absent:
+                wrong(i, absent)
         column = column.dictionary_encode()
         codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         words = [text.strip() for text in column.dictionary.to_pylist()]
         for code, word in enumerate(words):
-            if len(word) > LONGEST_LABEL:  # an array has room for the longest in every row
+            what = absent if not word else ""
+            if len(word) > LONGEST_LABEL:  # an array has room for the longest label in every row
                 what = f"has {len(word):,} characters: is a quotation mark never closed?"
+            elif "\0" in word:  # NumPy would drop it
+                what = "holds a zero byte, not a label"
+            if what:
                 for i in np.nonzero(codes == code)[0].tolist():
                     wrong(i, what)
                 words[code] = ""
         labels: NDArray[Any] = np.array([*words, ""], dtype=str)[codes]
         return labels
 
-    def _numbers(self, column: Any, wrong: Callable[[int, str], None]) -> NDArray[np.float64]:
+    def _numbers(
+        self, column: Any, wrong: Callable[[int, str], None], absent: str
+    ) -> NDArray[np.float64]:
         y, strange = numbers(column, self.decimal)
         for i in np.nonzero(np.isnan(y))[0].tolist():
             text = str(column[i].as_py())
-            what = f"holds {text[:40]!r}, not a number as the labels before: {AS_WORDS}"
+            what = f"holds {text[:40]!r}, not a number like the labels before: {AS_WORDS}"
             if not strange[i]:
-                what = ABSENT
+                what = absent
             elif re.fullmatch(r"\s*[+-]?(inf|infinity|[0-9.]+(e[+-]?[0-9]+)?)\s*", text.lower()):
                 what = "is not a finite number"
-            wrong(i, what)
+            if what:
+                wrong(i, what)
         for i, text in _lossy(column, y):
             wrong(i, f"holds {text!r}, which is {y[i]:.0f} as a number: {AS_WORDS}")
         return np.array(y)  # Arrow's own memory may be read-only
 
 
 def refusal(label: Label | None, classes: int, *, numeric: bool) -> str:
-    """What to say of so many classes, of labels that are numbers or words; empty: not too many.
+    """The error for too many classes, of labels that are numbers or words; empty: not too many.
 
     >>> refusal(Label("price", True), 2871, numeric=True)
-    "label 'price': 2,871 classes, and at most 200 are learned: --task regression predicts numbers"
+    "label 'price': 2,871 classes, but at most 200 are learned: --task regression predicts numbers"
     """
     if classes <= MOST_CLASSES:
         return ""
     where = "labels" if label is None else f"label {label.name!r}"
-    many = f"{where}: {classes:,} classes, and at most {MOST_CLASSES} are learned"
+    many = f"{where}: {classes:,} classes, but at most {MOST_CLASSES} are learned"
     if numeric:
         return f"{many}: --task regression predicts numbers"
     each = label is not None and label.distinct == label.rows
-    what = "every row has another one: is it an id?" if each else "is it an id, or text?"
-    return f"{many}: {what} Name another column (--label), or list all classes (--classes)"
+    what = "every row has its own: is it an id?" if each else "is it an id, or text?"
+    return f"{many}: {what} Pass another column (--label), or list all classes (--classes)"
 
 
 def _longer(column: Any, y: NDArray[np.float64]) -> bool:
-    """Whether a text that is a whole number has more characters than the number has digits."""
+    """Whether a text of a whole number has more characters than the number has digits."""
     from pyarrow import compute
 
     length = compute.binary_length(column)
@@ -206,7 +219,7 @@ def _longer(column: Any, y: NDArray[np.float64]) -> bool:
 
 
 def _lossy(column: Any, y: NDArray[np.float64]) -> Iterator[tuple[int, str]]:
-    """Whole numbers, as digits or not, that are other ones as float64, or had leading zeros.
+    """Whole numbers, as text or not, that float64 changes, or that had leading zeros.
 
     Two of them could become one class.
     """

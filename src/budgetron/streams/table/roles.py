@@ -1,4 +1,4 @@
-"""What each column of a table is for, as a user says it, and how a table was read."""
+"""The role of each column of a table, as a user gives it, and how a table was read."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from budgetron.tables.older import of_older
 
 Column: TypeAlias = str | int
 
-# Rows that kinds are inferred from.
+# Number of rows from which kinds are inferred.
 INFER_ROWS = 1000
 
 
 def spans(text: str) -> list[str]:
-    """Columns as people list them: names or numbers with commas between, spans of numbers.
+    """Columns as people list them: names or numbers separated by commas, ranges of numbers.
 
     >>> spans("0,3-5,age")
     ['0', '3', '4', '5', 'age']
@@ -36,14 +36,14 @@ def spans(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table's columns became features: what another table must be read by for the same model.
+    """How a table's columns became features; other tables for the same model are read this way.
 
     Parameters
     ----------
     found : the encoding, as data
     label : what the labels are
-    renamed : of columns of the encoding that have other names in the table to read, these names
-    older : it was written by a version whose categories grew with the rows
+    renamed : for columns of the encoding that have other names in the table to read, these names
+    older : written by a version whose categories grew with the rows
     """
 
     found: Mapping[str, Any]
@@ -65,7 +65,7 @@ class Layout:
 
     @classmethod
     def from_json(cls, found: Any) -> Layout:
-        """As `to_json` wrote it, or a version before.
+        """Make it from the result of `to_json`, of this or an earlier version.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class Layout:
             If it is not a layout.
         """
         if not isinstance(found, dict):
-            raise BudgetronError("what it says of the columns it learned makes no sense")
+            raise BudgetronError("its description of the columns is not valid")
         if "encoding" not in found:
             return cls(of_older(found).to_dict(), older=bool(found["categorical"]))
         label = None if found.get("label") is None else Label.from_json(found["label"])
@@ -83,13 +83,13 @@ class Layout:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The fields of `SourceOptions` that read another table alike."""
+        """The fields of `SourceOptions` that read another table the same way."""
         return {"layout": self}
 
     def unlabelled(self) -> Layout:
-        """For a table without a label: columns that go by number count without the label's."""
+        """For a table without a label: column numbers are counted without the label column."""
         names = self.encoding.names
-        if not {*names} < {str(i) for i in range(len(names) + 1)}:  # not all but the label
+        if not {*names} < {str(i) for i in range(len(names) + 1)}:  # not all columns but the label
             return self
         place = {each: str(i) for i, each in enumerate(sorted(names, key=int))}
         return replace(self, renamed=place)
@@ -97,23 +97,24 @@ class Layout:
 
 @dataclass(frozen=True)
 class Roles:
-    """What each column is for.
+    """The role of each column.
 
     Parameters
     ----------
-    label : name or number (from 0; -1 is the last) of the label's column; None: the one column
+    label : name or number (from 0; -1 is the last) of the label column; None: the one column
         called label, target, class or y; False: there is none, and y is NaN
     columns : names or numbers of the features, in the order wanted; None: all but the label. With a
-        layout: those that stand for its columns, in their order
-    types : the kind of columns by name or number, as of `TableEncoder`; others are inferred. The
-        label's may be "category": its labels are then words, whatever they look like
+        layout: the columns that replace its columns, in their order
+    types : the kinds of columns by name or number, as in `TableEncoder`; others are inferred. The
+        label's may be "category": labels are then words, whatever they look like
     categorical, hashed : columns that are "category" and "hash"
     hash_width : buckets of texts, hashed columns and columns of many categories
     decimal, fill_gaps, strict : as of `TableEncoder`
     ids : columns of which every value is another one are features too
-    labelled : False: labels are not looked at; the label's column, if there is one, is left out
+    labelled : False: labels are not looked at; the label's column, if there is one, is left out.
+        None: labels are read if there are any, else y is NaN
     layout : how an earlier table was read; nothing is inferred
-    carry : columns whose cells are kept as they are beside the rows, features or not
+    carry : columns whose cells are kept unchanged beside the rows, features or not
     """
 
     label: Column | Literal[False] | None = None
@@ -126,7 +127,7 @@ class Roles:
     fill_gaps: bool = False
     strict: bool = False
     ids: bool = True
-    labelled: bool = True
+    labelled: bool | None = True
     layout: Layout | None = None
     carry: Sequence[Column] = ()
 

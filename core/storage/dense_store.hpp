@@ -1,0 +1,143 @@
+// Stored examples as a matrix: every feature has a slot, zeros are stored too.
+//
+// It is for dense rows, and for rows of any layout if a byte limit has room for all features. Slot
+// j is feature j (with the Laplacian slot j + 1: slot 0 is all zeros). Rows usually have one width;
+// a wider row adds slots, and narrower examples have 0 there.
+//
+// Cost: every operation is O(width).
+#pragma once
+
+#include <cmath>
+#include <numeric>
+
+#include "storage/example_store.hpp"
+
+namespace budgetron {
+
+template <class Real>
+class DenseStore final : public ExampleStore<Real> {
+ public:
+  using typename ExampleStore<Real>::Stored;
+
+  explicit DenseStore(bool l1) : ExampleStore<Real>(l1, false) {}
+
+  void gather(const Sample<Real>& x, RowTerms<Real>& row) const override {
+    TermWriter<Real> terms(row, x.count, false);
+    if (x.dense() && !l1_ && x.count <= slots_.size()) {
+      terms.set_count(row_functions<Real>().gather(x.values, slots_.data(), x.count, terms.values(),
+                                                   terms.slots(), &row.norm));
+      return terms.finish();
+    }
+    row.norm = this->norm_of(x);
+    for (std::size_t k = 0; k < x.count; ++k) {
+      const auto j = static_cast<std::size_t>(x.feature(k));
+      const std::uint32_t slot = j < slots_.size() ? slots_[j] : this->unknown_;
+      if (x.values[k] != Real(0) && slot != kNoSlot) terms.add(x.values[k], slot);
+    }
+    terms.finish();
+  }
+  // Sums feature by feature, over all examples at once; features that no example has come last.
+  void add_differences(const Sample<Real>& x, bool squared, std::size_t first, std::size_t last,
+                       Real* sums, std::vector<std::int32_t>&) const override {
+    std::fill(sums, sums + (last - first), Real(0));
+    last = std::min(last, size_);
+    const auto add = [&](auto term) {
+      std::size_t k = 0;
+      for (std::size_t j = 0; j < slots_.size(); ++j) {
+        const bool there = k < x.count && static_cast<std::size_t>(x.feature(k)) == j;
+        const Real value = there ? x.values[k++] : Real(0);
+        const Real* const column = columns_.reals() + slots_[j] * columns_.stride();
+        for (std::size_t i = first; i < last; ++i) sums[i - first] += term(value - column[i]);
+      }
+      for (; k < x.count; ++k) {
+        for (std::size_t i = first; i < last; ++i) sums[i - first] += term(x.values[k]);
+      }
+    };
+    if (squared) {
+      add([](Real difference) { return difference * difference; });
+    } else {
+      add([](Real difference) { return std::abs(difference); });
+    }
+  }
+  [[nodiscard]] Stored stored(std::int32_t feature) const override {
+    const auto j = static_cast<std::size_t>(feature);
+    return {j < slots_.size() ? slots_[j] : kNoSlot, {}};
+  }
+  [[nodiscard]] bool dense() const override { return true; }
+  [[nodiscard]] std::span<const std::uint32_t> slots() const override { return slots_; }
+  [[nodiscard]] std::size_t features() const override {
+    return static_cast<std::size_t>(std::count_if(slots_.begin(), slots_.end(), [&](auto slot) {
+      const Real* const column = columns_.reals() + slot * columns_.stride();
+      return std::any_of(column, column + size_, [](Real value) { return value != Real(0); });
+    }));
+  }
+  void extract(std::size_t i, OwnedSample<Real>& out) const override {
+    out.dense = true;
+    out.indices.clear();
+    out.values.resize(static_cast<std::size_t>(widths_[i]));
+    for (std::size_t j = 0; j < out.values.size(); ++j) out.values[j] = columns_.at(slots_[j], i);
+  }
+  void reserve_all(std::size_t examples, const ByteLimit& limit) override {
+    limit_ = limit;
+    this->set_stride(padded(examples));
+    slots_.reserve(limit.width);
+    widen(limit.width);
+  }
+  void count_bytes(StateVisitor& visitor) const override {
+    visitor.object(sizeof(*this));
+    ExampleStore<Real>::count_bytes(visitor);
+    visitor.scratch(slots_);
+    visitor.scratch(widths_);
+  }
+
+ protected:
+  Real write(std::size_t i, const Sample<Real>& x) override {
+    const std::size_t reach =
+        x.count == 0 ? 0 : static_cast<std::size_t>(x.feature(x.count - 1)) + 1;
+    widen(reach);
+    widths_[i] = static_cast<std::int32_t>(x.dense() ? reach : slots_.size());
+    for (std::size_t k = 0; k < x.count; ++k) {
+      columns_.set(slots_[static_cast<std::size_t>(x.feature(k))], i, x.values[k]);
+    }
+    return this->norm_of(x);
+  }
+  Real overwrite(std::size_t i, const Sample<Real>& x) override {
+    if (!x.dense() || x.count < slots_.size()) erase(i);
+    return write(i, x);
+  }
+  void erase(std::size_t i) override {
+    for (const std::uint32_t slot : slots_) columns_.set(slot, i, Real(0));
+  }
+  void move(std::size_t from, std::size_t to) override {
+    for (const std::uint32_t slot : slots_) {
+      columns_.set(slot, to, columns_.at(slot, from));
+      columns_.set(slot, from, Real(0));
+    }
+    widths_[to] = widths_[from];
+  }
+  void set_columns() override { widths_.resize(stride_, 0); }
+  [[nodiscard]] std::string broken_invariant() const override {
+    const std::size_t others = std::min<std::size_t>(columns_.slots(), this->first_slot_);
+    return columns_.slots() == slots_.size() + others ? "" : "a slot was lost";
+  }
+
+ private:
+  using ExampleStore<Real>::l1_, ExampleStore<Real>::size_, ExampleStore<Real>::stride_,
+      ExampleStore<Real>::columns_, ExampleStore<Real>::limit_;
+
+  // Makes space for at least `width` features: exactly the memory they need, in one allocation.
+  void widen(std::size_t width) {
+    const std::size_t before = slots_.size();
+    if (width <= before) return;
+    slots_.resize(width);
+    std::iota(slots_.begin(), slots_.end(), this->first_slot_);
+    columns_.reserve_slots(slots_.back() + 1u);
+    for (std::size_t j = before; j < width; ++j) columns_.add_slot();
+    this->slots_moved_ = ++this->clock_;
+  }
+
+  std::vector<std::uint32_t> slots_;  // per feature
+  std::vector<std::int32_t> widths_;  // per example: how many features it has
+};
+
+}  // namespace budgetron
