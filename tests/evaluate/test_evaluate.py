@@ -466,18 +466,26 @@ def test_delay_is_the_plain_loop(delay: int) -> None:
         guess = known[int(decided >= 0)] if len(known) == 2 else None
         if len(known) == 1 and decided >= 0:
             guess = known[0]
-        wrong += guess != Y[t]
-        if t >= delay:
+        if t >= delay:  # before that no label has come, and no row counts
+            wrong += guess != Y[t]
             model.partial_fit(X[t - delay : t - delay + 1], Y[t - delay : t - delay + 1])
-    assert found.last["mistake_rate"] == wrong / n
+    assert found.last["mistake_rate"] == wrong / (n - delay)
     assert model.n_seen_ == n - delay
 
 
 def test_a_delay_beyond_the_stream_learns_nothing() -> None:
     model = budgetron.make("perceptron", gamma=0.5)
     found = prequential(model, X[:20], Y[:20], delay=20)
-    assert found.last["mistake_rate"] == 1
+    assert np.isnan(found.last["mistake_rate"])
     assert found.last["stored"] == 0
+
+
+def test_a_delay_costs_nothing_where_labels_say_nothing_new() -> None:
+    """One class only: after the first label all is right, so the rows before it must not count."""
+    found = prequential(budgetron.make("rbp", budget=5), X[:300], np.ones(300), delay=100, every=50)
+    rates = found.column("mistake_rate")
+    assert np.isnan(rates[:2]).all()
+    np.testing.assert_allclose(rates[2:], [1 / 50, 1 / 100, 1 / 150, 1 / 200])
 
 
 def test_closed_classes_score_from_the_first_row() -> None:

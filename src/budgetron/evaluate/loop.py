@@ -73,8 +73,8 @@ def prequential(
 ) -> Evaluation:
     """Test, then train, on every row in order.
 
-    In regression the rows before the first target do not count, as in `budgetron run`: nothing can
-    be predicted there.
+    With a delay the first `delay` rows do not count: no label has come, so nothing can be predicted.
+    In regression the row after them does not count either, as in `budgetron run`.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def prequential(
         known = np.unique(any_labels(y))
     learner = face(model, task, known, growing=not whole)
     tester = _Delayed(learner, delay) if delay else learner
-    count = _Counter(task, window, fading, closed, positive, unasked=1 + delay)
+    count = _Counter(task, window, fading, closed, positive, unasked=1)
     chunks: Iterable[Any] = [(_rows(X), y)] if whole else X
     found = Evaluation(task, [], window)
     rows, seconds, ends = 0, 0.0, _ends(every)
@@ -132,11 +132,13 @@ def prequential(
         targets = checked(y, first=rows) if len(y) else np.empty(0)
         start = 0
         while start < len(targets):
-            stop = min(start + chunk_rows, len(targets), start + end - rows)
+            until = min(end, delay) if rows < delay else end  # what counts starts a chunk
+            stop = min(start + chunk_rows, len(targets), start + until - rows)
             before = time.process_time()
             answers = tester.test_then_train(some[start:stop], targets[start:stop])
             seconds += time.process_time() - before
-            count(targets[start:stop], answers)
+            if rows >= delay:
+                count(targets[start:stop], answers)
             rows += stop - start
             start = stop
             if rows == end:
