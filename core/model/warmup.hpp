@@ -25,6 +25,7 @@
 #include "base/state.hpp"
 #include "hypothesis/expansion.hpp"
 #include "model/gaps.hpp"
+#include "simd/unit_counts.hpp"
 
 namespace budgetron {
 
@@ -267,9 +268,10 @@ class Warmup {
   // The distances between all pairs, each row to a group of rows at a time. A sum has its terms in
   // the order of the features, as in squared_distance. Precondition: alike().
   void add_distances_in_groups() {
-    constexpr std::size_t group = 8;
+    constexpr std::size_t group = UnitCountFunctions<Real>::kRowsAtOnce;
     const std::size_t width = views_.empty() ? 0 : views_[0].count;
     std::vector<double> columns(width * group);  // value f of row j of the group
+    double sums[group];
     for (std::size_t first = 0; first + 1 < views_.size(); first += group) {
       const std::size_t count = std::min(group, views_.size() - first);
       for (std::size_t j = 0; j < count; ++j) {
@@ -277,15 +279,7 @@ class Warmup {
         for (std::size_t f = 0; f < width; ++f) columns[f * group + j] = static_cast<double>(x[f]);
       }
       for (std::size_t i = first + 1; i < views_.size(); ++i) {
-        const Real* const x = views_[i].values;
-        double sums[group] = {};
-        for (std::size_t f = 0; f < width; ++f) {
-          const auto value = static_cast<double>(x[f]);
-          for (std::size_t j = 0; j < group; ++j) {
-            const double difference = value - columns[f * group + j];
-            sums[j] += difference * difference;
-          }
-        }
+        unit_count_functions<Real>().distances(views_[i].values, columns.data(), width, sums);
         for (std::size_t j = 0; j < std::min(count, i - first); ++j) add_distance(sums[j]);
       }
     }
