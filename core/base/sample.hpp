@@ -6,6 +6,7 @@
 // because adding 0 * s to a sum changes no bit of it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -33,6 +34,13 @@ double squared_distance(const Sample<Real>& a, const Sample<Real>& b) {
   double sum = 0.0;
   std::size_t i = 0;
   std::size_t j = 0;
+  if (a.dense() && b.dense()) {
+    for (const std::size_t both = std::min(a.count, b.count); i < both; ++i) {
+      const double difference = static_cast<double>(a.values[i]) - static_cast<double>(b.values[i]);
+      sum += difference * difference;
+    }
+    j = i;
+  }
   while (i < a.count || j < b.count) {
     const bool take_a = j == b.count || (i < a.count && a.feature(i) <= b.feature(j));
     const bool take_b = i == a.count || (j < b.count && b.feature(j) <= a.feature(i));

@@ -431,22 +431,28 @@ double Expansion<Real>::median_squared_distance() {
   // Use every `step`-th pair (i, j), j < i, in the order of age.
   const std::size_t step = (n * (n - 1) / 2 + kPairs - 1) / kPairs;
   distances_.clear();
-  std::size_t pair = 0;
+  // Each example is in several pairs: without a limit of memory it is extracted once, in the order
+  // in which examples are stored, which is the fastest.
+  std::vector<OwnedSample<Real>> samples(support_->limit().given() ? 0 : n);
+  for (std::size_t i = 0; i < samples.size(); ++i) support_->extract(i, samples[i]);
+  const auto sample = [&](std::size_t i, OwnedSample<Real>& out) {
+    if (!samples.empty()) return samples[order_[i]].view();
+    support_->extract(order_[i], out);
+    return out.view();
+  };
+  std::size_t j = 0;
   for (std::size_t i = 1; i < n; ++i) {
-    bool there = false;
-    for (std::size_t j = 0; j < i; ++j) {
-      if (pair++ % step != 0) continue;
-      if (!there) support_->extract(order_[i], side_sample_);
-      there = true;
-      support_->extract(order_[j], converted_);
-      const double distance = squared_distance(side_sample_.view(), converted_.view());
+    const Sample<Real> x = j < i ? sample(i, side_sample_) : Sample<Real>();
+    for (; j < i; j += step) {
+      const double distance = squared_distance(x, sample(j, converted_));
       if (distance != 0.0) distances_.push_back(distance);
     }
+    j -= i;
   }
   const double found = median(distances_);
   if (!reserved) {
-    order_ = {};
-    distances_ = {};
+    std::vector<std::uint32_t>().swap(order_);
+    std::vector<double>().swap(distances_);
   }
   return found;
 }

@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "learners/learner.hpp"
+#include "simd/coef_ops.hpp"
 
 namespace budgetron {
 
@@ -52,7 +53,7 @@ class Novelty final : public ExpansionLearner<Real> {
   }
 
   void decide_by(Row<Real>& row, const Sample<Real>&, std::span<double> outputs) const override {
-    row.parts.resize(kWidths);
+    row.parts.resize(kWidths + 1);
     measure(row, row.parts.data());
     double score = 0.0;
     for (std::size_t j = 0; j < kWidths; ++j) {
@@ -65,7 +66,7 @@ class Novelty final : public ExpansionLearner<Real> {
     if (f_.size() > 0) count(turn.row->parts.data());
     f_.scale(1.0 - 1.0 / memory_);
     ++rounds_;
-    const std::size_t nearest = f_.size() > 0 ? this->nearest(*turn.row) : 0;
+    const auto nearest = static_cast<std::size_t>(turn.row->parts[kWidths]);
     const bool fresh = f_.size() == 0 || static_cast<double>(turn.row->values[nearest]) < near_;
     if (!fresh || !(f_.has_room(turn.x) || replaces(turn))) {
       f_.set_coef(nearest, 0, f_.coef(nearest, 0) + turn.weight);
@@ -98,7 +99,7 @@ class Novelty final : public ExpansionLearner<Real> {
 
   void reserve_row(Row<Real>& row) const override {
     ExpansionLearner<Real>::reserve_row(row);
-    row.parts.reserve(kWidths);
+    row.parts.reserve(kWidths + 1);
   }
 
   void visit_state(StateVisitor& visitor) override {
@@ -136,13 +137,10 @@ class Novelty final : public ExpansionLearner<Real> {
  private:
   using ExpansionLearner<Real>::f_;
   static constexpr std::size_t kWidths = 4;
-  static constexpr std::size_t kLanes = 8;
+  static constexpr std::size_t kPiece = 8 * PowerSums::kChains;  // examples computed together
   static constexpr double kMostMeans = 3.0;
   static constexpr double kFar = 1e-12;  // below this, ratios of kernel values are computed again
 
-  [[nodiscard]] std::size_t nearest(const Row<Real>& row) const {
-    return row_functions<Real>().first_least(row.distances.data(), f_.size());
-  }
   // The example of least mass; the oldest if several are equal.
   [[nodiscard]] std::size_t lightest() const {
     return f_.least([this](std::size_t i) { return f_.stored_coefs(0)[i]; });
@@ -157,49 +155,34 @@ class Novelty final : public ExpansionLearner<Real> {
     return means_[0] > 0.0 && means_[j] > 0.0 ? means_[0] / means_[j] : 0.0;
   }
 
-  // s_p of a row; all 0 while nothing is stored.
+  // s_p of a row, and the place of the nearest example; all 0 while nothing is stored.
   void measure(const Row<Real>& row, double* scores) const {
-    std::fill_n(scores, kWidths, 0.0);
+    std::fill_n(scores, kWidths + 1, 0.0);
     const std::size_t n = f_.size();
     if (n == 0) return;
-    const std::size_t c = nearest(row);
+    const std::size_t c = row_functions<Real>().first_least(row.distances.data(), n);
+    scores[kWidths] = static_cast<double>(c);
     const double gamma = f_.kernel().gamma;
     const auto closest = static_cast<double>(row.distances[c]);
     const auto largest = static_cast<double>(row.values[c]);
     const double* const masses = f_.stored_coefs(0);
-    double sums[kWidths + 1][kLanes] = {};
-    const auto add = [&](std::size_t i, std::size_t lane, double ratio) {
-      const double r2 = ratio * ratio;
-      const double r4 = r2 * r2;
-      const double r8 = r4 * r4;
-      const double r16 = r8 * r8;
-      const double r32 = r16 * r16;
-      const double r64 = r32 * r32;
-      sums[0][lane] += masses[i] * std::sqrt(std::sqrt(ratio));
-      sums[1][lane] += masses[i] * r2;
-      sums[2][lane] += masses[i] * r16;
-      sums[3][lane] += masses[i] * (r64 * r64);
-      sums[4][lane] += masses[i];
-    };
+    PowerSums sums;
     if (largest >= kFar) {
-      const double scale = 1.0 / largest;
-      const auto ratio = [&](std::size_t i) {
-        return std::min(1.0, static_cast<double>(row.values[i]) * scale);
-      };
-      const std::size_t whole = n - n % kLanes;
-      for (std::size_t i = 0; i < whole; i += kLanes) {
-        for (std::size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane, ratio(i + lane));
-      }
-      for (std::size_t i = whole; i < n; ++i) add(i, i % kLanes, ratio(i));
+      coef_functions<Real>().add_powers(masses, row.values.data(), 1.0 / largest, n, sums);
     } else {
-      for (std::size_t i = 0; i < n; ++i) {
-        const double farther = static_cast<double>(row.distances[i]) - closest;
-        add(i, i % kLanes, std::exp(-gamma * farther));
+      alignas(64) double ratios[kPiece];
+      for (std::size_t first = 0; first < n; first += kPiece) {
+        const std::size_t count = std::min(kPiece, n - first);
+        for (std::size_t i = 0; i < count; ++i) {
+          const double farther = static_cast<double>(row.distances[first + i]) - closest;
+          ratios[i] = std::exp(-gamma * farther);
+        }
+        coef_functions<double>().add_powers(masses + first, ratios, 1.0, count, sums);
       }
     }
     double totals[kWidths + 1];
     for (std::size_t j = 0; j <= kWidths; ++j) {
-      const double* const s = sums[j];
+      const double* const s = sums.parts[j];
       totals[j] = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
     }
     double power = 0.25;

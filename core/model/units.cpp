@@ -760,6 +760,7 @@ bool Units::check() {
   find_shared();
   converts = !width;
   moved_.clear();
+  if (keeps_next()) apart_.clear();
   least_squared = converts ? least_squared_distance() : 0.0;
   if (!converts) return true;
   if (shared_.next.none()) shared_.next = shared_.in_force;
@@ -767,6 +768,7 @@ bool Units::check() {
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
     const FeatureState& f = states_[slot];
     const Unit next = next_unit(slot);
+    if (keeps_next()) apart_.insert(apart_.end(), {next.centre, next.size});
     if (convert(f, next, 0.0, false) != 0.0 || convert(f, next, 0.0, true) != 0.0) {
       moved_.push_back(features_[slot]);
     }
@@ -781,6 +783,7 @@ bool Units::check_held() {
 }
 
 void Units::commit() {
+  if (keeps_next()) std::vector<double>().swap(apart_);
   credit_ -= kChangeEvery;
   ++changes_;
   off_ = 0;
@@ -803,7 +806,12 @@ void Units::commit() {
 double Units::convert(std::int32_t feature, double z, bool older) const {
   if (flags_ > 0 && feature >= flags_) return z / flag_;
   const std::uint32_t slot = slots_.find(feature);
-  if (slot != kNoSlot) return convert(states_[slot], next_unit(slot), z, older);
+  if (slot != kNoSlot) {
+    // Every stored example asks for it: it is computed once per change.
+    const double* const kept = keeps_next() && !apart_.empty() ? &apart_[2 * slot] : nullptr;
+    const Unit next = kept != nullptr ? Unit{kept[0], kept[1]} : next_unit(slot);
+    return convert(states_[slot], next, z, older);
+  }
   if (shared_.next.none()) return std::clamp(z, -kClip, kClip);
   const double x = uneven_ ? z * shared_.in_force.size : z;
   return std::clamp(x / shared_.next.size, -kClip, kClip);

@@ -659,6 +659,8 @@ class Units final : public UnitChange {
   void find_sizes();
   [[nodiscard]] Unit own_unit(const FeatureState& f, const FeatureCounts& c) const;
   [[nodiscard]] Unit next_unit(std::size_t slot) const;
+  // Whether apart_ holds centre and size of every next unit while units change.
+  [[nodiscard]] bool keeps_next() const { return reserved_ == 0; }
   [[nodiscard]] double variance(const FeatureCounts& c) const {
     const double p = share(c);
     return p * c.square + c.mean * c.mean * p * (1.0 - p);
@@ -760,7 +762,7 @@ class Units final : public UnitChange {
   std::vector<std::int32_t> centred_;  // features whose zero is not coordinate 0, sorted
   std::vector<std::int32_t> moved_;    // the same for the change
   std::vector<double> numbers_;        // scratch: numbers of one feature, or one per feature
-  std::vector<double> apart_;          // scratch: distances from their median
+  std::vector<double> apart_;          // scratch: distances from their median; or the next units
 };
 
 }  // namespace budgetron

@@ -25,6 +25,7 @@
 #include "base/state.hpp"
 #include "hypothesis/expansion.hpp"
 #include "model/gaps.hpp"
+#include "simd/unit_counts.hpp"
 
 namespace budgetron {
 
@@ -86,9 +87,15 @@ class Warmup {
   [[nodiscard]] double median_squared_distance(Show show) {
     look();
     distances_.clear();
+    OwnedSample<Real> rows;
+    const bool once = most_values_ == kNoLimit;  // otherwise there is no memory for all of them
+    if (once) show_all(show, rows);
+    const auto shown = [&](std::size_t i, OwnedSample<Real>& out) {
+      return once ? views_[i] : show(views_[i], out);
+    };
     const auto equal = [&](std::size_t i, std::size_t j) {
-      const Sample<Real> x = show(views_[i], shown_);
-      return squared_distance(x, show(views_[j], other_)) == 0.0;
+      const Sample<Real> x = shown(i, shown_);
+      return squared_distance(x, shown(j, other_)) == 0.0;
     };
     const std::size_t most = majority(equal);
     if (most < views_.size()) {  // its first place stays
@@ -98,13 +105,15 @@ class Warmup {
       }
       views_.resize(left);
     }
-    for (std::size_t i = 1; i < views_.size(); ++i) {
-      const Sample<Real> x = show(views_[i], shown_);
-      for (std::size_t j = 0; j < i; ++j) {
-        const double distance = squared_distance(x, show(views_[j], other_));
-        if (distance != 0.0) distances_.push_back(distance);
+    if (once && alike()) {
+      add_distances_in_groups();
+    } else {
+      for (std::size_t i = 1; i < views_.size(); ++i) {
+        const Sample<Real> x = shown(i, shown_);
+        for (std::size_t j = 0; j < i; ++j) add_distance(squared_distance(x, shown(j, other_)));
       }
     }
+    views_.clear();
     return median(distances_);
   }
 
@@ -180,6 +189,7 @@ class Warmup {
 
  private:
   static constexpr std::int32_t kSparse = -1;
+  static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
   // The first place of a row that more than half are equal to; size() if there is none (Boyer and
   // Moore's majority vote, and a count). Precondition: views_ is set.
@@ -225,6 +235,54 @@ class Warmup {
     widths_.clear();
     ends_.clear();
     gaps_ = false;
+  }
+
+  // Points views_ at the rows as they are shown, which `rows` holds.
+  template <class Show>
+  void show_all(Show show, OwnedSample<Real>& rows) {
+    for (Sample<Real>& view : views_) {
+      const Sample<Real> x = show(view, shown_);
+      rows.values.insert(rows.values.end(), x.values, x.values + x.count);
+      if (!x.dense()) rows.indices.insert(rows.indices.end(), x.indices, x.indices + x.count);
+      view = {nullptr, x.dense() ? nullptr : &kNoIndices, x.count};
+    }
+    const Real* values = rows.values.data();
+    const std::int32_t* indices = rows.indices.data();
+    for (Sample<Real>& view : views_) {
+      view.values = values;
+      values += view.count;
+      if (view.dense() || view.count == 0) continue;
+      view.indices = indices;
+      indices += view.count;
+    }
+  }
+  // Whether all views are dense rows of one width.
+  [[nodiscard]] bool alike() const {
+    return std::all_of(views_.begin(), views_.end(), [this](const Sample<Real>& x) {
+      return x.dense() && x.count == views_[0].count;
+    });
+  }
+  void add_distance(double distance) {
+    if (distance != 0.0) distances_.push_back(distance);
+  }
+  // The distances between all pairs, each row to a group of rows at a time. A sum has its terms in
+  // the order of the features, as in squared_distance. Precondition: alike().
+  void add_distances_in_groups() {
+    constexpr std::size_t group = UnitCountFunctions<Real>::kRowsAtOnce;
+    const std::size_t width = views_.empty() ? 0 : views_[0].count;
+    std::vector<double> columns(width * group);  // value f of row j of the group
+    double sums[group];
+    for (std::size_t first = 0; first + 1 < views_.size(); first += group) {
+      const std::size_t count = std::min(group, views_.size() - first);
+      for (std::size_t j = 0; j < count; ++j) {
+        const Real* const x = views_[first + j].values;
+        for (std::size_t f = 0; f < width; ++f) columns[f * group + j] = static_cast<double>(x[f]);
+      }
+      for (std::size_t i = first + 1; i < views_.size(); ++i) {
+        unit_count_functions<Real>().distances(views_[i].values, columns.data(), width, sums);
+        for (std::size_t j = 0; j < std::min(count, i - first); ++j) add_distance(sums[j]);
+      }
+    }
   }
 
   // Points views_ at the rows.
@@ -305,7 +363,7 @@ class Warmup {
   std::vector<std::int32_t> join_orders_;
   bool gaps_ = false;  // whether a row has gaps
   std::size_t most_rows_ = kRows;
-  std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
+  std::size_t most_values_ = kNoLimit;
   std::size_t dense_width_ = 0;      // of all rows; 0: each row keeps its layout
   std::vector<Sample<Real>> views_;  // of the rows, while they are used
   std::vector<double> distances_;

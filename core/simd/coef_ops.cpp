@@ -214,15 +214,54 @@ void grow_by_chances(double* coefs, double factor, const Chances& chances, doubl
   });
 }
 
+// ---- powers of a kernel row ---------------------------------------------------------------------
+
+template <class Real>
+void add_powers(const double* coefs, const Real* row, double scale, std::size_t n,
+                PowerSums& sums) {
+  constexpr std::size_t chains = PowerSums::kChains;
+  constexpr std::size_t vectors = chains / kWide;
+  const auto add = [=](std::size_t i, auto kind, auto... sum) {
+    using Numbers = decltype(kind);
+    const Numbers coef = read<Numbers>(coefs + i);
+    const Numbers r = smaller(read_row<Numbers>(row + i) * scale, 1.0 - Numbers{});
+    const Numbers r2 = r * r;
+    const Numbers r4 = r2 * r2;
+    const Numbers r8 = r4 * r4;
+    const Numbers r16 = r8 * r8;
+    const Numbers r32 = r16 * r16;
+    const Numbers r64 = r32 * r32;
+    const Numbers powers[] = {root(root(r)), r2, r16, r64 * r64};
+    Numbers* const to[] = {sum...};
+    for (std::size_t j = 0; j < 4; ++j) *to[j] = *to[j] + coef * powers[j];
+    *to[4] = *to[4] + coef;
+  };
+  Doubles parts[PowerSums::kSums][vectors];
+  __builtin_memcpy(parts, sums.parts, sizeof parts);
+  std::size_t i = 0;
+  for (; i + chains <= n; i += chains) {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < vectors; ++v) {
+      add(i + v * kWide, Doubles{}, &parts[0][v], &parts[1][v], &parts[2][v], &parts[3][v],
+          &parts[4][v]);
+    }
+  }
+  __builtin_memcpy(sums.parts, parts, sizeof parts);
+  for (std::size_t c = 0; i < n; ++i, ++c) {
+    auto& p = sums.parts;
+    add(i, double{}, &p[0][c], &p[1][c], &p[2][c], &p[3][c], &p[4][c]);
+  }
+}
+
 }  // namespace
 
 extern const CoefFunctions<float> BUDGETRON_CONCAT(coef_functions_float_, BUDGETRON_ISA);
 extern const CoefFunctions<double> BUDGETRON_CONCAT(coef_functions_double_, BUDGETRON_ISA);
 const CoefFunctions<float> BUDGETRON_CONCAT(coef_functions_float_, BUDGETRON_ISA) = {
-    sizes,       losses<float>, find,           first_least<std::int64_t>, alike, sum_weights,
-    sum_chances, grow,          grow_by_chances};
+    sizes,       losses<float>, find, first_least<std::int64_t>, alike,
+    sum_weights, sum_chances,   grow, grow_by_chances,           add_powers<float>};
 const CoefFunctions<double> BUDGETRON_CONCAT(coef_functions_double_, BUDGETRON_ISA) = {
-    sizes,       losses<double>, find,           first_least<std::int64_t>, alike, sum_weights,
-    sum_chances, grow,           grow_by_chances};
+    sizes,       losses<double>, find, first_least<std::int64_t>, alike,
+    sum_weights, sum_chances,    grow, grow_by_chances,           add_powers<double>};
 
 }  // namespace budgetron

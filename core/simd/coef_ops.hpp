@@ -1,5 +1,5 @@
-// Passes over the coefs of all stored examples: the numbers by which budgets choose, and the growth
-// of the coefs that stay.
+// Passes over the coefs of all stored examples: the numbers by which budgets choose, the growth of
+// the coefs that stay, and sums of powers of a kernel row.
 //
 // coef_ops.cpp is compiled once per instruction set like kernel_row.cpp. Two examples meet only in
 // a minimum and in sums of a fixed order, and nothing is contracted, so all instruction sets give
@@ -24,6 +24,14 @@ struct Chances {
     const double chance = 1.0 - share * __builtin_fabs(factor * weights[i]);
     return chance > 0.0 ? chance : 0.0;
   }
+};
+
+// Five sums, each in eight parts: the order of the terms is the same on every instruction set.
+struct PowerSums {
+  static constexpr std::size_t kSums = 5;
+  static constexpr std::size_t kChains = 8;
+
+  alignas(64) double parts[kSums][kChains] = {};
 };
 
 template <class Real>
@@ -53,6 +61,10 @@ struct CoefFunctions {
   // |a_i| to `limit`.
   void (*grow_by_chances)(double* coefs, double factor, const Chances& chances, double total,
                           double clip, double limit, std::size_t n);
+  // Adds coefs[i] q^p to sums.parts[j][i % kChains] for every i < n, with q = min(1, scale row[i])
+  // and p = 1/4, 2, 16, 128, 0 for j = 0, 1, 2, 3, 4.
+  void (*add_powers)(const double* coefs, const Real* row, double scale, std::size_t n,
+                     PowerSums& sums);
 };
 
 // The functions of the dispatched instruction set (dispatch.cpp).

@@ -122,14 +122,30 @@ bool any_nan(const Real* x, std::size_t count) {
   return false;
 }
 
+template <class Real>
+void distances(const Real* x, const double* columns, std::size_t count, double* sums) {
+  constexpr std::size_t rows = UnitCountFunctions<Real>::kRowsAtOnce;
+  constexpr std::size_t vectors = rows / kPart;
+  Doubles sum[vectors] = {};
+  for (std::size_t f = 0; f < count; ++f) {
+    const Doubles value = all<double>(static_cast<double>(x[f]));
+#pragma GCC unroll 8
+    for (std::size_t v = 0; v < vectors; ++v) {
+      const Doubles difference = value - read<Doubles>(columns + f * rows + v * kPart);
+      sum[v] = sum[v] + difference * difference;
+    }
+  }
+  __builtin_memcpy(sums, sum, sizeof sum);
+}
+
 }  // namespace
 
 extern const UnitCountFunctions<float> BUDGETRON_CONCAT(unit_count_functions_float_, BUDGETRON_ISA);
 extern const UnitCountFunctions<double> BUDGETRON_CONCAT(unit_count_functions_double_,
                                                          BUDGETRON_ISA);
 const UnitCountFunctions<float> BUDGETRON_CONCAT(unit_count_functions_float_, BUDGETRON_ISA) = {
-    count_values<float>, show_values<float>, any_nan<float>};
+    count_values<float>, show_values<float>, any_nan<float>, distances<float>};
 const UnitCountFunctions<double> BUDGETRON_CONCAT(unit_count_functions_double_, BUDGETRON_ISA) = {
-    count_values<double>, show_values<double>, any_nan<double>};
+    count_values<double>, show_values<double>, any_nan<double>, distances<double>};
 
 }  // namespace budgetron

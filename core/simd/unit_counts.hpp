@@ -1,5 +1,5 @@
-// Running statistics of features, values in units, and the check for missing values
-// (model/units.hpp explains what they are for).
+// Running statistics of features, values in units, the check for missing values, and distances
+// between the first rows (model/units.hpp and model/warmup.hpp explain what they are for).
 //
 //   e = x - mean, at most 8 sqrt(square), or 4 if weight < half ;  gain g = row/recent
 //   mean += g e ;   square = (1 - g)(square + g e^2)
@@ -83,6 +83,10 @@ struct UnitCountFunctions {
                       Real* out, std::size_t count);
   // Whether any of `count` values is NaN.
   bool (*any_nan)(const Real* x, std::size_t count);
+  // sums[j] = sum_f (x[f] - columns[f * kRowsAtOnce + j])^2 for every j < kRowsAtOnce; each sum has
+  // its terms in the order of the `count` features.
+  static constexpr std::size_t kRowsAtOnce = 16;
+  void (*distances)(const Real* x, const double* columns, std::size_t count, double* sums);
 };
 
 // The functions of the dispatched instruction set (dispatch.cpp).

@@ -125,6 +125,63 @@ TEST(distances_of_dense_and_sparse_rows_are_the_same) {
   CHECK_EQ(squared_distance(Sample<float>{values.data(), indices.data(), 2}, dense), 2.25);
 }
 
+// The median distance of kept rows, dense or sparse, with and without a limit of memory.
+TEST(median_distance_is_that_of_all_pairs_of_shown_rows) {
+  constexpr std::size_t width = 5;
+  const auto twice = [](const Sample<double>& x, OwnedSample<double>& out) {
+    out.values.assign(x.values, x.values + x.count);
+    for (double& value : out.values) value *= 2.0;
+    if (!x.dense()) out.indices.assign(x.indices, x.indices + x.count);
+    out.dense = x.dense();
+    return out.view();
+  };
+  for (const std::size_t rows : {1u, 2u, 16u, 17u, 33u, 60u}) {
+    for (const bool repeats : {false, true}) {  // two rows of three are equal
+      Random random(6);
+      std::vector<double> values;
+      for (std::size_t i = 0; i < rows * width; ++i) {
+        const bool equal = repeats && i / width % 3 != 1;
+        values.push_back(equal ? 0.5 : random.below(3) == 0 ? 0.0 : random.uniform());
+      }
+      std::vector<std::int32_t> indices;
+      std::vector<double> nonzeros;
+      std::vector<std::size_t> ends{0};
+      for (std::size_t i = 0; i < rows * width; ++i) {
+        if (values[i] != 0.0) {
+          indices.push_back(static_cast<std::int32_t>(i % width));
+          nonzeros.push_back(values[i]);
+        }
+        if (i % width == width - 1) ends.push_back(nonzeros.size());
+      }
+      const auto row = [&](std::size_t i, bool dense) {
+        if (dense) return Sample<double>{values.data() + i * width, nullptr, width};
+        return Sample<double>{nonzeros.data() + ends[i], indices.data() + ends[i],
+                              ends[i + 1] - ends[i]};
+      };
+      std::vector<double> distances;
+      for (std::size_t i = 1; i < rows; ++i) {
+        if (repeats && rows > 2 && i % 3 != 1) continue;  // equal to row 0
+        for (std::size_t j = 0; j < i; ++j) {
+          if (repeats && rows > 2 && j > 0 && j % 3 != 1) continue;
+          const double distance = 4.0 * squared_distance(row(i, true), row(j, true));
+          if (distance != 0.0) distances.push_back(distance);
+        }
+      }
+      const double expected = median(distances);
+      for (const int layout : {0, 1, 2}) {  // sparse, dense, in turn
+        for (const bool limited : {false, true}) {
+          Warmup<double> warmup(2);
+          if (limited) warmup.reserve(rows, rows * width, 0, true);
+          for (std::size_t i = 0; i < rows; ++i) {
+            warmup.add(row(i, layout == 2 ? i % 2 == 0 : layout == 1), 0.0, 1.0);
+          }
+          CHECK_EQ(warmup.median_squared_distance(twice), expected);
+        }
+      }
+    }
+  }
+}
+
 TEST(preparation_resumes_in_mid_warm_up_and_refuses_a_damaged_state) {
   const std::vector<float> values = uneven(260);
   std::vector<double> targets;

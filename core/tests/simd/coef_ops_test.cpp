@@ -89,6 +89,40 @@ TEST(losses_and_the_least_of_them) {
   });
 }
 
+TEST(powers_of_a_row_are_summed_in_eight_parts) {
+  Random random(8);
+  in_each_set([&](const auto& functions, auto real) {
+    using Real = decltype(real);
+    for (std::size_t n = 0; n < kMost; ++n) {
+      const AlignedVector<double> coefs = coefs_of(n, random);
+      AlignedVector<Real> row(padded(n) + 1, std::numeric_limits<Real>::quiet_NaN());
+      // Some are above 1 after scaling, some have powers that are not normal numbers, some are 0.
+      for (std::size_t i = 0; i < n; ++i) {
+        row[i] = static_cast<Real>(i % 5 == 0 ? 0.0 : std::exp(-10.0 * random.uniform()));
+      }
+      PowerSums expected;
+      for (std::size_t j = 0; j < PowerSums::kSums; ++j) expected.parts[j][j] = 0.25;
+      PowerSums sums = expected;  // it adds to what is there
+      functions.add_powers(coefs.data(), row.data(), 1.5, n, sums);
+      for (std::size_t i = 0; i < n; ++i) {
+        double power = std::min(1.0, 1.5 * static_cast<double>(row[i]));
+        const std::size_t part = i % PowerSums::kChains;
+        expected.parts[0][part] += coefs[i] * std::sqrt(std::sqrt(power));
+        for (int squared = 1; squared <= 7; ++squared) {
+          power *= power;
+          if (squared % 3 == 1) expected.parts[1 + squared / 3][part] += coefs[i] * power;
+        }
+        expected.parts[4][part] += coefs[i];
+      }
+      for (std::size_t j = 0; j < PowerSums::kSums; ++j) {
+        for (std::size_t k = 0; k < PowerSums::kChains; ++k) {
+          CHECK_EQ(sums.parts[j][k], expected.parts[j][k]);
+        }
+      }
+    }
+  });
+}
+
 TEST(finds_the_first_from_anywhere) {
   Random random(3);
   in_each_set([&](const auto& functions, auto) {
