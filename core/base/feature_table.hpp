@@ -18,7 +18,7 @@ class FeatureTable {
  public:
   static constexpr std::size_t kDirect = 1u << 16;
 
-  [[nodiscard]] std::uint32_t find(std::int32_t feature) const {
+  [[nodiscard, gnu::always_inline]] std::uint32_t find(std::int32_t feature) const {
     const auto at = static_cast<std::size_t>(feature);
     if (at < direct_limit_) return at < direct_.size() ? direct_[at] : kNoSlot;
     if (table_.empty()) return kNoSlot;

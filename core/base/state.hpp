@@ -20,9 +20,10 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -36,8 +37,9 @@ using StateArray = std::variant<std::vector<double>, std::vector<float>, std::ve
 using State = std::map<std::string, StateArray>;
 
 // A check while loading: throws unless the state of `what` could have been saved.
-inline void require(bool holds, const std::string& what) {
-  if (!holds) throw std::invalid_argument("state: damaged " + what);
+[[noreturn, gnu::cold]] void refuse_state(std::string_view what);
+inline void require(bool holds, std::string_view what) {
+  if (!holds) refuse_state(what);
 }
 
 template <class Numbers>
@@ -73,61 +75,35 @@ class StateVisitor {
   // with the object that holds them (`object`).
   template <class T>
     requires std::is_arithmetic_v<T>
-  void field(const std::string& name, T& value) {
+  void field(std::string_view name, T& value) {
     using Stored = std::conditional_t<
         std::is_floating_point_v<T>, double,
         std::conditional_t<std::is_same_v<T, std::uint64_t>, std::uint64_t, std::int64_t>>;
-    if (mode_ == Mode::save) {
-      saved_[path(name)] = std::vector<Stored>{static_cast<Stored>(value)};
-    } else if (mode_ == Mode::load) {
-      const auto& from = loaded<Stored>(name);
-      require(from.size() == 1, path(name));
-      if constexpr (std::is_same_v<Stored, std::int64_t>) {
-        require(from[0] >= 0 && from[0] <= kMostCount, path(name));
-      }
-      value = static_cast<T>(from[0]);
-    }
+    if (mode_ == Mode::count) return;
+    const Stored stored = scalar(name, static_cast<Stored>(value));
+    if (mode_ == Mode::load) value = static_cast<T>(stored);
   }
 
+  // Numbers of a type of StateArray.
   template <class T, class Allocator>
-  void field(const std::string& name, std::vector<T, Allocator>& values) {
-    if (mode_ == Mode::save) {
-      saved_[path(name)] = std::vector<T>(values.begin(), values.end());
-    } else if (mode_ == Mode::load) {
-      const auto& from = loaded<T>(name);
-      values.assign(from.begin(), from.end());
-    } else {
-      bytes_ += values.capacity() * sizeof(T);
-    }
-  }
+  [[gnu::cold]] void field(std::string_view name, std::vector<T, Allocator>& values);
 
-  void fixed(const std::string& name, std::size_t value) {
-    std::size_t same = value;
-    field(name, same);
-    require(same == value, path(name));
-  }
+  [[gnu::cold]] void fixed(std::string_view name, std::size_t value);
 
   // Call after loading: every field of the state must have been read.
-  void check_all_read() const {
-    for (const auto& [name, values] : *from_) require(read_.contains(name), "field " + name);
-  }
+  [[gnu::cold]] void check_all_read() const;
 
   template <class Part>
-  void part(const std::string& name, Part& part) {
-    const std::string before = prefix_;
-    prefix_ += name + "/";
+  void part(std::string_view name, Part& part) {
+    const std::size_t before = enter(name);
     part.visit_state(*this);
-    prefix_ = before;
+    prefix_.resize(before);
   }
 
   // A part that most states do not have: saved if `any`, loaded if it is there.
   template <class Part>
-  void part_if(bool any, const std::string& name, Part& part) {
-    if (mode_ == Mode::load) {
-      const auto first = from_->lower_bound(path(name) + "/");
-      any = first != from_->end() && first->first.starts_with(path(name) + "/");
-    }
-    if (any || mode_ == Mode::count) this->part(name, part);
+  void part_if(bool any, std::string_view name, Part& part) {
+    if (visits(any, name)) this->part(name, part);
   }
 
   // Memory that is not part of the saved state.
@@ -140,24 +116,20 @@ class StateVisitor {
   }
 
  private:
-  // The largest count that a file may have: from here a count can grow for ever without overflow.
-  static constexpr std::int64_t kMostCount = std::int64_t{1} << 62;
-
   StateVisitor(Mode mode, const State* from) : mode_(mode), from_(from) {}
 
-  [[nodiscard]] std::string path(const std::string& name) const { return prefix_ + name; }
-
-  template <class T>
-  const std::vector<T>& loaded(const std::string& name) {
-    read_.insert(path(name));
-    const auto found = from_->find(path(name));
-    if (found == from_->end()) throw std::invalid_argument("state has no field " + path(name));
-    const auto* values = std::get_if<std::vector<T>>(&found->second);
-    if (values == nullptr) {
-      throw std::invalid_argument("state field has another type: " + path(name));
-    }
-    return *values;
+  [[nodiscard]] std::string path(std::string_view name) const {
+    return prefix_ + std::string(name);
   }
+  // Lengthens the prefix by a part; returns its length before.
+  [[gnu::cold]] std::size_t enter(std::string_view name);
+  [[nodiscard, gnu::cold]] bool visits(bool any, std::string_view name) const;
+
+  // Saves a number, or returns the loaded one.
+  template <class Stored>
+  [[gnu::cold]] Stored scalar(std::string_view name, Stored value);
+  template <class T>
+  const std::vector<T>& loaded(std::string_view name);
 
   Mode mode_;
   const State* from_;

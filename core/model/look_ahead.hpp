@@ -42,12 +42,14 @@ class LookAhead {
   [[nodiscard]] bool waiting() const { return next_ < kBlockRows; }
 
   // The kernel row of row i; null if it was not computed ahead. Ask for rows in their order.
-  Row<Real>* row(const Learner<Real>& learner, const Batch<Real>& rows, std::size_t i) {
+  [[gnu::always_inline]] Row<Real>* row(const Learner<Real>& learner, const Batch<Real>& rows,
+                                        std::size_t i) {
     return row(learner, rows, i, nullptr);
   }
   // `show(x, out)` writes row x as the learner should see it.
   template <class Show>
-  Row<Real>* row(const Learner<Real>& learner, const Batch<Real>& rows, std::size_t i, Show show) {
+  [[gnu::always_inline]] Row<Real>* row(const Learner<Real>& learner, const Batch<Real>& rows,
+                                        std::size_t i, Show show) {
     const Expansion<Real>* f = learner.by_row();
     if (!waiting() && !(f != nullptr && rows.dense() && fill(*f, rows, i, show))) return nullptr;
     const std::uint64_t time = block_->time;

@@ -93,37 +93,8 @@ class Model : private InstanceCount {
   // units that follow the stream. `intervals`: keep what intervals and sets need.
   Model(const Spec& spec, Task task, std::size_t classes, std::uint64_t seed, bool wide = false,
         const PreparationRules& rules = {}, const std::string& average = "last",
-        const ByteLimit& limit = {}, bool target_units = false, bool intervals = false)
-      : task_(task),
-        wide_(wide),
-        averages_(average != "last"),
-        classes_(classes),
-        random_(seed),
-        learner_(new_learner(spec)),
-        gamma_(make_kernel(spec.part("kernel")).gamma),
-        verdict_(task == Task::classification ? classes : 0),
-        limit_(limit) {
-    spec.check_all_used();
-    resize_outputs();
-    if (rules.any()) {
-      preparation_ =
-          std::make_unique<Preparation<Real>>(spec, rules, classes, seed, learner_->most_coefs());
-      limit_.changes = limit_.given() && preparation_->may_scale() && rules.scale == "auto";
-      limit_.finds_gamma = limit_.changes && preparation_->follows_width();
-      if (task == Task::novelty) preparation_->see_constants();
-    }
-    if (target_units && task == Task::regression) units_ = std::make_unique<TargetUnits>();
-    if (task == Task::classification) calibration_ = std::make_unique<Calibration>(outputs());
-    // With a byte limit no metric races.
-    if ((rules.race || (rules.metric && !limit.given())) && !averages_ && preparation_ != nullptr &&
-        preparation_->follows_width()) {
-      race_ = std::make_unique<Race<Real>>(rules.race, limit.given());
-    }
-    if (averages_) averaging_ = std::make_unique<Averaging<Real>>(average, outputs());
-    if (intervals && task != Task::classification) intervals_ = std::make_unique<Intervals>();
-    if (intervals && task == Task::classification) sets_ = std::make_unique<ClassSets>();
-    if (limit.given()) reserve(rules);
-  }
+        const ByteLimit& limit = {}, bool target_units = false, bool intervals = false);
+  ~Model();
 
   [[nodiscard]] std::size_t outputs() const { return outputs_of(classes_); }
   [[nodiscard]] std::size_t classes() const { return classes_; }
@@ -176,68 +147,25 @@ class Model : private InstanceCount {
     return (race_ != nullptr && race_->running()) || learner_->unsettled();
   }
   // Learns as a worker from now on (hold.hpp). Precondition: can_hold().
-  void hold(const std::vector<std::uint64_t>& base) {
-    const auto inside = lock_.exclusive();
-    hold_ = std::make_unique<Hold>(Hold{base});
-    be_held();
-  }
+  void hold(const std::vector<std::uint64_t>& base);
   // The digest of its base; empty if it is not a worker.
   [[nodiscard]] std::vector<std::uint64_t> base() const {
     return hold_ != nullptr ? hold_->base : std::vector<std::uint64_t>();
   }
   // Stops being a worker, and makes the decisions that workers postpone.
-  void decide_held() {
-    const auto inside = lock_.exclusive();
-    hold_.reset();
-    if (preparation_ != nullptr) {
-      preparation_->decide_held([this](UnitChange& change) { return change_units(change); });
-    }
-    if (units_ != nullptr && units_->known()) move_targets(units_->decide_held());
-    learner_->decide_held(counts_.seen);
-  }
+  void decide_held();
 
   // The first pass of `fit`, before the first round, in a random order: rows and targets are
   // collected while `surveys`; then `settle` finds gamma, units and units of the targets from all
   // of them. Batches of these rows are marked `surveyed` when they are learned: nothing is counted
   // twice.
-  [[nodiscard]] bool surveys() const {
-    return (preparation_ != nullptr && preparation_->surveys()) ||
-           (units_ != nullptr && units_->surveys());
-  }
-  void survey(const Batch<Real>& batch) {
-    const auto inside = lock_.exclusive();
-    assert(counts_.seen == 0);
-    for (std::size_t i = 0; i < batch.count; ++i) {
-      const LabelledRow<Real> row = batch.labelled(i);
-      if (row.weight == 0.0) continue;
-      if (preparation_ != nullptr) preparation_->survey(row.x);
-      if (units_ != nullptr && std::abs(row.target) < kLargest) units_->survey(row.target);
-    }
-  }
-  void settle() {
-    const auto inside = lock_.exclusive();
-    if (preparation_ != nullptr && preparation_->settle()) rebuild();
-    if (units_ != nullptr) units_->settle();
-  }
+  [[nodiscard]] bool surveys() const;
+  void survey(const Batch<Real>& batch);
+  void settle();
 
   // Test, then train, row by row. Appends the outputs of every row to `batch.decisions`, unless
   // that is null.
-  void learn(Batch<Real> batch) {
-    const auto inside = lock_.exclusive();
-    batch.gaps = takes_gaps() && any_gaps(batch.all());
-    std::vector<double>* decisions = batch.decisions;
-    const std::size_t begin = decisions != nullptr ? decisions->size() : 0;
-    if (decisions != nullptr) decisions->resize(begin + batch.count * outputs());
-    const BlockRelease releasing{look_ahead_};
-    Calibration::Counter counter(batch.calibrate ? calibration_.get() : nullptr);
-    for (std::size_t i = 0; i < batch.count; ++i) {
-      learn_row(batch[i], batch.labelled(i), ready_row(batch, i), counter);
-      if (decisions != nullptr) {
-        std::copy(outputs_.begin(), outputs_.end(),
-                  decisions->data() + begin + i * outputs_.size());
-      }
-    }
-  }
+  void learn(Batch<Real> batch);
 
   // Learns one row; returns the decision before it, outputs() numbers. `take` receives them while
   // the lock is held; without `take` no other thread may use the model. A row that is not finite is
@@ -245,82 +173,32 @@ class Model : private InstanceCount {
   template <class Take = Itself>
   auto learn_one(const Sample<Real>& x, double target, double weight = 1.0, Take take = {}) {
     const auto inside = lock_.exclusive();
-    const bool whole = finite(x);
-    const bool sound = whole || (takes_gaps() && !has_infinity(x));
-    if (!sound || !std::isfinite(target)) weight = 0.0;
-    {
-      Calibration::Counter counter(calibration_.get());
-      learn_row(x, {.x = x, .target = target, .weight = weight, .gaps = !whole}, nullptr, counter);
-    }
+    learn_alone(x, target, weight);
     return take(std::span<const double>(outputs_));
   }
 
   // The answer for every row, on so many threads. Starts again if a class joins meanwhile, so that
   // all rows are answered with the same classes. `coverage`: of intervals and sets.
   Answers predict(const Batch<Real>& rows, std::size_t threads = 1, Answer kind = Answer::outputs,
-                  double coverage = 0.9) {
-    while (true) {
-      const auto [classes, mode] =
-          inspect([&](const auto&) { return std::pair(classes_, look_ahead_mode_); });
-      const std::size_t width = this->width(kind, classes);
-      std::vector<double> answers(rows.count * width);
-      std::atomic<bool> stale = false;
-      parallel_for(rows.count, kPiece, kThreadRows, threads, [&, classes, mode](Pieces& pieces) {
-        Row<Real> row;
-        OwnedSample<Real> scaled;
-        LookAhead<Real> look_ahead(mode);
-        const bool plain = kind == Answer::outputs;
-        std::vector<double> outputs(plain ? 0 : outputs_of(classes));
-        Batch<Real> share = rows;  // up to the end of this thread's piece
-        share.count = 0;
-        for (std::size_t i = 0; !stale;) {
-          if (i == share.count && !pieces.take(i, share.count)) break;
-          const auto inside = lock_.shared();
-          if (classes_ != classes) stale = true;
-          look_ahead.start();  // rows of a block are decided together, by one model
-          do {
-            if (stale) break;
-            Row<Real>* ready = scales() ? nullptr : look_ahead.row(*learner_, share, i);
-            const std::span<double> answer(answers.data() + i * width, width);
-            const std::span<double> said = plain ? answer : outputs;
-            const Shown shown = predict_row(rows[i], row, scaled, said, ready);
-            if (!plain) finish(kind, shown, said, coverage, answer);
-            ++i;
-          } while (look_ahead.waiting());
-        }
-      });
-      if (!stale) return {std::move(answers), width, classes};
-    }
-  }
+                  double coverage = 0.9);
 
   template <class Take = Itself>
   auto predict_one(const Sample<Real>& x, Take take = {}) {
     const auto inside = lock_.exclusive();  // row_ and outputs_ are scratch
-    predict_row(x, row_, prepared_, outputs_);
+    predict_alone(x);
     return take(std::span<const double>(outputs_));
   }
   // The same for another kind of answer, such as the probability of every class.
   template <class Take = Itself>
   auto answer_one(const Sample<Real>& x, Answer kind, double coverage, Take take = {}) {
     const auto inside = lock_.exclusive();  // row_, outputs_ and probabilities_ are scratch
-    probabilities_.resize(width(kind, classes_));
-    finish(kind, predict_row(x, row_, prepared_, outputs_), outputs_, coverage, probabilities_);
+    answer_alone(x, kind, coverage);
     return take(std::span<const double>(probabilities_));
   }
 
-  void join(const ClassChange& change) {
-    const auto inside = lock_.exclusive();
-    if (preparation_ != nullptr) preparation_->join(change);
-    if (calibration_ != nullptr) calibration_->rearrange(change);
-    verdict_.rearrange(change);
-    rearrange(change);
-  }
+  void join(const ClassChange& change);
 
-  void set_look_ahead(LookAheadMode mode) {
-    const auto inside = lock_.exclusive();
-    look_ahead_mode_ = mode;
-    look_ahead_ = LookAhead<Real>(mode);
-  }
+  void set_look_ahead(LookAheadMode mode);
   // How many kernel rows were computed in blocks, and how many of their values were recomputed.
   [[nodiscard]] std::int64_t rows_ahead() const { return look_ahead_.rows(); }
   [[nodiscard]] std::int64_t values_recomputed() const { return look_ahead_.values_recomputed(); }
@@ -339,9 +217,7 @@ class Model : private InstanceCount {
   auto explain(const Sample<Real>& x, Look look) {
     const auto inside = lock_.shared();
     OwnedSample<Real> scaled;
-    const bool averaged = averaging_ != nullptr && averaging_->any();
-    return look(*learner_, averaged ? averaging_->shares(*learner_) : learner_->shares(),
-                prepared(x, scaled), target_scale(), constant());
+    return look(*learner_, shares(), shown_alone(x, scaled), target_scale(), constant());
   }
 
   // Calls `look(learner, coef)`: coef(i, k) is coef i of output k, of `coef_view`, in the
@@ -357,53 +233,24 @@ class Model : private InstanceCount {
   }
 
   // Starts or stops recording events of stored examples for `take_events`.
-  void watch(bool on) {
-    const auto inside = lock_.exclusive();
-    log_ = on ? std::make_unique<EventLog>(counts_.seen) : nullptr;
-    learner_->watch(log_.get());
-  }
-  std::vector<Event> take_events() {
-    const auto inside = lock_.exclusive();
-    return log_ != nullptr ? log_->take() : std::vector<Event>{};
-  }
+  void watch(bool on);
+  std::vector<Event> take_events();
 
-  State save() {
-    const auto inside = lock_.exclusive();  // scratch is used
-    StateVisitor visitor = StateVisitor::saver();
-    visit_state(visitor);
-    return visitor.take();
-  }
-  void load(const State& state) {
-    const auto inside = lock_.exclusive();
-    StateVisitor visitor = StateVisitor::loader(state);
-    visit_state(visitor);
-    visitor.check_all_read();
-    if (preparation_ != nullptr) check_warmup(preparation_->warmup());
-    resize_outputs();
-  }
+  State save();
+  void load(const State& state);
   // Shrinks the support to a smaller budget, so that a model of that budget can load this state.
-  void lower(std::size_t budget, std::size_t slots) {
-    const auto inside = lock_.exclusive();
-    if (race_ != nullptr) slots > 0 ? race_->end_limited() : race_->end();
-    learner_->lower(budget, slots, row_, random_);
-    if (averaging_ == nullptr) return;
-    if (learner_->expansion() != nullptr) {
-      averaging_->follow(*learner_);
-    } else {
-      averaging_->restart(outputs());
-    }
-  }
-  std::size_t memory_bytes() {
-    const auto inside = lock_.exclusive();  // scratch is used
-    return counted_bytes();
-  }
-  void check_invariants() {
-    const auto inside = lock_.exclusive();  // scratch is used
-    learner_->check_invariants();
-    if (race_ != nullptr) race_->check_invariants();
-  }
+  void lower(std::size_t budget, std::size_t slots);
+  std::size_t memory_bytes();
+  void check_invariants();
 
  private:
+  // The parts of the templates above that do not depend on their argument.
+  void learn_alone(const Sample<Real>& x, double target, double weight);
+  void predict_alone(const Sample<Real>& x);
+  void answer_alone(const Sample<Real>& x, Answer kind, double coverage);
+  Sample<Real> shown_alone(const Sample<Real>& x, OwnedSample<Real>& out) const;
+  [[nodiscard]] std::vector<Share<Real>> shares() const;
+
   std::size_t counted_bytes() {
     StateVisitor visitor = StateVisitor::counter();
     visit_state(visitor);
@@ -440,7 +287,7 @@ class Model : private InstanceCount {
   // The kernel row of row i if it was computed ahead, otherwise null. It is never ahead if the row
   // is scaled by the one before, if the learner may be rebuilt before its round, or if all memory
   // was allocated in advance.
-  Row<Real>* ready_row(const Batch<Real>& rows, std::size_t i) {
+  [[gnu::always_inline]] Row<Real>* ready_row(const Batch<Real>& rows, std::size_t i) {
     if (limit_.given() || !rows.dense()) return nullptr;
     if (preparation_ == nullptr) return look_ahead_.row(*learner_, rows, i);
     if (preparation_->warming_up() || preparation_->scales_by_row()) return nullptr;
@@ -1003,8 +850,8 @@ class Model : private InstanceCount {
 
   // Compares a decision with the target: sets margin and direction, in regression the error. True
   // if a class was predicted wrongly.
-  bool aim(const LabelledRow<Real>& now, std::span<const double> outputs,
-           std::span<double> direction, Turn<Real>& turn) const {
+  [[gnu::always_inline]] bool aim(const LabelledRow<Real>& now, std::span<const double> outputs,
+                                  std::span<double> direction, Turn<Real>& turn) const {
     bool mistake = false;
     if (task_ != Task::classification) {
       turn.target = now.target;
@@ -1023,8 +870,8 @@ class Model : private InstanceCount {
   }
 
   // Returns true if the prediction was wrong.
-  bool aim_at_class(std::size_t code, std::span<const double> outputs, std::span<double> direction,
-                    Turn<Real>& turn) const {
+  [[gnu::always_inline]] bool aim_at_class(std::size_t code, std::span<const double> outputs,
+                                           std::span<double> direction, Turn<Real>& turn) const {
     if (outputs.size() == 1) {
       // No branches: labels are not predictable.
       const bool positive = (code == 1) | (classes_ == 1);

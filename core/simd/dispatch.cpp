@@ -112,7 +112,7 @@ const InstructionSet& choose() {
 #endif
 }
 
-const InstructionSet& chosen() {
+[[gnu::always_inline]] inline const InstructionSet& chosen() {
   static const InstructionSet set = choose();
   return set;
 }
