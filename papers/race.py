@@ -3,7 +3,10 @@
 The model's learner has the gamma of the median rule. Contenders learn beside it from the same rows.
 A width has 4 or 16 times that gamma and half of the budget. A metric (papers/metric.py) is a copy
 of the model's learner that sees rows in its own coordinates. A straight contender has the whole
-budget and a straight part, if the model's learner dropped its own because rows are dense.
+budget and a straight part, if the model's learner dropped its own because rows are dense. A memory
+has the whole budget and keeps other examples than the model's learner: the most recent ones
+(replace="recent", without a straight part), or, if that one does, the most useful ones. It starts
+at the times of a metric and at a drift, if there is none.
 
     e = loss of the model - loss of the contender     mistakes, or |error|
     d = w e                                           w: the weight of the row
@@ -15,10 +18,11 @@ all: with class weights heavy rows are few, and the two may not have differed in
 Every CHECK rows from its row FIRST on, a contender with z > win becomes the model's learner with
 the whole budget; if there are several, the one with the largest sum d. Then metrics leave, and
 after a width's win all but narrower widths, which get the whole budget and win at AFTER_WIN from
-then on; the others restart their sums. If nobody wins, a contender leaves if z < lose; or if z < 0
+then on; the others restart their sums. After a memory's win all leave, and narrower widths with
+that memory start. If nobody wins, a contender leaves if z < lose; or if z < 0
 DOUBT rows, or z < hope `patience` rows, after its start or the last win; or after its row `last`.
 
-This is our addition; docs/develop/decisions/0053, 0054 and 0070 give the reasons.
+This is our addition; docs/develop/decisions/0053, 0054, 0070 and 0075 give the reasons.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from papers import metric
 from papers.budgetron.budgetron import NONE, Budgetron
 from papers.page import Page, Vector
 
@@ -62,6 +67,7 @@ class Contender:
     factor: float
     page: Page
     rules: Rules = WIDTH
+    memory: bool = False
     rows: int = 0  # since its start
     square: float = 1.0  # q
     differences: list[float] = field(default_factory=list)  # e
@@ -74,12 +80,16 @@ class Contender:
             self.weights.append(weight)
 
     @property
+    def is_width(self) -> bool:
+        return self.rules == WIDTH and not self.memory
+
+    @property
     def compares(self) -> bool:
         return self.rows >= FIRST and self.rows % CHECK == 0
 
     def wins(self, after: bool) -> bool:
         """`after`: a width has won before."""
-        win = AFTER_WIN if after and self.rules == WIDTH else self.rules.win
+        win = AFTER_WIN if after and self.is_width else self.rules.win
         return self.compares and self.z > win
 
     @property
@@ -114,7 +124,9 @@ class Race:
         self.weights = list(weights)
         self.page, self.factor = page, 1.0
         self.model = make(1.0, 1.0)
-        self.contenders = [Contender(factor, make(factor, SHARE)) for factor in FACTORS]
+        self.make = make
+        self.rounds = len(self.weights)
+        self.contenders = self.narrower()
         straight = make(1.0, 1.0)
         if isinstance(page, Budgetron) and page.turns and page.form == NONE:
             assert isinstance(straight, Budgetron)
@@ -125,14 +137,36 @@ class Race:
         """One round of all learners; returns the model's decision."""
         self.weights.append(weight)
         f = self.page.learn(x, y, weight)
-        if not self.contenders:
-            return f
+        self.rounds += 1
         for each in self.contenders:
             other = each.page.learn(x, y, weight)
             each.count(self.loss(f, y) - self.loss(other, y), weight)
             each.square = float(np.square(self.weights).mean())
         self.check()
+        if isinstance(self.page, Budgetron) and not self.page.regresses:
+            self.add_memory(self.page)
         return f
+
+    def narrower(self) -> list[Contender]:
+        """Widths that keep the same examples as the model's learner."""
+        share = SHARE if self.factor == 1 else 1.0
+        pages = {factor: self.make(factor, share) for factor in FACTORS if factor > self.factor}
+        if isinstance(self.page, Budgetron) and self.page.replace == "recent":
+            for page in pages.values():
+                recent(page)
+        return [Contender(factor, page) for factor, page in pages.items()]
+
+    def add_memory(self, page: Budgetron) -> None:
+        # A drift opens a window of 500 rounds; the round that called it is the first.
+        due = metric.due(self.rounds) or page.window == 500
+        if not due or page.replace not in ("auto", "recent"):
+            return
+        if not any(each.memory for each in self.contenders):
+            other = self.make(self.factor, 1.0)
+            assert isinstance(other, Budgetron)
+            other = recent(other) if page.replace == "auto" else other
+            rules = WIDTH if other.replace == "recent" else STRAIGHT
+            self.contenders.append(Contender(self.factor, other, rules, memory=True))
 
     def loss(self, f: Vector, y: float) -> float:
         if self.page.regresses:
@@ -146,12 +180,12 @@ class Race:
             best = max(winners, key=lambda each: each.ahead)
             set_budget(best.page, self.model)
             self.page = best.page
-            left = [each for each in self.contenders if each.rules == WIDTH]
-            if best.rules == METRIC:
-                left = [each for each in self.contenders if each.rules != METRIC]
-            if best.rules == WIDTH:
+            left = [each for each in self.contenders if each is not best and each.rules != METRIC]
+            if best.memory:
+                left = self.narrower()
+            elif best.is_width:
                 self.factor = best.factor
-                left = [each for each in left if each.factor > self.factor]
+                left = [each for each in left if each.is_width and each.factor > self.factor]
                 for each in left:
                     set_budget(each.page, self.model)
             for each in left:
@@ -159,6 +193,13 @@ class Race:
             self.contenders = left
         else:
             self.contenders = [each for each in self.contenders if not each.leaves]
+
+
+def recent(page: Page) -> Budgetron:
+    """A new learner that keeps the most recent examples."""
+    assert isinstance(page, Budgetron)
+    page.replace, page.form = "recent", NONE
+    return page
 
 
 def set_budget(page: Page, like: Page) -> None:

@@ -542,12 +542,16 @@ class Units:
         return factor > UP or factor < 1 / UP or moved
 
     def step(self, f: Feature) -> tuple[float, float]:
-        """Ratio and shift of a converting change: the old z is ratio z + shift, unclipped."""
+        """Ratio and shift of a converting change: the old z is ratio z + shift, unclipped.
+
+        The ratio is at most CLIP where values were clipped: no weight was learned beyond that.
+        """
         keeps = self.steps(f) or self.jumps(f)
         old, new = f.in_force, self.before(f) if keeps else f.next
         if old.size == inf:
             return 1.0, 0.0
-        return new.size / old.size, (new.centre - old.centre) / old.size
+        most = CLIP if self.uneven else inf
+        return min(new.size / old.size, most), (new.centre - old.centre) / old.size
 
     def commit(self) -> None:
         self.credit -= CHANGE_EVERY

@@ -23,7 +23,9 @@
 // less.
 //
 // Replacing, when full: `never`; `always`, on every mistake; `auto`, on mistakes in the 500 rounds
-// after a drift. The belief is conditioned on a_i = 0 for the i with the least a_i^2/P_ii,
+// after a drift; `recent`, by every row with loss, which is stored in place of the oldest example
+// as below with the reflex (docs/develop/decisions/0075). The belief is conditioned on a_i = 0 for
+// the i with the least a_i^2/P_ii,
 //   a -= P_i a_i/P_ii ;  P -= P_i P_i'/P_ii ;  Kinv -= Kinv_i Kinv_i'/Kinv_ii
 // i leaves, f and l are recomputed, x is admitted. A drift is called when the mistake rate of the
 // last rounds is above that of many rounds (`Drift`); it also sets P <- Kinv: what was certain no
@@ -207,6 +209,15 @@ class Budgetron final : public ExpansionLearner<Real> {
     return turns_ && rule_ != Form::none && form_ == Form::none;
   }
   void keep_straight() override { keeps_straight_ = true; }
+  [[nodiscard]] bool can_be_recent() const override {
+    return admission_ == Admission::mistake && (replace_ == Replace::automatic || turned_.recent);
+  }
+  [[nodiscard]] bool recent() const override { return turned_.recent; }
+  void be_recent() override {
+    replace_ = Replace::recent;
+    form_ = rule_ = Form::none;
+    turned_.recent = true;
+  }
   void be_averaged() override {
     form_ = rule_ = Form::none;
     reflects_ = false;
@@ -247,11 +258,12 @@ class Budgetron final : public ExpansionLearner<Real> {
     mean_error_ *= factor;
   }
   void doubt() override {
-    if (replace_ == Replace::automatic) be_unsure();
+    if (follows()) be_unsure();
   }
 
   [[nodiscard]] bool unsettled() const override {
-    return replace_ == Replace::automatic && replacing();
+    return (replace_ == Replace::automatic && replacing()) ||
+           (replace_ == Replace::recent && drift_.open());
   }
   // A worker's belief has no floor: then the change of P^-1 by a row does not depend on the rows
   // before it, and the changes of several workers add up.
@@ -259,7 +271,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   void decide_held(std::int64_t round) override {
     held_ = false;
     if (form_ == Form::full && !fits_full()) be_diagonal();
-    if (replace_ == Replace::automatic && (suspicion_.rounds > 0 || drift_.due())) {
+    if (follows() && (suspicion_.rounds > 0 || drift_.due())) {
       be_adrift(round);
     }
     suspicion_ = {};
@@ -293,6 +305,8 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   void visit_state(StateVisitor& visitor) override {
     visitor.object(sizeof(*this));
+    visitor.part_if(turned_.recent, "turned", turned_);
+    if (turned_.recent) be_recent();
     visitor.part("expansion", f_);
     if (rule_ != Form::none) visit_straight(visitor);
     if (visitor.loading()) find_order();
@@ -378,13 +392,19 @@ class Budgetron final : public ExpansionLearner<Real> {
 
  private:
   using ExpansionLearner<Real>::f_;
-  enum class Replace { automatic, never, always };
+  enum class Replace { automatic, never, always, recent };
   enum class Admission { mistake, margin, error };
   // Of a worker: the rounds in which it would have called a drift.
   struct Suspicion {
     std::int64_t rounds = 0;
 
     void visit_state(StateVisitor& visitor) { visitor.field("rounds", rounds); }
+  };
+  // Whether it was made to keep the most recent examples, without a straight part.
+  struct Turned {
+    bool recent = false;
+
+    void visit_state(StateVisitor& visitor) { visitor.field("recent", recent); }
   };
   enum class Form : std::int64_t { none, full, diagonal };  // of the belief over w and c
   static constexpr double kErrors = 1000.0;     // rounds of the running mean of the error
@@ -402,6 +422,7 @@ class Budgetron final : public ExpansionLearner<Real> {
     if (name == "auto") return Replace::automatic;
     if (name == "never") return Replace::never;
     if (name == "always") return Replace::always;
+    if (name == "recent") return Replace::recent;
     throw std::invalid_argument("unknown rule for replacing '" + name + "'");
   }
   static Admission admission_called(const std::string& name) {
@@ -421,14 +442,18 @@ class Budgetron final : public ExpansionLearner<Real> {
   [[nodiscard]] bool keeps_prior() const {
     return reflects_ || replace_ != Replace::never || f_.size() < budget_;
   }
+  // Whether a drift changes the belief.
+  [[nodiscard]] bool follows() const {
+    return replace_ == Replace::automatic || replace_ == Replace::recent;
+  }
   [[nodiscard]] bool replacing() const {
-    return replace_ == Replace::always ||
+    return replace_ == Replace::always || replace_ == Replace::recent ||
            (replace_ == Replace::automatic && (drift_.open() || leads()));
   }
 
   // Returns whether the belief's mean has changed.
   bool follow_drift(const Turn<Real>& turn) {
-    if (replace_ != Replace::automatic) return false;
+    if (!follows()) return false;
     const bool regresses = admission_ == Admission::error;
     if (!regresses && !drift_.counts(class_of(turn))) return false;
     drift_.observe(regresses ? surprise(turn) : turn.margin <= 0.0);
@@ -491,7 +516,7 @@ class Budgetron final : public ExpansionLearner<Real> {
 
   // Whether x should be stored; counts the error.
   bool wants(double margin) {
-    if (admission_ == Admission::mistake) return margin <= 0.0;
+    if (admission_ == Admission::mistake) return replace_ == Replace::recent || margin <= 0.0;
     if (admission_ == Admission::margin) return true;
     const bool above = -margin > mean_error_;
     const double most = mean_error_ > 0.0 ? kMostError * mean_error_ : -margin;
@@ -921,19 +946,20 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
 
   // Conditions on a_i = 0 for the coef that is least certain to differ from 0, or for the oldest
-  // while the reflex leads; returns the free index.
+  // while the reflex leads and with `recent`; returns the free index.
   std::size_t drop() {
     const std::size_t first = this->first();
     gain_.assign(belief_.length(), Real(0));
     std::size_t i = 0;
     double variance = 0.0;
-    if (!leads()) {
+    const bool oldest = leads() || replace_ == Replace::recent;
+    if (!oldest) {
       i = least_certain();
       variance = static_cast<double>(gain_[first + i]);
     }
     const std::size_t index = order_[i];
     f_.report(EventKind::evict, index);
-    if (leads()) {
+    if (oldest) {
       // a_i^2/P_ii of the oldest has no bound: with P the others could move by any amount.
       prior_.column(i, gain_.data());
       for (std::size_t k = 0; k < f_.outputs(); ++k) forget(f_.stored_coefs(k), i);
@@ -1108,6 +1134,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   std::vector<std::uint32_t> order_;  // indices of the stored examples, the oldest first
   Drift drift_;
   Suspicion suspicion_;
+  Turned turned_;
   double mean_error_ = 0.0;  // regression only
   std::int64_t errors_ = 0;  // rounds in it
   std::int64_t admissions_ = 0;

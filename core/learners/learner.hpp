@@ -50,6 +50,11 @@ class Learner {
   // Budgetron: whether it dropped its straight part because rows are dense; and that it must not.
   [[nodiscard]] virtual bool lost_straight() const { return false; }
   virtual void keep_straight() {}
+  // Whether it can keep the most recent examples instead of the most useful ones; whether it does;
+  // makes a new learner do so.
+  [[nodiscard]] virtual bool can_be_recent() const { return false; }
+  [[nodiscard]] virtual bool recent() const { return false; }
+  virtual void be_recent() {}
   // f(x) with other coefs: sum_i coefs[i] phi_i(x) for the x whose row was decided last; `count` is
   // padded.
   [[nodiscard]] virtual double decide_with(const Row<Real>& row, const double* coefs,

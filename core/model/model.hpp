@@ -436,6 +436,7 @@ class Model : private InstanceCount {
     if (row.weight != 0.0 && race_ != nullptr && preparation_->metric_due(counts_.seen)) {
       add_metric();
     }
+    if (row.weight != 0.0 && memory_due()) add_memory();
   }
 
   // Converts the stored examples of the learner.
@@ -723,16 +724,41 @@ class Model : private InstanceCount {
     if (limit_.given()) race_->begin_limited(share_within_limit());
     if (race_->share() == 0.0) return;
     race_->contenders().reserve(std::size(Race<Real>::kFactors) + 1);
+    add_narrower();
+    if (!limit_.given() && learner_->lost_straight()) add_straight();
+  }
+  // Adds contenders with narrower kernels, which keep the same examples as the model's learner.
+  void add_narrower() {
+    const double one = preparation_->gamma() / preparation_->gamma_factor();
     for (const double factor : Race<Real>::kFactors) {
       Contender<Real> each;
       each.factor = factor;
-      each.gamma = factor * preparation_->gamma();
-      if (!std::isfinite(static_cast<Real>(each.gamma))) continue;
+      each.gamma = factor * one;
+      if (factor <= race_->factor() || !std::isfinite(static_cast<Real>(each.gamma))) continue;
       each.learner = learner_with(each.gamma, race_->share());
+      if (learner_->recent()) each.learner->be_recent();
       reserve_contender(each, race_->share());
       race_->add(std::move(each));
     }
-    if (!limit_.given() && learner_->lost_straight()) add_straight();
+  }
+  // Whether a contender with another memory starts now: at the times of metrics and at a drift.
+  [[nodiscard]] bool memory_due() const {
+    if (race_ == nullptr || !race_->finds_factor() || race_->waiting() || limit_.given() ||
+        hold_ != nullptr || !learner_->can_be_recent()) {
+      return false;
+    }
+    const std::span<const std::int64_t> drifts = learner_->drifts();
+    const bool drift = !drifts.empty() && drifts.back() + 1 == counts_.seen;
+    return (drift || Relevance::due(counts_.seen)) && !race_->has_memory();
+  }
+  void add_memory() {
+    Contender<Real> each;
+    each.memory = true;
+    each.factor = preparation_->gamma_factor();
+    each.gamma = preparation_->gamma();
+    each.learner = learner_with(each.gamma, 1.0);
+    if (!learner_->recent()) each.learner->be_recent();
+    race_->add(std::move(each));
   }
   // Adds a contender with a straight part.
   void add_straight() {
@@ -790,9 +816,14 @@ class Model : private InstanceCount {
       each.count(learned ? model_lost - lost(mistake, turn) : 0.0, Race<Real>::bounded(now.weight));
       if (learned) each.learner->learn(turn);
     }
+    bool other_memory = false;
     race_->check(
-        [this](Contender<Real>& winner) { replace_learner(winner); },
+        [&](Contender<Real>& winner) {
+          other_memory = winner.memory;
+          replace_learner(winner);
+        },
         [this](Contender<Real>& each) { each.learner = copied(*each.learner, each.gamma); });
+    if (other_memory) add_narrower();
   }
   void replace_learner(Contender<Real>& winner) {
     if (winner.measures) {

@@ -9,7 +9,7 @@
 //          rows are few, and sum d_t^2 does not include them until the two have differed in some
 //          (docs/develop/decisions/0056). Without weights both are the same.
 //
-// There are three kinds of contenders:
+// There are four kinds of contenders:
 //
 //   width     4 and 16 times the gamma of the median rule, half of the budget; starts after the
 //             warm-up. It missed those rows, so its first kYoung rows do not count.
@@ -17,13 +17,18 @@
 //             its own because rows are dense; starts with the widths, and is counted like them
 //   metric    a copy of the model's learner that sees rows in the metric that its gradients suggest
 //             (metric.hpp); starts in rounds 400, 800, 1600, ..., if there is none and it differs
+//   memory    a new learner with the whole budget that stores every row with loss in place of the
+//             oldest example, without a straight part; if the model's learner is one, a new learner
+//             that keeps the most useful examples. Starts in the same rounds as metrics, and at a
+//             drift, if there is none; is counted like widths (docs/develop/decisions/0075)
 //
 // Every kCheck rows, for contenders that have been there for kFirst rows:
 //
 //   z > win   (kAfterWin for narrower ones after a width's win) the contender with the largest lead
 //             becomes the model's learner. After a width's win it and narrower ones get the whole
-//             budget; all others leave. After the win of another kind, its kind and metrics leave.
-//             Those who stay are compared again, with the new learner.
+//             budget; all others leave. After the win of a memory all leave, and widths with that
+//             memory start. After the win of another kind, its kind and metrics leave. Those who
+//             stay are compared again, with the new learner.
 //   z < lose  it leaves
 //   z < 0     kDoubt rows after its start or the last win: it leaves
 //   z < hope  `patience` rows after its start or the last win: it leaves
@@ -31,7 +36,7 @@
 //
 // With a byte limit widths use the memory that the warm-up has freed: as many examples as fit
 // there, but at most half of the budget, and no race if fewer than kFewest fit. A winner gets the
-// whole budget, others stay as they are. A metric, a copy of the whole learner, never fits.
+// whole budget, others stay as they are. A metric or memory, a whole learner, never fits.
 //
 // The model's learner does not depend on the race: if nobody wins, only time is lost. The
 // contenders' memory is freed when they leave.
@@ -74,6 +79,7 @@ struct Contender {
   double gamma = 1.0;     // its current gamma
   bool measures = false;  // it is a metric: it sees rows in its own
   bool straight = false;  // it has a straight part, unlike the model's learner
+  bool memory = false;    // it keeps other examples than the model's learner
   Metric metric = {};
   std::unique_ptr<Learner<Real>> learner = nullptr;
   std::int64_t rows = 0;      // since its start
@@ -86,7 +92,7 @@ struct Contender {
   std::vector<double> outputs = {};
   std::vector<double> direction = {};
 
-  [[nodiscard]] bool is_width() const { return !measures && !straight; }
+  [[nodiscard]] bool is_width() const { return !measures && !straight && !memory; }
   // `square`: the mean of w^2.
   [[nodiscard]] double z(double square) const {
     return squares > 0.0 ? ahead / std::sqrt(std::max(squares, plain * square)) : 0.0;
@@ -109,7 +115,9 @@ struct Contender {
     static constexpr RaceRules kWidth{4.0, -2.0, 1.5, 2000, kLast};
     static constexpr RaceRules kMetric{2.5, -2.0, 0.0, kDoubt, 3000};
     static constexpr RaceRules kStraight{2.5, -2.0, 1.5, 2000, kLast};
-    return measures ? kMetric : straight ? kStraight : kWidth;
+    // The most useful examples are the rule, so that they come back more easily than they go.
+    const bool back = memory && !learner->recent();
+    return measures ? kMetric : straight || back ? kStraight : kWidth;
   }
   [[nodiscard]] bool compares() const { return rows >= kFirst && rows % kCheck == 0; }
   // `after`: a width has won before, so narrower ones are more likely to be better.
@@ -153,6 +161,10 @@ class Race {
   [[nodiscard]] bool has_straight() const {
     return std::any_of(contenders_.begin(), contenders_.end(),
                        [](const auto& each) { return each.straight; });
+  }
+  [[nodiscard]] bool has_memory() const {
+    return std::any_of(contenders_.begin(), contenders_.end(),
+                       [](const auto& each) { return each.memory; });
   }
   // The multiple of the median rule's gamma that has won so far.
   [[nodiscard]] double factor() const { return factor_; }
@@ -203,9 +215,10 @@ class Race {
       win(*best);
       const bool width = best->is_width();
       const bool straight = best->straight;
+      const bool memory = best->memory;
       if (width) factor_ = best->factor;
       std::erase_if(contenders_, [&](const auto& each) {
-        return each.measures || (straight && each.straight) ||
+        return memory || each.measures || (straight && each.straight) ||
                (width && !(each.is_width() && each.factor > factor_));
       });
       for (Contender<Real>& each : contenders_) {
@@ -278,6 +291,7 @@ class Race {
                      {each.factor, each.gamma, each.ahead, each.squares, each.plain});
       counts.insert(counts.end(), {each.measures   ? 1
                                    : each.straight ? 2
+                                   : each.memory   ? 3
                                                    : 0,
                                    each.rows, each.compared});
     }
@@ -304,7 +318,7 @@ class Race {
       return factor == 1.0 ||
              std::find(std::begin(kFactors), std::end(kFactors), factor) != std::end(kFactors);
     };
-    constexpr std::size_t most = std::size(kFactors) + 2;
+    constexpr std::size_t most = std::size(kFactors) + 3;
     constexpr std::size_t each_has = 5;
     const std::size_t count = numbers.size() / each_has;
     require(share_ >= 0.0 && share_ <= 1.0 && (share_ > 0.0 || !limited_ || numbers.empty()),
@@ -324,14 +338,16 @@ class Race {
       each.plain = number[4];
       each.measures = counts[3 * i] == 1;
       each.straight = counts[3 * i] == 2;
+      each.memory = counts[3 * i] == 3;
       each.rows = counts[3 * i + 1];
       each.compared = counts[3 * i + 2];
       require((widths_ ? possible(each.factor) : each.measures) && each.gamma > 0.0 &&
                   each.squares >= 0.0 && each.plain >= 0.0 && counts[3 * i] >= 0 &&
-                  counts[3 * i] <= (limited_ ? 0 : 2) && each.compared >= 0 &&
+                  counts[3 * i] <= (limited_ ? 0 : 3) && each.compared >= 0 &&
                   each.compared <= each.rows &&
                   each.rows < Contender<Real>::kLast + Contender<Real>::kCheck &&
                   (!each.measures || !measures()) && (!each.straight || !has_straight()) &&
+                  (!each.memory || !has_memory()) &&
                   (each.is_width() ? each.factor > factor_ : !widths_ || each.factor == factor_),
               "race");
       contenders_.push_back(std::move(each));

@@ -15,9 +15,9 @@
 //      rows, f was learned in wrong units: the largest |f(x)| of these rows is then at most 1.
 //
 // If f has a constant, the learner adds the movement of m to it, so that its answers stay the same:
-// the median of 200 targets always moves a little. This is not done in the first kKept rows, nor
-// for more than kMove s at once, because then the targets have moved, and answers should. A learner
-// with a belief becomes unsure if s was off by kFall or more (decision 0058).
+// the median of 200 targets always moves a little, and far behind a jump, which the learner has
+// followed by then. This is not done in the first kKept rows. A learner with a belief becomes
+// unsure if s was off by kFall or more (decision 0058).
 //
 // Medians, because one value, of any size, moves them by one rank. A row with an outlier is learned
 // with z = kFarthest; if the next one is an outlier too, it is not learned. If kJump targets in a
@@ -75,7 +75,6 @@ class TargetUnits {
     const double scale = scale_;
     const double factor = seen_ % spacing() == 0 ? look() : 1.0;
     shift_ = known_ && seen_ > static_cast<std::int64_t>(kKept) ? (centre - centre_) / scale : 0.0;
-    if (!(std::abs(shift_) <= kMove)) shift_ = 0.0;
     far_off_ = scale_ >= kFall * scale || scale_ <= scale / kFall;
     return factor;
   }
@@ -93,7 +92,6 @@ class TargetUnits {
     off_ = true;  // a merge counts as two evaluations
     const double factor = look();
     shift_ = known_ ? (centre - centre_) / scale : 0.0;
-    if (!(std::abs(shift_) <= kMove)) shift_ = 0.0;
     far_off_ = scale_ >= kFall * scale || scale_ <= scale / kFall;
     return factor;
   }
@@ -148,7 +146,6 @@ class TargetUnits {
   static constexpr double kOff = 1.5;
   static constexpr double kFarthest = 20.0;
   static constexpr double kFall = 4.0;
-  static constexpr double kMove = 1.0;
   static constexpr std::int64_t kJump = 8;
   static constexpr double kLeast = 1e-60;  // of s; 1/kLeast is the most
   static constexpr double kNormal = 1.4826;

@@ -829,7 +829,9 @@ UnitStep Units::step(std::int32_t feature) const {
     if (steps(f) || jumps(f, next)) next = before(f);
   }
   if (old.none() || next.none()) return {};
-  return {next.size / old.size, (next.centre - old.centre) / old.size};
+  // No weight was learned from a value beyond the clip: 1 in the new unit was at most kClip before.
+  const double most = uneven_ ? kClip : std::numeric_limits<double>::infinity();
+  return {std::min(next.size / old.size, most), (next.centre - old.centre) / old.size};
 }
 
 bool Units::steps(const FeatureState& f) const { return f.jump == Jump::step && !before(f).none(); }

@@ -106,11 +106,10 @@ class Budgetron(Page):
         r = self.r / (weight if self.regresses else min(1.0, weight))
         if self.form != NONE:
             self.count(x)
-        if self.replace == "auto" and self.regresses:
+        follows = self.replace in ("auto", "recent")
+        if follows and self.regresses:
             self.watch(min(1.0, -margin / (4 * self.mean_error)) if self.mean_error > 0 else 1.0)
-        elif self.replace == "auto" and self.watches(
-            int(np.argmax(u)) if u.size > 1 else int(u[0] > 0)
-        ):
+        elif follows and self.watches(int(np.argmax(u)) if u.size > 1 else int(u[0] > 0)):
             self.watch(margin <= 0)
         losses, ways = [loss], [u]
         if self.reflects and self.regresses:
@@ -138,7 +137,7 @@ class Budgetron(Page):
         if self.wants(margin):
             full = self.size == self.B
             open_ = self.replace == "auto" and (self.window > 0 or self.leads)
-            replaces = full and (self.replace == "always" or open_)
+            replaces = full and (self.replace in ("always", "recent") or open_)
             novel = (replaces or not full) and self.novelty(x, k) > self.jitter
             if novel and replaces:
                 k = self.let_go(k)
@@ -197,9 +196,9 @@ class Budgetron(Page):
         return (-self.mean_error,) if self.regresses else (0.0, 1.0)
 
     def wants(self, margin: float) -> bool:
-        """Admit mistakes; in regression, errors above the mean of those before."""
+        """Admit mistakes, or every row; in regression, errors above the mean of those before."""
         if not self.regresses:
-            return margin <= 0
+            return margin <= 0 or self.replace == "recent"
         above = -margin > self.mean_error
         self.errors += 1
         error = min(-margin, 10 * self.mean_error) if self.mean_error > 0 else -margin
@@ -227,9 +226,10 @@ class Budgetron(Page):
     def let_go(self, k: Vector) -> Vector:
         """Condition on a_i = 0 for the i whose coef is least certain to differ from 0; i leaves."""
         n = self.first
-        i = 0 if self.leads else self.least(self.sizes() ** 2 / np.diag(self.P)[n:])
+        oldest = self.leads or self.replace == "recent"
+        i = 0 if oldest else self.least(self.sizes() ** 2 / np.diag(self.P)[n:])
         known = self.coef[i] / self.P[n + i, n + i]
-        if self.leads:  # nothing bounds how certain the coef of the oldest is
+        if oldest:  # nothing bounds how certain the coef of the oldest is
             self.coef = self.coef - np.outer(self.Kinv[i], self.coef[i] / self.Kinv[i, i])
         else:
             if n > 0:

@@ -37,6 +37,15 @@ def blobs(rows: int) -> tuple[Rows, Rows]:
     return rng.normal(size=(rows, 5)) + 1.2 * y[:, None], y
 
 
+def turning(rows: int, until: int, noise: float = 0.2) -> tuple[Rows, Rows]:
+    """Two classes that circle around each other, one turn in 300 rows, and stop after so many."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=rows)
+    angle = 2 * np.pi * np.minimum(np.arange(rows), until) / 300 + np.pi * y
+    X = np.c_[np.cos(angle), np.sin(angle)] + noise * rng.normal(size=(rows, 2))
+    return X, y
+
+
 def contenders(model: Any) -> list[str]:
     """The names of the remaining contenders."""
     return sorted({name.split("/")[0] for name in state_of(model) if name.startswith("contender")})
@@ -187,6 +196,103 @@ def test_one_with_a_straight_part_is_the_page() -> None:
     assert race.page is not page, "it has won"
     assert race.factor == 1
     assert len(race.contenders) == len(contenders(model))
+
+
+# ---- which examples are kept ---------------------------------------------------------------------
+
+
+def is_recent(model: Any) -> bool:
+    return "learner/turned/recent" in state_of(model)
+
+
+def test_the_most_recent_examples_win_where_old_ones_mislead() -> None:
+    X, y = turning(3000, until=3000)
+    median = BudgetronClassifier(budget=24, gamma="median").partial_fit(X, y)
+    model = BudgetronClassifier(budget=24).partial_fit(X, y)
+    assert is_recent(model)
+    assert model.n_mistakes_ < 0.5 * median.n_mistakes_
+    assert model.n_support_ == 24
+    assert model.coef_.any() == 0, "it has no straight part"
+    model.predict(X)
+    native_of(model).check_invariants()
+
+
+def test_the_most_useful_examples_come_back_when_the_stream_stands_still() -> None:
+    X, y = turning(16000, until=2000, noise=0.9)
+    X[:2000], y[:2000] = turning(2000, until=2000)
+    model = BudgetronClassifier(budget=24).partial_fit(X[:2000], y[:2000])
+    assert is_recent(model)
+    model.partial_fit(X[2000:], y[2000:])
+    assert not is_recent(model)
+    never = BudgetronClassifier(budget=24).partial_fit(X[2000:14000], y[2000:14000])
+    model_rate, never_rate = (
+        (each.predict(X[14000:]) != y[14000:]).mean() for each in (model, never)
+    )
+    assert model_rate < never_rate + 0.01
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_memory_that_wins_is_the_page(dtype: str) -> None:
+    """The win, the narrower widths that start after it, and the contender that comes back."""
+    X, y = turning(2600, until=900)
+    X = X.astype(dtype)
+    model = BudgetronClassifier(budget=24, scale=None)
+    f = model.prequential(X, y)
+    warm = BudgetronClassifier(gamma="median", scale=None).partial_fit(X[:200], y[:200])
+
+    def make(factor: float, share: float) -> Budgetron:
+        own = {name: getattr(model, name) for name in ("r", "jitter", "replace", "straight")}
+        own |= {"floor": model.floor, "reflex": model.reflex, "dtype": dtype}
+        kernel = make_kernel("rbf", factor * float(native_of(warm).gamma))
+        return Budgetron(kernel, 2, budget=int(share * 24), **own)
+
+    page = make(1.0, 1.0)
+    rows, signs = X.astype(np.float64), 2.0 * y - 1.0
+    for x, sign in zip(rows[:200], signs[:200], strict=True):
+        page.learn(x, sign)
+    race = Race(page, make, [1.0] * 200)
+    kinds, tolerance = set(), {"float64": 1e-6, "float32": 2e-2}[dtype]
+    for t in range(200, len(X)):
+        expected = race.learn(rows[t], signs[t])
+        assert abs(f[t] - expected[0]) <= tolerance * (1 + abs(expected[0])), t
+        memories = [each for each in race.contenders if each.memory]
+        kinds |= {(race.page.replace, each.page.replace) for each in memories}
+    assert kinds == {("auto", "recent"), ("recent", "auto")}
+    assert race.page.replace == "recent"
+    assert is_recent(model)
+    assert len(race.contenders) == len(contenders(model))
+
+
+@pytest.mark.parametrize("rows", [450, 700, 1300])
+def test_a_memory_resumes_and_layouts_are_equal(rows: int) -> None:
+    """While it races, after it has won, and while the other one races to come back."""
+    X, y = turning(3000, until=900)
+    whole = BudgetronClassifier(budget=24).partial_fit(X, y, classes=[0, 1])
+    first = BudgetronClassifier(budget=24).partial_fit(X[:rows], y[:rows], classes=[0, 1])
+    assert is_recent(first) == (rows > 450)
+    resumed = pickle.loads(pickle.dumps(first)).partial_fit(X[rows:], y[rows:])
+    same_state(whole, resumed)
+    sparse = BudgetronClassifier(budget=24).partial_fit(scipy.sparse.csr_array(X), y)
+    np.testing.assert_array_equal(whole.decision_function(X), sparse.decision_function(X))
+
+
+def test_a_drift_starts_a_memory() -> None:
+    X, y = blobs(3000)
+    y = np.where(np.arange(3000) < 2500, y, 1 - y)
+    model = BudgetronClassifier(budget=24, relevance=False).partial_fit(X[:2500], y[:2500])
+    assert contenders(model) == []
+    model.partial_fit(X[2500:], y[2500:])
+    assert len(model.drift_log_) == 1
+    assert state_of(model)["race/counts"][0] == 3
+
+
+def test_no_memory_where_the_user_decides() -> None:
+    X, y = turning(3000, until=3000)
+    for words in ({"replace": "never"}, {"replace": "always"}, {"gamma": "median"}):
+        model = BudgetronClassifier(budget=24, **words).partial_fit(X, y)
+        assert not is_recent(model)
+    model = BudgetronClassifier(budget="200KB").partial_fit(X, y, classes=[0, 1])
+    assert not is_recent(model)
 
 
 # ---- promises ------------------------------------------------------------------------------------

@@ -244,6 +244,8 @@ CASES = [
     belief("auto", DEFINITE),
     belief("never", ("rbf",), label="never"),
     belief("always", ("rbf", "poly"), "replacements", label="always"),
+    belief("recent", ("rbf",), "replacements", label="recent"),
+    belief("recent", ("rbf",), "replacements", label="reflex recent", straight="full", reflex=True),
     # "auto", which is one of these, has its own tests (test_straight.py): it depends on bytes.
     belief("auto", DEFINITE, label="straight", straight="full", floor=0.003),
     belief("always", ("rbf",), "replacements", label="straight always", straight="full", floor=0.2),

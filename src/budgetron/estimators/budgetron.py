@@ -153,13 +153,16 @@ class BudgetronClassifier(_Open, OnlineClassifier):
         Assumed variance of the noise in a row; a larger one makes smaller steps.
     jitter : float
         Added to k(x, x) of stored examples, so that similar ones stay distinct.
-    replace : {"auto", "never", "always"}
+    replace : {"auto", "never", "always", "recent"}
         What a mistake does when the budget is full. "never": the model learns from it but does
         not store it. "always": it replaces the example whose coef is the least certain to
         differ from 0, which helps on clean streams and ruins noisy ones. "auto": as "never",
         but as "always" in the 500 rows after the mistake rate has risen; ``drift_log_`` has
         these rows. Also while the reflex has more weight than the belief: then the oldest
-        example leaves.
+        example leaves. "recent": every row with loss, mistake or not, replaces the oldest
+        example. With "auto" and gamma="race" a learner with "recent" and without a straight part
+        learns beside it at rows 400, 800, 1600, ... and after a drift; if it is clearly better,
+        it replaces it, until one that keeps the most useful examples is better again.
     straight : {"auto", "full", "diagonal", "none"}
         The straight part w.x + c of f(x) = w.x + c + sum_i a_i k(x_i, x), learned with the coefs.
         "full": the covariance is over weights and coefs together, d + 1 rows and columns more.
@@ -335,12 +338,12 @@ class BudgetronRegressor(_Open, OnlineRegressor):
         Variance of the noise in the targets, relative to the prior variance of f.
     jitter : float
         Added to k(x, x) of stored examples, so that similar ones stay distinct.
-    replace : {"auto", "never", "always"}
+    replace : {"auto", "never", "always", "recent"}
         What a row with a large error does when the budget is full. "never": the model learns
         from it but does not store it. "always": it replaces the example whose coef is the least
         certain to differ from 0. "auto": as "never", but as "always" in the 500 rows after the
         errors have risen, and what was learned before becomes uncertain again; ``drift_log_``
-        has these rows.
+        has these rows. "recent": it always replaces the oldest example.
     straight : {"auto", "full", "diagonal", "none"}
         The straight part w.x + c of f(x) = w.x + c + sum_i a_i k(x_i, x), learned with the coefs.
         "full": the covariance is over weights and coefs together, d + 1 rows and columns more.

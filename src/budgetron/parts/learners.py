@@ -343,8 +343,9 @@ class Budgetron(Learner):
     """A Gaussian belief over the coefs of at most ``budget`` examples.
 
     ``r`` is the variance of an observation, ``jitter`` is added to k(x, x). ``replace`` is "never",
-    "always" or "auto", after a drift. ``admission`` says which rows are stored while there is room:
-    "mistake", "margin" (all with loss), or "error" for regression. ``straight`` is the form of the
+    "always", "auto", after a drift, or "recent", every row with loss in place of the oldest.
+    ``admission`` says which rows are stored while there is room: "mistake", "margin" (all with
+    loss), or "error" for regression. ``straight`` is the form of the
     belief over w and c of f(x) = w.x + c + sum_i a_i k(x_i, x): "full", "diagonal", "none", or
     "auto", what fits. No row reduces the variance of f at it below ``floor``. With ``reflex`` a
     second mean, which never stops learning, contributes to the answer.
@@ -359,8 +360,9 @@ class Budgetron(Learner):
         Variance of an observation.
     jitter : float
         Number added to k(x, x).
-    replace : {"auto", "never", "always"}
-        Whether new examples replace stored ones; "auto": after a drift.
+    replace : {"auto", "never", "always", "recent"}
+        Whether new examples replace stored ones; "auto": after a drift; "recent": always the
+        oldest.
     admission : {"mistake", "margin", "error"}
         Which rows are stored while there is room; "error" is for regression.
     straight : {"auto", "full", "diagonal", "none"}
@@ -382,7 +384,7 @@ class Budgetron(Learner):
     budget: int = parameter(100, SIZE)
     r: float = parameter(0.1, POSITIVE)
     jitter: float = parameter(0.01, POSITIVE)
-    replace: str = parameter("auto", OneOf("auto", "never", "always"))
+    replace: str = parameter("auto", OneOf("auto", "never", "always", "recent"))
     admission: str = parameter("mistake", OneOf("mistake", "margin", "error"))
     straight: str = parameter("auto", OneOf("auto", "full", "diagonal", "none"))
     floor: float = parameter(0.003, NOT_NEGATIVE)
