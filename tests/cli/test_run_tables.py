@@ -93,6 +93,20 @@ def test_many_numbers_are_a_target(tmp_path: Path, budgetron_says: Any) -> None:
     assert "distinct numbers with fractions" in said.err
 
 
+def test_labels_are_counted_as_numbers(tmp_path: Path, budgetron_says: Any) -> None:
+    frame = FRAME[["age"]]
+    forms = np.where(RANDOM.random(N) < 0.5, "1", "1.0")
+    two = np.where(AGE > 45, forms, np.char.replace(forms, "1", "0"))
+    said = budgetron_says("run", written(tmp_path, frame.assign(y=two)), "--label", "y", "--json")
+    assert said.json["classes"] == [0, 1]
+    assert "distinct" not in said.err
+    three = np.where(AGE > 60, "2", two)
+    said = budgetron_says("run", written(tmp_path, frame.assign(y=three)), "--label", "y")
+    assert "label 'y': 3 distinct numbers in 1,000 rows: classification; " in said.err
+    said = budgetron_says("run", written(tmp_path, frame.assign(y=7.5)), "--label", "y")
+    assert "label 'y': 1 distinct number with a fraction in 1,000 rows: regression; " in said.err
+
+
 def test_targets_that_are_too_large_or_too_small_are_reported(
     tmp_path: Path, budgetron_says: Any
 ) -> None:
