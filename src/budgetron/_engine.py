@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 class PrecisionWarning(UserWarning):
-    """Features are so large that float32 rounds them by too much for this kernel width."""
+    """Features are so large that float32 rounds them by too much, or targets cannot be learned."""
 
 
 @cache

@@ -43,6 +43,15 @@ def spreadsheet(cell: Any) -> Any:
     return cell
 
 
+def counted(count: int, noun: str) -> str:
+    """A number with its noun, in the plural unless there is one.
+
+    >>> counted(1, "field"), counted(1200, "row")
+    ('1 field', '1,200 rows')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def bytes_text(count: float) -> str:
     """`84.2 kB`: powers of 1000, as everywhere in budgetron."""
     from rich.filesize import decimal

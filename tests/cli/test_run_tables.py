@@ -93,6 +93,49 @@ def test_many_numbers_are_a_target(tmp_path: Path, budgetron_says: Any) -> None:
     assert "distinct numbers with fractions" in said.err
 
 
+def test_labels_are_counted_as_numbers(tmp_path: Path, budgetron_says: Any) -> None:
+    frame = FRAME[["age"]]
+    forms = np.where(RANDOM.random(N) < 0.5, "1", "1.0")
+    two = np.where(AGE > 45, forms, np.char.replace(forms, "1", "0"))
+    said = budgetron_says("run", written(tmp_path, frame.assign(y=two)), "--label", "y", "--json")
+    assert said.json["classes"] == [0, 1]
+    assert "distinct" not in said.err
+    three = np.where(AGE > 60, "2", two)
+    said = budgetron_says("run", written(tmp_path, frame.assign(y=three)), "--label", "y")
+    assert "label 'y': 3 distinct numbers in 1,000 rows: classification; " in said.err
+    said = budgetron_says("run", written(tmp_path, frame.assign(y=7.5)), "--label", "y")
+    assert "label 'y': 1 distinct number with a fraction in 1,000 rows: regression; " in said.err
+
+
+def test_targets_that_are_too_large_or_too_small_are_reported(
+    tmp_path: Path, budgetron_says: Any
+) -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(3000, 3)), columns=list("abc"))
+    for size in (1e100, 1e300):
+        path = written(tmp_path, frame.assign(y=frame["a"] * size))
+        keep = tmp_path / f"{size:g}.checkpoint"
+        said = budgetron_says("run", path, "--label", "y", "--json", "--checkpoint", keep)
+        largest = f"{np.abs(frame['a'][:2048]).max() * size:.3g}"
+        expected = f"targets reach {largest}, but only targets up to 1e+60 are learned: divide them"
+        assert said.err.count(expected) == 1
+        assert said.err.count("warning") == 1
+        assert (said.json["rmse"] is None) == (size == 1e300)
+        assert said.json["mae"] > 0
+        again = budgetron_says("run", path, "--label", "y", "--json", "--checkpoint", keep).json
+        assert again["resumed_from"] == 3000
+        assert [again[name] for name in ("rmse", "mae", "r2")] == [
+            said.json[name] for name in ("rmse", "mae", "r2")
+        ]
+    path = written(tmp_path, frame.assign(y=frame["a"] * 1e-300))
+    said = budgetron_says("run", path, "--label", "y", "--json")
+    assert "R2 and RMSE are wrong: multiply the targets by a constant" in said.err
+    assert 0 < said.json["mae"] < 0.1 * said.json["mean_mae"]
+    path = written(tmp_path, frame.assign(y=frame["a"] * 1e-100))
+    said = budgetron_says("run", path, "--label", "y", "--json")
+    assert "warning" not in said.err
+    assert said.json["r2"] > 0.9
+
+
 def test_values_that_cannot_be_read_are_named_at_the_end(
     tmp_path: Path, budgetron_says: Any
 ) -> None:

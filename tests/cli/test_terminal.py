@@ -19,7 +19,7 @@ from budgetron.cards import card, cards, papers, section
 from budgetron.catalogue import ALL, CATALOGUE
 from budgetron.cli import main
 from budgetron.cli._command import _with_the_verb, app
-from budgetron.cli._console import print_markdown
+from budgetron.cli._console import print_markdown, wrapped
 from budgetron.cli.algorithms import GROUPS
 from budgetron.cli.demo import PEERS, STRONG, next_commands
 from budgetron.errors import BudgetronError
@@ -134,6 +134,25 @@ def in_terminal(arguments: list[str], **environment: str) -> str:
     os.close(mine)
     assert process.wait() == 0
     return text.decode()
+
+
+def test_notices_are_wrapped_between_words_in_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{i % 7},{i / 8}\n" for i in range(200))
+    (tmp_path / "t.csv").write_text("a,y\n" + rows)
+    monkeypatch.chdir(tmp_path)
+    arguments = ["run", "t.csv", "--label", "y", "--json"]
+    text = in_terminal(arguments, COLUMNS="80").replace("\r\n", "\n")
+    assert (
+        "budgetron: label 'y': 200 distinct numbers with fractions in 200 rows:\n"
+        "regression; --task classification to change\n"
+    ) in text
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert "in 200 rows: regression; --task" in capsys.readouterr().err  # one line into a file
+    name = "x" * 90
+    assert wrapped(f"budgetron: {name}: no rows", 80) == f"budgetron:\n{name}:\nno rows"
 
 
 COLOUR = re.compile(r"\x1b\[[\d;]*?(?<![\d])(?:3[0-8]|4[0-8]|9\d|10[0-7])[;m]")

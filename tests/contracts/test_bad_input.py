@@ -21,7 +21,7 @@ SAYS = {
     "narrow": "features",
     "empty": "0 sample|at least one",
     "one dimension": "2D array|Expected 2D|inconsistent numbers",
-    "text": "could not convert|numeric",
+    "text": "not a number",
     "fewer targets": "inconsistent numbers",
     "nan target": "NaN",
     "no target": "y",

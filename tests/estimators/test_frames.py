@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import scipy.sparse
 
 import budgetron
 from budgetron.estimators._base.frames import in_order
@@ -113,6 +114,68 @@ def test_other_columns_are_an_error_of_one_line(
         assert type(model).__name__ in str(refused.value)
         assert "\n" not in str(refused.value)
     assert _bytes(model, tmp_path) == before
+
+
+DAYS = pd.date_range("2020-01-31", periods=3)
+WORDS = ", not a number: TableEncoder turns words and dates into numbers"
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        (["1", "Rome", "Oslo"], f"X has 'Rome' in row 1, column 'when'{WORDS}"),
+        (pd.Categorical(["1", "2", "Rome"]), f"X has 'Rome' in row 2, column 'when'{WORDS}"),
+        (DAYS, f"X has 2020-01-31 00:00:00 in row 0, column 'when'{WORDS}"),
+        (
+            DAYS.tz_localize("UTC"),
+            f"X has 2020-01-31 00:00:00+00:00 in row 0, column 'when'{WORDS}",
+        ),
+        ([pd.NaT, *DAYS[1:]], f"X has 2020-02-01 00:00:00 in row 1, column 'when'{WORDS}"),
+        (DAYS - DAYS[0], f"X has 0:00:00 in row 0, column 'when'{WORDS}"),
+        ([1.0, np.nan, -np.inf], "X has infinity in row 2, column 'when': numbers must be finite"),
+    ],
+)
+@each_task
+def test_what_is_not_a_number_is_named_with_row_and_column(
+    case: Case, column: Any, says: str
+) -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "when": column})
+    learned = case.make().fit(pd.DataFrame(np.eye(3)[:, :2], columns=list(frame)), [0, 1, 1])
+    for model in (case.make(), learned):
+        for call in (model.fit, model.partial_fit):
+            with pytest.raises(budgetron.BudgetronError) as refused:
+                call(frame, [0, 1, 1])
+            assert str(refused.value) == says
+    with pytest.raises(budgetron.BudgetronError) as refused:
+        learned.predict(frame)
+    assert str(refused.value) == says
+
+
+@pytest.mark.parametrize("form", ["polars", "arrow"])
+def test_words_and_infinity_are_named_in_every_frame(form: str) -> None:
+    for value, says in (("x", f"'x' in row 1, column 'b'{WORDS}"), (np.inf, "infinity in row 1")):
+        column = pd.Series(["1", value, "2"] if value == "x" else [1.0, value, 2.0])
+        frame = FRAMES[form](pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": column}))
+        with pytest.raises(budgetron.BudgetronError, match=f"^X has {says}"):
+            CASES[0].make().fit(frame, [0, 1, 1])
+    dated = pa.table({"a": [1.0, 2.0, 3.0], "b": pa.array(DAYS)})
+    with pytest.raises(budgetron.BudgetronError, match="in row 0, column 'b', not a number"):
+        CASES[0].make().fit(dated, [0, 1, 1])
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, np.ndarray.tolist])
+def test_infinity_is_named_in_every_form_of_rows(form: Callable[[np.ndarray], Any]) -> None:
+    X = np.ones((3, 4))
+    model = CASES[0].make().fit(X.astype(np.float32), [0, 1, 1])
+    X[2, 1] = 1e39
+    what = r"^X has 1e\+39 in row 2, column 1 \(from 0\), which is too large for float32: scale"
+    with pytest.raises(budgetron.BudgetronError, match=what):
+        model.predict(form(X))
+    X[2, 1] = np.inf
+    what = r"^X has infinity in row 2, column 1 \(from 0\): numbers must be finite$"
+    for call in (model.partial_fit, CASES[0].make().fit):
+        with pytest.raises(budgetron.BudgetronError, match=what):
+            call(form(X), [0, 1, 1])
 
 
 def test_columns_of_one_name_are_refused() -> None:

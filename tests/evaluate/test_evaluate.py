@@ -321,6 +321,21 @@ def test_a_target_far_from_0_has_its_variance() -> None:
     assert np.isnan(list(one.values().values())).all()
 
 
+@pytest.mark.parametrize("size", [1e160, 1e300, 1.7e308])
+def test_sums_that_are_too_large_are_infinite_or_nan(size: float) -> None:
+    target = size * np.random.default_rng(0).uniform(-1, 1, size=3 * BLOCK)
+    counted = RegressionMetrics(100, 0.99)
+    for start in range(0, len(target), 700):
+        part = target[start : start + 700]
+        counted.add(part, np.zeros(len(part)), known=np.arange(start, start + len(part)) > 0)
+    values = counted.values()
+    for prefix in ("", "window_", "fading_"):
+        assert values[f"{prefix}rmse"] == np.inf
+        assert np.isnan(values[f"{prefix}r2"])
+    if size < 1e305:
+        assert values["mae"] == pytest.approx(np.mean(np.abs(target[1:])), rel=1e-9)
+
+
 @pytest.mark.parametrize("delay", [0, 3])
 def test_rows_before_the_first_target_do_not_count(delay: int) -> None:
     X = np.random.default_rng(0).normal(size=(300, 2))

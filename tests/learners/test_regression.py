@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,18 @@ def test_fills_its_budget_and_then_keeps_its_bytes(case: Case) -> None:
     model = case.make().partial_fit(X, y)
     assert model.memory_bytes_ >= model.support_vectors_.nbytes + model.dual_coef_.nbytes
     native_of(model).check_invariants()
+
+
+def test_targets_that_are_too_large_to_learn_cause_one_warning() -> None:
+    X, y = numeric_stream(60)
+    model = budgetron.BudgetronRegressor()
+    with pytest.warns(budgetron.PrecisionWarning, match=r"up to 1e\+60 .*: divide") as said:
+        model.partial_fit(X, 1e100 * y)
+    assert said[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(X, 1e100 * y)
+        budgetron.BudgetronRegressor().partial_fit(X, 1e58 * y)
 
 
 @pytest.mark.filterwarnings("ignore::budgetron.PrecisionWarning")

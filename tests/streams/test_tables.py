@@ -413,7 +413,7 @@ def test_missing_values_name_row_and_column(tmp_path: Path, nothing: str, column
     [
         (b"", {}, ": is empty: not even a first line"),
         (b"a,b\n1,2\n", {}, ": which column is the label? Pass its name"),
-        (b"a,y\n1,1\n2\n", {}, ": row 2 has 1 fields, not 2"),
+        (b"a,y\n1,1\n2\n", {}, ": row 2 has 1 field, not 2"),
         (b"a,y\n1,1\n2,2,2\n", {}, ": row 2 has 3 fields, not 2"),
         (
             b"a,y\n" + b"1,1\n" * 30 + b"red,2\n",
@@ -482,7 +482,7 @@ def test_rows_of_the_wrong_length_can_be_skipped(tmp_path: Path) -> None:
     stream = open_stream(path, skip_bad=True)
     assert [y.tolist() for _, y in stream] == [[1, 3]]
     assert stream.n_bad == 2
-    assert "has 1 fields, not 2" in stream.bad_messages[0]
+    assert "has 1 field, not 2" in stream.bad_messages[0]
 
 
 def test_only_who_reads_a_stream_reads_its_file(
@@ -590,7 +590,8 @@ def test_rows_are_those_of_the_whole_text_however_it_is_cut(
     names, skipped = ["p", "q"], []
 
     def skip(row: Any) -> str:
-        skipped.append(f"<stdin>: row {row.number} has {row.actual_columns} fields, not 2")
+        fields = "1 field" if row.actual_columns == 1 else f"{row.actual_columns} fields"
+        skipped.append(f"<stdin>: row {row.number} has {fields}, not 2")
         return "skip"
 
     text = "".join(["x,y\n", *fragments])

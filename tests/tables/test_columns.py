@@ -290,6 +290,29 @@ def test_dates_of_other_orders(text: str, order: str) -> None:
     np.testing.assert_array_equal(X, Y)
 
 
+@pytest.mark.parametrize(
+    ("texts", "days"),
+    [
+        (["1900 Jan", "1900 mar", "1901 DEC"], ["1900-01-01", "1900-03-01", "1901-12-01"]),
+        (["Sept. 2023", "February 2024", "May-2024"], ["2023-09-01", "2024-02-01", "2024-05-01"]),
+        (["1500 Q1", "1500-Q4", "1501Q2"], ["1500-01-01", "1500-10-01", "1501-04-01"]),
+    ],
+)
+def test_months_and_quarters_are_their_first_day(texts: list[str], days: list[str]) -> None:
+    encoder, X = encoded([*texts, "?"])
+    assert encoder.kinds_ == {"c": "date"}
+    names = ["c:elapsed", "c:month_sin", "c:month_cos"]
+    assert encoder.get_feature_names_out().tolist() == names
+    _, Y = encoded([*days, "?"])
+    np.testing.assert_array_equal(X, Y[:, [0, 3, 4]])
+
+
+@pytest.mark.parametrize("words", [["2020 Q5", "2021 Q0"], ["Marina 2020", "Junior 2021"]])
+def test_words_that_begin_like_months_are_not_dates(words: list[str]) -> None:
+    assert kind(words * 5) == "category"
+    assert kind([f"{word[-4:]} {word[:-5]}" for word in words] * 5) == "category"
+
+
 def test_day_comes_before_month_unless_a_row_says_otherwise() -> None:
     day_first, month_first = ["1/2/2024", "3/2/2024"], ["1/2/2024", "1/13/2024"]
     assert encoded(day_first)[1][1, 0] == 2

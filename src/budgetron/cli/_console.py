@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import sys
+import textwrap
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -34,9 +36,36 @@ def fail(message: str) -> NoReturn:
 
 
 def note(message: str) -> None:
-    """Print one line on standard error, if it is open: an error, a warning, or news."""
+    """Print one line on standard error, if it is open: an error, a warning, or news.
+
+    In a terminal it is wrapped between words.
+    """
+    line = shown(prefixed(in_plain_words(message)))
     with suppress(OSError):
-        print(shown(prefixed(in_plain_words(message))), file=sys.stderr, flush=True)
+        if sys.stderr.isatty():
+            line = wrapped(line, _width(sys.stderr))
+        print(line, file=sys.stderr, flush=True)
+
+
+def wrapped(line: str, width: int) -> str:
+    """Wrap a line between words; a longer word, as the name of a file, stays whole.
+
+    >>> print(wrapped("budgetron: a.csv: no rows to learn from", 30))
+    budgetron: a.csv: no rows to
+    learn from
+    """
+    return "\n".join(textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False))
+
+
+def _width(terminal: TextIO) -> int:
+    """Columns of a terminal, 80 if it does not say; COLUMNS in the environment comes first."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdigit() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(terminal.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 def prefixed(message: str) -> str:

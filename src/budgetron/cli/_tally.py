@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from budgetron.streams.table.labels import Label
 
 CLASSES = 10  # shown in the table of classes; if there are more, the largest
+LEAST_SQUARES = 1e-300  # squares of errors whose sum is smaller have lost digits
 
 
 class _Tally:
@@ -310,6 +311,12 @@ class Errors(_Tally):
         from budgetron.evaluate.curve import Point
 
         return Point(self._rows, max(self._rows - 1, 0), self._squares, self._of_mean)
+
+    def check(self, model: Any) -> None:
+        sums = self.metrics.sums
+        if sums.mean_absolute > 0 and sums.mean_squared < LEAST_SQUARES:
+            what = "the targets are so small that the squares of errors vanish"
+            note(f"warning: {what}, so R2 and RMSE are wrong: multiply the targets by a constant")
 
     def status(self, model: Any) -> str:
         return f"RMSE {self.metrics.values()['rmse']:.4g}"

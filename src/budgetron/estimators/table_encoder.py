@@ -53,8 +53,9 @@ class TableEncoder(Parameters, TransformerMixin, BaseEstimator):
     types : mapping or None, default None
         Kinds of columns by name: "number", "category", "date", "boolean", "text", "hash" for
         words that are only hashed, or "ignore" to leave one out. "date:dmy" also gives the
-        format of dates: ymd, dmy, mdy, dby (3 Jan 2024), bdy (Jan 3, 2024), hms. Without it
-        1/2/2024 is 1 February unless other rows show otherwise.
+        format of dates: ymd, dmy, mdy, dby (3 Jan 2024), bdy (Jan 3, 2024), yb (2024 Jan), by
+        (Jan 2024), yq (2024 Q1), hms. Without it 1/2/2024 is 1 February unless other rows show
+        otherwise.
     categorical, numeric, text, ignore : sequences of names or None, default None
         The same for these four kinds.
     decimal : {"auto", ".", ","}, default "auto"

@@ -65,7 +65,10 @@ class Sums:
 
 
 class RegressionSums(Sums):
-    """Squared and absolute errors, also those of the running mean; the targets' variance."""
+    """Squared and absolute errors, also those of the running mean; the targets' variance.
+
+    Sums that are too large for a float64 are infinite, or NaN where one is subtracted from another.
+    """
 
     dtype = REGRESSED
     numbers = (
@@ -92,9 +95,10 @@ class RegressionSums(Sums):
     def _fold(self, rows: NDArray[Any], weights: Floats, shrink: float) -> None:
         super()._fold(rows, weights, shrink)
         with np.errstate(over="ignore", invalid="ignore"):
-            weights = np.where(rows["known"], weights, 0.0)
-            errors = np.abs(rows["error"])
-            of_mean = np.abs(rows["of_mean"])
+            known = rows["known"]
+            weights = np.where(known, weights, 0.0)
+            errors = np.where(known, np.abs(rows["error"]), 0.0)
+            of_mean = np.where(known, np.abs(rows["of_mean"]), 0.0)
             self.squared = self.squared * shrink + float((weights * errors**2).sum())
             self.absolute = self.absolute * shrink + float((weights * errors).sum())
             self.mean_squared = self.mean_squared * shrink + float((weights * of_mean**2).sum())
@@ -112,7 +116,7 @@ class RegressionSums(Sums):
         inner = float((weights * (targets - centre) ** 2).sum())
         apart = centre - self.centre
         self.centre += apart * (more / self.scored)
-        self.spread += inner + apart**2 * (before * more / self.scored)
+        self.spread += inner + apart * apart * (before * more / self.scored)
 
 
 class ClassificationSums(Sums):

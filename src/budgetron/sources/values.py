@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from budgetron._text import counted
 from budgetron.streams.base import StreamError
 from budgetron.streams.table.csv_text import parsed_rows
 from budgetron.streams.table.first_rows import AsTheyAre
@@ -192,7 +193,7 @@ class Csv:
         if len(rows) != 1:
             return "is not a single line of CSV"
         found, wanted = len(rows[0]), len(self.columns)
-        return "" if found == wanted else f"has {found} fields, not {wanted}"
+        return "" if found == wanted else f"has {counted(found, 'field')}, not {wanted}"
 
     @staticmethod
     def _texts(values: Sequence[bytes], good: list[int]) -> tuple[list[int], list[tuple[int, str]]]:

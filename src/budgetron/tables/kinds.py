@@ -330,7 +330,8 @@ class _Seen:
         if order == "hms":
             parts: tuple[str, ...] = ("elapsed", "hour")
         else:
-            parts = ("elapsed", *(("hour",) if timed else ()), "weekday", "month")
+            weekday = () if order in ("yb", "by", "yq") else ("weekday",)
+            parts = ("elapsed", *(("hour",) if timed else ()), *weekday, "month")
         return Date(self.name, order, int(np.int64(origin)), parts)
 
     def _category(self) -> Coding:

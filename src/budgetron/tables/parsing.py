@@ -47,12 +47,17 @@ _TIME = (
 )
 _YEAR = r"(?P<year>[0-9]{4}|[0-9]{2})"
 _NAMED = r"(?P<month>[A-Za-z]{3})[A-Za-z]*\.?"
+_MONTH = r"(?P<month>[A-Za-z]{3})(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?\.?"
 _DATES = {
     "ymd": r"(?P<year>[0-9]{4})[-/.](?P<month>[0-9]{1,2})[-/.](?P<day>[0-9]{1,2})",
     "dmy": rf"(?P<day>[0-9]{{1,2}})[-/.](?P<month>[0-9]{{1,2}})[-/.]{_YEAR}",
     "mdy": rf"(?P<month>[0-9]{{1,2}})[-/.](?P<day>[0-9]{{1,2}})[-/.]{_YEAR}",
     "dby": rf"(?P<day>[0-9]{{1,2}})[-/ .]{_NAMED}[-/ ,.]+{_YEAR}",
     "bdy": rf"{_NAMED} (?P<day>[0-9]{{1,2}}),? {_YEAR}",
+    # The first day of a month, or of a quarter; words that only begin like a month are none.
+    "yb": rf"(?P<year>[0-9]{{4}})[- ]{_MONTH}",
+    "by": rf"{_MONTH}[- ](?P<year>[0-9]{{4}})",
+    "yq": r"(?P<year>[0-9]{4})[- ]?[Qq](?P<month>[1-4])",
 }
 # Formats of dates, in order of preference if several fit equally: day before month, unless a day
 # above 12 shows otherwise. RE2 takes the same expressions.
@@ -333,9 +338,11 @@ def text_times(texts: Any, order: str) -> Read:
             month = compute.index_in(names, pa.array(_MONTHS)).fill_null(-1)
             month = month.to_numpy(zero_copy_only=False).astype(np.int64) + 1
             np.logical_and(found, month >= 1, out=found)
+        elif order == "yq":
+            month = 3 * number("month", 1, 4) - 2
         else:
             month = number("month", 1, 12)
-        day = number("day", 1, 31)
+        day = number("day", 1, 31) if "d" in order else np.ones(n, np.int64)
         months = (np.where(found, year - 1970, 0) * 12 + np.where(found, month - 1, 0)).astype(
             "datetime64[M]"
         )

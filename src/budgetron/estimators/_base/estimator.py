@@ -29,6 +29,7 @@ from budgetron._csr import SparseRows, sparse_rows
 from budgetron._engine import Engine, Floats, PrecisionWarning, Preparation, Room
 from budgetron.errors import BudgetronError
 from budgetron.estimators._base.budgeted import Budgeted
+from budgetron.estimators._base.cells import refused_cell
 from budgetron.estimators._base.docstrings import complete
 from budgetron.estimators._base.explanation import Explanation
 from budgetron.estimators._base.frames import float_types, in_order, one_row
@@ -450,19 +451,23 @@ class OnlineEstimator(Parameters, Worker, Budgeted):
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": dtype, "order": "C"}
         how["ensure_all_finite"] = "allow-nan"  # checked below
         try:
-            if growing and not first and names is None:
-                rows = check_array(X, estimator=self, **how)
-                if rows.shape[1] > self.n_features_in_ and self._origin.room.slots:
-                    raise BudgetronError(
-                        f"X has {rows.shape[1]} features; a model with a budget in bytes keeps to "
-                        f"the {self.n_features_in_} it was made for"
-                    )
-            else:
-                rows = validate_data(self, X, reset=first, **how)
+            with np.errstate(over="ignore"):  # float64 to float32; checked too
+                if growing and not first and names is None:
+                    rows = check_array(X, estimator=self, **how)
+                    if rows.shape[1] > self.n_features_in_ and self._origin.room.slots:
+                        raise BudgetronError(
+                            f"X has {rows.shape[1]} features; a model with a budget in bytes keeps "
+                            f"to the {self.n_features_in_} it was made for"
+                        )
+                else:
+                    rows = validate_data(self, X, reset=first, **how)
         except OverflowError:  # a large Python integer
             raise BudgetronError(
                 "X has a number that is too large for float64; its numbers must be finite"
             ) from None
+        except (BudgetronError, TypeError) as error:
+            named = refused_cell(X, dtype[0], names, dates=isinstance(error, TypeError))
+            raise named or error from None
         rows = sparse_rows(rows) if scipy.sparse.issparse(rows) else rows
         if not gaps:
             advice = ADVICE if first or self._origin.params["scale"] != "auto" else OLD

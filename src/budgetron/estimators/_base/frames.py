@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _get_feature_names
 
 from budgetron.errors import BudgetronError
+from budgetron.estimators._base.cells import refused_cell
 
 SHOWN = 5  # names shown in an error
 
@@ -58,8 +59,11 @@ def float_types(X: Any) -> list[Any]:
     scikit-learn sees only the dtypes of arrays and pandas frames; others are found here.
     """
     select = getattr(type(X), "select", None)
-    if select is not None and np.asarray(X[:0]).dtype == np.float32:
-        return [np.float32]
+    try:
+        if select is not None and np.asarray(X[:0]).dtype == np.float32:
+            return [np.float32]
+    except TypeError as error:  # dates beside numbers
+        raise refused_cell(X, np.float64, dates=True) or error from None
     return [np.float64, np.float32]
 
 

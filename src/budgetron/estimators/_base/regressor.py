@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from budgetron._batch import Batch
-from budgetron._engine import Floats, Preparation
+from budgetron._engine import Floats, PrecisionWarning, Preparation
 from budgetron.errors import BudgetronError
 from budgetron.estimators._base.coverage import check_coverage
 from budgetron.estimators._base.estimator import OnlineEstimator
@@ -19,6 +20,8 @@ from budgetron.estimators._base.scikit import RegressorMixin
 from budgetron.estimators._base.targets import number, numbers
 from budgetron.parts import Part, TubeUpdate
 from budgetron.parts.ranges import OneOf, parameter
+
+LARGEST = 1e60  # of the deviation of targets that the compiled model learns
 
 
 class TargetUnits(NamedTuple):
@@ -248,14 +251,25 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         spans: tuple[Floats, float] | None = None,
     ) -> Batch:
         first = self._starts(anew)
-        batch = super()._ready(
-            X, numbers(y), sample_weight, anew=anew, growing=growing, record=record
-        )
+        targets = numbers(y)
+        batch = super()._ready(X, targets, sample_weight, anew=anew, growing=growing, record=record)
         if first:
             self._start(batch.rows.shape[1], 1, batch.rows.dtype, growing=growing)
         if spans is not None:
             batch.spans, batch.coverage = spans
+        self._warn_if_large(targets)
         return batch
+
+    def _warn_if_large(self, targets: Floats) -> None:
+        largest = max(float(targets.max()), -float(targets.min()))
+        if largest > LARGEST and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"targets reach {largest:.3g}, but only targets up to {LARGEST:g} are learned: "
+                "divide them by a constant",
+                PrecisionWarning,
+                stacklevel=6,
+            )
 
     def _targets(self, y: NDArray[Any]) -> Floats:
         return y

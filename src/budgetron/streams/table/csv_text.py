@@ -20,6 +20,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from budgetron._text import counted
 from budgetron.errors import BudgetronError
 from budgetron.streams.base import KEPT, StreamError
 from budgetron.streams.contents import looks_else
@@ -300,7 +301,7 @@ class CsvBatches:
         for row in wrong[max(0, len(wrong) - (self._passed - self.n_bad)) :]:
             self.n_bad += 1
             if len(self.bad_messages) < KEPT:
-                what = f"has {row.actual_columns} fields, not {row.expected_columns}"
+                what = f"has {counted(row.actual_columns, 'field')}, not {row.expected_columns}"
                 where = "a row" if row.number is None else f"row {self._rows_parsed + row.number}"
                 self.bad_messages.append(f"{self.name}: {where} {what}")
 
@@ -319,7 +320,8 @@ class CsvBatches:
         if fields and self._skip_bad:
             where, what = [f"row {self._rows_parsed + 1} or later"], NOT_UTF8
         elif fields:
-            what = f"has {fields[2]} fields, not {fields[1]}: correct it, or add --skip-bad"
+            what = f"has {counted(int(fields[2]), 'field')}, not {fields[1]}"
+            what += ": correct it, or add --skip-bad"
         elif "UTF8" in what:
             what = NOT_UTF8
         line = None if row is None else self.line_of(row)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from budgetron._text import counted
 from budgetron.errors import BudgetronError
 from budgetron.tables.kinds import Limits, look
 from budgetron.tables.parsing import as_text, is_text, numbers, whole
@@ -67,12 +68,13 @@ class Label:
             found, numeric = look(name, column, wanted, decimal, kept), True
         numeric = numeric and wanted != "category"
         point = getattr(found.coding, "decimal", ".")
-        integral = False
+        integral, distinct = False, found.distinct
         if numeric:
             values = numbers(column, point).values
-            integral = bool((values == np.floor(values))[~np.isnan(values)].all())
+            values = np.unique(values[~np.isnan(values)])  # "1" and "1.0" are one number
+            integral, distinct = bool((values == np.floor(values)).all()), len(values)
         said = wanted is not None
-        return cls(name, numeric, point, said, found.rows, found.distinct, integral)
+        return cls(name, numeric, point, said, found.rows, distinct, integral)
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "numeric": self.numeric, "decimal": self.decimal}
@@ -107,16 +109,16 @@ class Label:
         if self.said or (self.numeric and self.task == "classification" and self.distinct < 3):
             return ""
         if not self.numeric:
-            words = f"{self.distinct:,} distinct word{'s' if self.distinct != 1 else ''}"
-            rows = f"{self.rows:,} row{'s' if self.rows != 1 else ''}"
-            return f"label {self.name!r}: {words} in {rows}: {self.task}"
+            words = counted(self.distinct, "distinct word")
+            return f"label {self.name!r}: {words} in {counted(self.rows, 'row')}: {self.task}"
         other = "regression" if self.task == "classification" else "classification"
         return f"label {self.name!r}: {self._count}: {self.task}; --task {other} to change"
 
     @property
     def _count(self) -> str:
-        sort = "numbers" if self.whole else "numbers with fractions"
-        return f"{self.distinct:,} distinct {sort} in {self.rows:,} rows"
+        fractions = " with a fraction" if self.distinct == 1 else " with fractions"
+        values = counted(self.distinct, "distinct number") + ("" if self.whole else fractions)
+        return f"{values} in {counted(self.rows, 'row')}"
 
     # ---- reading -----------------------------------------------------------------------------
 
