@@ -136,6 +136,30 @@ def test_targets_that_are_too_large_or_too_small_are_reported(
     assert said.json["r2"] > 0.9
 
 
+def test_numbers_outside_the_range_of_float32_are_reported(
+    tmp_path: Path, budgetron_says: Any
+) -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(1500, 3)), columns=list("abc"))
+    frame["y"] = (frame["a"] > 0).astype(int)
+
+    def says(*more: str, **sizes: float) -> str:
+        path = written(tmp_path, frame.assign(**{n: frame[n] * s for n, s in sizes.items()}))
+        return str(budgetron_says("run", path, "--label", "y", *more).err)
+
+    path = tmp_path / "people.csv"
+    small = f"warning: {path}: too small for float32, as 0: a (1,500), c (1,500): multiply them"
+    assert small in says(a=1e-100, c=1e-300)
+    assert "too" not in says("--dtype", "float64", a=1e-100)
+    assert "too small for float64, as 0: c (1,500)" in says("--dtype", "float64", c=1e-300)
+    large = f"warning: {path}: too large for float32, cut to 3.4e+38: b (1,500): add --dtype"
+    assert large in says(b=1e100)
+    assert "too" not in says("--dtype", "float64", b=1e100)
+    assert "too" not in says(a=1e-35, b=1e30, c=0.0)
+    frame.loc[3:5, "c"] = 1e-300  # three among many are as good as 0
+    assert "too" not in says()
+
+
 def test_values_that_cannot_be_read_are_named_at_the_end(
     tmp_path: Path, budgetron_says: Any
 ) -> None:

@@ -236,6 +236,8 @@ class TableStream(RowStream):
         return [
             *notices.of_unparsed(self.name, self.columns, self._unread, self._position),
             *notices.of_undecoded(self.name, damaged),
+            *notices.of_large(self.name, self._encoder.large),
+            *notices.of_small(self.name, self._encoder.small, self._position, self.dtype),
         ]
 
     def _take(self, rows: int) -> Chunk | None:

@@ -66,6 +66,8 @@ class Encoder:
     encoding : None: not known yet
     kept : columns to carry
     numbers, words : columns of numbers, and columns with few distinct texts, as far as known
+    large, small : per column, numbers so far that are too large for the type of X, and those that
+        cannot be told from 0 in it
     """
 
     def __init__(
@@ -100,6 +102,8 @@ class Encoder:
         self.encoding: Encoding | None = None
         self.numbers: list[str] = []
         self.words: list[str] = []
+        self.large: Counter[str] = Counter()
+        self.small: Counter[str] = Counter()
         try:
             types = self._types(columns, roles)
             limits = Limits(
@@ -227,6 +231,7 @@ class Encoder:
             cells = [each._replace(wrong=each.wrong & good) for each in cells]
         unread: Counter[str] = Counter()
         encoding.count(cells, unread)
+        self._count_out_of_range(cells)
         return Encoded((X, y), good, [bad[i] for i in sorted(bad)], unread)
 
     def _wrong(
@@ -251,6 +256,22 @@ class Encoder:
             for i in np.nonzero(np.isnan(cells.values).any(axis=1))[0].tolist():
                 unread = cells.wrong[i]
                 wrong(i, f"{not_of_kind(coding, column[i])}: {UNREAD}" if unread else ABSENT)
+
+    def _count_out_of_range(self, cells: list[Cells]) -> None:
+        assert self.encoding is not None
+        for coding, column, each in zip(self.encoding.coded, self._features, cells, strict=True):
+            if coding.kind != "number":
+                continue
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                kept = each.values.astype(self._dtype)
+                if self._dtype == np.float32:
+                    if not np.isfinite(kept.sum()) and (large := int(np.isinf(kept).sum())):
+                        self.large[column] += large
+                else:
+                    kept = kept * kept  # distances are sums of squares
+            small = int(np.count_nonzero(each.values) - np.count_nonzero(kept))
+            if small:
+                self.small[column] += small
 
     def _read_labels(self, table: Any, wrong: Callable[[int, str], None]) -> NDArray[Any]:
         if self.label is None:

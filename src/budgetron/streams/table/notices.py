@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from budgetron._text import shown
 
@@ -52,6 +52,23 @@ def of_undecoded(name: str, undecoded: Mapping[str, int]) -> list[str]:
     listed = [f"{shown(column)} ({count:,})" for column, count in undecoded.items()]
     how = "iconv -f latin1 -t utf8 converts"
     return [f"{name}: not UTF-8, read as gaps: {_listed(listed, ' columns')}; {how}"] * bool(listed)
+
+
+def of_large(name: str, large: Mapping[str, int]) -> list[str]:
+    """Which columns hold numbers that are too large for float32."""
+    listed = [f"{shown(column)} ({count:,})" for column, count in large.items()]
+    how = "add --dtype float64, or divide them by a constant"
+    what = "too large for float32, cut to 3.4e+38"
+    return [f"warning: {name}: {what}: {_listed(listed, ' columns')}: {how}"] * bool(listed)
+
+
+def of_small(name: str, small: Mapping[str, int], rows: int, dtype: Any) -> list[str]:
+    """Which columns hold many numbers that are too small; a few are as good as 0."""
+    often = {column: count for column, count in small.items() if count > OFTEN * rows}
+    listed = [f"{shown(column)} ({count:,})" for column, count in often.items()]
+    how = "multiply them by a constant"
+    what = f"too small for {dtype}, as 0"
+    return [f"warning: {name}: {what}: {_listed(listed, ' columns')}: {how}"] * bool(listed)
 
 
 def _listed(texts: Sequence[str], of: str = "") -> str:
