@@ -544,14 +544,14 @@ class Units:
     def step(self, f: Feature) -> tuple[float, float]:
         """Ratio and shift of a converting change: the old z is ratio z + shift, unclipped.
 
-        The ratio is at most CLIP where values were clipped: no weight was learned beyond that.
+        Where values were clipped, both are at most CLIP: no weight was learned beyond that.
         """
         keeps = self.steps(f) or self.jumps(f)
         old, new = f.in_force, self.before(f) if keeps else f.next
         if old.size == inf:
             return 1.0, 0.0
-        most = CLIP if self.uneven else inf
-        return min(new.size / old.size, most), (new.centre - old.centre) / old.size
+        ratio, shift = new.size / old.size, (new.centre - old.centre) / old.size
+        return (min(ratio, CLIP), min(max(shift, -CLIP), CLIP)) if self.uneven else (ratio, shift)
 
     def commit(self) -> None:
         self.credit -= CHANGE_EVERY

@@ -300,6 +300,11 @@ class Intervals {
     noise_ += (std::min(square, most(noise_, kMostError * kMostError, square)) - noise_) /
               std::min(t, kNoise);
   }
+  // Call after each row: a loaded model must know the same of its examples as the saved one.
+  template <class Real>
+  void follow(const Expansion<Real>* f) {
+    if (f != nullptr) local_.follow(*f);
+  }
   // Call after loading: puts the sums in the order of the examples; clears them if there are none.
   template <class Real>
   void arrange(const Expansion<Real>* f) {

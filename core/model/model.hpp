@@ -515,6 +515,7 @@ class Model : private InstanceCount {
       learn_decided(now, row, counter, true);
     }
     if (measured) count_interval(now, found);
+    if (intervals_ != nullptr) intervals_->follow(local_examples());
     if (judged) judge(now, counts_.mistakes != mistakes, silent);
   }
 

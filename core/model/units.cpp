@@ -829,9 +829,11 @@ UnitStep Units::step(std::int32_t feature) const {
     if (steps(f) || jumps(f, next)) next = before(f);
   }
   if (old.none() || next.none()) return {};
-  // No weight was learned from a value beyond the clip: 1 in the new unit was at most kClip before.
-  const double most = uneven_ ? kClip : std::numeric_limits<double>::infinity();
-  return {std::min(next.size / old.size, most), (next.centre - old.centre) / old.size};
+  const double ratio = next.size / old.size;
+  const double shift = (next.centre - old.centre) / old.size;
+  if (!uneven_) return {ratio, shift};
+  // No weight was learned beyond the clip: 1 in the new unit, and its centre, were at most kClip.
+  return {std::min(ratio, kClip), std::clamp(shift, -kClip, kClip)};
 }
 
 bool Units::steps(const FeatureState& f) const { return f.jump == Jump::step && !before(f).none(); }
