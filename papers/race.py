@@ -58,6 +58,7 @@ class Rules:
 
 WIDTH, METRIC = Rules(), Rules(2.5, -2.0, 0.0, DOUBT, 3000)
 STRAIGHT = Rules(win=2.5)
+MEMORY = Rules(4.0, -2.0, 1.0, DOUBT, 3000)
 
 
 @dataclass
@@ -165,7 +166,7 @@ class Race:
             other = self.make(self.factor, 1.0)
             assert isinstance(other, Budgetron)
             other = recent(other) if page.replace == "auto" else other
-            rules = WIDTH if other.replace == "recent" else STRAIGHT
+            rules = MEMORY if other.replace == "recent" else STRAIGHT
             self.contenders.append(Contender(self.factor, other, rules, memory=True))
 
     def loss(self, f: Vector, y: float) -> float:

@@ -20,7 +20,8 @@
 //   memory    a new learner with the whole budget that stores every row with loss in place of the
 //             oldest example, without a straight part; if the model's learner is one, a new learner
 //             that keeps the most useful examples. Starts in the same rounds as metrics, and at a
-//             drift, if there is none; is counted like widths (docs/develop/decisions/0075)
+//             drift, if there is none; its first kYoung rows do not count either
+//             (docs/develop/decisions/0075)
 //
 // Every kCheck rows, for contenders that have been there for kFirst rows:
 //
@@ -115,9 +116,10 @@ struct Contender {
     static constexpr RaceRules kWidth{4.0, -2.0, 1.5, 2000, kLast};
     static constexpr RaceRules kMetric{2.5, -2.0, 0.0, kDoubt, 3000};
     static constexpr RaceRules kStraight{2.5, -2.0, 1.5, 2000, kLast};
+    static constexpr RaceRules kMemory{4.0, -2.0, 1.0, kDoubt, 3000};
     // The most useful examples are the rule, so that they come back more easily than they go.
     const bool back = memory && !learner->recent();
-    return measures ? kMetric : straight || back ? kStraight : kWidth;
+    return measures ? kMetric : straight || back ? kStraight : memory ? kMemory : kWidth;
   }
   [[nodiscard]] bool compares() const { return rows >= kFirst && rows % kCheck == 0; }
   // `after`: a width has won before, so narrower ones are more likely to be better.

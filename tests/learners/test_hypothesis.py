@@ -108,7 +108,7 @@ def test_they_do_after_a_drift_with_the_reflex(kernel: str, classes: int) -> Non
     X, y = raw(1800, classes)
     turns = np.maximum(0, np.arange(1800) - 500) // 200
     y = (y + turns) % classes
-    model = budgetron.make("budgetron", budget=25, kernel=kernel)
+    model = budgetron.make("budgetron", budget=25, kernel=kernel, gamma="median")
     for begin in range(0, 1800, 50):  # for any shares of belief and reflex
         model.partial_fit(X[begin : begin + 50], y[begin : begin + 50], classes=range(classes))
         makes_its_answers(model, X[:200])
