@@ -73,8 +73,8 @@ def prequential(
 ) -> Evaluation:
     """Test, then train, on every row in order.
 
-    With a delay the first `delay` rows do not count: no label has come, so nothing can be predicted.
-    In regression the row after them does not count either, as in `budgetron run`.
+    With a delay the first `delay` rows do not count: no label has come, so nothing can be
+    predicted. In regression the row after them does not count either, as in `budgetron run`.
 
     Parameters
     ----------
