@@ -14,7 +14,7 @@ import budgetron
 from budgetron import BudgetronClassifier, BudgetronError, BudgetronRegressor
 from budgetron.catalogue import CATALOGUE
 from papers.intervals import Intervals, Sets
-from tests.support.native import state_of
+from tests.support.native import native_of, state_of
 
 REGRESSORS = [name for name, entry in CATALOGUE.items() if "regression" in entry.tasks]
 CLASSIFIERS = ["budgetron", "forgetron", "fogd", "avm"]
@@ -228,3 +228,22 @@ def test_river_faces() -> None:
     for x, target in zip(X, y, strict=True):
         classes.learn_one(dict(enumerate(x)), ["low", "high"][int(target > 5)])
     assert set(classes.predict_set_one(dict(enumerate(X[0])), 0.99)) <= {"low", "high"}
+
+
+def test_an_interval_right_after_a_replacement_survives_saving() -> None:
+    """Also if the last row has replaced an example."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3))
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=900)
+    model = BudgetronRegressor(budget=20, replace="always", gamma=0.5, scale=None)
+    model.partial_fit(X[:400], y[:400])
+    replaced = 0
+    for t in range(400, 900):
+        before = set(native_of(model).ids().tolist())
+        model.partial_fit(X[t : t + 1], y[t : t + 1])
+        if set(native_of(model).ids().tolist()) != before:
+            replaced += 1
+            copy = pickle.loads(pickle.dumps(model))
+            same = copy.predict_interval(X[:20])
+            np.testing.assert_array_equal(model.predict_interval(X[:20]), same)
+    assert replaced > 10

@@ -332,3 +332,13 @@ def test_the_number_of_changes_is_bounded() -> None:
     model = make("rbp")
     assert np.isfinite(model.prequential(X, y)).all()
     assert model.target_units_.changes <= 2 * 200
+
+
+def test_answers_stay_when_the_centre_follows_a_jump() -> None:
+    """The learner follows a jump of the targets in few rows, their median 500 rows later."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=4000) + np.where(np.arange(4000) < 2000, 0.0, 8.0)
+    answers = budgetron.BudgetronRegressor(budget=50).prequential(X, y)
+    errors = np.abs(answers - y)[2300:]
+    assert errors.max() < 3
