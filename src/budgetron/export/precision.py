@@ -15,7 +15,7 @@ from budgetron.export.description import Description
 from budgetron.export.reading import trial_rows
 
 # Largest error of float on the rows tried, as a share of the largest decision; 1e-5 is promised.
-TOLERATED = 5e-6
+TOLERATED = 2.5e-6
 
 
 def needs_double(found: Description) -> bool:
