@@ -143,9 +143,10 @@ class Race:
             other = each.page.learn(x, y, weight)
             each.count(self.loss(f, y) - self.loss(other, y), weight)
             each.square = float(np.square(self.weights).mean())
+        before = self.page
         self.check()
         if isinstance(self.page, Budgetron) and not self.page.regresses:
-            self.add_memory(self.page)
+            self.add_memory(self.page, won=self.page is not before)
         return f
 
     def narrower(self) -> list[Contender]:
@@ -157,10 +158,10 @@ class Race:
                 recent(page)
         return [Contender(factor, page) for factor, page in pages.items()]
 
-    def add_memory(self, page: Budgetron) -> None:
+    def add_memory(self, page: Budgetron, won: bool) -> None:
         # A drift opens a window of 500 rounds; the round that called it is the first.
-        due = metric.due(self.rounds) or page.window == 500
-        if not due or page.replace not in ("auto", "recent"):
+        due = metric.due(self.rounds) or (page.window == 500 and not won)
+        if not due or self.model.replace != "auto":  # type: ignore[attr-defined]
             return
         if not any(each.memory for each in self.contenders):
             other = self.make(self.factor, 1.0)

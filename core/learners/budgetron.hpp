@@ -236,6 +236,7 @@ class Budgetron final : public ExpansionLearner<Real> {
   }
 
   [[nodiscard]] std::span<const std::int64_t> drifts() const override { return drift_.log(); }
+  void take_drifts(std::span<const std::int64_t> log) override { drift_.take_log(log); }
 
   [[nodiscard]] std::vector<double> take_relevance() override {
     if (!relates_ || form_ != Form::full) return {};
@@ -306,7 +307,10 @@ class Budgetron final : public ExpansionLearner<Real> {
   void visit_state(StateVisitor& visitor) override {
     visitor.object(sizeof(*this));
     visitor.part_if(turned_.recent, "turned", turned_);
-    if (turned_.recent) be_recent();
+    if (turned_.recent) {
+      require(admission_ == Admission::mistake && follows(), "turned");
+      be_recent();
+    }
     visitor.part("expansion", f_);
     if (rule_ != Form::none) visit_straight(visitor);
     if (visitor.loading()) find_order();

@@ -84,6 +84,9 @@ class Drift {
     ++drifts_;
   }
 
+  // The log of the learner in whose place this one comes, instead of its own.
+  void take_log(std::span<const std::int64_t> log) { log_.assign(log.begin(), log.end()); }
+
   [[nodiscard]] bool open() const { return window_ > 0; }
   [[nodiscard]] std::span<const std::int64_t> log() const { return log_; }
 

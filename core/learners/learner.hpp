@@ -50,6 +50,8 @@ class Learner {
   // Budgetron: whether it dropped its straight part because rows are dense; and that it must not.
   [[nodiscard]] virtual bool lost_straight() const { return false; }
   virtual void keep_straight() {}
+  // It takes the place of a learner with these drifts.
+  virtual void take_drifts(std::span<const std::int64_t>) {}
   // Whether it can keep the most recent examples instead of the most useful ones; whether it does;
   // makes a new learner do so.
   [[nodiscard]] virtual bool can_be_recent() const { return false; }

@@ -437,6 +437,7 @@ class Model : private InstanceCount {
       add_metric();
     }
     if (row.weight != 0.0 && memory_due()) add_memory();
+    won_ = false;
   }
 
   // Converts the stored examples of the learner.
@@ -749,7 +750,7 @@ class Model : private InstanceCount {
       return false;
     }
     const std::span<const std::int64_t> drifts = learner_->drifts();
-    const bool drift = !drifts.empty() && drifts.back() + 1 == counts_.seen;
+    const bool drift = !won_ && !drifts.empty() && drifts.back() + 1 == counts_.seen;
     return (drift || Relevance::due(counts_.seen)) && !race_->has_memory();
   }
   void add_memory() {
@@ -827,6 +828,8 @@ class Model : private InstanceCount {
     if (other_memory) add_narrower();
   }
   void replace_learner(Contender<Real>& winner) {
+    const std::span<const std::int64_t> drifts = learner_->drifts();
+    const std::vector<std::int64_t> log(drifts.begin(), drifts.end());
     if (winner.measures) {
       race_->change_metric(MetricChange(preparation_->metric(), winner.metric));
       preparation_->set_metric(winner.metric);
@@ -844,6 +847,8 @@ class Model : private InstanceCount {
     } else {
       learner_ = copied(*winner.learner, winner.gamma);
     }
+    learner_->take_drifts(log);
+    won_ = true;
     preparation_->set_gamma(winner.gamma, winner.factor);
     look_ahead_.start();
     learner_->watch(log_.get());
@@ -1012,6 +1017,7 @@ class Model : private InstanceCount {
   std::unique_ptr<Learner<Real>> learner_;
   double gamma_;  // of the spec
   std::unique_ptr<Preparation<Real>> preparation_;
+  bool won_ = false;                            // in this row a contender has won
   std::unique_ptr<Race<Real>> race_;            // null: no race
   std::unique_ptr<Averaging<Real>> averaging_;  // null: predict answers with the last hypothesis
   std::unique_ptr<Calibration> calibration_;    // null in regression

@@ -15,9 +15,10 @@
 //      rows, f was learned in wrong units: the largest |f(x)| of these rows is then at most 1.
 //
 // If f has a constant, the learner adds the movement of m to it, so that its answers stay the same:
-// the median of 200 targets always moves a little, and far behind a jump, which the learner has
-// followed by then. This is not done in the first kKept rows. A learner with a belief becomes
-// unsure if s was off by kFall or more (decision 0058).
+// the median of 200 targets always moves a little, and follows a jump long after the learner has.
+// This is not done in the first kKept rows, nor for more than kFarthest s at once: such targets
+// were not learned. A learner with a belief becomes unsure if s was off by kFall or more (decision
+// 0058).
 //
 // Medians, because one value, of any size, moves them by one rank. A row with an outlier is learned
 // with z = kFarthest; if the next one is an outlier too, it is not learned. If kJump targets in a
@@ -75,6 +76,7 @@ class TargetUnits {
     const double scale = scale_;
     const double factor = seen_ % spacing() == 0 ? look() : 1.0;
     shift_ = known_ && seen_ > static_cast<std::int64_t>(kKept) ? (centre - centre_) / scale : 0.0;
+    if (!(std::abs(shift_) <= kFarthest)) shift_ = 0.0;
     far_off_ = scale_ >= kFall * scale || scale_ <= scale / kFall;
     return factor;
   }
@@ -92,6 +94,7 @@ class TargetUnits {
     off_ = true;  // a merge counts as two evaluations
     const double factor = look();
     shift_ = known_ ? (centre - centre_) / scale : 0.0;
+    if (!(std::abs(shift_) <= kFarthest)) shift_ = 0.0;
     far_off_ = scale_ >= kFall * scale || scale_ <= scale / kFall;
     return factor;
   }

@@ -78,7 +78,7 @@ inline std::vector<std::shared_ptr<Spec>> every_learner() {
                                  {"window", whole(4)},
                                  {"first", whole(3)},
                                  {"near", 0.1}}));
-  for (const char* replace : {"auto", "never", "always"}) {
+  for (const char* replace : {"auto", "never", "always", "recent"}) {
     for (const char* straight : {"none", "auto", "diagonal"}) {
       specs.push_back(part("budgetron", {{"kernel", rbf()},
                                          {"budget", whole(9)},

@@ -286,6 +286,21 @@ def test_a_drift_starts_a_memory() -> None:
     assert state_of(model)["race/counts"][0] == 3
 
 
+def test_a_winner_takes_over_the_log_of_drifts() -> None:
+    X, y = blobs(3000)
+    y = np.where(np.arange(3000) < 1500, y, 1 - y)
+    more = turning(3000, until=3000)
+    X = np.r_[X[:, :2], more[0] * [3.0, 1.0]]
+    y = np.r_[y, more[1]]
+    model, events = BudgetronClassifier(budget=24), []
+    model.watch(events.append)
+    model.partial_fit(X, y)
+    assert is_recent(model)
+    drifts = [event.round for event in events if event.kind == "drift"]
+    assert drifts
+    assert model.drift_log_.tolist() == drifts
+
+
 def test_no_memory_where_the_user_decides() -> None:
     X, y = turning(3000, until=3000)
     for words in ({"replace": "never"}, {"replace": "always"}, {"gamma": "median"}):

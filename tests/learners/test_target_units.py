@@ -342,3 +342,19 @@ def test_answers_stay_when_the_centre_follows_a_jump() -> None:
     answers = budgetron.BudgetronRegressor(budget=50).prequential(X, y)
     errors = np.abs(answers - y)[2300:]
     assert errors.max() < 3
+
+
+def test_targets_far_away_are_reached_although_they_were_not_learned() -> None:
+    """Beyond 20 units nothing is learned, so answers must move with the centre."""
+    rng = np.random.default_rng(1)
+    t = np.arange(6000)
+    X = rng.normal(size=(6000, 3))
+    far = np.array([1, 1, 1, 0])[t % 4] * (t >= 1500)  # never eight in a row
+    y = np.sin(X[:, 0]) + 1e6 * far
+    answers = budgetron.BudgetronRegressor(budget=24).prequential(X, y)
+    assert np.median(np.abs(answers - y)[5800:]) < 100
+
+    base = budgetron.BudgetronRegressor(budget=24).partial_fit(X[:1500], y[:1500]).base()
+    worker = base.snapshot().partial_fit(X[1500:], np.sin(X[1500:, 0]) + 1000)
+    merged = budgetron.merge(base, [worker.delta(base, "one")])
+    assert np.abs(merged.predict(X) - np.sin(X[:, 0]) - 1000).mean() < 10

@@ -54,7 +54,7 @@ _DATES = {
     "mdy": rf"(?P<month>[0-9]{{1,2}})[-/.](?P<day>[0-9]{{1,2}})[-/.]{_YEAR}",
     "dby": rf"(?P<day>[0-9]{{1,2}})[-/ .]{_NAMED}[-/ ,.]+{_YEAR}",
     "bdy": rf"{_NAMED} (?P<day>[0-9]{{1,2}}),? {_YEAR}",
-    # The first day of a month, or of a quarter; words that only begin like a month are none.
+    # The first day of a month, or of a quarter. A longer word must also end like a month.
     "yb": rf"(?P<year>[0-9]{{4}})[- ]{_MONTH}",
     "by": rf"{_MONTH}[- ](?P<year>[0-9]{{4}})",
     "yq": r"(?P<year>[0-9]{4})[- ]?[Qq](?P<month>[1-4])",

@@ -262,7 +262,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
     def _warn_if_large(self, targets: Floats) -> None:
         largest = max(float(targets.max()), -float(targets.min()))
-        if largest > LARGEST and not self._warned:
+        if largest > LARGEST and self.target_scale is not None and not self._warned:
             self._warned = True
             warnings.warn(
                 f"targets reach {largest:.3g}, but only targets up to {LARGEST:g} are learned: "
