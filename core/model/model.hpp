@@ -754,21 +754,23 @@ class Model : private InstanceCount {
     return (drift || Relevance::due(counts_.seen)) && !race_->has_memory();
   }
   void add_memory() {
-    Contender<Real> each;
+    Contender<Real> each = new_contender();
     each.memory = true;
-    each.factor = preparation_->gamma_factor();
-    each.gamma = preparation_->gamma();
-    each.learner = learner_with(each.gamma, 1.0);
     if (!learner_->recent()) each.learner->be_recent();
     race_->add(std::move(each));
   }
-  // Adds a contender with a straight part.
-  void add_straight() {
+  // A contender with a new learner of the model's gamma and budget.
+  [[nodiscard]] Contender<Real> new_contender() const {
     Contender<Real> each;
-    each.straight = true;
     each.factor = preparation_->gamma_factor();
     each.gamma = preparation_->gamma();
     each.learner = learner_with(each.gamma, 1.0);
+    return each;
+  }
+  // Adds a contender with a straight part.
+  void add_straight() {
+    Contender<Real> each = new_contender();
+    each.straight = true;
     each.learner->keep_straight();
     race_->add(std::move(each));
   }

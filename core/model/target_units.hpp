@@ -75,9 +75,7 @@ class TargetUnits {
     const double centre = centre_;
     const double scale = scale_;
     const double factor = seen_ % spacing() == 0 ? look() : 1.0;
-    shift_ = known_ && seen_ > static_cast<std::int64_t>(kKept) ? (centre - centre_) / scale : 0.0;
-    if (!(std::abs(shift_) <= kFarthest)) shift_ = 0.0;
-    far_off_ = scale_ >= kFall * scale || scale_ <= scale / kFall;
+    note_move(centre, scale, seen_ > static_cast<std::int64_t>(kKept));
     return factor;
   }
   // Counts a target while units are held; `decide_held` evaluates what was counted.
@@ -93,9 +91,7 @@ class TargetUnits {
     const double scale = scale_;
     off_ = true;  // a merge counts as two evaluations
     const double factor = look();
-    shift_ = known_ ? (centre - centre_) / scale : 0.0;
-    if (!(std::abs(shift_) <= kFarthest)) shift_ = 0.0;
-    far_off_ = scale_ >= kFall * scale || scale_ <= scale / kFall;
+    note_move(centre, scale, true);
     return factor;
   }
   // By how much the last counted target shifted all targets, in the units before it.
@@ -152,6 +148,13 @@ class TargetUnits {
   static constexpr std::int64_t kJump = 8;
   static constexpr double kLeast = 1e-60;  // of s; 1/kLeast is the most
   static constexpr double kNormal = 1.4826;
+
+  // What an evaluation changed; `counts`: a movement of m counts.
+  void note_move(double centre, double scale, bool counts) {
+    shift_ = known_ && counts ? (centre - centre_) / scale : 0.0;
+    if (!(std::abs(shift_) <= kFarthest)) shift_ = 0.0;
+    far_off_ = scale_ >= kFall * scale || scale_ <= scale / kFall;
+  }
 
   void start_anew() {
     window_.clear();
