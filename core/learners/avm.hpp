@@ -239,7 +239,7 @@ class Avm final : public ExpansionLearner<Real> {
     for (std::size_t k = 0; k < turn.x.count && !inside_.empty(); ++k) {
       const double value = static_cast<double>(turn.x.values[k]);
       const auto stored = support.stored(turn.x.feature(k));
-      if (value == 0.0 || !stored.anywhere()) continue;
+      if (value == 0.0 || !stored.anywhere) continue;
       std::erase_if(inside_, [&](std::uint32_t i) {
         return std::abs(value - static_cast<double>(support.value(stored, i))) >= side_;
       });

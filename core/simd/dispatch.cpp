@@ -7,7 +7,7 @@
 //   Expansion: row blocks  kernel_block.hpp      kernel_block.cpp (with kernel_values.hpp)
 //   Expansion, budgets     coef_ops.hpp          coef_ops.cpp
 //   FOGD                   fourier.hpp           fourier.cpp
-//   BucketTable            hash_probe.hpp        hash_probe.cpp
+//   PostingTable           hash_probe.hpp        hash_probe.cpp
 //   Covariance             packed_triangle.hpp   packed_triangle.cpp
 //   Units                  unit_counts.hpp       unit_counts.cpp
 //   small models of fleets small_row.hpp         small_row.cpp

@@ -10,9 +10,8 @@
 //   poly   : (gamma dot_i + coef0)^degree      linear : dot_i      sigmoid : tanh(gamma dot_i +
 //   coef0)
 //
-// A feature that few examples have is in a posting list instead of a slot (sparse_store.hpp). If x
-// has it too, each posting is a hit: one multiply-add for one example, in the order of the
-// features.
+// A feature that few examples have has postings instead of a slot (posting_table.hpp). If x has it
+// too, each posting is a hit: one multiply-add for one example, in the order of the features.
 //
 // Binary examples, all zeros and ones, are stored as bytes (value_columns.hpp). The terms of a
 // binary row are then counted, 16 to 64 examples per instruction; any other row converts the bytes

@@ -61,16 +61,10 @@ class DenseStore final : public ExampleStore<Real> {
   }
   [[nodiscard]] Stored stored(std::int32_t feature) const override {
     const auto j = static_cast<std::size_t>(feature);
-    return {j < slots_.size() ? slots_[j] : kNoSlot, {}};
+    return j < slots_.size() ? Stored{feature, slots_[j], true} : Stored{feature};
   }
   [[nodiscard]] bool dense() const override { return true; }
   [[nodiscard]] std::span<const std::uint32_t> slots() const override { return slots_; }
-  [[nodiscard]] std::size_t features() const override {
-    return static_cast<std::size_t>(std::count_if(slots_.begin(), slots_.end(), [&](auto slot) {
-      const Real* const column = columns_.reals() + slot * columns_.stride();
-      return std::any_of(column, column + size_, [](Real value) { return value != Real(0); });
-    }));
-  }
   void extract(std::size_t i, OwnedSample<Real>& out) const override {
     out.dense = true;
     out.indices.clear();

@@ -23,12 +23,17 @@ Real ExampleStore<Real>::norm_of(const Sample<Real>& x) const {
 }
 
 template <class Real>
-Real ExampleStore<Real>::value(const Stored& stored, std::size_t i) const {
-  if (stored.slot != kNoSlot) return columns_.at(stored.slot, i);
-  for (const Posting<Real>& posting : stored.few) {
-    if (posting.example == i) return posting.value;
+std::size_t ExampleStore<Real>::features() const {
+  std::vector<std::int32_t> features;
+  OwnedSample<Real> sample;
+  for (std::size_t i = 0; i < size_; ++i) {
+    extract(i, sample);
+    for (std::size_t k = 0; k < sample.values.size(); ++k) {
+      if (sample.values[k] != Real(0)) features.push_back(sample.view().feature(k));
+    }
   }
-  return Real(0);
+  std::sort(features.begin(), features.end());
+  return static_cast<std::size_t>(std::unique(features.begin(), features.end()) - features.begin());
 }
 
 // Adds examples in their order, as if one by one. The columns are interleaved, so that no sum waits
@@ -54,18 +59,14 @@ void ExampleStore<Real>::add_weighed(std::span<const double> weights,
   };
   const auto flush = [&] { columns_.with_values([&](auto& values) { add(values.data()); }); };
   for (std::size_t j = 0; j < sums.size(); ++j) {
-    const Stored where = stored(static_cast<std::int32_t>(j));
-    if (where.slot != kNoSlot) {
-      features[count] = j;
-      starts[count++] = where.slot * columns_.stride();
-      if (count == together) flush();
-    } else if (!where.few.empty()) {
-      for (std::size_t i = 0; i < size_; ++i) {
-        sums[j] += weights[i] * static_cast<double>(value(where, i));
-      }
-    }
+    const std::uint32_t slot = stored(static_cast<std::int32_t>(j)).slot;
+    if (slot == kNoSlot) continue;
+    features[count] = j;
+    starts[count++] = slot * columns_.stride();
+    if (count == together) flush();
   }
   if (count > 0) flush();
+  add_posted(weights, sums);
 }
 
 // ---- storing -----------------------------------------------------------------------------------

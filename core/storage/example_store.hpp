@@ -3,7 +3,7 @@
 //
 //                         ExampleStore: norms, changes, saved rows
 //                         /                                      \.
-//   DenseStore: a matrix, one slot per feature     SparseStore: slots, posting lists, single values
+//   DenseStore: a matrix, one slot per feature     SparseStore: slots and postings
 //                         \                                      /
 //                     ValueColumns: slot = one feature, column i = example i
 //
@@ -35,7 +35,6 @@
 #include "base/sample.hpp"
 #include "base/state.hpp"
 #include "storage/byte_limit.hpp"
-#include "storage/posting_lists.hpp"
 #include "storage/row_terms.hpp"
 #include "storage/value_columns.hpp"
 
@@ -103,22 +102,23 @@ class ExampleStore {
   virtual void add_differences(const Sample<Real>& x, bool squared, std::size_t first,
                                std::size_t last, Real* sums,
                                std::vector<std::int32_t>& listed) const = 0;
-  // Where the values of a feature are: in a slot, or in the postings `few`. Valid until the store
+  // Where the values of a feature are: in a slot, or in postings, or nowhere. Valid until the store
   // changes.
   struct Stored {
+    std::int32_t feature;
     std::uint32_t slot = kNoSlot;
-    std::span<const Posting<Real>> few;
-
-    [[nodiscard]] bool anywhere() const { return slot != kNoSlot || !few.empty(); }
+    bool anywhere = false;
   };
   [[nodiscard]] virtual Stored stored(std::int32_t feature) const = 0;
   // The value of example i there.
-  [[nodiscard]] Real value(const Stored& stored, std::size_t i) const;
+  [[nodiscard]] Real value(const Stored& stored, std::size_t i) const {
+    return stored.slot != kNoSlot ? columns_.at(stored.slot, i) : posted(stored.feature, i);
+  }
   [[nodiscard]] virtual bool dense() const = 0;
   // The slots of features 0, 1, ...; empty in a sparse store.
   [[nodiscard]] virtual std::span<const std::uint32_t> slots() const { return {}; }
-  [[nodiscard]] virtual std::size_t features() const = 0;  // features that at least one example has
   virtual void extract(std::size_t i, OwnedSample<Real>& out) const = 0;
+  [[nodiscard]] std::size_t features() const;  // how many features at least one example has
   // sums[j] += sum_i weights[i] * (value j of example i), for the features below sums.size().
   void add_weighed(std::span<const double> weights, std::span<double> sums) const;
   [[nodiscard]] Real norm_of(const Sample<Real>& x) const;
@@ -154,6 +154,10 @@ class ExampleStore {
   ExampleStore(bool l1, bool bytes)
       : l1_(l1), first_slot_(l1 ? 1 : 0), unknown_(l1 ? kZeroSlot : kNoSlot), columns_(bytes) {}
 
+  // The value in a posting; 0 if there is none.
+  [[nodiscard]] virtual Real posted(std::int32_t, std::size_t) const { return Real(0); }
+  // add_weighed for the features in postings.
+  virtual void add_posted(std::span<const double>, std::span<double>) const {}
   // Writes x into column i, which is empty, or replaces the example there; returns the norm of x.
   virtual Real write(std::size_t i, const Sample<Real>& x) = 0;
   virtual Real overwrite(std::size_t i, const Sample<Real>& x) = 0;

@@ -2,14 +2,13 @@
 // (kernel_row.hpp).
 //
 // ExampleStore::gather fills it, feature by feature in their order. A feature with a slot is a
-// term: the value of x and the slot. A feature with a posting list (posting_lists.hpp) is one hit
-// per posting: example, stored value, value of x.
+// term: the value of x and the slot. A feature with postings (posting_table.hpp) is one hit per
+// posting: example, stored value, value of x.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/state.hpp"
@@ -24,7 +23,7 @@ struct RowTerms {
   std::vector<Real> term_values;          // the features of x that have a slot ...
   std::vector<std::uint32_t> term_slots;  // ... and their slots
   std::size_t terms = 0;                  // number of terms
-  std::vector<Hit<Real>> hits;            // hits with features in posting lists ...
+  std::vector<Hit<Real>> hits;            // hits with postings ...
   // ... and how many of them come before each term, and in total.
   std::vector<std::uint32_t> hits_before;
   std::size_t hit_count = 0;
@@ -49,13 +48,14 @@ struct RowTerms {
 template <class Real>
 class TermWriter {
  public:
-  // For at most `most` features. `lists`: some features have posting lists or single values.
+  // For at most `most` features. `lists`: some features have postings.
   TermWriter(RowTerms<Real>& row, std::size_t most, bool lists) : row_(row), lists_(lists) {
-    if (row.term_values.size() < most) {
-      row.term_values.resize(most);
-      row.term_slots.resize(most);
+    const std::size_t places = most + lists;  // a hit is also written as a term, not counted
+    if (row.term_values.size() < places) {
+      row.term_values.resize(places);
+      row.term_slots.resize(places);
     }
-    if (lists && row.hits_before.size() < most + 1) row.hits_before.resize(most + 1);
+    if (lists && row.hits_before.size() < places) row.hits_before.resize(places);
   }
   [[nodiscard]] Real* values() { return row_.term_values.data(); }
   [[nodiscard]] std::uint32_t* slots() { return row_.term_slots.data(); }
@@ -65,18 +65,26 @@ class TermWriter {
     count_ = count;
     if (lists_) std::fill_n(row_.hits_before.begin(), count, 0u);
   }
-  // Adds a feature of x: with its postings or, if it has none, with its slot.
-  void add(Real value, std::uint32_t slot, std::span<const Posting<Real>> few = {}) {
+  // Adds a feature of x that has a slot.
+  void add(Real value, std::uint32_t slot) {
     values()[count_] = value;
     slots()[count_] = slot;
     if (lists_) row_.hits_before[count_] = static_cast<std::uint32_t>(hits_);
-    count_ += few.empty();
-    if (hits_ + few.size() > row_.hits.size()) [[unlikely]] {
-      row_.hits.resize(2 * (hits_ + few.size()));
+    ++count_;
+  }
+  // Adds an entry of a feature of x: its slot or one of its postings. It does not branch on which.
+  template <class Entry>
+  void add(Real value, const Entry& entry) {
+    if (!lists_) return add(value, entry.slot());
+    if (hits_ == row_.hits.size()) [[unlikely]] {
+      row_.hits.resize(2 * hits_ + kLanes);
     }
-    Hit<Real>* hit = row_.hits.data() + hits_;
-    for (const Posting<Real>& posting : few) *hit++ = {posting.example, posting.value, value};
-    hits_ += few.size();
+    values()[count_] = value;
+    slots()[count_] = entry.slot();
+    row_.hits_before[count_] = static_cast<std::uint32_t>(hits_);
+    row_.hits[hits_] = {entry.example(), entry.value(), value};
+    count_ += entry.is_slot();
+    hits_ += !entry.is_slot();
   }
   void finish() {
     row_.terms = count_;

@@ -1,7 +1,8 @@
-// Looks up what a row and sparse examples have in common: terms, and hits with features in posting
-// lists (row_terms.hpp).
+// Looks up what a row and sparse examples have in common: terms, and hits with
+// postings (row_terms.hpp).
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "storage/sparse_store.hpp"
 
@@ -9,76 +10,102 @@ namespace budgetron {
 
 template <class Real>
 void SparseStore<Real>::gather(const Sample<Real>& x, RowTerms<Real>& row) const {
-  TermWriter<Real> terms(row, std::min(x.count, most_terms_), listed_values_ > 0);
+  TermWriter<Real> terms(row, std::min(x.count, most_terms_), postings_ > 0);
   if (x.dense() || x.count > most_terms_ || this->unknown_ != kNoSlot) {
     row.norm = this->norm_of(x);
     for (std::size_t k = 0; k < x.count; ++k) {
-      if (x.values[k] == Real(0)) continue;
-      const Stored there = stored(x.feature(k));
-      const std::uint32_t slot = there.anywhere() ? there.slot : this->unknown_;
-      if (slot != kNoSlot || !there.few.empty()) terms.add(x.values[k], slot, there.few);
+      const Real value = x.values[k];
+      const std::uint32_t slot = array_slot(x.feature(k));
+      if (value == Real(0)) continue;
+      bool there = slot != kNoSlot;
+      if (there) {
+        terms.add(value, slot);
+      } else {
+        table_.visit(x.feature(k), [&](const auto& entry) {
+          there = true;
+          terms.add(value, entry);
+        });
+      }
+      if (!there && this->unknown_ != kNoSlot) terms.add(value, this->unknown_);
     }
     terms.finish();
     mark_binary(row, false);
     return;
   }
-  const std::span<const std::uint32_t> words(words_);
+  // Most rows of most streams only have features with a slot in the array.
+  const std::span<const std::uint32_t> array(array_);
   Real* const values = terms.values();
   std::uint32_t* const slots = terms.slots();
-  std::size_t k = 0;
   std::size_t count = 0;
-  std::uint32_t flags = 0;
+  bool all = true;
   bool ones = true;
-  for (; k < x.count && !hashed(x.indices[k]); ++k) {
+  for (std::size_t k = 0; k < x.count && all; ++k) {
     const Real value = x.values[k];
     const auto feature = static_cast<std::size_t>(x.indices[k]);
-    const std::uint32_t word = feature < words.size() ? words[feature] : kNoSlot;
-    const bool there = (value != Real(0)) & (word != kNoSlot);
+    const std::uint32_t slot = feature < array.size() ? array[feature] : kNoSlot;
+    all = slot != kNoSlot;
     ones &= value == Real(1);
     values[count] = value;
-    slots[count] = word;
-    count += there;
-    flags |= there ? word : 0;
+    slots[count] = slot;
+    count += value != Real(0);
   }
-  if (is_list(flags)) {
-    add_words(terms, count);
-  } else {
+  if (all) {
     terms.set_count(count);
+    row.norm = ones ? static_cast<Real>(x.count) : this->norm_of(x);
+  } else {
+    row.norm = Real(0);
+    gather_all(x, terms, row.norm);
   }
-  row.norm = ones ? static_cast<Real>(k) : row_functions<Real>().squared_norm(x.values, k);
-  if (k < x.count) gather_hashed(x, k, terms, row.norm);
   terms.finish();
-  mark_binary(row, ones && k == x.count);
+  mark_binary(row, ones && all);
 }
 
-// The first `count` slots hold words of features; words of posting lists become hits.
+// Looks the features without a slot in the array up in the hash table, many at once, so that no
+// lookup waits for the memory of another. Then adds the terms in the order of the features.
 template <class Real>
-void SparseStore<Real>::add_words(TermWriter<Real>& terms, std::size_t count) const {
-  for (std::size_t t = 0; t < count; ++t) {
-    const Stored there = stored_by(terms.slots()[t]);
-    terms.add(terms.values()[t], there.slot, there.few);
-  }
-}
-
-// The terms of x from its feature k on, which are all in the hash table. All features are looked up
-// first, so that no lookup waits for the memory of another, and no branch predicts which are there.
-template <class Real>
-void SparseStore<Real>::gather_hashed(const Sample<Real>& x, std::size_t k, TermWriter<Real>& terms,
-                                      Real& norm) const {
-  std::uint32_t which[kBatch];
-  std::uint32_t places[kBatch];
-  while (k < x.count) {
+void SparseStore<Real>::gather_all(const Sample<Real>& x, TermWriter<Real>& terms,
+                                   Real& norm) const {
+  std::int32_t missing[kBatch];
+  std::uint32_t numbers[kBatch];
+  std::uint32_t found_slots[kBatch];
+  for (std::size_t k = 0; k < x.count; k += kBatch) {
     const std::size_t count = std::min(kBatch, x.count - k);
-    BucketTask<Real> work = buckets_.task({x.indices + k, count}, x.values + k, which, places);
-    work.norm = norm;
-    const std::size_t found = buckets_.find(work);
-    norm = work.norm;
-    for (std::size_t f = 0; f < found; ++f) {
-      const Real value = x.values[k + which[f]];
-      const Stored there = stored_at(places[f]);
-      if (value != Real(0)) terms.add(value, there.slot, there.few);
+    std::size_t known = 0;  // the features before this one may have a slot in the array
+    std::size_t others = 0;
+    for (; known < count && static_cast<std::size_t>(x.indices[k + known]) < array_.size();
+         ++known) {
+      found_slots[known] = array_[static_cast<std::size_t>(x.indices[k + known])];
+      missing[others] = x.indices[k + known];
+      numbers[others] = static_cast<std::uint32_t>(known);
+      others += found_slots[known] == kNoSlot;
     }
-    k += count;
+    std::copy(x.indices + k + known, x.indices + k + count, missing + others);
+    std::iota(numbers + others, numbers + others + (count - known),
+              static_cast<std::uint32_t>(known));
+    others += count - known;
+    BucketTask<Real> work = table_.task(missing, others);
+    work.squares = x.values + k;
+    work.squares_count = count;
+    work.norm = norm;
+    const std::size_t found = table_.find(work);
+    norm = work.norm;
+    std::size_t at = 0;
+    const auto add_known = [&](std::size_t end) {
+      for (; at < std::min(end, known); ++at) {
+        if (found_slots[at] != kNoSlot && x.values[k + at] != Real(0)) {
+          terms.add(x.values[k + at], found_slots[at]);
+        }
+      }
+    };
+    for (std::size_t f = 0; f < found; ++f) {
+      const std::size_t number = numbers[work.which[f]];
+      const Real value = x.values[k + number];
+      add_known(number);
+      if (value == Real(0)) continue;
+      table_.visit(missing[work.which[f]], work.matches[f],
+                   [&](const auto& entry) { terms.add(value, entry); });
+    }
+    add_known(count);
   }
 }
 

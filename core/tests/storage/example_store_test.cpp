@@ -16,7 +16,7 @@ using namespace budgetron;
 namespace {
 
 constexpr std::size_t kSmall = 1u << 16;  // larger feature numbers are hashed
-constexpr std::size_t kExamples = 128;    // a slot from the 5th on; if hashed, a list again with 1
+constexpr std::size_t kExamples = 256;    // a slot from the 5th on; a posting again with 1
 
 // Example i has its own feature and, if i is below `common`, the shared one.
 struct Example {
@@ -35,32 +35,32 @@ struct Example {
   }
 };
 
-void fatten_and_thin_down(std::int32_t shared, bool hashed) {
+void fatten_and_thin_down(std::int32_t shared) {
   SparseStore<float> support(false);
   support.reserve(kExamples);
   const auto has_slot = [&] { return support.stored(shared).slot != kNoSlot; };
   for (std::size_t i = 0; i < kExamples; ++i) {
     support.append(Example(shared, i, i < 20).view());
     support.check_invariants();
-    if (i < 4) CHECK_EQ(support.stored(shared).few.size(), i + 1);
     CHECK_EQ(has_slot(), i >= 4);
+    // Every example has a feature of its own.
+    CHECK_EQ(support.postings(), i + 1 + (i < 4 ? i + 1 : 0));
   }
-  CHECK_EQ(support.listed_values(), kExamples);  // every example has a feature of its own
   CHECK_EQ(support.features(), kExamples + 1);
   for (std::size_t i = 0; i < 20; ++i) {
-    CHECK_EQ(has_slot(), i < 19 || !hashed);
-    CHECK_EQ(support.stored(shared).anywhere(), true);
+    CHECK_EQ(has_slot(), i < 19);
+    CHECK_EQ(support.stored(shared).anywhere, true);
     const float expected = static_cast<float>(i + 1);
     CHECK_EQ(support.value(support.stored(shared), i), expected);
     support.replace(i, Example(shared, i, false).view());
     CHECK_EQ(support.value(support.stored(shared), i), 0.0f);
     support.check_invariants();
   }
-  CHECK_EQ(support.stored(shared).anywhere(), false);
+  CHECK_EQ(support.stored(shared).anywhere, false);
   CHECK_EQ(support.features(), kExamples);
   support.replace(3, Example(shared, 3, true).view());
   support.replace(kExamples - 1, Example(shared, 3000, true).view());
-  support.remove(0);  // the last example moves, with single values and one of two
+  support.remove(0);  // the last example moves, with a posting of its own and one of two
   support.check_invariants();
   CHECK_EQ(support.value(support.stored(shared), 0), 3001.0f);
   CHECK_EQ(support.value(support.stored(shared), 3), 4.0f);
@@ -72,8 +72,30 @@ void fatten_and_thin_down(std::int32_t shared, bool hashed) {
 }  // namespace
 
 TEST(a_feature_has_a_slot_while_many_examples_have_it) {
-  fatten_and_thin_down(7, false);
-  fatten_and_thin_down(1 << 20, true);
+  fatten_and_thin_down(7);
+  fatten_and_thin_down(1 << 20);
+}
+
+// An example leaves with many features whose slots become postings: the hash table grows meanwhile.
+TEST(postings_survive_growth_while_an_example_leaves) {
+  constexpr std::size_t features = 420, examples = 12;
+  SparseStore<float> support(false);
+  support.reserve(2 * kExamples);  // a slot from the 9th on, postings again below 4
+  std::vector<std::int32_t> indices(features);
+  const std::vector<float> values(features, 2.0f);
+  for (std::size_t k = 0; k < features; ++k) indices[k] = 70000 + 31 * static_cast<int>(k);
+  // Few features at a time get a slot, so that the table stays small.
+  for (std::size_t count = 30; count <= features; count += 30) {
+    for (std::size_t i = 0; i < examples; ++i) {
+      const Sample<float> row{values.data(), indices.data(), count};
+      i < support.size() ? support.replace(i, row) : support.append(row);
+    }
+  }
+  while (support.size() > 0) {
+    CHECK_EQ(support.postings(), support.size() < 4 ? support.size() * features : 0u);
+    support.check_invariants();
+    support.remove(0);
+  }
 }
 
 // Rows of both layouts enter both stores, and each example and row has the same bits in both. The
@@ -171,7 +193,7 @@ TEST(zeros_of_sparse_rows_are_left_out) {
   support.append({values.data(), indices.data(), indices.size()});
   support.check_invariants();
   CHECK_EQ(support.features(), 3u);
-  CHECK_EQ(support.stored(80000).anywhere(), false);
+  CHECK_EQ(support.stored(80000).anywhere, false);
   OwnedSample<float> out;
   support.extract(0, out);
   CHECK(out.indices == (std::vector<std::int32_t>{9, 70000, 90000}));

@@ -1,4 +1,4 @@
-"""Features that few sparse examples have: posting lists instead of slots, with the same bits."""
+"""Features that few sparse examples have: postings instead of slots, with the same bits."""
 
 from __future__ import annotations
 
