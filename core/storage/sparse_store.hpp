@@ -6,7 +6,7 @@
 //                                       65,536; the hash table has those of the others.
 //   feature that few examples have ---> postings (example, value) in the hash table (PostingTable)
 //
-//                  1 in kListShare columns
+//                  1 in kSlotShare columns
 //        postings ------------------------> slot
 //                 <------------------------
 //                       half as many
@@ -39,7 +39,7 @@ class SparseStore final : public ExampleStore<Real> {
   using typename ExampleStore<Real>::Stored;
   using Entry = typename PostingTable<Real>::Entry;
 
-  explicit SparseStore(bool l1) : ExampleStore<Real>(l1, !l1), list_share_(l1 ? 0 : kListShare) {}
+  explicit SparseStore(bool l1) : ExampleStore<Real>(l1, !l1) {}
 
   void gather(const Sample<Real>& x, RowTerms<Real>& row) const override;
   void add_differences(const Sample<Real>& x, bool squared, std::size_t first, std::size_t last,
@@ -68,7 +68,6 @@ class SparseStore final : public ExampleStore<Real> {
   }
   void reserve_all(std::size_t examples, const ByteLimit& limit) override {
     limit_ = limit;
-    list_share_ = 0;
     most_terms_ = this->most_terms();
     columns_.widen();
     const std::size_t slots = limit.slots + first_slot_;
@@ -135,7 +134,7 @@ class SparseStore final : public ExampleStore<Real> {
     for (std::size_t k = 0; k < x.count; k += kBatch) {
       const std::size_t end = std::min(x.count, k + kBatch);
       const std::size_t missing = put_slots(i, x, k, end, features, values);
-      if (missing == 0 && end == x.count && k == 0) return this->norm_of(x);
+      if (missing == 0 && x.count <= kBatch) return this->norm_of(x);
       table_.reserve_more(missing);
       BucketTask<Real> work = table_.task(features, missing);
       work.values = values;
@@ -182,7 +181,8 @@ class SparseStore final : public ExampleStore<Real> {
     erase(from);
   }
   void set_columns() override {
-    most_postings_ = list_share_ > 0 ? (stride_ + list_share_ - 1) / list_share_ : 0;
+    const bool all_slots = this->l1_ || limit_.given();
+    most_postings_ = all_slots ? 0 : (stride_ + kSlotShare - 1) / kSlotShare;
     least_references_ = std::max<std::size_t>(1, (most_postings_ + 1) / 2);
     features_.resize(stride_);
     references_.resize(columns_.slots(), 1);  // the reference of kZeroSlot is never released
@@ -238,7 +238,7 @@ class SparseStore final : public ExampleStore<Real> {
 
   static constexpr std::size_t kSmall = 1u << 16;
   static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
-  static constexpr std::size_t kListShare = 64;
+  static constexpr std::size_t kSlotShare = 64;
   // How many features are looked up in the hash table at once, so that no lookup waits for the
   // memory of another.
   static constexpr std::size_t kBatch = BucketTask<Real>::kMost;
@@ -317,19 +317,17 @@ class SparseStore final : public ExampleStore<Real> {
       ++postings_;
       return;
     }
-    if (slot == kNoSlot) {
-      slot = new_slot(feature);
-      if (count > 0) postings_to(slot, feature);
-    }
-    put_in(slot, i, value);
+    put_in(slot != kNoSlot ? slot : postings_to_slot(feature), i, value);
   }
-  [[gnu::noinline]] void postings_to(std::uint32_t slot, std::int32_t feature) {
+  [[gnu::noinline]] std::uint32_t postings_to_slot(std::int32_t feature) {
+    const std::uint32_t slot = new_slot(feature);
     table_.visit(feature, [&](const Entry& entry) {
       if (entry.is_slot()) return;
       put_in(slot, entry.example(), entry.value());
       table_.erase(entry);
       --postings_;
     });
+    return slot;
   }
   // Returns whether the feature should lose its slot.
   bool drop(std::int32_t feature, std::uint32_t matches, std::size_t i) {
@@ -348,14 +346,12 @@ class SparseStore final : public ExampleStore<Real> {
 
   // ---- many features ----------------------------------------------------------------------------
   void list_features(std::size_t i, const Sample<Real>& x) {
-    features_[i].resize(x.count);
-    std::int32_t* const listed = features_[i].data();
-    std::size_t count = 0;
+    const auto zeros = std::count(x.values, x.values + x.count, Real(0));
+    if (zeros == 0 && !x.dense()) return features_[i].assign(x.indices, x.indices + x.count);
+    features_[i].reserve(x.count - static_cast<std::size_t>(zeros));
     for (std::size_t k = 0; k < x.count; ++k) {
-      listed[count] = x.feature(k);
-      count += x.values[k] != Real(0);
+      if (x.values[k] != Real(0)) features_[i].push_back(x.feature(k));
     }
-    features_[i].resize(count);
   }
   // put and drop for those of some features that have a slot in the array; they return how many
   // have none, and which. The loops read local copies of pointers and sizes: as far as the compiler
@@ -428,7 +424,6 @@ class SparseStore final : public ExampleStore<Real> {
     return read;
   }
 
-  std::size_t list_share_;            // 0: no postings
   std::size_t most_postings_ = 0;     // of a feature
   std::size_t least_references_ = 1;  // of a slot
   std::size_t first_hashed_ = kSmall;
